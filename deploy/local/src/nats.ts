@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { openChildBook } from './child-book.ts';
+import { keptSecret, makePassword, readIfThere, writePrivate } from './kept-file.ts';
+import { LaunchError } from './launch-error.ts';
+import { type Layout, makeLayout } from './layout.ts';
+import { findNatsServer } from './nats-server.ts';
+import { openPortBook, type PortBook } from './ports.ts';
+import { type Program, Supervised } from './supervise.ts';
+import { until } from './until.ts';
+
+export interface Nats {
+  readonly program: Program;
+  /** With user and password: on a machine with more users, the others must not be able to publish. */
+  readonly url: string;
+  waitUntilReady(running: () => boolean): Promise<void>;
+}
+
+export interface NatsOptions {
+  readonly port?: number;
+  readonly say?: (line: string) => void;
+}
+
+const USER = 'angelia';
+const READY_PATIENCE_MS = 30_000;
+
+/** Finds (or fetches) nats-server, writes its config, and says how to run it. */
+export async function prepareNats(layout: Layout, ports: PortBook, options: NatsOptions = {}): Promise<Nats> {
+  const command = await findNatsServer(options.say);
+  const port = options.port ?? (await ports('nats'));
+  const password = keptSecret(join(layout.etc, 'nats-password'), makePassword);
+  const config = join(layout.etc, 'nats.conf');
+  writePrivate(config, configFile(layout, port, password));
+  return {
+    url: `nats://${USER}:${password}@127.0.0.1:${port}`,
+    program: {
+      name: 'nats',
+      command,
+      args: ['--config', config],
+      cwd: layout.dataDir,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC' },
+      ending: [
+        { signal: 'SIGTERM', patienceMs: 10_000 },
+        { signal: 'SIGKILL', patienceMs: 0 },
+      ],
+    },
+    waitUntilReady: (running) => waitUntilReady(layout, port, running),
+  };
+}
+
+/** One NATS alone, for tests: not restarted when it dies. */
+export async function startNats(
+  options: NatsOptions & { dataDir: string },
+): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
+  const layout = await makeLayout(options.dataDir);
+  const nats = await prepareNats(layout, openPortBook(layout), options);
+  const supervised = new Supervised(nats.program, { layout, book: openChildBook(layout), restart: false });
+  await supervised.start();
+  await nats.waitUntilReady(() => supervised.running);
+  return { url: nats.url, pid: supervised.pid ?? 0, stop: () => supervised.stop() };
+}
+
+// The limits are far above what the streams' own limits allow; without them nats-server reserves three quarters of
+// the memory and of the disk.
+const configFile = (
+  layout: Layout,
+  port: number,
+  password: string,
+): string => `# made by the launcher at each start
+listen: "127.0.0.1:${port}"
+server_name: "angelia-local"
+authorization { user: "${USER}", password: "${password}" }
+jetstream {
+  store_dir: ${JSON.stringify(layout.nats)}
+  max_memory_store: 256MB
+  max_file_store: 8GB
+}
+`;
+
+/** It greets each client with INFO, and does so only once JetStream is up. */
+async function waitUntilReady(layout: Layout, port: number, running: () => boolean): Promise<void> {
+  const ready = async () => {
+    if (!running()) throw failed(layout, 'nats-server ended while starting');
+    return greets(port);
+  };
+  if (!(await until(ready, READY_PATIENCE_MS))) throw failed(layout, 'nats-server did not get ready');
+}
+
+function greets(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(1_000, () => done(false));
+    socket.once('error', () => done(false));
+    socket.once('close', () => done(false));
+    socket.once('data', (data) => done(data.toString('latin1').startsWith('INFO ')));
+  });
+}
+
+function failed(layout: Layout, what: string): LaunchError {
+  const log = join(layout.logs, 'nats.log');
+  const lines = existsSync(log) ? (readIfThere(log) ?? '').trim().split('\n') : [];
+  return new LaunchError('NATS_FAILED', `${what}: ${lines.slice(-2).join(' / ')} (see ${log})`);
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { repositoryRoot } from './layout.ts';
+import type { PortBook } from './ports.ts';
+import { instancesOf, type Replicas, type ServiceName } from './replicas.ts';
+import type { Program } from './supervise.ts';
+
+/** The scripts that make up a stack. Tests of the launcher put small ones of their own in their place. */
+export interface Scripts {
+  readonly checkConfig: string;
+  readonly migrate: string;
+  readonly services: Readonly<Record<ServiceName, string>>;
+}
+
+export const realScripts: Scripts = {
+  checkConfig: join(repositoryRoot, 'libs/service-kit/dist/commands/check-config.js'),
+  migrate: join(repositoryRoot, 'libs/event-log/dist/commands/migrate.js'),
+  services: {
+    ingress: join(repositoryRoot, 'services/ingress/dist/main.js'),
+    'agent-runner': join(repositoryRoot, 'services/agent-runner/dist/main.js'),
+    delivery: join(repositoryRoot, 'services/delivery/dist/main.js'),
+    'process-watcher': join(repositoryRoot, 'services/process-watcher/dist/main.js'),
+  },
+};
+
+export interface ServiceInstance {
+  readonly program: Program;
+  readonly instance: string;
+  readonly adminPort: number;
+  /** Where it takes webhooks; null for the services that have no public port. */
+  readonly publicUrl: string | null;
+}
+
+/** Above the service's own deadline, so that it is the service that decides what happens at it. */
+const DRAIN_MARGIN_MS = 5_000;
+
+export async function planServices(options: {
+  scripts: Scripts;
+  replicas: Replicas;
+  ports: PortBook;
+  host: string;
+  /** Of the first ingress; the others get free ones. */
+  port: number;
+  env: NodeJS.ProcessEnv;
+  drainSeconds: number;
+}): Promise<ServiceInstance[]> {
+  const { scripts, replicas, ports, host, env, drainSeconds } = options;
+  const planned: ServiceInstance[] = [];
+  for (const { service, instance, nth } of instancesOf(replicas)) {
+    const adminPort = await ports(`${instance}.admin`);
+    const publicPort =
+      nth === 1 ? options.port : service === 'ingress' ? await ports(instance, { host }) : null;
+    planned.push({
+      instance,
+      adminPort,
+      publicUrl: service === 'ingress' ? `http://${reachable(host)}:${publicPort}` : null,
+      program: {
+        name: instance,
+        command: process.execPath,
+        args: ['--enable-source-maps', scripts.services[service]],
+        cwd: process.cwd(),
+        env: {
+          ...env,
+          ANGELIA_INSTANCE: instance,
+          ANGELIA_ADMIN_PORT: String(adminPort),
+          ...(service === 'ingress' ? { ANGELIA_HOST: host, ANGELIA_PORT: String(publicPort) } : {}),
+        },
+        ending: [
+          { signal: 'SIGTERM', patienceMs: drainSeconds * 1000 + DRAIN_MARGIN_MS },
+          { signal: 'SIGKILL', patienceMs: 0 },
+        ],
+      },
+    });
+  }
+  return planned;
+}
+
+/** An address that a client on this machine can use for what the server listens on. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

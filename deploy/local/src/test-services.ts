@@ -1,0 +1,61 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lockOwner, tryLock } from '../bootstrap/lock.mjs';
+import { isSameProcess } from '../bootstrap/process-identity.mjs';
+import { clearLeftBehind } from './clear-left-behind.ts';
+import { layoutOf, makeLayout } from './layout.ts';
+import { startNats } from './nats.ts';
+import { startPostgres } from './postgres.ts';
+
+const PREFIX = 'angelia-test-';
+
+export interface TestServices {
+  readonly postgresUrl: string;
+  readonly natsUrl: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * One Postgres and one NATS for a whole test run, in a temporary directory. Jest does not tear down when it is
+ * interrupted or killed, so every run first ends what dead ones left behind.
+ */
+export async function startTestServices(): Promise<TestServices> {
+  await sweepTestServices();
+  const dataDir = await mkdtemp(join(tmpdir(), PREFIX));
+  const layout = await makeLayout(dataDir);
+  tryLock(lockOf(layout.dataDir));
+  const stop = async () => {
+    await clearLeftBehind(layout, () => {});
+    await rm(layout.dataDir, { recursive: true, force: true });
+  };
+  const say = (line: string) => process.stderr.write(`angelia: ${line}\n`);
+  try {
+    const starting = [startPostgres({ dataDir, durable: false }), startNats({ dataDir, say })] as const;
+    await Promise.allSettled(starting); // when one fails, the other must be there to be stopped
+    const [postgres, nats] = await Promise.all(starting);
+    return { postgresUrl: postgres.url, natsUrl: nats.url, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Ends the test services of runs that are no more, and removes their directories. */
+export async function sweepTestServices(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(PREFIX)) continue;
+    const dir = join(tmpdir(), name);
+    const owner = lockOwner(lockOf(dir));
+    if (owner === null || isSameProcess(owner.pid, owner.identity)) continue;
+    try {
+      if ('heldBy' in tryLock(lockOf(dir))) continue; // another run sweeps it at this moment
+      await clearLeftBehind(layoutOf(dir), () => {});
+      await rm(dir, { recursive: true, force: true });
+    } catch (error) {
+      process.stderr.write(`angelia: ${dir} could not be cleared: ${error}\n`);
+    }
+  }
+}
+
+const lockOf = (dir: string): string => join(dir, 'run', 'launcher.lock');

@@ -1,0 +1,4 @@
+import { runStart } from '../../src/start.ts';
+import { fakeScripts } from './scripts.ts';
+
+process.exit(await runStart({ scripts: fakeScripts }));

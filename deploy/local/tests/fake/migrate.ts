@@ -1,0 +1,1 @@
+if (!process.env.DATABASE_URL) process.exitCode = 1;

