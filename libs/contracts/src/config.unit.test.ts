@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { configSchemaText } from './config-schema-text.ts';
+import { type ConfigProblem, parseConfig } from './index.ts';
+
+function configOf(raw: unknown) {
+  const parsed = parseConfig(raw);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.config;
+}
+
+function problemsOf(raw: unknown): ConfigProblem[] {
+  const parsed = parseConfig(raw);
+  return parsed.ok ? [] : parsed.problems;
+}
+
+describe('defaults of the config (INTERFACES.md, "Config file")', () => {
+  it('has them at the top', () => {
+    expect(configOf({})).toEqual({
+      limits: { max_body_bytes: 1_048_576, rate_limit: 30 },
+      models: {},
+      agents: {},
+      mcp_servers: {},
+      targets: {},
+      delivery: {
+        retry_schedule_seconds: [5, 30, 120, 600, 3600],
+        max_age_seconds: 86_400,
+        request_timeout_seconds: 30,
+      },
+      retention: { sessions_days: 90, delivery_ids_days: 7 },
+      directories: { scripts: './scripts', skills: './skills', exports: './exports' },
+      api_routes: { allowed_toolsets: ['clarify'] },
+      timing: { lease_seconds: 20, sweep_seconds: 10, lead_seconds: 5 },
+      nats: { replicas: 1 },
+      routes: {},
+    });
+  });
+
+  it('has them for an agent', () => {
+    expect(configOf({ agents: { default: { model: 'main' } } }).agents.default).toMatchObject({
+      kind: 'llm',
+      fallback_models: [],
+      toolsets: [],
+      max_steps: 40,
+      timeout_seconds: 1800,
+      budget: { max_tokens: 200_000 },
+      resume: { freshness_seconds: 3600, max_attempts: 3, max_interruption_seconds: 86_400 },
+      clarify: { timeout_seconds: 3600, on_timeout: 'end' },
+      processes: { max_wait_seconds: 86_400, max_per_session: 16 },
+      max_concurrency: 64,
+      status_interval_seconds: 180,
+    });
+  });
+
+  it('has them for a route', () => {
+    expect(configOf({ routes: { r: {} } }).routes.r).toMatchObject({
+      enabled: true,
+      agent: 'default',
+      deliver: 'log',
+      deliver_extra: {},
+      deliver_only: false,
+      interim: 'message',
+      dedupe_window_seconds: 600,
+      events: [],
+    });
+  });
+
+  it('fills the rest of a part that is given in part', () => {
+    expect(configOf({ timing: { lease_seconds: 2 } }).timing).toEqual({
+      lease_seconds: 2,
+      sweep_seconds: 10,
+      lead_seconds: 5,
+    });
+  });
+
+  it('takes an empty file', () => {
+    expect(parseConfig(null).ok).toBe(true);
+  });
+});
+
+describe('what the config refuses', () => {
+  it.each([
+    [{ limitz: {} }, 'limitz'],
+    [{ limits: { max_body: 1 } }, 'limits.max_body'],
+    [{ agents: { default: { resume: { fresh: 1 } } } }, 'agents.default.resume.fresh'],
+    [{ routes: { 'github-pr': { promt: 'x' } } }, 'routes.github-pr.promt'],
+    [{ models: { main: { provider: 'builtin', model: 'echo', key: 'x' } } }, 'models.main.key'],
+  ])('names the place of an unknown key: %j', (raw, place) => {
+    expect(problemsOf(raw)).toEqual([{ place, reason: `unknown key \`${place.split('.').at(-1)}\`` }]);
+  });
+
+  it('names every unknown key, not only the first', () => {
+    expect(problemsOf({ a: 1, routes: { r: { b: 2 } } }).map((problem) => problem.place)).toEqual([
+      'routes.r.b',
+      'a',
+    ]);
+  });
+
+  it.each([
+    ['cron_job', 'cron'],
+    ['profile', 'agent'],
+    ['mirror_to_session', 'session_key'],
+  ])('says what to do instead of the Hermes route key %s', (key, instead) => {
+    const [problem] = problemsOf({ routes: { r: { [key]: true } } });
+    expect(problem?.place).toBe(`routes.r.${key}`);
+    expect(problem?.reason).toContain(instead);
+    expect(problem?.reason).not.toContain('unknown key');
+  });
+
+  it('speaks of Hermes in routes only', () => {
+    expect(problemsOf({ profile: 'x' })[0]?.reason).toBe('unknown key `profile`');
+  });
+
+  it('keeps delivery ids for no less than 7 days (one-delivery-one-session)', () => {
+    expect(problemsOf({ retention: { delivery_ids_days: 1 } })[0]).toEqual({
+      place: 'retention.delivery_ids_days',
+      reason: 'delivery ids are kept for at least 7 days',
+    });
+  });
+
+  it('names a value of the wrong type by its place', () => {
+    expect(problemsOf({ limits: { max_body_bytes: 'many' } })[0]?.place).toBe('limits.max_body_bytes');
+  });
+
+  it('needs the base_url of an openai-compatible model', () => {
+    expect(problemsOf({ models: { m: { provider: 'openai-compatible', model: 'x' } } })[0]?.place).toBe(
+      'models.m.base_url',
+    );
+  });
+});
+
+describe('the JSON Schema for editors', () => {
+  it('is up to date (else: node --conditions=source libs/contracts/src/commands/write-schema.ts)', () => {
+    expect(readFileSync(new URL('../angelia.schema.json', import.meta.url), 'utf8')).toBe(configSchemaText());
+  });
+
+  it('refuses unknown keys and shows defaults', () => {
+    const schema = JSON.parse(configSchemaText());
+    expect(schema.additionalProperties).toBe(false);
+    expect(schema.properties.limits.properties.max_body_bytes.default).toBe(1_048_576);
+  });
+});

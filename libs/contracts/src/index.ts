@@ -1,0 +1,55 @@
+export {
+  type AgentConfig,
+  type Config,
+  type ConfigProblem,
+  configJsonSchema,
+  configSchema,
+  type ModelConfig,
+  parseConfig,
+  type RouteConfig,
+  refusedHermesKeys,
+} from './config.ts';
+export {
+  type EventMeta,
+  metaSchema,
+  type NewEvent,
+  type RecordedEvent,
+  type RecordedFact,
+} from './envelope.ts';
+export {
+  type DeliveryTarget,
+  type EventData,
+  type EventType,
+  eventSchemas,
+  eventTypes,
+  isEventType,
+  type Outcome,
+  outcomes,
+  outputTypes,
+  SCHEMA_VERSION,
+  type SessionFact,
+  type ToolCall,
+  type TranscriptMessage,
+} from './events.ts';
+export {
+  type HolderId,
+  holderId,
+  instanceOf,
+  isSessionId,
+  type SessionId,
+  sessionId,
+  sessionIdSchema,
+} from './ids.ts';
+export {
+  cancelSubject,
+  type Hint,
+  hintSchema,
+  type Owner,
+  type OwnerHint,
+  ownerHints,
+  STREAM_NAME,
+  STREAM_SUBJECTS,
+  subjectFilter,
+  subjectOf,
+  TAIL_PING_SUBJECT,
+} from './subjects.ts';

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/** The JetStream stream that carries all hints. */
+export const STREAM_NAME = 'ANGELIA_EVENTS';
+export const STREAM_SUBJECTS = ['angelia.evt.>'];
+
+/** Core NATS (not JetStream): sent after a commit so that the relay reads the tail at once. */
+export const TAIL_PING_SUBJECT = 'angelia.tail';
+
+/**
+ * `angelia.evt.<category>.<type>.<stream id>`: an event type is already `<category>.<type>`.
+ * Besides event types there are three hints from timers and sweep that name the owner of what is due.
+ */
+export const ownerHints = ['hint.run', 'hint.delivery', 'hint.process'] as const;
+export type OwnerHint = (typeof ownerHints)[number];
+export type Owner = 'run' | 'delivery' | 'process';
+
+export function subjectOf(type: string, streamId: string): string {
+  return `angelia.evt.${type}.${streamId}`;
+}
+
+/** All streams' events of one type: what a consumer filters by. */
+export function subjectFilter(type: string): string {
+  return `angelia.evt.${type}.*`;
+}
+
+/** Core NATS: cancel acts at once on whichever replica runs the session; the event is what counts. */
+export function cancelSubject(streamId: string): string {
+  return `angelia.cancel.${streamId}`;
+}
+
+/** A message on the bus: "look at this stream". Never any event data: personal data lives in one store only. */
+export const hintSchema = z.object({
+  stream_id: z.string(),
+  /** 0 for hints of timers and sweep. */
+  version: z.number().int().nonnegative(),
+  type: z.string(),
+  traceparent: z.string().optional(),
+});
+export type Hint = z.infer<typeof hintSchema>;
