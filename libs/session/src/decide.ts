@@ -1,0 +1,153 @@
+import {
+  type AnswerClarification,
+  answerClarification,
+  type RequestClarification,
+  requestClarification,
+  type TimeOutClarification,
+  timeOutClarification,
+} from './clarifications.ts';
+import type { Decision } from './decision.ts';
+import {
+  type AttemptDelivery,
+  attemptDelivery,
+  type DropDelivery,
+  dropDelivery,
+  type FailDelivery,
+  failDelivery,
+  type GiveUpDelivery,
+  giveUpDelivery,
+  type RetryDelivery,
+  retryDelivery,
+  type SucceedDelivery,
+  succeedDelivery,
+} from './deliveries.ts';
+import { type Cancel, cancel } from './ending.ts';
+import { type Expire, expire } from './expiry.ts';
+import { type FinishTurn, finishTurn, type SayInterim, sayInterim } from './outputs.ts';
+import {
+  type ConsumeCompletion,
+  consumeCompletion,
+  processExited,
+  processLost,
+  processMatched,
+  processStarted,
+  type RecordProcessExited,
+  type RecordProcessLost,
+  type RecordProcessMatched,
+  type RecordProcessStarted,
+} from './processes.ts';
+import {
+  type FailRun,
+  type FinishTool,
+  failRun,
+  finishTool,
+  type InterruptRun,
+  interruptRun,
+  type RecordModelResponse,
+  recordModelResponse,
+  type StartRun,
+  type StartTool,
+  startRun,
+  startTool,
+} from './runs.ts';
+import type { SessionState } from './state.ts';
+import {
+  type CoalesceWebhook,
+  type CreateSession,
+  coalesceWebhook,
+  createSession,
+  type RequestTurn,
+  requestTurn,
+} from './turns.ts';
+
+export type SessionCommand =
+  | CreateSession
+  | RequestTurn
+  | CoalesceWebhook
+  | StartRun
+  | RecordModelResponse
+  | StartTool
+  | FinishTool
+  | InterruptRun
+  | FailRun
+  | SayInterim
+  | FinishTurn
+  | RequestClarification
+  | AnswerClarification
+  | TimeOutClarification
+  | AttemptDelivery
+  | SucceedDelivery
+  | FailDelivery
+  | GiveUpDelivery
+  | DropDelivery
+  | RetryDelivery
+  | RecordProcessStarted
+  | RecordProcessMatched
+  | RecordProcessExited
+  | RecordProcessLost
+  | ConsumeCompletion
+  | Cancel
+  | Expire;
+
+/**
+ * What a command adds to the stream, as the state stands. To be asked again with the new state whenever the append
+ * finds that somebody else was first: the answer may have become "already so" or a refusal.
+ */
+export function decide(state: SessionState, command: SessionCommand): Decision {
+  switch (command.type) {
+    case 'create-session':
+      return createSession(state, command);
+    case 'request-turn':
+      return requestTurn(state, command);
+    case 'coalesce-webhook':
+      return coalesceWebhook(state, command);
+    case 'start-run':
+      return startRun(state, command);
+    case 'record-model-response':
+      return recordModelResponse(state, command);
+    case 'start-tool':
+      return startTool(state, command);
+    case 'finish-tool':
+      return finishTool(state, command);
+    case 'interrupt-run':
+      return interruptRun(state, command);
+    case 'fail-run':
+      return failRun(state, command);
+    case 'interim-status':
+      return sayInterim(state, command);
+    case 'finish-turn':
+      return finishTurn(state, command);
+    case 'request-clarification':
+      return requestClarification(state, command);
+    case 'answer-clarification':
+      return answerClarification(state, command);
+    case 'time-out-clarification':
+      return timeOutClarification(state, command);
+    case 'attempt-delivery':
+      return attemptDelivery(state, command);
+    case 'succeed-delivery':
+      return succeedDelivery(state, command);
+    case 'fail-delivery':
+      return failDelivery(state, command);
+    case 'give-up-delivery':
+      return giveUpDelivery(state, command);
+    case 'drop-delivery':
+      return dropDelivery(state, command);
+    case 'retry-delivery':
+      return retryDelivery(state, command);
+    case 'process-started':
+      return processStarted(state, command);
+    case 'process-matched':
+      return processMatched(state, command);
+    case 'process-exited':
+      return processExited(state, command);
+    case 'process-lost':
+      return processLost(state, command);
+    case 'consume-completion':
+      return consumeCompletion(state, command);
+    case 'cancel':
+      return cancel(state, command);
+    case 'expire':
+      return expire(state, command);
+  }
+}

@@ -1,0 +1,66 @@
+export { type Agenda, agenda, WATCHER_TOOLS } from './agenda.ts';
+export type { AnswerClarification, RequestClarification, TimeOutClarification } from './clarifications.ts';
+export { decide, type SessionCommand } from './decide.ts';
+export type { Accepted, Decision, RefusalCode, Refused } from './decision.ts';
+export type {
+  AttemptDelivery,
+  DropDelivery,
+  FailDelivery,
+  GiveUpDelivery,
+  RetryDelivery,
+  SucceedDelivery,
+} from './deliveries.ts';
+export { type DeliveryPlan, deliveryPlan, type SendPlan } from './delivery-plan.ts';
+export type { Cancel } from './ending.ts';
+export { evolve, evolveAll, fold, type StreamEvent } from './evolve.ts';
+export type { Expire, ExpiryReason } from './expiry.ts';
+export { type FinishTurn, isSilent, type SayInterim } from './outputs.ts';
+export type {
+  ConsumeCompletion,
+  RecordProcessExited,
+  RecordProcessLost,
+  RecordProcessMatched,
+  RecordProcessStarted,
+} from './processes.ts';
+export {
+  type DeliveryViewRow,
+  type ProcessViewRow,
+  projectSession,
+  type SessionViewRow,
+  type SessionViews,
+} from './project-session.ts';
+export { type Recovery, type RecoveryPolicy, type RunLease, recover, type WaitReason } from './recover.ts';
+export type {
+  FailRun,
+  FinishTool,
+  InterruptRun,
+  RecordModelResponse,
+  StartRun,
+  StartTool,
+} from './runs.ts';
+export {
+  type CreatedFacts,
+  type EndedFacts,
+  initialState,
+  type NoticeKind,
+  type OpenCall,
+  type OpenClarification,
+  type OpenOutput,
+  type OpenRun,
+  type OpenTurn,
+  type OutputKind,
+  type ProcessState,
+  type SessionState,
+  type SessionStatus,
+  sessionStatus,
+  type TurnSource,
+} from './state.ts';
+export {
+  type DeliveryCounts,
+  deliveryCounts,
+  type ProcessSummary,
+  type SessionSummary,
+  sessionSummary,
+} from './summary.ts';
+export { type Message, pendingAnswer, resumeNote, transcript } from './transcript.ts';
+export type { CoalesceWebhook, CreateSession, RequestTurn } from './turns.ts';
