@@ -1,0 +1,19 @@
+// Which program this container is: the first argument. Imported, not spawned, so that signals reach the service itself.
+const programs = {
+  ingress: '../../services/ingress/dist/main.js',
+  'agent-runner': '../../services/agent-runner/dist/main.js',
+  delivery: '../../services/delivery/dist/main.js',
+  'process-watcher': '../../services/process-watcher/dist/main.js',
+  migrate: '../../libs/event-log/dist/commands/migrate.js',
+  rebuild: '../../libs/event-log/dist/commands/rebuild.js',
+  'check-config': '../../libs/service-kit/dist/commands/check-config.js',
+};
+
+const name = process.argv[2] ?? '';
+const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
+if (program === undefined) {
+  console.error(`angelia: unknown program \`${name}\`: name one of ${Object.keys(programs).join(', ')}`);
+  process.exit(78);
+}
+process.argv.splice(2, 1);
+await import(program);
