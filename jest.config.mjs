@@ -1,0 +1,56 @@
+// Three tiers, told apart by the file name: `unit` is pure and needs nothing; `int` has a real Postgres and a real
+// NATS, started once for the run (deploy/local/jest/setup.mjs); `e2e` runs whole stacks. Run by `npm test`, which
+// builds first: e2e tests start the compiled services.
+
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const rootDir = dirname(fileURLToPath(import.meta.url));
+
+const common = {
+  rootDir,
+  roots: ['libs', 'services', 'deploy/local', 'tests'].map((dir) => `${rootDir}/${dir}`),
+  modulePathIgnorePatterns: ['/dist/', '/\\.cache/'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  extensionsToTreatAsEsm: ['.ts'],
+  // eventsource-parser (of the AI SDK) has a `source` export of its own, which is TypeScript.
+  transformIgnorePatterns: ['^(?!.*/eventsource-parser/src/).*/node_modules/'],
+  testEnvironment: 'node',
+  // `source` makes @angelia/* resolve to src/index.ts, so that tests never run against a stale build.
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'default'] },
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        configFile: false,
+        sourceMaps: 'inline',
+        module: { type: 'es6' },
+        jsc: {
+          target: 'es2023',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true },
+          keepClassNames: true,
+        },
+      },
+    ],
+  },
+};
+
+const withPostgresAndNats = {
+  globalSetup: `${rootDir}/deploy/local/jest/setup.mjs`,
+  globalTeardown: `${rootDir}/deploy/local/jest/teardown.mjs`,
+};
+
+export default {
+  // Two at most: int and e2e tests share one Postgres, and the machine may have two cores for everything.
+  maxWorkers: Math.min(2, availableParallelism()),
+  // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
+  testTimeout: 60_000,
+  projects: [
+    { ...common, displayName: 'unit', testMatch: ['**/*.unit.test.ts'] },
+    { ...common, ...withPostgresAndNats, displayName: 'int', testMatch: ['**/*.int.test.ts'] },
+    { ...common, ...withPostgresAndNats, displayName: 'e2e', testMatch: ['**/*.e2e.test.ts'] },
+  ],
+};
