@@ -1,0 +1,164 @@
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import type { Subscription } from '@nats-io/transport-node';
+import { DurableConsumption } from './consumption.ts';
+import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
+import { Link, type Live } from './link.ts';
+import { NoStream, publishAll } from './publish.ts';
+import { ensureStream } from './stream.ts';
+import { StreamWatch } from './stream-watch.ts';
+import type { Bus, BusOptions, ConsumeOptions, Consumption, OutgoingHint } from './types.ts';
+
+/** Returns at once and connects in the background, for ever. Throws BusUrlInvalid. */
+export function connectBus(options: BusOptions): Bus {
+  return new JetStreamBus(options);
+}
+
+interface CoreListener {
+  readonly subject: string;
+  readonly listener: (subject: string, payload: string) => void;
+  subscription: Subscription | null;
+}
+
+class JetStreamBus implements Bus {
+  readonly #options: BusOptions;
+  readonly #link: Link;
+  readonly #watch: StreamWatch;
+  readonly #consumptions = new Set<DurableConsumption>();
+  readonly #listeners = new Set<CoreListener>();
+  readonly #onRecreated = new Set<() => void>();
+  #client: { live: Live; js: JetStreamClient } | null = null;
+  #closed: Promise<void> | null = null;
+
+  constructor(options: BusOptions) {
+    this.#options = options;
+    this.#watch = new StreamWatch(() => {
+      for (const listener of this.#onRecreated) this.#guard('stream recreated', listener);
+    });
+    this.#link = new Link(options);
+    this.#link.onLive((live) => {
+      for (const listener of this.#listeners) this.#attach(listener, live);
+      // The store may have been emptied while the server was away. Whoever needs the stream makes sure of it again.
+      this.#provision(live).catch((error: unknown) => {
+        if (live.up) options.logger.warn({ reason: reasonOf(error) }, 'the hint stream is not there yet');
+      });
+    });
+  }
+
+  get connected(): boolean {
+    return this.#link.live !== null;
+  }
+
+  get serverVersion(): string | null {
+    return this.#link.live?.serverVersion ?? null;
+  }
+
+  whenReady(): Promise<void> {
+    return this.#link.whenReady();
+  }
+
+  async provision(): Promise<{ created: boolean }> {
+    return this.#provision(await this.#need());
+  }
+
+  async #provision(live: Live): Promise<{ created: boolean }> {
+    const seen = await ensureStream(live.jsm, this.#options.replicas);
+    this.#watch.sawStream(seen, Date.now());
+    return { created: seen.created };
+  }
+
+  async publishHints(hints: readonly OutgoingHint[]): Promise<{ streamWasRecreated: boolean }> {
+    if (hints.length === 0) return { streamWasRecreated: false };
+    const live = await this.#need();
+    try {
+      try {
+        await this.#publish(live, hints);
+      } catch (error) {
+        if (!(error instanceof NoStream)) throw error;
+        await this.#provision(live);
+        await this.#publish(live, hints);
+      }
+    } catch (error) {
+      if (isBusError(error) || error instanceof TypeError) throw error;
+      throw new BusUnavailable(`hints not published: ${reasonOf(error)}`, { cause: error });
+    }
+    return { streamWasRecreated: this.#watch.takeRecreated() };
+  }
+
+  #publish(live: Live, hints: readonly OutgoingHint[]): Promise<void> {
+    if (this.#client?.live !== live) this.#client = { live, js: jetstream(live.nc) };
+    return publishAll(live.nc, this.#client.js, hints, (ack) => this.#watch.sawAck(ack));
+  }
+
+  onStreamRecreated(listener: () => void): () => void {
+    this.#onRecreated.add(listener);
+    return () => this.#onRecreated.delete(listener);
+  }
+
+  consume(options: ConsumeOptions): Consumption {
+    if (this.#closed !== null) throw new BusUnavailable('the bus is closed');
+    const consumption = new DurableConsumption(options, {
+      link: this.#link,
+      logger: this.#options.logger,
+      provision: (live) => this.#provision(live),
+      onStopped: (stopped) => this.#consumptions.delete(stopped),
+    });
+    this.#consumptions.add(consumption);
+    return consumption;
+  }
+
+  ping(subject: string, payload = ''): void {
+    try {
+      this.#link.live?.nc.publish(subject, payload);
+    } catch (error) {
+      this.#options.logger.debug({ subject, reason: reasonOf(error) }, 'ping dropped');
+    }
+  }
+
+  subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void {
+    const entry: CoreListener = { subject, listener, subscription: null };
+    this.#listeners.add(entry);
+    if (this.#link.live !== null) this.#attach(entry, this.#link.live);
+    return () => {
+      this.#listeners.delete(entry);
+      entry.subscription?.unsubscribe();
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#consumptions].map((consumption) => consumption.stop()));
+    await this.#link.close();
+  }
+
+  #attach(entry: CoreListener, live: Live): void {
+    entry.subscription = live.nc.subscribe(entry.subject, {
+      callback: (error, message) => {
+        if (error)
+          this.#options.logger.warn(
+            { subject: entry.subject, reason: error.message },
+            'subscription refused',
+          );
+        else this.#guard(entry.subject, () => entry.listener(message.subject, message.string()));
+      },
+    });
+  }
+
+  /** A listener that throws must not end the connection's read loop. */
+  #guard(what: string, listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      this.#options.logger.error({ what, err: error }, 'a listener of the bus failed');
+    }
+  }
+
+  async #need(): Promise<Live> {
+    const live = this.#link.live;
+    if (live !== null) return live;
+    throw this.#link.unusable ?? new BusUnavailable('NATS is away; the bus reconnects by itself');
+  }
+}

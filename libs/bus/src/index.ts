@@ -1,0 +1,14 @@
+export { connectBus } from './bus.ts';
+export { BusUnavailable, BusUnusable, isBusError } from './errors.ts';
+export { BusUrlInvalid } from './server-url.ts';
+export type {
+  Bus,
+  BusLogger,
+  BusOptions,
+  BusStatus,
+  ConsumeOptions,
+  Consumption,
+  DeadLetter,
+  HintVerdict,
+  OutgoingHint,
+} from './types.ts';

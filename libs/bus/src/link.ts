@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
+import { hasCapability, neededVersion } from './capabilities.ts';
+import { BusUnavailable, BusUnusable, reasonOf } from './errors.ts';
+import { isNotEnabled } from './jetstream-errors.ts';
+import { parseServerUrl, type ServerAddress } from './server-url.ts';
+import type { BusOptions, BusStatus } from './types.ts';
+
+/** How long a server may take for the handshake, and for one answer of the JetStream API. Frozen servers hit this. */
+const CONNECT_TIMEOUT_MS = 3_000;
+export const API_TIMEOUT_MS = 3_000;
+/** Between tries: short, because work stands still; jittered, because all services lose the server at once. */
+const RETRY_MS = 250;
+/** A server that cannot be used is looked at again this often: someone has to change it first. */
+const UNUSABLE_RETRY_MS = 2_000;
+/** A frozen server is given up after 10 to 15 s; shorter and a machine under full load would look frozen. */
+const PING_INTERVAL_MS = 5_000;
+const PINGS_UNANSWERED = 2;
+/** Closing must not wait for ever for a server that does not read. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Reasons that do not go away by waiting, and are therefore told apart in the log. */
+const ASK_SOMEONE = /authoriz|authentic|certificate|tls|jetstream|too old/i;
+
+/** One connection, from handshake to loss. It is never revived: the next one is another Live. */
+export interface Live {
+  readonly nc: NatsConnection;
+  readonly jsm: JetStreamManager;
+  readonly serverVersion: string;
+  readonly up: boolean;
+  /** Resolves when `up` has become false. */
+  readonly lost: Promise<void>;
+}
+
+/**
+ * Connects for ever. States: *away* (trying, every 250 ms), *unusable* (the server answered, and is too old or has
+ * no JetStream; trying, every 2 s), *live*. A lost connection leads to *away* and to a new connection: the library's
+ * own reconnect is off, because it buffers publishes without bound while the server is away, hides which pull
+ * requests were lost, and waits for a frozen socket to drain before it lets go of it.
+ */
+export class Link {
+  readonly #options: BusOptions;
+  readonly #address: ServerAddress;
+  readonly #closing = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  readonly #onLive = new Set<(live: Live) => void>();
+  readonly #loop: Promise<void>;
+  #live: Live | null = null;
+  #unusable: BusUnusable | null = null;
+  #reported = '';
+
+  constructor(options: BusOptions) {
+    this.#options = options;
+    this.#address = parseServerUrl(options.url);
+    this.#loop = this.#run();
+  }
+
+  get live(): Live | null {
+    return this.#live;
+  }
+
+  /** Why the server that answers cannot be used. */
+  get unusable(): BusUnusable | null {
+    return this.#unusable;
+  }
+
+  get closed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Called with every new connection, before whoever waits in next(). */
+  onLive(listener: (live: Live) => void): void {
+    this.#onLive.add(listener);
+  }
+
+  /** The connection, as soon as there is one; null when `signal` says that nobody wants it any more. */
+  async next(signal: AbortSignal): Promise<Live | null> {
+    while (this.#live === null && !signal.aborted && !this.closed) await this.#change(signal);
+    return signal.aborted ? null : this.#live;
+  }
+
+  async whenReady(): Promise<void> {
+    for (;;) {
+      if (this.closed) throw new BusUnavailable('the bus is closed');
+      if (this.#live !== null) return;
+      if (this.#unusable !== null) throw this.#unusable;
+      await this.#change(this.#closing.signal);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#wake();
+    const live = this.#live;
+    if (live !== null) {
+      await withinTime(live.nc.flush(), CLOSE_TIMEOUT_MS);
+      await withinTime(live.nc.close(), CLOSE_TIMEOUT_MS);
+    }
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.closed) {
+      let retryMs = RETRY_MS;
+      try {
+        const live = await this.#connect();
+        await this.#hold(live);
+      } catch (error) {
+        this.#unusable = error instanceof BusUnusable ? error : null;
+        if (this.#unusable !== null) retryMs = UNUSABLE_RETRY_MS;
+        this.#report({ connected: false, reason: reasonOf(error) });
+        this.#wake();
+      }
+      await sleep(retryMs * (0.75 + Math.random() / 2), undefined, { signal: this.#closing.signal }).catch(
+        () => {},
+      );
+    }
+  }
+
+  async #connect(): Promise<MutableLive> {
+    const nc = await connect(connectionOptions(this.#options.name, this.#address));
+    try {
+      const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
+      const serverVersion = await refuseUnusable(nc, jsm);
+      return { nc, jsm, serverVersion, up: true, lost: Promise.resolve() };
+    } catch (error) {
+      void nc.close().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Resolves when the connection is lost. */
+  async #hold(live: MutableLive): Promise<void> {
+    const lost = Promise.withResolvers<string>();
+    live.lost = lost.promise.then(() => {});
+    void live.nc
+      .closed()
+      .then((error) => lost.resolve(error instanceof Error ? error.message : 'connection closed'));
+    void this.#watch(live, lost.resolve);
+    if (this.closed) lost.resolve('closed');
+    else {
+      this.#live = live;
+      this.#unusable = null;
+      this.#report({ connected: true, serverVersion: live.serverVersion });
+      for (const listener of this.#onLive) listener(live);
+      this.#wake();
+    }
+    const reason = await lost.promise;
+    live.up = false;
+    this.#live = null;
+    // Not awaited: after a stale connection the library waits until a socket is empty that nobody reads.
+    void live.nc.close().catch(() => {});
+    if (!this.closed) this.#report({ connected: false, reason });
+  }
+
+  async #watch(live: Live, lost: (reason: string) => void): Promise<void> {
+    for await (const status of live.nc.status()) {
+      if (status.type === 'staleConnection') lost('the server does not answer');
+      else if (status.type === 'disconnect') lost('connection lost');
+      else if (status.type === 'error') {
+        this.#options.logger.warn({ reason: status.error.message }, 'NATS reports an error');
+      }
+    }
+  }
+
+  /** Resolves at the next change of state. */
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  #wake(): void {
+    for (const done of [...this.#waiting]) done();
+  }
+
+  /** Once per change, not per try: lost, refused and timed out are all the same absence. */
+  #report(status: BusStatus): void {
+    const key = status.connected ? 'connected' : ASK_SOMEONE.test(status.reason) ? status.reason : 'away';
+    if (key === this.#reported) return;
+    this.#reported = key;
+    const { logger } = this.#options;
+    const servers = this.#address.servers.join(',');
+    if (status.connected) logger.info({ servers, server_version: status.serverVersion }, 'NATS connected');
+    else if (this.#unusable !== null) logger.error({ servers, reason: status.reason }, 'NATS cannot be used');
+    else logger.warn({ servers, reason: status.reason }, 'NATS is away, trying again until it is back');
+    this.#options.onStatus?.(status);
+  }
+}
+
+type MutableLive = { -readonly [key in keyof Live]: Live[key] };
+
+function connectionOptions(name: string, address: ServerAddress): ConnectionOptions {
+  return {
+    servers: address.servers,
+    name,
+    reconnect: false,
+    timeout: CONNECT_TIMEOUT_MS,
+    pingInterval: PING_INTERVAL_MS,
+    maxPingOut: PINGS_UNANSWERED,
+    // A stack per request costs more than the request.
+    noAsyncTraces: true,
+    ...(address.tls ? { tls: {} } : {}),
+    ...(address.credentials ?? {}),
+  };
+}
+
+async function refuseUnusable(nc: NatsConnection, jsm: JetStreamManager): Promise<string> {
+  const info = nc.info;
+  if (info === undefined) throw new BusUnavailable('connection lost during the handshake');
+  if (!hasCapability(info.version, 'angelia')) {
+    throw new BusUnusable(
+      `nats-server ${info.version} is too old: install ${neededVersion('angelia')} or newer and restart it`,
+    );
+  }
+  try {
+    await jsm.getAccountInfo();
+  } catch (error) {
+    if (!isNotEnabled(error)) throw error;
+    const byAccount = error.cause instanceof JetStreamApiError;
+    // The server says that it has JetStream, and it does not answer yet: it is starting.
+    if (!byAccount && info.jetstream === true) throw new BusUnavailable('JetStream does not answer yet');
+    throw new BusUnusable(
+      byAccount
+        ? 'JetStream is off for this NATS account: enable it for the account in the server config'
+        : 'JetStream is off: start nats-server with -js (and -sd <directory>)',
+    );
+  }
+  return info.version;
+}
+
+/** Resolves when `work` has, or when the time is over; a failure is the same as being over. */
+export async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, ms);
+  try {
+    await Promise.race([work.catch(() => {}), over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

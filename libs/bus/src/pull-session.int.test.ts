@@ -1,0 +1,107 @@
+import { STREAM_NAME } from '@angelia/contracts';
+import { eventually } from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { ensureDurable } from './durable.ts';
+import { PullSession } from './pull-session.ts';
+import { busOn, DURABLE, outgoing, TYPE } from './testing/fixture.ts';
+import { NatsServer } from './testing/nats-server.ts';
+import type { Bus } from './types.ts';
+
+describe('a pull session', () => {
+  let server: NatsServer;
+  let bus: Bus;
+  let nc: NatsConnection;
+
+  beforeAll(async () => {
+    server = await NatsServer.start();
+    bus = busOn(server);
+    await bus.whenReady();
+    await bus.provision();
+    await server.asOperator((jsm) => ensureDurable(jsm, DURABLE, TYPE, null, async () => {}));
+    nc = await connect({ servers: `127.0.0.1:${server.port}` });
+  });
+  afterAll(async () => {
+    await nc.close();
+    await bus.close();
+    await server.dispose();
+  });
+
+  it('knows what is outstanding, also after a request has expired half served', async () => {
+    let rooms = 0;
+    let messages = 0;
+    const session = new PullSession(
+      nc,
+      DURABLE,
+      () => messages++,
+      () => rooms++,
+      1_000,
+    );
+    session.request(5);
+    await bus.publishHints([outgoing(), outgoing()]);
+    await eventually(() => messages === 2);
+    expect(session.outstanding).toBe(3);
+    await eventually(() => rooms === 1);
+    expect(session.outstanding).toBe(0);
+    session.end('over');
+  });
+
+  it('ends when its durable is deleted', async () => {
+    await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
+    await server.asOperator((jsm) => ensureDurable(jsm, 'deleted', TYPE, null, async () => {}));
+    const session = new PullSession(
+      nc,
+      'deleted',
+      () => {},
+      () => {},
+    );
+    session.request(1);
+    await nc.flush();
+    await server.asOperator((jsm) => jsm.consumers.delete(STREAM_NAME, 'deleted'));
+    expect(await session.ended).toBe('Consumer Deleted');
+  });
+
+  it('ends when its durable does not exist, which no server says: nothing is heard', async () => {
+    const session = new PullSession(
+      nc,
+      'nobody',
+      () => {},
+      () => {},
+    );
+    let reason = '';
+    void session.ended.then((why) => {
+      reason = why;
+    });
+    session.request(1);
+    await eventually(
+      () => {
+        session.lookForSilence();
+        return reason !== '';
+      },
+      { everyMs: 500, deadlineMs: 15_000 },
+    );
+    expect(reason).toContain('forgotten');
+  });
+
+  it('stays while the server says that it is there', async () => {
+    await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
+    const session = new PullSession(
+      nc,
+      DURABLE,
+      () => {},
+      () => {},
+    );
+    let ended = false;
+    void session.ended.then(() => {
+      ended = true;
+    });
+    session.request(1);
+    const until = performance.now() + 7_000;
+    await eventually(() => {
+      session.lookForSilence();
+      return performance.now() > until;
+    });
+    expect(ended).toBe(false);
+    session.end('over');
+  });
+});

@@ -1,0 +1,214 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { STREAM_NAME } from '@angelia/contracts';
+import { eventually } from '@angelia/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { busOn, DURABLE, outgoing, publishUntilTaken, recordingHandler, TYPE } from './testing/fixture.ts';
+import { NatsServer } from './testing/nats-server.ts';
+import type { Bus } from './types.ts';
+
+/** Seconds, as promised; the machine may be busy. */
+const PROMPTLY_MS = 10_000;
+
+describe('a consumption goes on by itself', () => {
+  let server: NatsServer;
+  let bus: Bus;
+  let recorded: ReturnType<typeof recordingHandler>;
+
+  beforeAll(async () => {
+    server = await NatsServer.start();
+  });
+  afterAll(() => server.dispose());
+
+  beforeEach(async () => {
+    bus = busOn(server);
+    recorded = recordingHandler();
+    bus.consume({ durable: DURABLE, type: TYPE, concurrency: 8, handler: recorded.handler });
+    await arrives();
+  });
+  afterEach(() => bus.close());
+
+  async function arrives(): Promise<{ streamWasRecreated: boolean }> {
+    const hint = outgoing();
+    const published = await publishUntilTaken(bus, [outgoing(), hint]);
+    await eventually(() => recorded.streams().includes(hint.stream_id), {
+      deadlineMs: PROMPTLY_MS,
+      describe: 'the hint is consumed',
+    });
+    return published;
+  }
+
+  it('after a restart of the server', async () => {
+    await server.stop();
+    await server.start();
+    expect(await arrives()).toEqual({ streamWasRecreated: false });
+  });
+
+  it('after a crash of the server', async () => {
+    await server.kill();
+    await server.start();
+    expect(await arrives()).toEqual({ streamWasRecreated: false });
+  });
+
+  it('after its durable was deleted, without going through the whole stream again', async () => {
+    await server.asOperator((jsm) => jsm.consumers.delete(STREAM_NAME, DURABLE));
+    expect(await arrives()).toEqual({ streamWasRecreated: false });
+    const config = await server.asOperator(
+      async (jsm) => (await jsm.consumers.info(STREAM_NAME, DURABLE)).config,
+    );
+    expect(config.deliver_policy).toBe('by_start_time');
+  });
+
+  it('after the stream was deleted, and the publisher learns of it', async () => {
+    await server.asOperator((jsm) => jsm.streams.delete(STREAM_NAME));
+    expect(await arrives()).toEqual({ streamWasRecreated: true });
+  });
+
+  it('after the stream was deleted while nothing is published, and says that it was recreated', async () => {
+    let recreated = 0;
+    bus.onStreamRecreated(() => recreated++);
+    await server.asOperator((jsm) => jsm.streams.delete(STREAM_NAME));
+    await eventually(() => recreated > 0, { deadlineMs: PROMPTLY_MS });
+    await arrives();
+  });
+
+  it('after the store was deleted under a stopped server', async () => {
+    await server.stop();
+    await server.wipe();
+    await server.start();
+    expect(await arrives()).toEqual({ streamWasRecreated: true });
+  });
+
+  it('after the store was deleted under a crashed server', async () => {
+    await server.kill();
+    await server.wipe();
+    await server.start();
+    expect(await arrives()).toEqual({ streamWasRecreated: true });
+  });
+
+  it('after the server was frozen for a moment', async () => {
+    server.freeze();
+    try {
+      // Longer than the silence after which a pull session is given up.
+      await pause(8_000);
+    } finally {
+      server.thaw();
+    }
+    await arrives();
+  });
+
+  it('after the server was frozen until the connection was given up', async () => {
+    server.freeze();
+    try {
+      fillTheSocket(bus);
+      await eventually(() => !bus.connected, { deadlineMs: 30_000 });
+    } finally {
+      server.thaw();
+    }
+    await arrives();
+  });
+});
+
+describe('closing', () => {
+  it('ends in time also when the server is frozen and takes nothing any more', async () => {
+    const server = await NatsServer.start();
+    const bus = busOn(server);
+    try {
+      const consumption = bus.consume({
+        durable: DURABLE,
+        type: TYPE,
+        concurrency: 2,
+        handler: async () => 'done',
+      });
+      await eventually(() => consumption.active);
+      server.freeze();
+      fillTheSocket(bus);
+      const startedAt = performance.now();
+      await bus.close();
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
+    } finally {
+      await server.dispose();
+    }
+  });
+});
+
+/** A frozen server whose socket is full is another case: the library waits for the socket to drain before it closes it. */
+function fillTheSocket(bus: Bus): void {
+  const payload = 'x'.repeat(64 * 1024);
+  for (let i = 0; i < 200; i++) bus.ping('angelia.test.ballast', payload);
+}
+
+describe('a verdict that comes late', () => {
+  it('does not ack the message that has its sequence in a recreated stream', async () => {
+    const server = await NatsServer.start();
+    const bus = busOn(server);
+    const gates = { before: Promise.withResolvers<void>(), after: Promise.withResolvers<void>() };
+    const started: string[] = [];
+    try {
+      const consumption = bus.consume({
+        durable: DURABLE,
+        type: TYPE,
+        concurrency: 2,
+        handler: async ({ stream_id }) => {
+          started.push(stream_id);
+          await gates[stream_id as keyof typeof gates].promise;
+          return 'done';
+        },
+      });
+      await publishUntilTaken(bus, [outgoing('before')]);
+      await eventually(() => started.includes('before'));
+      await server.asOperator((jsm) => jsm.streams.delete(STREAM_NAME));
+      await publishUntilTaken(bus, [outgoing('after')]);
+      await eventually(() => started.includes('after'), { deadlineMs: PROMPTLY_MS });
+      gates.before.resolve();
+      await eventually(() => consumption.inFlight === 1);
+      // Answered after whatever the verdict has sent, on the same connection.
+      await bus.publishHints([outgoing('other', { type: 'session.ended' })]);
+      expect(await server.unsettled(DURABLE)).toBe(1);
+      gates.after.resolve();
+      await eventually(async () => (await server.unsettled(DURABLE)) === 0);
+    } finally {
+      gates.before.resolve();
+      gates.after.resolve();
+      await bus.close();
+      await server.dispose();
+    }
+  });
+});
+
+describe('a bus without a server', () => {
+  it('takes a consumption at once and consumes as soon as the server is there', async () => {
+    const server = await NatsServer.prepare();
+    const bus = busOn(server);
+    try {
+      const recorded = recordingHandler();
+      const consumption = bus.consume({
+        durable: DURABLE,
+        type: TYPE,
+        concurrency: 2,
+        handler: recorded.handler,
+      });
+      expect(consumption.active).toBe(false);
+      await expect(bus.publishHints([outgoing()])).rejects.toMatchObject({
+        code: 'bus_unavailable',
+        retryable: true,
+      });
+      await server.start();
+      await publishUntilTaken(bus, [outgoing('late')]);
+      await eventually(() => recorded.streams().includes('late'), { deadlineMs: PROMPTLY_MS });
+      expect(consumption.active).toBe(true);
+    } finally {
+      await bus.close();
+      await server.dispose();
+    }
+  });
+
+  it('closes at once', async () => {
+    const server = await NatsServer.prepare();
+    const bus = busOn(server);
+    bus.consume({ durable: DURABLE, type: TYPE, concurrency: 2, handler: async () => 'done' });
+    const startedAt = performance.now();
+    await bus.close();
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    await server.dispose();
+  });
+});

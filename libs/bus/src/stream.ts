@@ -1,0 +1,112 @@
+import { STREAM_NAME, STREAM_SUBJECTS } from '@angelia/contracts';
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import { BusUnavailable, BusUnusable, isBusError, reasonOf } from './errors.ts';
+import { isStreamNotFound } from './jetstream-errors.ts';
+
+/** An older hint tells nobody anything: the sweep has hinted again long before. Too short only costs a sweep. */
+const MAX_AGE_MS = 60 * 60 * 1000;
+/**
+ * Some 350,000 hints; the oldest are dropped at the cap and the sweep makes up for them. JetStream reserves it on disk
+ * at once, and each stored hint costs the server 0.5 KB of memory too (measured on 2.9.10: every hint has a subject of its
+ * own), so the cap holds nats-server at some 200 MB.
+ */
+const MAX_BYTES = 128 * 1024 * 1024;
+/**
+ * Longer than a relay's failover (10 s), in which the next relay publishes again from the last checkpoint. The server
+ * keeps each id in memory for this long; duplicates are harmless, so shorter is safe.
+ */
+const DUPLICATE_WINDOW_MS = 20_000;
+/** A hint has some 200 bytes. What is larger is none of ours. */
+const MAX_MESSAGE_BYTES = 16 * 1024;
+
+export function streamConfig(replicas: number) {
+  return {
+    subjects: [...STREAM_SUBJECTS],
+    max_age: nanos(MAX_AGE_MS),
+    max_bytes: MAX_BYTES,
+    max_msg_size: MAX_MESSAGE_BYTES,
+    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    discard: DiscardPolicy.Old,
+    num_replicas: replicas,
+  } satisfies Partial<StreamConfig>;
+}
+
+/** What identifies one life of the stream: a deleted and recreated stream has another one. */
+export interface StreamSeen {
+  readonly createdAt: string;
+  /** There was none when this call looked. */
+  readonly created: boolean;
+}
+
+/** Creates the stream, or brings its limits up to date. Safe when several services do it at once. */
+export async function ensureStream(jsm: JetStreamManager, replicas: number): Promise<StreamSeen> {
+  const wanted = streamConfig(replicas);
+  try {
+    const info = await infoOrNull(jsm);
+    if (info === null) {
+      const made = await jsm.streams.add({
+        name: STREAM_NAME,
+        retention: RetentionPolicy.Limits,
+        storage: StorageType.File,
+        ...wanted,
+      });
+      // Also when another service was first by a hair: the server's answer is the same, did_create included.
+      return { createdAt: made.created, created: true };
+    }
+    if (differs(info.config, wanted)) await jsm.streams.update(STREAM_NAME, { ...info.config, ...wanted });
+    return { createdAt: info.created, created: false };
+  } catch (error) {
+    throw streamError(error, replicas);
+  }
+}
+
+async function infoOrNull(jsm: JetStreamManager): Promise<StreamInfo | null> {
+  try {
+    return await jsm.streams.info(STREAM_NAME);
+  } catch (error) {
+    if (isStreamNotFound(error)) return null;
+    throw error;
+  }
+}
+
+function differs(has: StreamConfig, wanted: ReturnType<typeof streamConfig>): boolean {
+  const keys = Object.keys(wanted) as (keyof typeof wanted)[];
+  return keys.some((key) => JSON.stringify(has[key]) !== JSON.stringify(wanted[key]));
+}
+
+/** Codes of the JetStream API that no retry helps, and what a person can do. */
+const adviceByCode: Readonly<Record<number, (replicas: number) => string>> = {
+  10005: replicasAdvice,
+  10074: replicasAdvice,
+  10023: storageAdvice,
+  10028: storageAdvice,
+  10047: storageAdvice,
+  10026: () => 'the account holds no further stream: raise its max_streams',
+  10027: () => 'the account holds no further stream: raise its max_streams',
+  10065: () => `another stream already takes ${STREAM_SUBJECTS.join(', ')}: delete it (nats stream ls)`,
+};
+
+function replicasAdvice(replicas: number): string {
+  return `the server cannot keep ${replicas} replicas: set nats.replicas to 1 or run a cluster of at least ${replicas}`;
+}
+
+function storageAdvice(): string {
+  return `JetStream has no ${MAX_BYTES / 1024 / 1024} MiB of file storage left: free the disk or raise max_file_store`;
+}
+
+function streamError(error: unknown, replicas: number): Error {
+  if (isBusError(error)) return error;
+  const advice = error instanceof JetStreamApiError ? adviceByCode[error.code] : undefined;
+  if (advice !== undefined)
+    return new BusUnusable(`${advice(replicas)} (${reasonOf(error)})`, { cause: error });
+  return new BusUnavailable(`stream ${STREAM_NAME}: ${reasonOf(error)}`, { cause: error });
+}
