@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { hintAllUnsettled, runAgenda } from './agenda.ts';
+import { type EventLog, openEventLog } from './event-log.ts';
+import { createTestDatabase, type TestDatabase } from './testing/database.ts';
+import { appendTo } from './testing/some-events.ts';
+import { until } from './testing/until.ts';
+
+let database: TestDatabase;
+let log: EventLog;
+let stops: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  stops = [];
+  log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
+  await database.query(
+    "INSERT INTO angelia.leaders (name, holder, epoch, expires_at) VALUES ('test', 'test#1', 3, 'infinity')",
+  );
+});
+afterEach(async () => {
+  for (const stop of stops) await stop();
+  await log.close();
+  await database.drop();
+});
+
+interface Row {
+  activeAgo?: number;
+  runDue?: number;
+  deliveryDue?: number;
+  processDue?: number;
+  running?: boolean;
+  settled?: boolean;
+}
+
+/** A row of the view, times in seconds from now. */
+async function session(row: Row): Promise<string> {
+  const id = randomUUID();
+  await database.query(
+    `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running,
+       delivery_due_at, process_due_at, settled, state)
+     SELECT $1, 1, 'r', 'queued', now(), now() - make_interval(secs => $2), now() + make_interval(secs => $3), $4,
+       now() + make_interval(secs => $5), now() + make_interval(secs => $6), $7, '{}'`,
+    [
+      id,
+      row.activeAgo ?? 0,
+      row.runDue ?? null,
+      row.running ?? false,
+      row.deliveryDue ?? null,
+      row.processDue ?? null,
+      row.settled ?? false,
+    ],
+  );
+  return id;
+}
+
+function agenda(options: { sweepSeconds?: number; leadEpoch?: number } = {}) {
+  const hints: { owner: string; id: string }[] = [];
+  const stopping = new AbortController();
+  const running = runAgenda({
+    log,
+    leadEpoch: options.leadEpoch ?? 3,
+    signal: stopping.signal,
+    sweepSeconds: options.sweepSeconds ?? 60,
+    hint: async (owner, ids) => {
+      hints.push(...ids.map((id) => ({ owner, id })));
+    },
+  });
+  stops.push(async () => {
+    stopping.abort();
+    await running;
+  });
+  return { hints, running };
+}
+
+it('a timer is hinted to its owner when it is due, not before and not twice', async () => {
+  const retry = await session({ activeAgo: 5, deliveryDue: -1 });
+  const deadline = await session({ activeAgo: 5, runDue: 0.8 });
+  const later = await session({ activeAgo: 5, runDue: 3600 });
+  const waiting = await session({ activeAgo: 5, processDue: -1 });
+  const { hints } = agenda();
+  await until(() => hints.length >= 3);
+  await new Promise((resolve) => setTimeout(resolve, 2_200)); // Two more passes, in which nothing may come.
+  expect(hints).toHaveLength(3);
+  expect(hints).toEqual(
+    expect.arrayContaining([
+      { owner: 'delivery', id: retry },
+      { owner: 'process', id: waiting },
+      { owner: 'run', id: deadline },
+    ]),
+  );
+  expect(hints.map((hint) => hint.id)).not.toContain(later);
+});
+
+it('the next retry of the same delivery is a new timer, however soon it comes', async () => {
+  const id = await session({ activeAgo: 5, deliveryDue: -1 });
+  const { hints } = agenda();
+  await until(() => hints.length === 1);
+  await database.query(
+    "UPDATE angelia.sessions SET last_activity_at = now(), delivery_due_at = now() + interval '0.2 s' WHERE session_id = $1",
+    [id],
+  );
+  await until(() => hints.length === 2, 5_000);
+});
+
+it('work that was due at once is hinted when it has lain for sweepSeconds, and again after as long', async () => {
+  const fresh = await session({ activeAgo: 0, runDue: -1 });
+  const stuck = await session({ activeAgo: 10, runDue: -10 });
+  const { hints } = agenda({ sweepSeconds: 2 });
+  await until(() => hints.length >= 1);
+  expect(hints).toEqual([{ owner: 'run', id: stuck }]);
+  await until(
+    () => hints.filter((hint) => hint.id === stuck).length === 2 && hints.some((hint) => hint.id === fresh),
+  );
+});
+
+it('a run without a live lease is hinted, one with a live lease is left alone', async () => {
+  const held = await session({ activeAgo: 5, running: true });
+  const expired = await session({ activeAgo: 5, running: true });
+  const lost = await session({ activeAgo: 5, running: true });
+  for (const id of [held, expired]) {
+    await log.append({
+      ...appendTo(id, 0),
+      lease: { resource: `run:${id}`, holder: 'runner#1', seconds: 60 },
+    });
+  }
+  await database.query("UPDATE angelia.leases SET expires_at = now() - interval '1 s' WHERE resource = $1", [
+    `run:${expired}`,
+  ]);
+  const { hints } = agenda();
+  await until(() => hints.length === 2);
+  expect(new Set(hints.map((hint) => hint.id))).toEqual(new Set([expired, lost]));
+});
+
+it('more than one pass can hint is hinted in the passes that follow', async () => {
+  await database.query(
+    `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state)
+     SELECT gen_random_uuid()::text, 1, 'r', 'queued', now(), now() - interval '1 h', now() - interval '1 h', false, false, '{}'
+     FROM generate_series(1, 2300)`,
+  );
+  const { hints } = agenda();
+  await until(() => hints.length === 2_300);
+  expect(new Set(hints.map((hint) => hint.id)).size).toBe(2_300);
+});
+
+it('an agenda that another has followed ends', async () => {
+  await session({ activeAgo: 5, runDue: -1 });
+  const { hints, running } = agenda({ leadEpoch: 2 });
+  await running;
+  expect(hints).toEqual([]);
+});
+
+it('all unsettled work that is due is hinted to its owners when the bus has forgotten everything', async () => {
+  const run = await session({ runDue: 0 });
+  const open = await session({ running: true });
+  const both = await session({ runDue: 0, deliveryDue: 0 });
+  await session({ runDue: 3600 });
+  await session({ settled: true });
+  const hints: Record<string, readonly string[]> = {};
+  const hinted = await hintAllUnsettled({
+    log,
+    signal: new AbortController().signal,
+    hint: async (owner, ids) => {
+      hints[owner] = ids;
+    },
+  });
+  expect(hinted).toBe(3);
+  expect(new Set(hints.run)).toEqual(new Set([run, open, both]));
+  expect(hints.delivery).toEqual([both]);
+  expect(hints.process).toBeUndefined();
+});

@@ -1,0 +1,164 @@
+import type { RecordedEvent } from '@angelia/contracts';
+import { AppendBatcher } from './append-batcher.ts';
+import type { AppendRequest, AppendResult } from './append-request.ts';
+import { Database, SERVICE_ROLE, TIMEOUTS, type Timeouts } from './database.ts';
+import { type DeadLetter, listDeadLetters, type NewDeadLetter, recordDeadLetter } from './dead-letters.ts';
+import { type LogHealth, readHealth } from './health.ts';
+import { freeLeasesOf, type LeaseNow, LeaseReader, renewLeases } from './leases.ts';
+import {
+  type DeliveryFilter,
+  type ListedDelivery,
+  type ListedProcess,
+  type ListedSession,
+  Lists,
+  type Page,
+  type QueuedSession,
+  type SessionFilter,
+} from './lists.ts';
+import { type Logger, silent } from './logger.ts';
+import { StreamReader } from './read-stream.ts';
+import { readTail, type TailPage, tailEnd } from './tail.ts';
+import type { TailCursor } from './tail-cursor.ts';
+
+export interface EventLogOptions {
+  readonly url: string;
+  /** Stable name of the service's instance; seen as application_name. */
+  readonly instance: string;
+  /** Who this process is in leases: instance and incarnation. */
+  readonly holder: string;
+  /** Default angelia_service. null: the login's own rights. */
+  readonly role?: string | null;
+  /** Connections for everything but appends and reads of streams. */
+  readonly poolSize?: number;
+  readonly logger?: Logger;
+  /** After a commit that appended something: the caller pings the relay. Must not throw. */
+  readonly onCommitted?: () => void;
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+/** Two for the led loops, one for leases, one for the API's lists: more would only queue in Postgres. */
+const POOL_SIZE = 4;
+
+/** Never throws because Postgres is away: it connects when first asked, and again whenever needed. */
+export function openEventLog(options: EventLogOptions): EventLog {
+  return new EventLog(options);
+}
+
+export class EventLog {
+  readonly instance: string;
+  readonly holder: string;
+  readonly logger: Logger;
+  /** For the loops of this package (lead, relay, projection, agenda); services have no use for it. */
+  readonly database: Database;
+  private readonly appends: AppendBatcher;
+  private readonly streams: StreamReader;
+  private readonly leases: LeaseReader;
+  private readonly lists: Lists;
+
+  constructor(options: EventLogOptions) {
+    this.instance = options.instance;
+    this.holder = options.holder;
+    this.logger = options.logger ?? silent;
+    this.database = new Database({
+      url: options.url,
+      instance: options.instance,
+      role: options.role === undefined ? SERVICE_ROLE : options.role,
+      poolSize: options.poolSize ?? POOL_SIZE,
+      timeouts: { ...TIMEOUTS, ...options.timeouts },
+      logger: this.logger,
+    });
+    this.appends = new AppendBatcher(this.database, options.holder, options.onCommitted ?? (() => {}));
+    this.streams = new StreamReader(this.database.durable);
+    this.leases = new LeaseReader(this.database.durable);
+    this.lists = new Lists(this.database.relaxed);
+  }
+
+  /**
+   * What a service asks when it starts. Throws WrongCluster (a person must act: exit 78), NotMigrated or LogUnavailable
+   * (stay up, ask again). Returns what to warn about, one line each.
+   */
+  async check(): Promise<string[]> {
+    await Promise.all([
+      this.database.durable.query({ name: 'ping', text: 'SELECT 1' }, []),
+      this.database.relaxed.query({ name: 'ping', text: 'SELECT 1' }, []),
+    ]);
+    return this.database.warnings();
+  }
+
+  append(request: AppendRequest): Promise<AppendResult> {
+    return this.appends.append(request);
+  }
+
+  /** Events of one stream from `fromVersion` on, in order; empty when there is no such stream. */
+  readStream(streamId: string, fromVersion = 1): Promise<RecordedEvent[]> {
+    return this.streams.read({ streamId, fromVersion });
+  }
+
+  lease(resource: string): Promise<LeaseNow> {
+    return this.leases.read(resource);
+  }
+
+  /** One statement for all; returns those that are still held. The others are lost: stop their work. */
+  renewLeases(resources: readonly string[], holder: string, seconds: number): Promise<string[]> {
+    return renewLeases(this.database.relaxed, resources, holder, seconds);
+  }
+
+  /** What a dead predecessor of the same stable name held. Returns the freed resources. */
+  freeLeasesOf(instance: string, exceptHolder: string): Promise<string[]> {
+    return freeLeasesOf(this.database.relaxed, instance, exceptHolder);
+  }
+
+  readTail(after: TailCursor, limit: number, options: { data: boolean }): Promise<TailPage> {
+    return readTail(this.database.relaxed, after, limit, options);
+  }
+
+  /** The last place that is visible in the tail now. */
+  tailEnd(): Promise<TailCursor> {
+    return tailEnd(this.database.relaxed);
+  }
+
+  health(): Promise<LogHealth> {
+    return readHealth(this.database.relaxed);
+  }
+
+  async ping(): Promise<void> {
+    await this.database.durable.query({ name: 'ping', text: 'SELECT 1' }, []);
+  }
+
+  listSessions(filter: SessionFilter): Promise<Page<ListedSession>> {
+    return this.lists.sessions(filter);
+  }
+
+  listDeliveries(filter: DeliveryFilter): Promise<Page<ListedDelivery>> {
+    return this.lists.deliveries(filter);
+  }
+
+  listProcesses(filter: { readonly sessionId?: string; readonly limit: number }): Promise<ListedProcess[]> {
+    return this.lists.processes(filter);
+  }
+
+  /** Sessions that want a run now, the longest waiting of each route first, routes taking turns. */
+  pickQueued(limit: number, exceptRoutes: readonly string[] = []): Promise<QueuedSession[]> {
+    return this.lists.pickQueued(limit, exceptRoutes);
+  }
+
+  /** How many runs are open per route, by the views: for a route's max_concurrency. */
+  runningByRoute(): Promise<Map<string, number>> {
+    return this.lists.runningByRoute();
+  }
+
+  /** For an event that a handler can never process. An outage is no reason: throw, and be hinted again. */
+  recordDeadLetter(letter: NewDeadLetter): Promise<void> {
+    return recordDeadLetter(this.database.relaxed, letter);
+  }
+
+  listDeadLetters(limit: number): Promise<DeadLetter[]> {
+    return listDeadLetters(this.database.relaxed, limit);
+  }
+
+  /** Lets what was handed in finish, then closes every connection. */
+  async close(): Promise<void> {
+    await this.appends.close();
+    await this.database.close();
+  }
+}

@@ -1,0 +1,47 @@
+export { type AgendaOptions, type HintOwner, hintAllUnsettled, runAgenda } from './agenda.ts';
+export type {
+  AppendRequest,
+  AppendResult,
+  RateLimit,
+  ReleaseLease,
+  StreamAppend,
+  StreamVersion,
+  TakeLease,
+} from './append-request.ts';
+export { Bell } from './bell.ts';
+export { SERVICE_ROLE, type Timeouts } from './database.ts';
+export type { DeadLetter, NewDeadLetter } from './dead-letters.ts';
+export {
+  InvalidCursor,
+  LogClosed,
+  LogError,
+  LogOverloaded,
+  LogRefused,
+  LogUnavailable,
+  MigrationMismatch,
+  NotMigrated,
+  UnstorableEvent,
+  WrongCluster,
+} from './errors.ts';
+export { EventLog, type EventLogOptions, openEventLog } from './event-log.ts';
+export type { LogHealth } from './health.ts';
+export { type Leading, type LeadOptions, lead } from './lead.ts';
+export type { Lease, LeaseNow } from './leases.ts';
+export type {
+  DeliveryFilter,
+  ListedDelivery,
+  ListedProcess,
+  ListedSession,
+  Page,
+  QueuedSession,
+  SessionFilter,
+} from './lists.ts';
+export type { Logger } from './logger.ts';
+export { type MigrateOptions, type MigrateResult, migrate, raiseEpoch } from './migrate.ts';
+export { type ProjectionOptions, runProjection } from './projection.ts';
+export { type RebuildOptions, type RebuildResult, rebuildViews } from './rebuild.ts';
+export { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
+export { storable } from './storable.ts';
+export type { TailEvent, TailPage } from './tail.ts';
+export { TAIL_START, type TailCursor } from './tail-cursor.ts';
+export type { DeliveryRow, ProcessRow, ProjectSession, SessionRow, SessionViews } from './view-rows.ts';

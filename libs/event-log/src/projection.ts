@@ -1,0 +1,82 @@
+import { type Bell, pause } from './bell.ts';
+import { claimCheckpoint } from './checkpoints.ts';
+import type { Statement } from './database.ts';
+import { NotMigrated } from './errors.ts';
+import type { EventLog } from './event-log.ts';
+import { messageOf } from './postgres-errors.ts';
+import { PageProjector } from './project-page.ts';
+import { readTail } from './tail.ts';
+import type { TailCursor } from './tail-cursor.ts';
+import { viewsCheckpoint } from './view-builds.ts';
+import type { ProjectSession } from './view-rows.ts';
+
+export interface ProjectionOptions {
+  readonly log: EventLog;
+  readonly leadEpoch: number;
+  readonly signal: AbortSignal;
+  /** Rung by the caller after a commit. A bell of its own: the relay's is not shared. */
+  readonly wake: Bell;
+  readonly project: ProjectSession;
+}
+
+/** A page is read, computed and written in one go: some tens of milliseconds, some megabytes. */
+export const PAGE = 2_000;
+const POLL_MS = 250;
+/**
+ * Events of one session come in bursts: a few milliseconds of patience turn many writes of its row into one. Lists may
+ * be that much older; what must be right now is folded from the stream.
+ */
+const GATHER_MS = 20;
+const FIRST_BACKOFF_MS = 50;
+const LAST_BACKOFF_MS = 2_000;
+
+const ACTIVE: Statement = {
+  name: 'active_build',
+  text: 'SELECT build FROM angelia.view_builds WHERE active',
+};
+
+/**
+ * Keeps the active build of the views up with the tail, while this process leads. When the fence holds, either a
+ * rebuild has switched (then it goes on in the new build, from that one's checkpoint) or another leads (then it ends).
+ * Outages only delay it.
+ */
+export async function runProjection(options: ProjectionOptions): Promise<void> {
+  const { log, leadEpoch, signal, wake } = options;
+  const lane = log.database.relaxed;
+  let backoff = 0;
+  let place: { cursor: TailCursor; projector: PageProjector } | null = null;
+
+  while (!signal.aborted) {
+    try {
+      if (place === null) {
+        const build = (await lane.query(ACTIVE, []))[0]?.[0] as number | undefined;
+        if (build === undefined) throw new Error('no build of the views is active: run migrate');
+        const cursor = await claimCheckpoint(lane, viewsCheckpoint(build), leadEpoch);
+        if (cursor === null) return;
+        place = {
+          cursor,
+          projector: new PageProjector(lane, { build, leadEpoch, whileActive: true }, options.project),
+        };
+      }
+      const page = await readTail(lane, place.cursor, PAGE, { data: true });
+      backoff = 0;
+      if (page.events.length === 0) {
+        if (await wake.wait(POLL_MS, signal)) await pause(GATHER_MS, signal);
+        continue;
+      }
+      place = (await place.projector.apply(page)) ? { ...place, cursor: page.next } : null;
+      if (page.events.length < PAGE) await pause(GATHER_MS, signal);
+    } catch (error) {
+      if (error instanceof NotMigrated && place !== null) {
+        place = null; // A rebuild has switched and dropped the build under us: go on in the new one.
+        continue;
+      }
+      if (backoff === 0)
+        log.logger.warn({ err: messageOf(error) }, 'the projection cannot go on: trying again');
+      backoff = Math.min(Math.max(FIRST_BACKOFF_MS, backoff * 2), LAST_BACKOFF_MS);
+      // What was remembered may be what a write with a lost answer made of it, or not: begin from the checkpoint.
+      place = null;
+      await pause(backoff, signal);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { Hint } from '@angelia/contracts';
+import { type Bell, pause } from './bell.ts';
+import { claimCheckpoint, moveCheckpoint } from './checkpoints.ts';
+import type { EventLog } from './event-log.ts';
+import { messageOf } from './postgres-errors.ts';
+import { readAhead, type TailEvent } from './tail.ts';
+import type { TailCursor } from './tail-cursor.ts';
+
+export type RelayedHint = Hint & { readonly eventId: string };
+
+export interface RelayOptions {
+  readonly log: EventLog;
+  readonly leadEpoch: number;
+  readonly signal: AbortSignal;
+  /** Rung by the caller after a commit (the core NATS ping). */
+  readonly wake: Bell;
+  /** Resolves when the bus has all of them. Throws when it is away: then the same hints come again. */
+  readonly publish: (hints: readonly RelayedHint[]) => Promise<{ readonly streamWasRecreated: boolean }>;
+  /** The stream was found new or emptied: hint everything that is unsettled (see hintAllUnsettled). */
+  readonly onStreamRecreated?: () => Promise<void>;
+}
+
+export const RELAY_CHECKPOINT = 'relay';
+/** The floor when no ping comes (bus away, or the writer died between commit and ping). */
+const POLL_MS = 250;
+const PAGE = 1_000;
+/** Hints that may be out before their order is decided. Beyond, the rest waits for the order, or for the sweep. */
+const MAX_AHEAD = 10_000;
+/** While that many are held back by a foreign transaction they are read again on every pass: then not on every ping. */
+const MANY_AHEAD = 200;
+const MANY_AHEAD_PAUSE_MS = 50;
+/** The checkpoint is worth a write this often; a crash repeats hints, and the bus drops what has the same event id. */
+const SAVE_MS = 20;
+const FIRST_BACKOFF_MS = 50;
+const LAST_BACKOFF_MS = 2_000;
+
+/**
+ * The log is the outbox: publishes a hint for every event, in the tail's order, and moves the checkpoint over what the
+ * bus has. A committed event whose order is still open (an older transaction is) is hinted ahead, since a hint is
+ * harmless in any order, but the checkpoint stays before it. Ends when another leads or the signal aborts; an outage of
+ * the bus or of Postgres only delays it.
+ */
+export async function runRelay(options: RelayOptions): Promise<void> {
+  const { log, leadEpoch, signal, wake } = options;
+  const lane = log.database.relaxed;
+  const ahead = new Set<number>();
+  let cursor: TailCursor | null = null;
+  let saved: TailCursor | null = null;
+  let savedAt = 0;
+  let backoff = 0;
+
+  /** True when there is more to read at once. */
+  async function pass(from: TailCursor): Promise<boolean> {
+    let page = await readAhead(lane, from, PAGE);
+    await hint(page.map((row) => row.event));
+    for (const { event, visible } of page) {
+      if (visible) {
+        cursor = event.cursor;
+        ahead.delete(event.position);
+      } else {
+        ahead.add(event.position);
+      }
+    }
+    if (page.length === PAGE && page.at(-1)?.visible) return true;
+    while (page.length === PAGE && ahead.size < MAX_AHEAD && !signal.aborted) {
+      page = await readAhead(lane, (page.at(-1) as { event: TailEvent }).event.cursor, PAGE);
+      await hint(page.map((row) => row.event));
+      for (const { event } of page) ahead.add(event.position);
+    }
+    return false;
+  }
+
+  async function hint(events: readonly TailEvent[]): Promise<void> {
+    const hints = events.filter((event) => !ahead.has(event.position)).map(toHint);
+    if (hints.length === 0) return;
+    const { streamWasRecreated } = await options.publish(hints);
+    if (streamWasRecreated) await options.onStreamRecreated?.();
+  }
+
+  /** False when another leads. */
+  async function save(): Promise<boolean> {
+    if (cursor === null || cursor === saved) return true;
+    savedAt = performance.now();
+    const moving = cursor;
+    if (!(await moveCheckpoint(lane, RELAY_CHECKPOINT, leadEpoch, moving))) return false;
+    saved = moving;
+    return true;
+  }
+
+  while (!signal.aborted) {
+    try {
+      if (cursor === null) {
+        cursor = saved = await claimCheckpoint(lane, RELAY_CHECKPOINT, leadEpoch);
+        if (cursor === null) return;
+      }
+      const more = await pass(cursor);
+      backoff = 0;
+      const sinceSaved = performance.now() - savedAt;
+      if (sinceSaved >= SAVE_MS && !(await save())) return;
+      if (more) continue;
+      await wake.wait(cursor === saved ? POLL_MS : Math.max(1, SAVE_MS - sinceSaved), signal);
+      if (ahead.size > MANY_AHEAD) await pause(MANY_AHEAD_PAUSE_MS, signal);
+    } catch (error) {
+      if (backoff === 0) log.logger.warn({ err: messageOf(error) }, 'the relay cannot go on: trying again');
+      backoff = Math.min(Math.max(FIRST_BACKOFF_MS, backoff * 2), LAST_BACKOFF_MS);
+      await pause(backoff, signal);
+    }
+  }
+  await save().catch(() => {}); // The next leader hints the last few again.
+}
+
+function toHint(event: TailEvent): RelayedHint {
+  return {
+    stream_id: event.streamId,
+    version: event.version,
+    type: event.type,
+    eventId: event.eventId,
+    ...(event.meta.traceparent === undefined ? {} : { traceparent: event.meta.traceparent }),
+  };
+}

@@ -1,0 +1,100 @@
+import type { EventMeta } from '@angelia/contracts';
+import type { Lane, Statement } from './database.ts';
+import type { TailCursor } from './tail-cursor.ts';
+
+/**
+ * The global order. A transaction's rows appear when it commits, not when it took its id: a reader that pages by
+ * position, or by tx alone, skips a slow one. So a reader sees only rows whose tx is below the oldest transaction that
+ * is still open (pg_snapshot_xmin): all of those are decided, none can appear behind it any more. Rows of earlier
+ * epochs came from another cluster, whose ids mean nothing here, and are all visible.
+ */
+export interface TailEvent {
+  readonly cursor: TailCursor;
+  readonly streamId: string;
+  readonly version: number;
+  readonly type: string;
+  readonly schemaVersion: number;
+  readonly eventId: string;
+  /** undefined when the page was read without data. */
+  readonly data: unknown;
+  readonly meta: EventMeta;
+  readonly recordedAt: number;
+  readonly position: number;
+}
+
+export interface TailPage {
+  readonly events: TailEvent[];
+  /** The cursor behind the last event, or the one that was given when there is none. */
+  readonly next: TailCursor;
+}
+
+const COLUMNS = `e.epoch, e.tx::text, e.position, e.stream_id, e.version, e.type, e.schema_version, e.event_id, e.meta,
+  date_part('epoch', e.recorded_at) * 1000`;
+
+/** The upper bound is one row comparison, so that a long hidden tail is not read and thrown away on each poll. */
+const VISIBLE = `(e.epoch, e.tx, e.position)
+  < ((SELECT c.epoch FROM angelia.cluster c), pg_snapshot_xmin(pg_current_snapshot()), 0::bigint)`;
+const AFTER = '(e.epoch, e.tx, e.position) > ($1::int, $2::text::xid8, $3::bigint)';
+const IN_ORDER = 'ORDER BY e.epoch, e.tx, e.position';
+
+const WITH_DATA: Statement = {
+  name: 'tail_with_data',
+  text: `SELECT ${COLUMNS}, e.data FROM angelia.events e WHERE ${AFTER} AND ${VISIBLE} ${IN_ORDER} LIMIT $4`,
+};
+const WITHOUT_DATA: Statement = {
+  name: 'tail',
+  text: `SELECT ${COLUMNS} FROM angelia.events e WHERE ${AFTER} AND ${VISIBLE} ${IN_ORDER} LIMIT $4`,
+};
+const AHEAD: Statement = {
+  name: 'tail_ahead',
+  text: `SELECT ${COLUMNS}, NULL, ${VISIBLE} FROM angelia.events e WHERE ${AFTER} ${IN_ORDER} LIMIT $4`,
+};
+const END: Statement = {
+  name: 'tail_end',
+  text: `SELECT e.epoch, e.tx::text, e.position FROM angelia.events e WHERE ${VISIBLE}
+         ORDER BY e.epoch DESC, e.tx DESC, e.position DESC LIMIT 1`,
+};
+
+export async function readTail(
+  lane: Lane,
+  after: TailCursor,
+  limit: number,
+  options: { data: boolean },
+): Promise<TailPage> {
+  const statement = options.data ? WITH_DATA : WITHOUT_DATA;
+  const rows = await lane.query(statement, [after.epoch, after.tx, after.position, limit]);
+  const events = rows.map(toTailEvent);
+  return { events, next: events.at(-1)?.cursor ?? after };
+}
+
+/** Committed rows whether the order holds for them yet or not: for hints, which are harmless in any order. */
+export async function readAhead(
+  lane: Lane,
+  after: TailCursor,
+  limit: number,
+): Promise<{ event: TailEvent; visible: boolean }[]> {
+  const rows = await lane.query(AHEAD, [after.epoch, after.tx, after.position, limit]);
+  return rows.map((row) => ({ event: toTailEvent(row), visible: row[11] === true }));
+}
+
+export async function tailEnd(lane: Lane): Promise<TailCursor> {
+  const row = (await lane.query(END, []))[0];
+  return row
+    ? { epoch: row[0] as number, tx: row[1] as string, position: row[2] as number }
+    : { epoch: 0, tx: '0', position: 0 };
+}
+
+function toTailEvent(row: readonly unknown[]): TailEvent {
+  return {
+    cursor: { epoch: row[0] as number, tx: row[1] as string, position: row[2] as number },
+    position: row[2] as number,
+    streamId: row[3] as string,
+    version: row[4] as number,
+    type: row[5] as string,
+    schemaVersion: row[6] as number,
+    eventId: row[7] as string,
+    meta: row[8] as EventMeta,
+    recordedAt: Math.round(row[9] as number),
+    data: row[10],
+  };
+}

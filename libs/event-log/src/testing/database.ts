@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { migrate } from '../migrate.ts';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Statements as the superuser, past the log. */
+  query<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  drop(): Promise<void>;
+}
+
+/** A database of its own for each test file, in the Postgres that the test run started (ANGELIA_TEST_PG) or `server`. */
+export async function createTestDatabase(
+  options: { migrated?: boolean; server?: string } = {},
+): Promise<TestDatabase> {
+  const server = options.server ?? process.env.ANGELIA_TEST_PG;
+  if (!server)
+    throw new Error('ANGELIA_TEST_PG is not set: run the tests with `npm test`, or set it to a Postgres url');
+  const name = `angelia_test_${randomBytes(8).toString('hex')}`;
+  await once(server, `CREATE DATABASE ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  if (options.migrated !== false) await migrate({ url: url.toString() });
+  const pool = new pg.Pool({ connectionString: url.toString(), max: 4, allowExitOnIdle: true });
+  pool.on('error', () => {}); // A test may end its own connections.
+  return {
+    url: url.toString(),
+    query: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await pool.query<Row>(text, values)).rows,
+    drop: async () => {
+      await pool.end();
+      await once(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+async function once(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,2 @@
+export { createTestDatabase, type TestDatabase } from './database.ts';
+export { insertRaw, type RawRow } from './raw-insert.ts';

@@ -1,0 +1,31 @@
+import { Bell } from '../bell.ts';
+import { openEventLog } from '../event-log.ts';
+import { lead } from '../lead.ts';
+import { runProjection } from '../projection.ts';
+import { runRelay } from '../relay.ts';
+import { countingProjection } from './counting-projection.ts';
+
+// One candidate to lead, as a process of its own, so that tests can kill and freeze it. Says on stdout what it does.
+const [url = '', holder = '', seconds = '2'] = process.argv.slice(2);
+const log = openEventLog({ url, instance: holder.replace(/#.*/, ''), holder });
+const leading = lead({
+  log,
+  name: 'test',
+  holder,
+  seconds: Number(seconds),
+  onLead: async (epoch, signal) => {
+    console.log(`leading ${epoch}`);
+    const publish = async () => ({ streamWasRecreated: false });
+    await Promise.all([
+      runProjection({ log, leadEpoch: epoch, signal, wake: new Bell(), project: countingProjection }),
+      runRelay({ log, leadEpoch: epoch, signal, wake: new Bell(), publish }),
+    ]);
+    console.log(`ended ${epoch}`);
+  },
+});
+process.on('SIGTERM', () => {
+  void leading
+    .stop()
+    .then(() => log.close())
+    .then(() => process.exit(0));
+});

@@ -1,0 +1,51 @@
+import type { RecordedEvent } from '@angelia/contracts';
+
+/** Rows of the read models, as the injected projection makes them. Times are milliseconds, null is "none". */
+export interface SessionRow {
+  readonly route: string;
+  readonly status: string;
+  readonly outcome: string | null;
+  readonly createdAt: number;
+  readonly lastActivityAt: number;
+  readonly endedAt: number | null;
+  /** When a run is wanted: now (not later than lastActivityAt) for queued work, later for a timer. Null: no run wanted. */
+  readonly runDueAt: number | null;
+  /** A run is open. Without a live lease `run:<session id>` it is orphaned, and the agenda hints its owner. */
+  readonly running: boolean;
+  readonly deliveryDueAt: number | null;
+  readonly processDueAt: number | null;
+  /** Nothing will happen to this session any more: ended, delivered, no live process. */
+  readonly settled: boolean;
+}
+
+export interface DeliveryRow {
+  /** Version of the output in the session's stream. */
+  readonly output: number;
+  readonly target: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly dueAt: number | null;
+  readonly updatedAt: number;
+  /** Whatever else the API shows of it (reason, receipt, kind). */
+  readonly detail?: unknown;
+}
+
+export interface ProcessRow {
+  readonly processId: string;
+  readonly status: string;
+  readonly updatedAt: number;
+  /** Whatever else the API shows of it (command, host, exit code). */
+  readonly detail?: unknown;
+}
+
+export interface SessionViews {
+  /** Kept with the row and given back as `previous`: what the function needs to go on without the whole stream. */
+  readonly state: unknown;
+  readonly session: SessionRow;
+  /** Only those that these events changed need to be here: rows are upserted, none is deleted. */
+  readonly deliveries: readonly DeliveryRow[];
+  readonly processes: readonly ProcessRow[];
+}
+
+/** Pure. `previous` is null for a session's first events; `events` are consecutive versions of one stream. */
+export type ProjectSession = (previous: unknown, events: readonly RecordedEvent[]) => SessionViews;

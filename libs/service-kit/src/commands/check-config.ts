@@ -1,0 +1,15 @@
+import { loadConfig } from '../config/load.ts';
+import { EXIT_CONFIG, StartupError, startupMessage } from '../startup-error.ts';
+
+/** `check-config`: whether the services would start with this config; 78 and one line per problem when not. */
+try {
+  const { config, path, demo } = loadConfig(process.env);
+  const routes = Object.keys(config.routes).length;
+  process.stdout.write(
+    `angelia: ${demo ? 'built-in demo config' : path} is good (${routes} route${routes === 1 ? '' : 's'})\n`,
+  );
+} catch (error) {
+  if (!(error instanceof StartupError)) throw error;
+  process.stderr.write(startupMessage(error));
+  process.exitCode = EXIT_CONFIG;
+}

@@ -1,0 +1,138 @@
+import type { Config, ConfigProblem, RouteConfig } from '@angelia/contracts';
+import type { z } from 'zod';
+import { isKnownTarget, knownTargets, targetSchema } from './targets.ts';
+
+export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
+
+/** What one part of the config says about another: names that must exist, parts that must fit. */
+export function crossReferenceProblems(config: Config, listenHost: string): ConfigProblem[] {
+  return [
+    ...Object.entries(config.agents).flatMap(([name, agent]) => agentProblems(config, name, agent)),
+    ...Object.entries(config.targets).flatMap(([name, options]) => targetProblems(name, options)),
+    ...Object.entries(config.routes).flatMap(([name, route]) => [
+      ...routeAgentProblems(config, name, route),
+      ...routeTargetProblems(name, route),
+      ...routeSecretProblems(config, name, route, listenHost),
+    ]),
+    ...secretProblems('secret', config.secret, listenHost),
+  ];
+}
+
+function agentProblems(config: Config, name: string, agent: Config['agents'][string]): ConfigProblem[] {
+  const place = `agents.${name}`;
+  const unknownModel = (model: string): boolean => !Object.hasOwn(config.models, model);
+  const problems: ConfigProblem[] = [];
+  if (agent.kind === 'llm' && agent.model === undefined) {
+    problems.push({ place: `${place}.model`, reason: 'an agent of kind llm needs a model' });
+  }
+  if (agent.model !== undefined && unknownModel(agent.model)) {
+    problems.push({
+      place: `${place}.model`,
+      reason: unknown('model', agent.model, Object.keys(config.models)),
+    });
+  }
+  agent.fallback_models.forEach((model, index) => {
+    if (unknownModel(model)) {
+      problems.push({
+        place: `${place}.fallback_models.${index}`,
+        reason: unknown('model', model, Object.keys(config.models)),
+      });
+    }
+  });
+  return problems;
+}
+
+function targetProblems(name: string, options: unknown): ConfigProblem[] {
+  const place = `targets.${name}`;
+  if (!isKnownTarget(name)) return [{ place, reason: unknown('target', name, knownTargets) }];
+  return schemaProblems(targetSchema(name).options, options, place);
+}
+
+function routeAgentProblems(config: Config, name: string, route: RouteConfig): ConfigProblem[] {
+  const agent = config.agents[route.agent];
+  if (agent === undefined) {
+    return [
+      { place: `routes.${name}.agent`, reason: unknown('agent', route.agent, Object.keys(config.agents)) },
+    ];
+  }
+  return (route.toolsets ?? [])
+    .filter((toolset) => !agent.toolsets.includes(toolset))
+    .map((toolset) => ({
+      place: `routes.${name}.toolsets`,
+      reason: `\`${toolset}\` is none of the toolsets of agent \`${route.agent}\`, of which a route's must be a part`,
+    }));
+}
+
+function routeTargetProblems(name: string, route: RouteConfig): ConfigProblem[] {
+  const place = `routes.${name}`;
+  return [
+    ...deliverProblems(place, route.deliver, route.deliver_extra),
+    ...(route.fallback_target === undefined
+      ? []
+      : deliverProblems(
+          `${place}.fallback_target`,
+          route.fallback_target.deliver,
+          route.fallback_target.deliver_extra,
+        )),
+  ];
+}
+
+function deliverProblems(place: string, target: string, extra: unknown): ConfigProblem[] {
+  if (!isKnownTarget(target)) {
+    return [{ place: `${place}.deliver`, reason: unknown('target', target, knownTargets) }];
+  }
+  return schemaProblems(targetSchema(target).extra, extra, `${place}.deliver_extra`);
+}
+
+function routeSecretProblems(
+  config: Config,
+  name: string,
+  route: RouteConfig,
+  listenHost: string,
+): ConfigProblem[] {
+  const place = `routes.${name}.secret`;
+  if (route.secret === undefined && config.secret === undefined) {
+    return [{ place, reason: 'a route needs a secret: set it here, or `secret` at the top for all routes' }];
+  }
+  return secretProblems(place, route.secret, listenHost);
+}
+
+function secretProblems(
+  place: string,
+  secret: string | string[] | undefined,
+  listenHost: string,
+): ConfigProblem[] {
+  const secrets = secret === undefined ? [] : [secret].flat();
+  if (!secrets.includes(INSECURE_NO_AUTH)) return [];
+  if (secrets.length > 1) {
+    return [
+      { place, reason: `${INSECURE_NO_AUTH} beside real secrets would make them worthless: remove it` },
+    ];
+  }
+  if (isLoopback(listenHost)) return [];
+  return [
+    {
+      place,
+      reason: `${INSECURE_NO_AUTH} is for loopback only, and ANGELIA_HOST is ${listenHost}: set a secret`,
+    },
+  ];
+}
+
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  return bare === 'localhost' || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare);
+}
+
+function schemaProblems(schema: z.ZodType, value: unknown, place: string): ConfigProblem[] {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap((issue): ConfigProblem[] => {
+    const path = [place, ...issue.path.map(String)].join('.');
+    if (issue.code !== 'unrecognized_keys') return [{ place: path, reason: issue.message }];
+    return issue.keys.map((key) => ({ place: `${path}.${key}`, reason: `unknown key \`${key}\`` }));
+  });
+}
+
+function unknown(what: string, name: string, known: readonly string[]): string {
+  return `no ${what} is named \`${name}\` (there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ') || 'none'})`;
+}

@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Config, type ConfigProblem, parseConfig } from '@angelia/contracts';
+import { parseDocument } from 'yaml';
+import { StartupError } from '../startup-error.ts';
+import { crossReferenceProblems } from './cross-references.ts';
+import { interpolate } from './interpolate.ts';
+import { refusedAsNotYet } from './not-yet.ts';
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Where it was read from. */
+  readonly path: string;
+  /** No config file was found: this is the built-in demo. */
+  readonly demo: boolean;
+}
+
+export const demoConfigPath = fileURLToPath(new URL('./demo.yaml', import.meta.url));
+const DEFAULT_PATH = './angelia.yaml';
+
+/** @throws StartupError with one line per problem, each with its place in the file. */
+export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
+  const { path, demo } = configPath(env);
+  const config = parseConfigText(readText(path), env, path);
+  return { config, path, demo };
+}
+
+function configPath(env: NodeJS.ProcessEnv): { path: string; demo: boolean } {
+  if (env.ANGELIA_CONFIG) return { path: env.ANGELIA_CONFIG, demo: false };
+  return existsSync(DEFAULT_PATH)
+    ? { path: DEFAULT_PATH, demo: false }
+    : { path: demoConfigPath, demo: true };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = missing ? 'there is no such file' : `cannot be read: ${(error as Error).message}`;
+    throw new StartupError([`config file ${path}: ${reason}; set ANGELIA_CONFIG to the path of the config`]);
+  }
+}
+
+/**
+ * The steps of loading. One that finds problems ends it, as the next would only add their echoes; the exception is
+ * the last two, which look at the same file from two sides.
+ */
+export function parseConfigText(text: string, env: NodeJS.ProcessEnv, path: string): Config {
+  const written = parseYaml(text, path);
+  const missing: ConfigProblem[] = [];
+  const raw = interpolate(written, env, missing);
+  refuse(missing, path);
+  const parsed = parseConfig(raw);
+  if (!parsed.ok) throw refusal(parsed.problems, path);
+  const notYet = refusedAsNotYet(raw);
+  const known = new Set(notYet.map((problem) => problem.place));
+  const crossed = crossReferenceProblems(parsed.config, env.ANGELIA_HOST || '127.0.0.1');
+  refuse([...notYet, ...crossed.filter((problem) => !known.has(problem.place))], path);
+  return parsed.config;
+}
+
+function parseYaml(text: string, path: string): unknown {
+  const document = parseDocument(text, { prettyErrors: false });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const line = text.slice(0, error.pos[0]).split('\n').length;
+    throw new StartupError([`config file ${path}: line ${line}: ${error.message}`]);
+  }
+  // Anchors are welcome; the default bound on what they unfold to (100) keeps a hostile file small.
+  return document.toJS();
+}
+
+function refuse(problems: readonly ConfigProblem[], path: string): void {
+  if (problems.length > 0) throw refusal(problems, path);
+}
+
+function refusal(problems: readonly ConfigProblem[], path: string): StartupError {
+  return new StartupError(problems.map(({ place, reason }) => `${place}: ${reason} (in ${path})`));
+}

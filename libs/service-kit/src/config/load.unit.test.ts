@@ -1,0 +1,238 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the syntax under test
+
+import { readFileSync } from 'node:fs';
+import { configJsonSchema } from '@angelia/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { StartupError, startupMessage } from '../startup-error.ts';
+import { demoConfigPath, loadConfig, parseConfigText } from './load.ts';
+
+const BASE = `
+models: { echo: { provider: builtin, model: echo } }
+agents: { default: { model: echo } }
+`;
+
+function load(text: string, env: NodeJS.ProcessEnv = {}) {
+  return parseConfigText(text, env, 'angelia.yaml');
+}
+
+function linesOf(text: string, env: NodeJS.ProcessEnv = {}): string[] {
+  try {
+    load(text, env);
+  } catch (error) {
+    if (error instanceof StartupError) return startupMessage(error).trimEnd().split('\n');
+    throw error;
+  }
+  return [];
+}
+
+describe('variables in the config', () => {
+  it('fills ${NAME} in every string, lists included', () => {
+    const config = load(`${BASE}\nroutes: { r: { secret: ["\${A}", "x-\${B}-y"] } }`, { A: 'one', B: 'two' });
+    expect(config.routes.r?.secret).toEqual(['one', 'x-two-y']);
+  });
+
+  it('names a missing variable and its place', () => {
+    expect(linesOf(`${BASE}\nroutes: { demo: { secret: "\${GITHUB_SECRET}" } }`)).toEqual([
+      'angelia: routes.demo.secret: the environment variable GITHUB_SECRET is not set (in angelia.yaml)',
+    ]);
+  });
+
+  it('takes an empty variable for a missing one: an empty secret must not open a route', () => {
+    expect(linesOf('secret: ${S}', { S: '' })).toHaveLength(1);
+  });
+
+  it('does not fill what a variable holds a second time', () => {
+    expect(load('secret: ${A}', { A: '${B}', B: 'no' }).secret).toBe('${B}');
+  });
+
+  it('keeps $${NAME} as it is written', () => {
+    expect(load('secret: $${A}').secret).toBe('${A}');
+  });
+
+  it('refuses a reference that it cannot read instead of passing it on', () => {
+    expect(linesOf('secret: ${A:-default}', { A: 'x' })[0]).toContain('angelia: secret: `${A:-default}`');
+  });
+
+  it('leaves the braces of templates alone', () => {
+    const config = load(`${BASE}\nroutes: { r: { secret: s, prompt: "PR #{number} costs $5" } }`);
+    expect(config.routes.r?.prompt).toBe('PR #{number} costs $5');
+  });
+});
+
+describe('names that must exist', () => {
+  it.each([
+    ['routes: { r: { secret: s, agent: nobody } }', 'routes.r.agent: no agent is named `nobody`'],
+    ['routes: { r: { secret: s, deliver: pigeon } }', 'routes.r.deliver: no target is named `pigeon`'],
+    [
+      'routes: { r: { secret: s, fallback_target: { deliver: pigeon } } }',
+      'routes.r.fallback_target.deliver: no target is named `pigeon`',
+    ],
+    ['targets: { pigeon: {} }', 'targets.pigeon: no target is named `pigeon`'],
+    ['targets: { http: { secrt: x } }', 'targets.http.secrt: unknown key `secrt`'],
+    ['targets: { log: { x: 1 } }', 'targets.log.x: unknown key `x`'],
+    ['routes: { r: { secret: s, deliver: http } }', 'routes.r.deliver_extra.url: '],
+    [
+      'routes: { r: { secret: s, deliver: http, deliver_extra: { url: "https://x", uri: y } } }',
+      'routes.r.deliver_extra.uri: unknown key `uri`',
+    ],
+    [
+      'routes: { r: { secret: s, toolsets: [terminal] } }',
+      'routes.r.toolsets: `terminal` is none of the toolsets',
+    ],
+    ['routes: { r: {} }', 'routes.r.secret: a route needs a secret'],
+  ])('%s', (text, expected) => {
+    const lines = linesOf(`${BASE}\n${text}`);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`angelia: ${expected}`);
+  });
+
+  it.each([
+    ['agents: { a: { model: gone } }', 'agents.a.model: no model is named `gone`'],
+    ['agents: { a: {} }', 'agents.a.model: an agent of kind llm needs a model'],
+    [
+      'models: { e: { provider: builtin, model: echo } }\nagents: { a: { model: e, fallback_models: [e, gone] } }',
+      'agents.a.fallback_models.1: no model is named `gone`',
+    ],
+  ])('%s', (text, expected) => {
+    expect(linesOf(text)[0]).toContain(`angelia: ${expected}`);
+  });
+
+  it("takes the top's secret for a route without one", () => {
+    expect(linesOf(`secret: s\n${BASE}\nroutes: { r: {} }`)).toEqual([]);
+  });
+
+  it('says each problem in a line of its own', () => {
+    expect(linesOf(`${BASE}\nroutes: { a: { agent: x }, b: { deliver: y, secret: s } }`)).toHaveLength(3);
+  });
+});
+
+describe('INSECURE_NO_AUTH', () => {
+  const open = `${BASE}\nroutes: { r: { secret: INSECURE_NO_AUTH } }`;
+  it.each(['127.0.0.1', 'localhost', '::1', '127.8.8.8', ''])('is taken on loopback: %s', (host) => {
+    expect(linesOf(open, { ANGELIA_HOST: host })).toEqual([]);
+  });
+  it.each(['0.0.0.0', '::', '192.168.1.4', '127.0.0.1.example.com', 'example.com'])(
+    'is refused on %s',
+    (host) => {
+      expect(linesOf(open, { ANGELIA_HOST: host })[0]).toContain(
+        'routes.r.secret: INSECURE_NO_AUTH is for loopback only',
+      );
+    },
+  );
+  it('is refused as the secret of all routes, too', () => {
+    expect(linesOf('secret: INSECURE_NO_AUTH', { ANGELIA_HOST: '0.0.0.0' })).toHaveLength(1);
+  });
+  it('is refused beside real secrets', () => {
+    expect(linesOf(`${BASE}\nroutes: { r: { secret: [a, INSECURE_NO_AUTH] } }`)).toHaveLength(1);
+  });
+});
+
+describe('what this version cannot do yet (no-silent-downgrade)', () => {
+  const route = (keys: string) => `${BASE}\nroutes: { r: { secret: s, ${keys} } }`;
+  it.each([
+    ['mcp_servers: { m: { command: x } }', 'mcp_servers'],
+    ['models: { m: { provider: anthropic, model: x } }', 'models.m.provider'],
+    ['models: { m: { provider: openai, model: x } }', 'models.m.provider'],
+    ['agents: { a: { kind: command } }', 'agents.a.kind'],
+    ['agents: { a: { kind: http } }', 'agents.a.kind'],
+    [route('filters: [{ field: a }]'), 'routes.r.filters'],
+    [route('script: x.sh'), 'routes.r.script'],
+    [route('skills: [a]'), 'routes.r.skills'],
+    [route('coalesce: { key: k }'), 'routes.r.coalesce'],
+    [route('session_key: k'), 'routes.r.session_key'],
+    [route('on_busy: reject'), 'routes.r.on_busy'],
+    [route('deliver_only: true'), 'routes.r.deliver_only'],
+    [route('auth: gitlab'), 'routes.r.auth'],
+    [route('interim: edit'), 'routes.r.interim'],
+  ])('%s', (text, place) => {
+    const lines = linesOf(text).filter((line) => line.includes('not built in this version'));
+    expect(lines.map((line) => line.split(':')[1]?.trim())).toEqual([place]);
+  });
+
+  it('refuses toolsets of an agent', () => {
+    const lines = linesOf(
+      'models: { e: { provider: builtin, model: echo } }\nagents: { a: { model: e, toolsets: [clarify] } }',
+    );
+    expect(lines).toEqual([expect.stringContaining('angelia: agents.a.toolsets: tools: not built')]);
+  });
+
+  it('takes the same keys when they ask for nothing', () => {
+    expect(
+      linesOf(
+        `${BASE}\nlimits: { rate_limit: 0 }\nmcp_servers: {}\nroutes: { r: { secret: s, filters: [], skills: [], toolsets: [], rate_limit: 0, deliver_only: false, auth: hmac } }`,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  it('names the line of a YAML error', () => {
+    expect(linesOf('secret: a\nlimits: [')[0]).toMatch(/^angelia: config file angelia\.yaml: line [23]: /);
+  });
+
+  it('refuses a key that is there twice', () => {
+    expect(linesOf('secret: a\nsecret: b')).toHaveLength(1);
+  });
+
+  it('says which file is missing', () => {
+    expect(() => loadConfig({ ANGELIA_CONFIG: '/nowhere/angelia.yaml' })).toThrow(
+      'config file /nowhere/angelia.yaml: there is no such file',
+    );
+  });
+
+  it('has a demo config that works with nothing but its secret', () => {
+    const config = parseConfigText(
+      readFileSync(demoConfigPath, 'utf8'),
+      { ANGELIA_DEMO_SECRET: 's3cret' },
+      'demo',
+    );
+    expect(config.routes.demo).toMatchObject({ secret: 's3cret', deliver: 'log', agent: 'default' });
+    expect(config.models.echo).toEqual({ provider: 'builtin', model: 'echo' });
+    expect(linesOf(readFileSync(demoConfigPath, 'utf8'))[0]).toContain('ANGELIA_DEMO_SECRET is not set');
+  });
+});
+
+describe('docs/angelia.example.yaml', () => {
+  const text = readFileSync(new URL('../../../../docs/angelia.example.yaml', import.meta.url), 'utf8');
+  const env = { WEBHOOK_SECRET: 'w', MODEL_KEY: 'k', OUTGOING_SECRET: 'o' };
+
+  it('is a config that starts', () => {
+    expect(linesOf(text, env)).toEqual([]);
+  });
+
+  it('shows every key there is', () => {
+    const missing = [...keysOf(configJsonSchema())].filter((key) => !new RegExp(`\\b${key}:`).test(text));
+    expect(missing).toEqual([]);
+  });
+
+  it('shows the defaults as they are', () => {
+    const shown = load(text, env);
+    const { models, agents, routes } = shown;
+    const bare = load(
+      `secret: w
+models: { main: { provider: openai-compatible, base_url: "http://127.0.0.1:9000/v1", model: m1 }, demo: { provider: builtin, model: echo } }
+agents: { default: { model: main } }`,
+    );
+    expect({ ...shown, models: {}, agents: {}, routes: {}, targets: {}, secret: '' }).toEqual({
+      ...bare,
+      models: {},
+      agents: {},
+      routes: {},
+      targets: {},
+      secret: '',
+    });
+    expect(agents.default).toEqual(bare.agents.default);
+    expect(models.main).toEqual({ ...bare.models.main, api_key: 'k', headers: {} });
+    expect(routes['github-pr']?.dedupe_window_seconds).toBe(600);
+  });
+});
+
+/** Names of all properties in a JSON Schema. */
+function keysOf(schema: unknown, keys = new Set<string>()): Set<string> {
+  if (typeof schema !== 'object' || schema === null) return keys;
+  for (const [name, part] of Object.entries(schema)) {
+    if (name === 'properties') for (const key of Object.keys(part as object)) keys.add(key);
+    keysOf(part, keys);
+  }
+  return keys;
+}

@@ -1,0 +1,73 @@
+import { hostname } from 'node:os';
+import { describe, expect, it } from '@jest/globals';
+import { readEnvironment } from './environment.ts';
+import { StartupError, startupMessage } from './startup-error.ts';
+
+const needed = { DATABASE_URL: 'postgres://u@127.0.0.1:5432/a', NATS_URL: 'nats://127.0.0.1:4222' };
+
+function refusal(env: NodeJS.ProcessEnv): string {
+  try {
+    readEnvironment('delivery', env);
+  } catch (error) {
+    if (error instanceof StartupError) return startupMessage(error);
+    throw error;
+  }
+  throw new Error('was not refused');
+}
+
+describe('environment', () => {
+  it('has the defaults of INTERFACES.md', () => {
+    expect(readEnvironment('delivery', needed)).toMatchObject({
+      instance: `delivery-${hostname()}`,
+      host: '127.0.0.1',
+      port: 8644,
+      drainSeconds: 30,
+      dataDirectory: './.angelia',
+      adminHost: '127.0.0.1',
+      adminPort: undefined,
+      otlpEndpoint: undefined,
+      logLevel: 'info',
+    });
+  });
+
+  it('takes an empty variable for an unset one', () => {
+    const environment = readEnvironment('ingress', {
+      ...needed,
+      ANGELIA_PORT: '',
+      OTEL_EXPORTER_OTLP_ENDPOINT: '',
+    });
+    expect(environment.port).toBe(8644);
+    expect(environment.otlpEndpoint).toBeUndefined();
+  });
+
+  it('names a missing variable in one line', () => {
+    expect(refusal({ NATS_URL: needed.NATS_URL })).toMatch(/^angelia: DATABASE_URL .*not set.*\n$/);
+  });
+
+  it('names every problem, each in a line of its own', () => {
+    const lines = refusal({
+      ...needed,
+      NATS_URL: undefined,
+      ANGELIA_PORT: '99999',
+      ANGELIA_LOG_LEVEL: 'loud',
+    });
+    expect(lines.trimEnd().split('\n')).toHaveLength(3);
+    expect(lines).toContain('NATS_URL');
+    expect(lines).toContain('ANGELIA_PORT');
+    expect(lines).toContain('ANGELIA_LOG_LEVEL');
+  });
+
+  it.each([
+    ['ANGELIA_MASTER_KEY', Buffer.alloc(16).toString('base64')],
+    ['ANGELIA_INSTANCE', 'a#b'],
+    ['ANGELIA_ADMIN_TOKEN', 'short'],
+    ['DATABASE_URL', 'mysql://x/y'],
+    ['ANGELIA_DRAIN_SECONDS', '-1'],
+  ])('refuses a wrong %s', (name, value) => {
+    expect(refusal({ ...needed, [name]: value })).toContain(`angelia: ${name} `);
+  });
+
+  it('does not show a wrong secret in its complaint', () => {
+    expect(refusal({ ...needed, ANGELIA_MASTER_KEY: 'hunter2hunter2' })).not.toContain('hunter2');
+  });
+});

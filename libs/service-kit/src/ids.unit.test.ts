@@ -1,0 +1,28 @@
+import { isSessionId } from '@angelia/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { newEventId, newSessionId, uuidV7 } from './ids.ts';
+
+describe('ids', () => {
+  it('is a uuid of version 7 with the variant of RFC 9562', () => {
+    expect(newEventId()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(isSessionId(newSessionId())).toBe(true);
+  });
+
+  it('carries the time in its first 48 bits', () => {
+    const now = Date.now() + 60_000;
+    expect(Number.parseInt(uuidV7(now).replaceAll('-', '').slice(0, 12), 16)).toBe(now);
+  });
+
+  it('ascends, also within one millisecond, past its counter, and when the clock is set back', () => {
+    const now = Date.now() + 120_000;
+    const ids = Array.from({ length: 10_000 }, () => uuidV7(now));
+    ids.push(uuidV7(now - 5_000));
+    expect(ids).toEqual([...ids].sort());
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('is random behind the time: two processes that start together make different ids', () => {
+    const tails = new Set(Array.from({ length: 1_000 }, () => newEventId().slice(19)));
+    expect(tails.size).toBe(1_000);
+  });
+});

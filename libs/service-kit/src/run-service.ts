@@ -1,0 +1,78 @@
+import type { Type } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyServerOptions } from 'fastify';
+import { loadConfig } from './config/load.ts';
+import { type Environment, readEnvironment, type ServiceName } from './environment.ts';
+import { createLogger, type Logger } from './logging.ts';
+import { secretsInUrl, secretValuesIn } from './redaction.ts';
+import type { ServiceRuntime } from './service-kit.module.ts';
+import { EXIT_CONFIG, StartupError, startupMessage } from './startup-error.ts';
+import { startTelemetry } from './telemetry.ts';
+
+/** What a service's `main.ts` says about it. */
+export interface ServiceDefinition {
+  readonly name: ServiceName;
+  /** Imports the service's Nest module; called after telemetry stands, so that what it imports is instrumented. */
+  readonly load: () => Promise<Type<unknown>>;
+  /** Hints handled at once per event type: a number for all, or by type (default 64). */
+  readonly concurrency?: number | Readonly<Record<string, number>>;
+  /** Only ingress has public HTTP, on ANGELIA_HOST and ANGELIA_PORT; the health endpoints are added to it. */
+  readonly http?: PublicHttp;
+}
+
+export interface PublicHttp {
+  /** May import: it is called after telemetry stands. */
+  readonly options?: (runtime: ServiceRuntime) => FastifyServerOptions | Promise<FastifyServerOptions>;
+  /** Before it listens: body parsers, hooks, routes that go around Nest. */
+  readonly prepare?: (app: NestFastifyApplication, runtime: ServiceRuntime) => void | Promise<void>;
+}
+
+/**
+ * The life of a service's process. This file and what it imports load neither pg nor node:http nor Nest: those come
+ * with service-process.ts, after telemetry, which has to be there first to instrument them.
+ */
+export async function runService(definition: ServiceDefinition): Promise<void> {
+  const startedAt = Date.now();
+  let logger: Logger | undefined;
+  try {
+    const environment = readEnvironment(definition.name, process.env);
+    const { config, path, demo } = loadConfig(process.env);
+    logger = createLogger({
+      service: environment.service,
+      instance: environment.instance,
+      level: environment.logLevel,
+      secrets: [...secretValuesIn(config), ...environmentSecrets(environment)],
+    });
+    dieLoudly(logger);
+    const telemetry = await startTelemetry(environment, logger);
+    const [{ runProcess }, module] = await Promise.all([import('./service-process.ts'), definition.load()]);
+    logger.debug({ config: demo ? 'demo' : path }, 'config loaded');
+    await runProcess({ definition, module, environment, config, logger, telemetry, startedAt });
+  } catch (error) {
+    if (error instanceof StartupError) {
+      process.stderr.write(startupMessage(error));
+      process.exit(EXIT_CONFIG);
+    }
+    if (logger === undefined) throw error;
+    logger.fatal({ err: error }, 'could not start');
+    process.exit(1);
+  }
+}
+
+function environmentSecrets(environment: Environment): string[] {
+  return [
+    ...[environment.masterKey, environment.adminToken].filter((secret) => secret !== undefined),
+    ...secretsInUrl(environment.databaseUrl),
+    ...environment.natsUrl.split(',').flatMap((url) => secretsInUrl(url.trim())),
+  ];
+}
+
+/** A fault that nobody handles leaves the process in a state that nobody knows: say why, and let the supervisor restart it. */
+function dieLoudly(logger: Logger): void {
+  const die = (event: string) => (reason: unknown) => {
+    logger.fatal({ err: reason instanceof Error ? reason : new Error(String(reason)) }, event);
+    process.exit(1);
+  };
+  process.on('uncaughtException', die('uncaught exception'));
+  process.on('unhandledRejection', die('unhandled rejection'));
+}

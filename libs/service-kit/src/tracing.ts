@@ -1,0 +1,135 @@
+import { randomFillSync } from 'node:crypto';
+import {
+  type Attributes,
+  type Context,
+  context,
+  isSpanContextValid,
+  type Link,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  type SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+
+export interface SpanOptions {
+  readonly kind?: SpanKind;
+  readonly attributes?: Attributes;
+  /** W3C traceparent of the event or hint that this work follows from; without it the active span is the parent. */
+  readonly parent?: string | undefined;
+  /** Coalesced webhooks and continued sessions: linked, not joined (invariant one-trace). */
+  readonly links?: readonly string[];
+}
+
+let on = false;
+
+/** Set by telemetry.ts once the SDK stands. While it is off, a span costs one branch and no allocation. */
+export function setTracing(value: boolean): void {
+  on = value;
+}
+
+export function tracingIsOn(): boolean {
+  return on;
+}
+
+const tracer = trace.getTracer('angelia');
+const noSpan = trace.wrapSpanContext({
+  traceId: '00000000000000000000000000000000',
+  spanId: '0000000000000000',
+  traceFlags: TraceFlags.NONE,
+});
+
+/** Runs `fn` in a span of its own; a thrown error marks the span and goes on. */
+export function withSpan<T>(name: string, options: SpanOptions, fn: (span: Span) => Promise<T>): Promise<T> {
+  return on ? inSpan(name, options, fn) : fn(noSpan);
+}
+
+async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) => Promise<T>): Promise<T> {
+  const parent = options.parent === undefined ? context.active() : contextFrom(options.parent);
+  const links = (options.links ?? []).flatMap((traceparent): Link[] => {
+    const linked = spanContextFrom(traceparent);
+    return linked === null ? [] : [{ context: linked }];
+  });
+  const span = tracer.startSpan(
+    name,
+    {
+      ...(options.kind === undefined ? {} : { kind: options.kind }),
+      ...(options.attributes === undefined ? {} : { attributes: options.attributes }),
+      links,
+    },
+    parent,
+  );
+  try {
+    return await context.with(trace.setSpan(parent, span), () => fn(span));
+  } catch (error) {
+    // The class and code only: a message may quote what a sender or a model wrote.
+    span.setStatus({ code: SpanStatusCode.ERROR, message: errorLabel(error) });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Runs `fn` as a part of another trace, without a span of its own. */
+export function withinTrace<T>(traceparent: string, fn: () => T): T {
+  return on ? context.with(contextFrom(traceparent), fn) : fn();
+}
+
+function errorLabel(error: unknown): string {
+  if (!(error instanceof Error)) return 'error';
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' ? `${error.name} ${code}` : error.name;
+}
+
+/** For event metadata and message headers. */
+export function traceparentNow(): string | undefined {
+  if (!on) return undefined;
+  const active = trace.getSpanContext(context.active());
+  return active !== undefined && isSpanContextValid(active) ? traceparentOf(active) : undefined;
+}
+
+export function traceIdNow(): string | undefined {
+  return on ? trace.getSpanContext(context.active())?.traceId : undefined;
+}
+
+/** A trace of its own for a session that comes in while telemetry is off: its id still joins log lines and events. */
+export function freshTraceparent(): string {
+  if (randomUsed + FRESH_BYTES > RANDOM.length) {
+    randomFillSync(RANDOM);
+    randomUsed = 0;
+  }
+  const traceId = RANDOM.toString('hex', randomUsed, randomUsed + 16);
+  const spanId = RANDOM.toString('hex', randomUsed + 16, randomUsed + FRESH_BYTES);
+  randomUsed += FRESH_BYTES;
+  return `00-${traceId}-${spanId}-00`;
+}
+
+/** Fetched for many at once: two calls into the kernel per webhook were 8% of what ingress does. */
+const FRESH_BYTES = 24;
+const RANDOM = Buffer.allocUnsafe(FRESH_BYTES * 128);
+let randomUsed = RANDOM.length;
+
+export function traceIdOf(traceparent: string | undefined): string | undefined {
+  return traceparent === undefined ? undefined : spanContextFrom(traceparent)?.traceId;
+}
+
+/** The context in which work that follows from `traceparent` happens; an unreadable one starts a new trace. */
+export function contextFrom(traceparent: string): Context {
+  const remote = spanContextFrom(traceparent);
+  return remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
+}
+
+function traceparentOf(spanContext: SpanContext): string {
+  return `00-${spanContext.traceId}-${spanContext.spanId}-${spanContext.traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
+
+function spanContextFrom(traceparent: string): SpanContext | null {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+  const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(spanContext) ? spanContext : null;
+}

@@ -1,0 +1,49 @@
+import { connect } from 'node:net';
+import { STREAM_NAME } from '@angelia/contracts';
+
+/** Long for a server on the same machine that is busy. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Deletes the stream of hints with all its consumers, as an operator would. It speaks NATS' text protocol itself:
+ * only libs/bus may know the client library, and a test that breaks the bus should not go through it.
+ */
+export async function deleteHintStream(natsUrl: string): Promise<void> {
+  const reply = await request(new URL(natsUrl), `$JS.API.STREAM.DELETE.${STREAM_NAME}`);
+  if (!(JSON.parse(reply) as { success?: boolean }).success)
+    throw new Error(`the stream was not deleted: ${reply}`);
+}
+
+function request(url: URL, subject: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(url.port || 4222), url.hostname);
+    const patience = setTimeout(() => finish(() => reject(new Error(`${subject}: no reply`))), PATIENCE_MS);
+    const finish = (settle: () => void) => {
+      clearTimeout(patience);
+      socket.destroy();
+      settle();
+    };
+    let received = '';
+    socket.setEncoding('utf8').on('error', (error) => finish(() => reject(error)));
+    socket.on('data', (data: string) => {
+      if (received === '') {
+        const options = {
+          verbose: false,
+          user: url.username,
+          pass: url.password,
+          lang: 'test',
+          version: '0',
+          protocol: 1,
+        };
+        socket.write(`CONNECT ${JSON.stringify(options)}\r\nSUB reply 1\r\nPUB ${subject} reply 0\r\n\r\n`);
+      }
+      received += data;
+      const refused = /-ERR '(.*)'/.exec(received);
+      if (refused) finish(() => reject(new Error(refused[1])));
+      const message = /MSG reply 1 (\d+)\r\n/.exec(received);
+      if (!message) return;
+      const body = received.slice(message.index + message[0].length);
+      if (body.length >= Number(message[1])) finish(() => resolve(body.slice(0, Number(message[1]))));
+    });
+  });
+}

@@ -1,0 +1,150 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+import { listen, readBody } from './http-server.ts';
+
+/** What the sink does with a message. `cut-off`: it took the message, and the sender never learns it. */
+export type SinkBehaviour =
+  | { readonly kind: 'answer'; readonly status: number; readonly retryAfter?: string; readonly body?: string }
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'hang' }
+  | { readonly kind: 'cut-off' };
+
+export const answer = (status: number, retryAfter?: string): SinkBehaviour => ({
+  kind: 'answer',
+  status,
+  ...(retryAfter === undefined ? {} : { retryAfter }),
+});
+
+/** The body of the `http` target (INTERFACES.md). */
+export interface SinkPayload {
+  readonly type: 'interim-status' | 'final-response';
+  readonly session_id: string;
+  readonly delivery_id: string;
+  readonly route: string;
+  readonly text: string;
+  readonly version: number;
+  readonly possible_duplicate: boolean;
+}
+
+export interface SinkMessage {
+  readonly at: number;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly raw: string;
+  readonly payload: SinkPayload;
+  readonly webhookId: string;
+  /** `unchecked` when the sink was given no secret. */
+  readonly signature: 'valid' | 'invalid' | 'unchecked';
+  /** Whether a platform that behaves so has the message: answered 2xx, or cut off after taking it. */
+  readonly taken: boolean;
+  readonly behaviour: SinkBehaviour;
+}
+
+export interface Sink {
+  readonly url: string;
+  readonly port: number;
+  /** Every request that was read to its end, in the order of arrival. */
+  readonly received: readonly SinkMessage[];
+  /** Those that a platform would show, in order. */
+  taken(sessionId?: string): SinkMessage[];
+  /** Texts of the final responses taken, for one session. */
+  answersOf(sessionId: string): string[];
+  /** Final responses taken, by session. */
+  finalCounts(): Map<string, number>;
+  /** What to do from now on; a function sees the message. Default: 200. */
+  behave(behaviour: SinkBehaviour | ((payload: SinkPayload) => SinkBehaviour)): void;
+  /** What to do with the next messages, one each, before `behave` counts again. */
+  next(...behaviours: SinkBehaviour[]): void;
+  clear(): void;
+  stop(): Promise<void>;
+}
+
+/** A platform stand-in that records what reaches it and can fail in every way a platform fails. */
+export async function startSink(options: { secret?: string; port?: number } = {}): Promise<Sink> {
+  const verifier = options.secret === undefined ? null : new Webhook(options.secret);
+  const received: SinkMessage[] = [];
+  let always: SinkBehaviour | ((payload: SinkPayload) => SinkBehaviour) = answer(200);
+  let queued: SinkBehaviour[] = [];
+
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // Reset before the body is read: the sender cannot have been heard.
+    if (
+      queued[0]?.kind === 'reset' ||
+      (typeof always !== 'function' && always.kind === 'reset' && !queued[0])
+    ) {
+      queued.shift();
+      request.socket.resetAndDestroy();
+      return;
+    }
+    const raw = (await readBody(request)).toString('utf8');
+    const payload = JSON.parse(raw) as SinkPayload;
+    const behaviour = queued.shift() ?? (typeof always === 'function' ? always(payload) : always);
+    received.push({
+      at: performance.now(),
+      path: request.url ?? '',
+      headers: request.headers,
+      raw,
+      payload,
+      webhookId: String(request.headers['webhook-id'] ?? ''),
+      signature: verifier === null ? 'unchecked' : verify(verifier, raw, request.headers),
+      taken: behaviour.kind === 'cut-off' || (behaviour.kind === 'answer' && behaviour.status < 300),
+      behaviour,
+    });
+    if (behaviour.kind === 'hang') return;
+    if (behaviour.kind !== 'answer') {
+      request.socket.destroy();
+      return;
+    }
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (behaviour.retryAfter !== undefined) headers['retry-after'] = behaviour.retryAfter;
+    response.writeHead(behaviour.status, headers).end(behaviour.body ?? '{}');
+  };
+
+  const listening = await listen((request, response) => {
+    take(request, response).catch(() => response.writeHead(400).end());
+  }, options.port);
+
+  const taken = (sessionId?: string): SinkMessage[] =>
+    received.filter(
+      (message) => message.taken && (sessionId === undefined || message.payload.session_id === sessionId),
+    );
+  return {
+    url: listening.url,
+    port: listening.port,
+    received,
+    taken,
+    answersOf: (sessionId) =>
+      taken(sessionId)
+        .filter((message) => message.payload.type === 'final-response')
+        .map((message) => message.payload.text),
+    finalCounts() {
+      const counts = new Map<string, number>();
+      for (const { payload } of taken()) {
+        if (payload.type !== 'final-response') continue;
+        counts.set(payload.session_id, (counts.get(payload.session_id) ?? 0) + 1);
+      }
+      return counts;
+    },
+    behave(behaviour) {
+      always = behaviour;
+    },
+    next(...behaviours) {
+      queued.push(...behaviours);
+    },
+    clear() {
+      received.length = 0;
+      queued = [];
+      always = answer(200);
+    },
+    stop: listening.stop,
+  };
+}
+
+function verify(verifier: Webhook, raw: string, headers: IncomingHttpHeaders): 'valid' | 'invalid' {
+  try {
+    verifier.verify(raw, headers as Record<string, string>);
+    return 'valid';
+  } catch {
+    return 'invalid';
+  }
+}

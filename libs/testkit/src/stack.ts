@@ -1,0 +1,237 @@
+import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Stack, startStack } from '@angelia/local';
+import { TEST_SECRET } from './config.ts';
+import { type PostAnswer, type SignedPost, signedPost } from './signed-post.ts';
+import { eventually } from './wait.ts';
+
+export interface TestStackOptions {
+  /** YAML text, see testConfig. */
+  readonly config: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** As ANGELIA_REPLICAS, e.g. `agent-runner=2`. */
+  readonly replicas?: string;
+  /** True: Postgres with fsync, as in production. */
+  readonly durable?: boolean;
+}
+
+export interface SessionView {
+  readonly id: string;
+  readonly status: 'queued' | 'running' | 'waiting' | 'ended';
+  readonly outcome: string | null;
+  readonly end_reason: string | null;
+  readonly generation: number;
+  readonly version: number;
+  readonly trace_id: string;
+  readonly deliveries: { readonly pending: number; readonly delivered: number; readonly dead: number };
+  readonly [more: string]: unknown;
+}
+
+export interface EventView {
+  readonly version: number;
+  readonly type: string;
+  readonly recorded_at: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+
+/** From a cold page cache on a busy machine: initdb and six programs. */
+const READY_PATIENCE_MS = 90_000;
+const LOG_TAIL_BYTES = 6_000;
+
+/**
+ * The whole system as a user runs it: the launcher's own code, on a data directory and ports of its own, and the four
+ * compiled services as processes. Everything else goes through the public interface (HTTP, pid files, log files).
+ */
+export class TestStack {
+  readonly #stack: Stack;
+  readonly #frozen = new Set<number>();
+
+  private constructor(stack: Stack) {
+    this.#stack = stack;
+  }
+
+  static async start(options: TestStackOptions): Promise<TestStack> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'angelia-e2e-'));
+    const config = join(dataDir, 'angelia.yaml');
+    await writeFile(config, options.config);
+    try {
+      const stack = await startStack({
+        dataDir,
+        config,
+        port: 0,
+        // Nobody pulls the plug here; a killed Postgres loses nothing either way.
+        durable: options.durable ?? false,
+        readyWithinMs: READY_PATIENCE_MS,
+        env: { ANGELIA_ADMIN_TOKEN: 'test-admin-token', ANGELIA_DRAIN_SECONDS: '5', ...options.env },
+        ...(options.replicas === undefined ? {} : { replicas: options.replicas }),
+      });
+      return new TestStack(stack);
+    } catch (error) {
+      await printLogs(dataDir);
+      await rm(dataDir, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Of ingress. */
+  get baseUrl(): string {
+    return this.#stack.url;
+  }
+
+  get dataDir(): string {
+    return this.#stack.dataDir;
+  }
+
+  get postgresUrl(): string {
+    return this.#stack.databaseUrl;
+  }
+
+  get natsUrl(): string {
+    return this.#stack.natsUrl;
+  }
+
+  get adminToken(): string {
+    return this.#stack.adminToken;
+  }
+
+  /** Posts to a route of the test config, signed. */
+  post(
+    post: Omit<SignedPost, 'baseUrl' | 'route' | 'secret'> & { route?: string; secret?: string },
+  ): Promise<PostAnswer> {
+    return signedPost({ route: 'hook', secret: TEST_SECRET, ...post, baseUrl: this.baseUrl });
+  }
+
+  async adminGet<T = Record<string, unknown>>(path: string): Promise<T> {
+    const response = await fetch(new URL(path, this.baseUrl), {
+      headers: { authorization: `Bearer ${this.adminToken}` },
+    });
+    if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  session(id: string): Promise<SessionView> {
+    return this.adminGet<SessionView>(`/v1/sessions/${id}`);
+  }
+
+  async events(id: string): Promise<EventView[]> {
+    return (await this.adminGet<{ items: EventView[] }>(`/v1/sessions/${id}/events`)).items;
+  }
+
+  /** Until the agent's work is over; with `settled`, until nothing is left to deliver either. */
+  waitForEnd(id: string, options: { deadlineMs?: number; settled?: boolean } = {}): Promise<SessionView> {
+    let last: SessionView | undefined;
+    return eventually(
+      async () => {
+        last = await this.session(id);
+        return last.status === 'ended' && (!options.settled || last.deliveries.pending === 0) && last;
+      },
+      {
+        deadlineMs: options.deadlineMs ?? 30_000,
+        describe: () => `session ${id} ended: ${JSON.stringify(last)}`,
+      },
+    );
+  }
+
+  /** The pid of a program as its pid file says: `agent-runner`, `agent-runner-2`, `postgres`, `nats` ... */
+  pid(name: string): number {
+    return Number(readFileSync(join(this.dataDir, 'run', `${name}.pid`), 'utf8'));
+  }
+
+  /** Signals a program and returns its pid; the launcher starts it again. */
+  kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): number {
+    const pid = this.pid(name);
+    process.kill(pid, signal);
+    return pid;
+  }
+
+  /** After kill: waits until the launcher has started another in its place. */
+  restarted(name: string, killedPid: number): Promise<number> {
+    return eventually(
+      () => {
+        const pid = existsSync(join(this.dataDir, 'run', `${name}.pid`)) ? this.pid(name) : killedPid;
+        return pid !== killedPid && isAlive(pid) && pid;
+      },
+      { describe: `${name} is started again` },
+    );
+  }
+
+  freeze(name: string): void {
+    this.#frozen.add(this.kill(name, 'SIGSTOP'));
+  }
+
+  thaw(name: string): void {
+    this.#frozen.delete(this.kill(name, 'SIGCONT'));
+  }
+
+  /** Ends a program, gently, and keeps it down until `resume`. */
+  hold(name: string): Promise<void> {
+    return this.#stack.hold(name);
+  }
+
+  resume(name: string): Promise<void> {
+    return this.#stack.resume(name);
+  }
+
+  /** `/readyz` of a service (`agent-runner-2`) on its admin port. */
+  async ready(name: string): Promise<boolean> {
+    const response = await fetch(`http://127.0.0.1:${this.#stack.adminPorts[name]}/readyz`);
+    await response.text();
+    return response.status === 200;
+  }
+
+  /** What explains a failure: the ends of all logs. */
+  printLogs(): Promise<void> {
+    return printLogs(this.dataDir);
+  }
+
+  /** Drains, ends and removes everything, also after a test that failed half-way. */
+  async stop(): Promise<void> {
+    for (const pid of this.#frozen) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
+    await this.#stack.stop();
+    await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+export function startTestStack(options: TestStackOptions): Promise<TestStack> {
+  return TestStack.start(options);
+}
+
+/** Runs a test body on a stack, prints the logs when it fails, and always cleans up. */
+export async function withTestStack(
+  options: TestStackOptions,
+  body: (stack: TestStack) => Promise<void>,
+): Promise<void> {
+  const stack = await TestStack.start(options);
+  try {
+    await body(stack);
+  } catch (error) {
+    await stack.printLogs();
+    throw error;
+  } finally {
+    await stack.stop();
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function printLogs(dataDir: string): Promise<void> {
+  const logs = join(dataDir, 'logs');
+  const lines: string[] = [];
+  for (const file of existsSync(logs) ? readdirSync(logs) : []) {
+    const { size } = await stat(join(logs, file));
+    const start = Math.max(0, size - LOG_TAIL_BYTES);
+    lines.push(`--- ${file}\n${await text(createReadStream(join(logs, file), { start }))}`);
+  }
+  process.stderr.write(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface EventuallyOptions {
+  /** The test fails after this long. Generous by default: a slow machine must not make a test fail. */
+  readonly deadlineMs?: number;
+  readonly everyMs?: number;
+  /** What was waited for, for whoever reads the failure. */
+  readonly describe?: string | (() => string);
+}
+
+/**
+ * Looks until it sees something: resolves with the first result that is neither null, undefined nor false. A throw
+ * means "not yet" and is part of the failure's message, so that a wait that ends in vain says what it last saw.
+ */
+export async function eventually<T>(
+  look: () => T | Promise<T>,
+  options: EventuallyOptions = {},
+): Promise<Exclude<T, null | undefined | false>> {
+  const deadlineMs = options.deadlineMs ?? 30_000;
+  const end = performance.now() + deadlineMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const seen = await look();
+      if (seen !== null && seen !== undefined && seen !== false) {
+        return seen as Exclude<T, null | undefined | false>;
+      }
+      last = seen;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() > end) {
+      const wanted = typeof options.describe === 'function' ? options.describe() : options.describe;
+      throw new Error(`not within ${deadlineMs} ms: ${wanted ?? look.toString()} (last: ${describe(last)})`, {
+        cause: last instanceof Error ? last : undefined,
+      });
+    }
+    await pause(options.everyMs ?? 25);
+  }
+}
+
+function describe(seen: unknown): string {
+  return seen instanceof Error ? seen.message : String(seen);
+}

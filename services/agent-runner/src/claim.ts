@@ -1,0 +1,91 @@
+import type { AgentConfig, Config, HolderId } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import type { Loaded, Sessions } from '@angelia/service-kit';
+import { decide, type Recovery, type RecoveryPolicy, recover } from '@angelia/session';
+
+/** A run that is ours: its events carry this generation, and its lease is held. */
+export interface Claim {
+  readonly loaded: Loaded;
+  readonly generation: number;
+  readonly turn: number;
+  readonly resource: string;
+  /** Monotonic time of the request that took the lease. */
+  readonly since: number;
+}
+
+export interface ClaimDeps {
+  readonly config: Config;
+  readonly sessions: Pick<Sessions, 'execute'>;
+  readonly log: Pick<EventLog, 'lease'>;
+  readonly holder: HolderId;
+}
+
+export const runResource = (sessionId: string): string => `run:${sessionId}`;
+
+/** What the log says is to be done about this session now (invariant resume-is-derived). */
+export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> {
+  const policy = policyOf(deps.config, loaded);
+  // Only an open run can have a lease that matters: the usual case, a turn that nobody began, needs no second query.
+  if (loaded.state.run === null) return recover(loaded.state, null, Date.now(), policy);
+  const { lease, now } = await deps.log.lease(runResource(loaded.id));
+  return recover(loaded.state, lease, now, policy);
+}
+
+/** Appends `run.started` and takes the lease, in one; null when somebody else was faster. */
+export async function claim(
+  loaded: Loaded,
+  verdict: Extract<Recovery, { action: 'resume' }>,
+  deps: ClaimDeps,
+): Promise<Claim | null> {
+  const generation = loaded.state.generation + 1;
+  const resource = runResource(loaded.id);
+  const since = performance.now();
+  const executed = await deps.sessions.execute(
+    loaded.id,
+    ({ state }) =>
+      decide(state, {
+        type: 'start-run',
+        generation,
+        turn: verdict.turn,
+        runner: deps.holder,
+        resumed: verdict.resumed,
+        attempt: verdict.attempt,
+        takeover: verdict.takeover,
+      }),
+    { loaded, lease: { resource, holder: deps.holder, seconds: deps.config.timing.lease_seconds } },
+  );
+  if (executed.status !== 'appended') return null;
+  return { loaded: executed.loaded, generation, turn: verdict.turn, resource, since };
+}
+
+/**
+ * Says to the user that it is over, and ends it; or ends the wait for an answer, after which the turn may go on. No
+ * lease: the generation in the command is fence enough. Null when somebody else was faster.
+ */
+export async function expire(
+  loaded: Loaded,
+  verdict: Extract<Recovery, { action: 'expire' }>,
+  deps: ClaimDeps,
+): Promise<Loaded | null> {
+  const { generation } = loaded.state;
+  const executed = await deps.sessions.execute(
+    loaded.id,
+    ({ state }) => decide(state, { type: 'expire', reason: verdict.reason, turn: verdict.turn, generation }),
+    { loaded },
+  );
+  return executed.status === 'appended' ? executed.loaded : null;
+}
+
+/** An agent that is gone from the config has no policy: its turns are claimed, and fail with that reason. */
+function policyOf(config: Config, loaded: Loaded): RecoveryPolicy {
+  const agent: AgentConfig | undefined = config.agents[loaded.state.created?.agent ?? ''];
+  const resume = agent?.resume ?? WITHOUT_AGENT;
+  return {
+    freshnessSeconds: resume.freshness_seconds,
+    maxAttempts: resume.max_attempts,
+    maxInterruptionSeconds: resume.max_interruption_seconds,
+  };
+}
+
+/** The config's defaults. */
+const WITHOUT_AGENT = { freshness_seconds: 3600, max_attempts: 3, max_interruption_seconds: 86_400 };

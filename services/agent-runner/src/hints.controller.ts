@@ -1,0 +1,40 @@
+import { type Hint, sessionId } from '@angelia/contracts';
+import { Controller, Inject } from '@nestjs/common';
+import { EventPattern, Payload } from '@nestjs/microservices';
+import { RUNNER, type Runner } from './runner.ts';
+
+/**
+ * Everything that can give a runner work. Resolved means acked: the session was claimed, waits in the room, or there is
+ * nothing to do. No message is held for the length of a run.
+ *
+ * `session.created` is not among them: it never stands alone, its first `turn.requested` is in the same append.
+ */
+@Controller()
+export class HintsController {
+  constructor(@Inject(RUNNER) private readonly runner: Runner) {}
+
+  @EventPattern('turn.requested')
+  turnRequested(@Payload() hint: Hint): Promise<void> {
+    return this.look(hint);
+  }
+
+  @EventPattern('run.interrupted')
+  runInterrupted(@Payload() hint: Hint): Promise<void> {
+    return this.look(hint);
+  }
+
+  @EventPattern('clarification.answered')
+  clarificationAnswered(@Payload() hint: Hint): Promise<void> {
+    return this.look(hint);
+  }
+
+  /** From timers and sweep. */
+  @EventPattern('hint.run')
+  due(@Payload() hint: Hint): Promise<void> {
+    return this.look(hint);
+  }
+
+  private look(hint: Hint): Promise<void> {
+    return this.runner.look(sessionId(hint.stream_id));
+  }
+}

@@ -1,0 +1,6 @@
+import { runService } from '@angelia/service-kit/run';
+
+await runService({
+  name: 'agent-runner',
+  load: () => import('./agent-runner.module.ts').then((module) => module.AgentRunnerModule),
+});

@@ -1,0 +1,17 @@
+import type { Model, ModelReply, ModelRequest } from './model.ts';
+
+/** Answers with the turn's input. Needs no key and no network, and is the same every time: for demos, tests, benchmarks. */
+export function echoModel(name: string): Model {
+  return { name, provider: 'builtin', modelId: 'echo', call: async (request) => echo(request) };
+}
+
+function echo(request: ModelRequest): ModelReply {
+  const input = request.messages.findLast((message) => message.role === 'user')?.content ?? '';
+  const tokens = roughTokens(input);
+  return { text: input, finishReason: 'stop', usage: { input_tokens: tokens, output_tokens: tokens } };
+}
+
+/** Four characters a token, the usual rule of thumb: usage figures of the demo look like a model's. */
+function roughTokens(text: string): number {
+  return Math.ceil(text.length / 4);
+}

@@ -1,0 +1,264 @@
+import type { Config, HolderId, SessionId } from '@angelia/contracts';
+import { sessionId } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
+import { context, ROOT_CONTEXT } from '@opentelemetry/api';
+import { claim, expire, judge } from './claim.ts';
+import { RunLeases } from './leases.ts';
+import type { Models } from './models/models.ts';
+import { Room } from './room.ts';
+import { type RunStop, StopSwitch } from './run-stop.ts';
+import { type RunDeps, runTurn } from './run-turn.ts';
+
+export const RUNNER = Symbol('RUNNER');
+
+export interface RunnerOptions {
+  readonly config: Config;
+  readonly models: Models;
+  readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
+  readonly log: Pick<EventLog, 'lease' | 'renewLeases' | 'pickQueued'>;
+  readonly holder: HolderId;
+  readonly logger: Logger;
+  /** Sessions that may wait for a place here; default: see room.ts. */
+  readonly waitingCap?: number;
+}
+
+/** A session that this runner looks at or runs. */
+interface AtWork {
+  /** It was hinted meanwhile: look once more when this is over. */
+  again: boolean;
+  readonly stop: StopSwitch;
+}
+
+/** As many as one look at the queue view brings: a query per 64 sessions is no load. */
+const PICKED_AT_ONCE = 64;
+/** Several times the lag that views have in normal operation. */
+const QUEUE_LAG_MS = 250;
+
+/**
+ * From a hinted session to its end. A hinted session is
+ *
+ *   looked at --nothing to do--> left alone
+ *             --no place for its agent--> waits in the room (or in the queue view) --a place comes free--> looked at
+ *             --claimed--> running --its turn is answered, or it was stopped--> left; its place goes to who waits
+ *
+ * Each session is in hand once: a hint for one that is makes it be looked at again when the hand is free.
+ */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #deps: RunDeps;
+  readonly #room: Room;
+  readonly #leases: RunLeases;
+  readonly #atWork = new Map<SessionId, AtWork>();
+  #idle: (() => void)[] = [];
+  #picking: Promise<void> | null = null;
+
+  constructor(options: RunnerOptions) {
+    const { config, holder, log, logger } = options;
+    this.#options = options;
+    this.#room = new Room(
+      new Map(Object.entries(config.agents).map(([name, agent]) => [name, agent.max_concurrency])),
+      options.waitingCap,
+    );
+    this.#leases = new RunLeases({
+      renew: (resources) => log.renewLeases(resources, holder, config.timing.lease_seconds),
+      seconds: config.timing.lease_seconds,
+      logger,
+    });
+    this.#leases.start();
+    this.#deps = { ...options, leases: this.#leases };
+  }
+
+  /** Resolves when the session is claimed, or waits for a place, or there is nothing to do. Throws what the log throws. */
+  async look(id: SessionId): Promise<void> {
+    if (this.#room.closed) throw new Draining('this runner goes down: another one takes it');
+    const inHand = this.#atWork.get(id);
+    if (inHand !== undefined) inHand.again = true;
+    else if (!this.#room.hasPlace) this.#room.wait(id, null);
+    else await this.#begin(id, null);
+  }
+
+  /** How many sessions are in hand. */
+  get size(): number {
+    return this.#atWork.size;
+  }
+
+  /** Stops the model call of a session that is said to be cancelled. */
+  cancel(id: SessionId): void {
+    this.#stop(id, { kind: 'cancel' });
+  }
+
+  /** No new runs from now on. */
+  close(): void {
+    this.#room.close();
+  }
+
+  /** Stops every run that is left; each is handed over by an event. */
+  interruptAll(): void {
+    for (const id of this.#atWork.keys()) this.#stop(id, { kind: 'drain' });
+  }
+
+  /** Resolves when nothing is in hand. */
+  async idle(): Promise<void> {
+    if (this.#atWork.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** After the drain: renewals end with the process otherwise. */
+  stopRenewing(): void {
+    this.#leases.stop();
+  }
+
+  /**
+   * Takes the session in hand and claims it, if that is what the log asks for. `place`: the agent whose place the
+   * caller holds and offers. True when a run started in it.
+   */
+  async #begin(id: SessionId, place: string | null): Promise<boolean> {
+    const inHand: AtWork = { again: false, stop: new StopSwitch() };
+    this.#atWork.set(id, inHand);
+    let started: string | null = null;
+    try {
+      started = await this.#claim(id, place, inHand);
+    } finally {
+      if (started === null) this.#letGo(id, inHand);
+    }
+    return started !== null && started === place;
+  }
+
+  /** The agent in whose place a run was started; null when none was. */
+  async #claim(id: SessionId, place: string | null, inHand: AtWork): Promise<string | null> {
+    const loaded = await this.#options.sessions.load(id);
+    const agent = loaded.state.created?.agent;
+    if (agent === undefined) return null;
+    const verdict = await judge(loaded, this.#options);
+    if (verdict.action === 'expire') {
+      inHand.again ||= hasMoreTurns(await expire(loaded, verdict, this.#options));
+    }
+    if (verdict.action !== 'resume') return null;
+    if (agent !== place && !this.#room.enter(agent)) {
+      this.#room.wait(id, agent);
+      return null;
+    }
+    try {
+      const claimed = await claim(loaded, verdict, this.#options);
+      if (claimed !== null) {
+        void this.#run(id, agent, inHand, () => runTurn(claimed, inHand.stop, this.#deps));
+        return agent;
+      }
+    } catch (error) {
+      if (agent !== place) this.#leave(agent);
+      throw error;
+    }
+    if (agent !== place) this.#leave(agent);
+    return null;
+  }
+
+  async #run(
+    id: SessionId,
+    agent: string,
+    inHand: AtWork,
+    work: () => Promise<Loaded | null>,
+  ): Promise<void> {
+    try {
+      const after = await work();
+      inHand.again ||= hasMoreTurns(after);
+    } catch (error) {
+      // The run stays open in the log; when its lease is over, the sweep has it resumed.
+      this.#options.logger.error({ err: error, session_id: id }, 'a run could not be carried on');
+    } finally {
+      this.#letGo(id, inHand);
+      this.#leave(agent);
+    }
+  }
+
+  #letGo(id: SessionId, inHand: AtWork): void {
+    this.#atWork.delete(id);
+    if (inHand.again && !this.#room.closed) this.#aside(() => this.look(id));
+    if (this.#atWork.size > 0) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** Gives the place to whoever waits for it. */
+  #leave(agent: string): void {
+    const next = this.#room.next(agent);
+    if (next === null && !this.#room.overflowed) this.#room.leave(agent);
+    else this.#aside(() => this.#handOn(agent, next));
+  }
+
+  async #handOn(agent: string, first: string | null): Promise<void> {
+    try {
+      if (await this.#startOneOf(agent, first)) return;
+      if (this.#room.overflowed) {
+        await this.#pick();
+        if (await this.#startOneOf(agent, this.#room.next(agent))) return;
+      }
+    } catch (error) {
+      this.#room.leave(agent);
+      throw error;
+    }
+    this.#room.leave(agent);
+    if (this.#room.overflowed) this.#lookAtQueueLater(agent);
+  }
+
+  /** Whoever waits first and can be claimed; what cannot be is not waited for again. */
+  async #startOneOf(agent: string, first: string | null): Promise<boolean> {
+    for (let next = first; next !== null; next = this.#room.next(agent)) {
+      const id = sessionId(next);
+      const inHand = this.#atWork.get(id);
+      if (inHand !== undefined) inHand.again = true;
+      else if (await this.#begin(id, agent)) return true;
+    }
+    return false;
+  }
+
+  /** The view showed only what is taken already: it lags. Asking it again at once would be a loop at full speed. */
+  #lookAtQueueLater(agent: string): void {
+    const look = () => {
+      if (this.#room.overflowed && this.#room.enter(agent)) this.#leave(agent);
+    };
+    setTimeout(look, QUEUE_LAG_MS).unref();
+  }
+
+  /** Fills the room's list from the queue view, one query at a time. */
+  #pick(): Promise<void> {
+    this.#picking ??= this.#pickNow().finally(() => {
+      this.#picking = null;
+    });
+    return this.#picking;
+  }
+
+  async #pickNow(): Promise<void> {
+    const queued = await this.#options.log.pickQueued(PICKED_AT_ONCE);
+    const news = queued.filter((session) => !this.#atWork.has(sessionId(session.sessionId)));
+    // The view lags a little: what it still shows and we have in hand is no reason to ask again.
+    if (news.length === 0 || queued.length < PICKED_AT_ONCE) this.#room.caughtUp();
+    for (const { sessionId: id } of news) this.#room.wait(id, null);
+  }
+
+  /**
+   * What nobody waits for, outside of the trace of the session that gave the occasion. A failure is the log's (it is
+   * away): the sweep hints these sessions again.
+   */
+  #aside(work: () => Promise<void>): void {
+    context
+      .with(ROOT_CONTEXT, work)
+      .catch((error: unknown) =>
+        this.#options.logger.warn({ err: error }, 'a queued session was not taken up'),
+      );
+  }
+
+  #stop(id: SessionId, reason: RunStop): void {
+    this.#atWork.get(id)?.stop.press(reason);
+  }
+}
+
+/** Thrown for a hint that comes while the runner drains. Not acked, it is given to another replica. */
+class Draining extends Error {
+  override readonly name = 'Draining';
+  readonly code = 'draining';
+  readonly retryable = true;
+}
+
+/** Further turns wait in order: each is claimed anew, as another runner may have more room for it. */
+function hasMoreTurns(after: Loaded | null): boolean {
+  return after !== null && after.state.ended === null && after.state.turns.length > 0;
+}

@@ -1,0 +1,31 @@
+import type { Loaded } from '@angelia/service-kit';
+import type { Attempt } from './attempt-output.ts';
+import { decideDelivery } from './decide-delivery.ts';
+import type { DeliveryTools } from './deliver-session.ts';
+import { type ClaimTimes, claimTimes, type Moment, momentOf } from './send-window.ts';
+
+export type Claim =
+  | { readonly mine: true; readonly loaded: Loaded; readonly asked: Moment; readonly times: ClaimTimes }
+  | { readonly mine: false; readonly loaded: Loaded };
+
+/** `delivery.attempted`: of two senders that want the same output one gets it, by the version of the stream. */
+export async function claimOutput(
+  loaded: Loaded,
+  { plan, now }: Attempt,
+  tools: DeliveryTools,
+): Promise<Claim> {
+  const times = claimTimes(tools.policy.request_timeout_seconds);
+  // Before the append is sent: see send-window.ts.
+  const asked = momentOf(tools.clock);
+  const decided = await decideDelivery(tools.sessions, loaded, {
+    type: 'attempt-delivery',
+    output: plan.output,
+    attempt: plan.attempt,
+    sender: tools.holder,
+    deadlineSeconds: times.deadlineMs / 1000,
+    now,
+  });
+  if (!decided.appended) return { mine: false, loaded: decided.loaded };
+  tools.logClock.observe(decided.loaded.state.lastActivityAt);
+  return { mine: true, loaded: decided.loaded, asked, times };
+}

@@ -1,0 +1,501 @@
+import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
+import { type EventLog, LogUnavailable, openEventLog } from '@angelia/event-log';
+import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { decide, type SessionCommand } from '@angelia/session';
+import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DeliveryTools } from './deliver-session.ts';
+import { DELIVERIES_LIMITS, Deliveries } from './deliveries.ts';
+import { LogClock } from './log-clock.ts';
+import { systemClock } from './send-window.ts';
+import { openTargets, type Targets } from './targets/registry.ts';
+
+const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
+
+let database: TestDatabase;
+let log: EventLog;
+let sessions: Sessions;
+let sink: Sink;
+const opened: Targets[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
+  sessions = new Sessions({ log, instance: 'test' });
+});
+
+afterAll(async () => {
+  await log.close();
+  await database.drop();
+});
+
+beforeEach(async () => {
+  sink = await startSink({ secret: TEST_SINK_SECRET });
+});
+
+afterEach(async () => {
+  await sink.stop();
+  for (const targets of opened.splice(0)) await targets.close();
+});
+
+interface SenderOptions {
+  readonly name?: string;
+  readonly incarnation?: string;
+  readonly delivery?: Partial<Config['delivery']>;
+  readonly sessions?: Sessions;
+  readonly perDestination?: number;
+  readonly targets?: (targets: Targets) => Targets;
+}
+
+/** A delivery service without its transport: what a replica is, as far as the log can tell. */
+function sender(options: SenderOptions = {}): Deliveries {
+  const config = configSchema.parse({
+    targets: { http: { secret: TEST_SINK_SECRET } },
+    delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 0.4, ...options.delivery },
+  });
+  const targets = openTargets(config, logger);
+  opened.push(targets);
+  const logClock = new LogClock();
+  const tools: DeliveryTools = {
+    sessions: options.sessions ?? sessions,
+    targets: options.targets?.(targets) ?? targets,
+    policy: config.delivery,
+    holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
+    logger,
+    logClock,
+    clock: systemClock,
+    random: () => 0.5,
+    startedAt: logClock.now(),
+    unrecorded: new Set(),
+  };
+  return new Deliveries(tools, {
+    ...DELIVERIES_LIMITS,
+    perDestination: options.perDestination ?? DELIVERIES_LIMITS.perDestination,
+  });
+}
+
+async function put(id: SessionId, ...commands: SessionCommand[]): Promise<void> {
+  for (const command of commands) {
+    const executed = await sessions.execute(id, ({ state }) => decide(state, command));
+    if (executed.status !== 'appended') throw new Error(`${command.type}: ${JSON.stringify(executed)}`);
+  }
+}
+
+const toSink = (): DeliveryTarget => ({ target: 'http', to: { url: sink.url }, untrusted_address: false });
+
+/** A session whose run has begun. */
+async function running(
+  options: { deliver?: DeliveryTarget; interim?: 'message' | 'off' } = {},
+): Promise<SessionId> {
+  const id = newSessionId();
+  await put(
+    id,
+    {
+      type: 'create-session',
+      route: 'hook',
+      event: 'push',
+      deliveryId: `d-${id}`,
+      title: 'a session',
+      agent: 'default',
+      deliver: options.deliver ?? toSink(),
+      interim: options.interim ?? 'message',
+      input: 'hello',
+    },
+    { type: 'start-run', generation: 1, turn: 1, runner: 'r', resumed: false, attempt: 1, takeover: false },
+  );
+  return id;
+}
+
+const status = (sequence: number, text: string): SessionCommand => ({
+  type: 'interim-status',
+  generation: 1,
+  sequence,
+  kind: 'progress',
+  text,
+});
+const final = (text: string): SessionCommand => ({ type: 'finish-turn', generation: 1, text });
+
+async function answered(text = 'the answer', deliver?: DeliveryTarget): Promise<SessionId> {
+  const id = await running(deliver === undefined ? {} : { deliver });
+  await put(id, final(text));
+  return id;
+}
+
+async function deliveryEvents(id: SessionId): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  return (await log.readStream(id))
+    .filter(({ type }) => type.startsWith('delivery.'))
+    .map(({ type, data }) => ({ type, data: data as Record<string, unknown> }));
+}
+
+const types = async (id: SessionId) => (await deliveryEvents(id)).map(({ type }) => type);
+
+/** As the timers and the sweep do: look again and again, until it is so. */
+async function lookUntil(deliveries: Deliveries, id: SessionId, so: () => unknown): Promise<void> {
+  await eventually(async () => {
+    await deliveries.look({ stream_id: id, version: 0 });
+    return (await so()) as boolean;
+  });
+}
+
+const settled = (id: SessionId) => async () => {
+  const { state } = await sessions.load(id);
+  return state.outputs.every((output) => output.status === 'dead');
+};
+
+describe('an output that was recorded', () => {
+  it('is claimed, sent signed, and recorded as delivered', async () => {
+    const id = await answered('all is well');
+    await lookUntil(sender(), id, settled(id));
+    const [message] = sink.taken(id);
+    expect(message?.signature).toBe('valid');
+    expect(message?.payload).toEqual({
+      type: 'final-response',
+      session_id: id,
+      delivery_id: `d-${id}`,
+      route: 'hook',
+      text: 'all is well',
+      version: 4,
+      possible_duplicate: false,
+    });
+    expect(message?.webhookId).toBe(`${id}.4`);
+    expect(await deliveryEvents(id)).toMatchObject([
+      { type: 'delivery.attempted', data: { output: 4, attempt: 1, target: 'http', sender: 'delivery#b' } },
+      { type: 'delivery.succeeded', data: { output: 4, attempt: 1, receipt: 'http 200' } },
+    ]);
+  });
+
+  it('costs one read of the stream and two appends', async () => {
+    const id = await answered();
+    const calls: string[] = [];
+    const counted = new Sessions({
+      instance: 'delivery',
+      log: {
+        append: (request) => {
+          calls.push('append');
+          return log.append(request);
+        },
+        readStream: (...args) => {
+          calls.push('read');
+          return log.readStream(...args);
+        },
+      },
+    });
+    const deliveries = sender({ sessions: counted });
+    await deliveries.look({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.underWay === 0);
+    expect(calls).toEqual(['read', 'append', 'append']);
+    expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
+  });
+
+  it('is sent once, however often it is hinted, and its hint is answered when the claim is committed', async () => {
+    const id = await answered();
+    sink.behave((_payload) => ({ kind: 'hang' }));
+    const deliveries = sender({ delivery: { request_timeout_seconds: 5 } });
+    await deliveries.look({ stream_id: id, version: 4 });
+    expect(await types(id)).toEqual(['delivery.attempted']);
+    expect(deliveries.underWay).toBe(1);
+    await Promise.all([1, 2, 3].map(() => deliveries.look({ stream_id: id, version: 4 })));
+    await eventually(() => sink.received.length > 0);
+    expect(sink.received).toHaveLength(1);
+  });
+});
+
+describe('order', () => {
+  it('is kept across retries: nothing overtakes an output that waits', async () => {
+    const id = await running();
+    await put(
+      id,
+      { type: 'request-turn', source: 'message', input: 'more', deliveryId: null },
+      final('first'),
+      { type: 'start-run', generation: 2, turn: 2, runner: 'r', resumed: false, attempt: 1, takeover: false },
+      { type: 'finish-turn', generation: 2, text: 'second' },
+    );
+    sink.next(answer(503), answer(503));
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.received.map(({ payload, taken }) => [payload.text, taken])).toEqual([
+      ['first', false],
+      ['first', false],
+      ['first', true],
+      ['second', true],
+    ]);
+  });
+
+  it('holds for statuses and the answer, all recorded before any was sent', async () => {
+    const id = await running();
+    await put(id, status(1, 'one'), status(2, 'two'), final('three'));
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['one', 'two', 'three']);
+  });
+
+  it('an interim status gets its first attempt; once that failed and the answer is there, it is dropped', async () => {
+    const id = await running();
+    await put(id, status(1, 'working'));
+    sink.next(answer(503));
+    const deliveries = sender({ delivery: { retry_schedule_seconds: [30] } });
+    await lookUntil(deliveries, id, async () => (await types(id)).includes('delivery.failed'));
+    await put(id, final('done'));
+    await lookUntil(deliveries, id, settled(id));
+    expect(await types(id)).toEqual([
+      'delivery.attempted',
+      'delivery.failed',
+      'delivery.dropped',
+      'delivery.attempted',
+      'delivery.succeeded',
+    ]);
+    expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['done']);
+  });
+
+  it('with interim: off no status is sent', async () => {
+    const id = await running({ interim: 'off' });
+    await put(id, status(1, 'working'), final('done'));
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.received.map(({ payload }) => payload.text)).toEqual(['done']);
+  });
+});
+
+describe('failures', () => {
+  it('after the last of the schedule the delivery is dead, with the reason', async () => {
+    const id = await answered();
+    sink.behave(answer(500));
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.received).toHaveLength(3);
+    expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
+    expect((await deliveryEvents(id)).at(-1)).toMatchObject({
+      type: 'delivery.dead',
+      data: { attempt: 3, reason: `http 500 from ${sink.url}; attempt 3 was the last of the schedule` },
+    });
+  });
+
+  it('a permanent error is dead at once, and a retry that is asked for goes out', async () => {
+    const id = await answered();
+    sink.next(answer(410));
+    const deliveries = sender();
+    await lookUntil(deliveries, id, settled(id));
+    expect(await types(id)).toEqual(['delivery.attempted', 'delivery.dead']);
+    await put(id, { type: 'retry-delivery', output: 4, by: 'api' });
+    await lookUntil(deliveries, id, settled(id));
+    expect(sink.answersOf(id)).toEqual(['the answer']);
+  });
+
+  it('Retry-After is waited for and spends no attempt of the schedule', async () => {
+    const id = await answered();
+    sink.next(answer(429, '1'), answer(429, '1'), answer(500), answer(500));
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.answersOf(id)).toEqual(['the answer']);
+    expect(sink.received).toHaveLength(5);
+    const [first, second] = sink.received;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
+    expect(
+      (await deliveryEvents(id))
+        .filter(({ type }) => type === 'delivery.failed')
+        .map(({ data }) => data.counts),
+    ).toEqual([false, false, true, true]);
+  });
+
+  it('a target that there is not is dead by name, and nothing goes elsewhere', async () => {
+    const id = await answered('lost?', { target: 'pigeon', to: { url: sink.url }, untrusted_address: false });
+    await lookUntil(sender(), id, settled(id));
+    expect((await deliveryEvents(id)).at(-1)).toMatchObject({
+      type: 'delivery.dead',
+      data: { reason: 'there is no target `pigeon` in this version' },
+    });
+    expect(sink.received).toEqual([]);
+  });
+
+  it('a private address that came from outside is dead, and nothing is sent', async () => {
+    const id = await answered('secret?', { target: 'http', to: { url: sink.url }, untrusted_address: true });
+    await lookUntil(sender(), id, settled(id));
+    expect((await deliveryEvents(id)).at(-1)).toMatchObject({
+      type: 'delivery.dead',
+      data: { reason: expect.stringContaining('address refused') },
+    });
+    expect(sink.received).toEqual([]);
+  });
+
+  it('no secret is in any event', async () => {
+    const id = await answered();
+    sink.next({ kind: 'cut-off' }, answer(500));
+    await lookUntil(sender(), id, settled(id));
+    expect(JSON.stringify(await log.readStream(id))).not.toContain(TEST_SINK_SECRET.slice('whsec_'.length));
+  });
+});
+
+describe('an outcome that is not known', () => {
+  it.each([
+    ['cut off after it was read', { kind: 'cut-off' } as const],
+    ['no answer in time', { kind: 'hang' } as const],
+  ])('%s: sent again, marked, with the same webhook-id', async (_name, behaviour) => {
+    const id = await answered();
+    sink.next(behaviour);
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
+    expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
+  });
+
+  it('killed after it was sent and before that was recorded: sent once more at the deadline, marked, by another', async () => {
+    const id = await answered();
+    const dying = sender({ name: 'delivery-2', sessions: diesBeforeRecording() });
+    await dying.look({ stream_id: id, version: 4 });
+    await eventually(() => sink.received.length === 1);
+    const other = sender();
+    await other.look({ stream_id: id, version: 4 });
+    expect(sink.received).toHaveLength(1);
+    await lookUntil(other, id, settled(id));
+    expect(sink.received.map(({ payload, webhookId }) => [payload.possible_duplicate, webhookId])).toEqual([
+      [false, `${id}.4`],
+      [true, `${id}.4`],
+    ]);
+    const [first, second] = sink.received;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(1000);
+  });
+
+  it('killed likewise, and started again under its name: sent once more at once, marked', async () => {
+    const id = await answered();
+    const dying = sender({
+      incarnation: 'a',
+      sessions: diesBeforeRecording(),
+      delivery: { request_timeout_seconds: 30 },
+    });
+    await dying.look({ stream_id: id, version: 4 });
+    await eventually(() => sink.received.length === 1);
+    const successor = sender({ incarnation: 'b', delivery: { request_timeout_seconds: 30 } });
+    await lookUntil(successor, id, settled(id));
+    expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
+  });
+
+  it('a claim that was committed after its answer was given up: sent at once, not marked, as nothing had been sent', async () => {
+    const id = await answered();
+    let lost = false;
+    const forgetful = new Sessions({
+      instance: 'delivery',
+      log: {
+        readStream: (...args) => log.readStream(...args),
+        append: async (request) => {
+          const appended = await log.append(request);
+          if (lost || request.streams[0]?.events[0]?.type !== 'delivery.attempted') return appended;
+          lost = true;
+          throw new LogUnavailable('away');
+        },
+      },
+    });
+    const deliveries = sender({ sessions: forgetful, delivery: { request_timeout_seconds: 30 } });
+    await expect(deliveries.look({ stream_id: id, version: 4 })).rejects.toThrow(LogUnavailable);
+    expect(sink.received).toEqual([]);
+    await lookUntil(deliveries, id, settled(id));
+    expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false]);
+  });
+
+  it('Postgres away when the outcome is to be recorded: it is recorded when Postgres is back, and not sent again', async () => {
+    const id = await answered();
+    let down = 0;
+    const flaky = new Sessions({
+      instance: 'delivery',
+      log: {
+        readStream: (...args) => log.readStream(...args),
+        append: async (request) => {
+          if (request.streams[0]?.events[0]?.type === 'delivery.succeeded') down += 1;
+          if (down > 0 && down < 4) throw new LogUnavailable('away');
+          return log.append(request);
+        },
+      },
+    });
+    await lookUntil(sender({ sessions: flaky }), id, settled(id));
+    expect(down).toBe(4);
+    expect(sink.received).toHaveLength(1);
+  });
+});
+
+/** A log whose records of outcomes never return: the process was killed before it wrote them. */
+function diesBeforeRecording(): Sessions {
+  return new Sessions({
+    instance: 'delivery',
+    log: {
+      readStream: (...args) => log.readStream(...args),
+      append: (request) =>
+        request.streams[0]?.events[0]?.type === 'delivery.succeeded'
+          ? new Promise(() => {})
+          : log.append(request),
+    },
+  });
+}
+
+describe('several senders', () => {
+  it('two at once, twenty sessions: each output is sent by one of them', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => answered(`answer ${n}`)));
+    const replicas = [sender({ name: 'delivery' }), sender({ name: 'delivery-2' })];
+    await Promise.all(
+      ids.flatMap((id) => replicas.map((replica) => replica.look({ stream_id: id, version: 4 }))),
+    );
+    await eventually(() => replicas.every((replica) => replica.underWay === 0));
+    expect(sink.received).toHaveLength(20);
+    expect([...sink.finalCounts().values()]).toEqual(ids.map(() => 1));
+    for (const id of ids) expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
+  });
+
+  it('a target that hangs holds back only what goes there', async () => {
+    const slow = await startSink();
+    slow.behave({ kind: 'hang' });
+    try {
+      const deliveries = sender({ perDestination: 2, delivery: { request_timeout_seconds: 20 } });
+      const toSlow = { target: 'http', to: { url: slow.url }, untrusted_address: false };
+      const stuck = await Promise.all([1, 2, 3, 4].map(() => answered('slow', toSlow)));
+      for (const id of stuck) await deliveries.look({ stream_id: id, version: 4 });
+      const free = await Promise.all([1, 2, 3].map(() => answered('quick')));
+      for (const id of free) await deliveries.look({ stream_id: id, version: 4 });
+      await eventually(() => sink.received.length === 3);
+      expect(deliveries.underWay).toBe(2);
+      // Those that found no place have no claim that could run out.
+      const claimed = await Promise.all(stuck.map(types));
+      expect(claimed.filter((found) => found.length > 0)).toHaveLength(2);
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  it('who found no place is sent when one is free, without another hint', async () => {
+    const deliveries = sender({ perDestination: 1 });
+    const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => answered(`answer ${n}`)));
+    for (const id of ids) await deliveries.look({ stream_id: id, version: 4 });
+    await eventually(() => sink.received.length === 10);
+    await eventually(() => deliveries.underWay === 0);
+    expect([...sink.finalCounts().values()]).toEqual(ids.map(() => 1));
+  });
+});
+
+describe('drain', () => {
+  it('finishes what is being sent, and claims nothing more', async () => {
+    const id = await running();
+    await put(id, status(1, 'one'), final('two'));
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const deliveries = sender({
+      targets: (targets) => ({
+        ...targets,
+        find: (name) => {
+          const ready = targets.find(name);
+          return {
+            ...ready,
+            target: {
+              ...ready.target,
+              send: async (request) => {
+                await gate;
+                return ready.target.send(request);
+              },
+            },
+          };
+        },
+      }),
+    });
+    await deliveries.look({ stream_id: id, version: 5 });
+    const drained = deliveries.drain(Date.now() + 10_000, new AbortController().signal);
+    release();
+    await drained;
+    expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
+    expect(await deliveries.look({ stream_id: id, version: 5 })).toEqual({ retryInMs: expect.any(Number) });
+    await lookUntil(sender({ name: 'delivery-2' }), id, settled(id));
+    expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['one', 'two']);
+  });
+});

@@ -1,0 +1,82 @@
+import type { Config, HolderId } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import {
+  CONFIG,
+  DRAIN,
+  type Drain,
+  EVENT_LOG,
+  HOLDER,
+  LOGGER,
+  type Logger,
+  SESSIONS,
+  type Sessions,
+  StartupError,
+} from '@angelia/service-kit';
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Deliveries } from './deliveries.ts';
+import { DeliveryController } from './delivery.controller.ts';
+import { LogClock } from './log-clock.ts';
+import { lookBack } from './look-back.ts';
+import { claimTimes, systemClock } from './send-window.ts';
+import { openTargets, type Targets } from './targets/registry.ts';
+import { DELIVERIES, TARGETS } from './tokens.ts';
+
+@Module({
+  controllers: [DeliveryController],
+  providers: [
+    {
+      provide: TARGETS,
+      inject: [CONFIG, LOGGER],
+      useFactory: (config: Config, logger: Logger): Targets => {
+        const targets = openTargets(config, logger);
+        const problems = targets.problems();
+        if (problems.length > 0) throw new StartupError(problems);
+        return targets;
+      },
+    },
+    {
+      provide: DELIVERIES,
+      inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN],
+      useFactory: (
+        log: EventLog,
+        sessions: Sessions,
+        targets: Targets,
+        config: Config,
+        holder: HolderId,
+        logger: Logger,
+        drain: Drain,
+      ): Deliveries => {
+        const logClock = new LogClock();
+        const startedAt = logClock.now();
+        const deliveries = new Deliveries({
+          sessions,
+          targets,
+          policy: config.delivery,
+          holder,
+          logger,
+          logClock,
+          clock: systemClock,
+          random: Math.random,
+          startedAt,
+          unrecorded: new Set(),
+        });
+        drain.add(deliveries);
+        void lookBack({
+          log,
+          deliveries,
+          changedSince: startedAt - claimTimes(config.delivery.request_timeout_seconds).deadlineMs,
+          logger,
+          draining: () => drain.draining,
+        });
+        return deliveries;
+      },
+    },
+  ],
+})
+export class DeliveryModule implements OnApplicationShutdown {
+  constructor(@Inject(TARGETS) private readonly targets: Targets) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.targets.close();
+  }
+}

@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { EventLog } from '@angelia/event-log';
+import type { Logger } from '@angelia/service-kit';
+import type { Deliveries } from './deliveries.ts';
+
+/** Postgres may start after the services do. */
+const TRY_AGAIN_MS = 1_000;
+const PAGE = 200;
+/** More than one process can have had under way, and a bound on what a start costs; the rest comes by its deadlines. */
+const MAX_LOOKS = 2_000;
+
+export interface LookBackOptions {
+  readonly log: Pick<EventLog, 'listDeliveries'>;
+  readonly deliveries: Pick<Deliveries, 'look'>;
+  /** What changed before this cannot be within a claim's deadline any more. */
+  readonly changedSince: number;
+  readonly logger: Logger;
+  readonly draining: () => boolean;
+}
+
+/**
+ * After a start: looks at the deliveries that were under way a moment ago. What a dead predecessor of our name had
+ * claimed is then resent at once (orphaned-claim.ts), instead of when its claim runs out.
+ */
+export async function lookBack(options: LookBackOptions): Promise<void> {
+  const { deliveries, logger, draining } = options;
+  while (!draining()) {
+    try {
+      for (const id of await recentlyPending(options)) {
+        if (draining()) return;
+        await deliveries.look({ stream_id: id, version: 0 });
+      }
+      return;
+    } catch (error) {
+      logger.debug({ err: error }, 'deliveries under way before the start could not be looked at yet');
+      await pause(TRY_AGAIN_MS, undefined, { ref: false });
+    }
+  }
+}
+
+async function recentlyPending({ log, changedSince }: LookBackOptions): Promise<Set<string>> {
+  const found = new Set<string>();
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<EventLog['listDeliveries']>> = await log.listDeliveries({
+      status: 'pending',
+      limit: PAGE,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    // The last changed come first.
+    const recent = page.items.filter((item) => item.updatedAt >= changedSince);
+    for (const item of recent) found.add(item.sessionId);
+    cursor = recent.length < page.items.length ? null : page.nextCursor;
+  } while (cursor !== null && found.size < MAX_LOOKS);
+  return found;
+}

@@ -1,0 +1,43 @@
+import type { EventData, RecordedEvent } from '@angelia/contracts';
+import type { Loaded } from '@angelia/service-kit';
+import type { OutboundMessage } from './targets/target.ts';
+
+/** The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). */
+export function messageOf(loaded: Loaded, output: number, possibleDuplicate: boolean): OutboundMessage {
+  const event = outputEvent(loaded, output);
+  const { created } = loaded.state;
+  if (created === null) throw new Error(`${loaded.id} has outputs and no session.created`);
+  return {
+    ...spoken(event),
+    sessionId: loaded.id,
+    version: output,
+    route: created.route,
+    deliveryId: created.deliveryId,
+    possibleDuplicate,
+  };
+}
+
+export function outputEvent(loaded: Loaded, output: number): RecordedEvent {
+  // Streams are read from version 1 and have no gaps.
+  const event = loaded.events[output - 1];
+  if (event?.version !== output) throw new Error(`${loaded.id} has no event ${output}`);
+  return event;
+}
+
+function spoken(event: RecordedEvent): Pick<OutboundMessage, 'type' | 'text'> {
+  switch (event.type) {
+    case 'session.interim-status':
+      return { type: 'interim-status', text: (event.data as EventData<'session.interim-status'>).text };
+    case 'session.final-response':
+      return { type: 'final-response', text: (event.data as EventData<'session.final-response'>).text };
+    case 'clarification.requested': {
+      const { question, choices } = event.data as EventData<'clarification.requested'>;
+      return {
+        type: 'clarification',
+        text: [question, ...choices.map((choice) => `- ${choice}`)].join('\n'),
+      };
+    }
+    default:
+      throw new Error(`event ${event.version} (${event.type}) is no output`);
+  }
+}

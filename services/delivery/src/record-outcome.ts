@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { LogClosed, LogError } from '@angelia/event-log';
+import type { Loaded } from '@angelia/service-kit';
+import type { SendPlan, SessionCommand } from '@angelia/session';
+import { decideDelivery } from './decide-delivery.ts';
+import type { DeliveryTools } from './deliver-session.ts';
+import { afterFailure } from './retry-schedule.ts';
+import type { SendResult } from './targets/target.ts';
+
+/** `delivery.succeeded`, `.failed` with its retry, or `.dead`: what the target said, or that it did not say. */
+export async function recordOutcome(
+  loaded: Loaded,
+  plan: SendPlan,
+  result: SendResult,
+  tools: DeliveryTools,
+): Promise<Loaded> {
+  const command = outcomeCommand(plan, result, tools);
+  const decided = await untilRecorded(
+    () => decideDelivery(tools.sessions, loaded, command),
+    loaded.id,
+    tools,
+  );
+  // Settled: by an earlier try to record this, whose answer was lost.
+  if (decided.refused !== null && decided.refused !== 'delivery_settled') {
+    // Past our deadline another sender has claimed it.
+    tools.logger.warn(
+      {
+        session_id: loaded.id,
+        output: plan.output,
+        attempt: plan.attempt,
+        outcome: result.kind,
+        refused: decided.refused,
+      },
+      'the outcome of an attempt came too late to be recorded',
+    );
+  } else if (command.type === 'give-up-delivery') {
+    tools.logger.warn(
+      { session_id: loaded.id, output: plan.output, target: plan.target.target, reason: command.reason },
+      'delivery is dead',
+    );
+  }
+  return decided.loaded;
+}
+
+function outcomeCommand(plan: SendPlan, result: SendResult, tools: DeliveryTools): SessionCommand {
+  const { output, attempt, via } = plan;
+  switch (result.kind) {
+    case 'taken':
+      return { type: 'succeed-delivery', output, attempt, receipt: result.receipt };
+    case 'permanent':
+      return { type: 'give-up-delivery', output, attempt, via, reason: result.reason };
+    case 'unknown':
+    case 'retryable': {
+      const next = afterFailure(plan, result, tools.policy, tools.logClock.now(), tools.random);
+      if (next.kind === 'give-up')
+        return { type: 'give-up-delivery', output, attempt, via, reason: next.reason };
+      return {
+        type: 'fail-delivery',
+        output,
+        attempt,
+        reason: result.reason,
+        retryAt: next.at,
+        counts: next.counts,
+        unknown: result.kind === 'unknown',
+      };
+    }
+  }
+}
+
+/** Between tries to record while Postgres is away: it costs a statement each, and the place is held meanwhile. */
+const FIRST_PAUSE_MS = 100;
+const LAST_PAUSE_MS = 2_000;
+
+/**
+ * What was sent and is not recorded will be sent again: so it is tried for as long as the process lives. Nobody else
+ * can claim the output while Postgres is away, and past the claim's deadline the domain decides who is right.
+ */
+async function untilRecorded<T>(
+  record: () => Promise<T>,
+  sessionId: string,
+  tools: DeliveryTools,
+): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2)) {
+    try {
+      return await record();
+    } catch (error) {
+      if (!(error instanceof LogError) || !error.retryable || error instanceof LogClosed) throw error;
+      if (pauseMs === FIRST_PAUSE_MS) {
+        tools.logger.warn(
+          { err: error, session_id: sessionId },
+          'the outcome of an attempt cannot be recorded yet',
+        );
+      }
+      await pause(pauseMs);
+    }
+  }
+}

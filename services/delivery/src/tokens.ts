@@ -1,0 +1,2 @@
+export const DELIVERIES = Symbol('DELIVERIES');
+export const TARGETS = Symbol('TARGETS');

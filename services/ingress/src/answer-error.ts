@@ -1,0 +1,88 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { HttpException } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Refusal } from './refusal.ts';
+
+/** The log is back within seconds (a restart) or not for long; senders double their own delay after that anyway. */
+const RETRY_AFTER_SECONDS = 5;
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly message: string;
+  readonly retryAfterSeconds: number | null;
+  /** Not the sender's fault and not an outage: someone has to look. */
+  readonly unexpected: boolean;
+}
+
+/** What a sender reads of an error: what it can do about it. No stack, no internals, no text of an unknown error. */
+export function errorAnswer(error: unknown): ErrorAnswer {
+  if (error instanceof Refusal) {
+    return expected(error.status, error.message, error.retryAfterSeconds);
+  }
+  if (error instanceof Error && (error as { retryable?: unknown }).retryable === true) {
+    // Of the log: unavailable, overloaded, closing, not migrated yet.
+    return expected(503, 'this cannot be made durable right now: send it again later', RETRY_AFTER_SECONDS);
+  }
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  const known = typeof code === 'string' ? errorsByCode[code] : undefined;
+  if (known !== undefined) return expected(...known);
+  const status = error instanceof HttpException ? error.getStatus() : Number(statusCode);
+  if (status === 404)
+    return expected(404, 'there is nothing at this address: see the README for what there is');
+  if (status >= 400 && status < 500) return expected(status, STATUS_CODES[status] ?? 'bad request');
+  return {
+    status: 500,
+    message: 'internal error: see the log of ingress',
+    retryAfterSeconds: null,
+    unexpected: true,
+  };
+}
+
+/** Errors of the log that are the caller's, and those that Fastify raises before any of our code sees the request. */
+const errorsByCode: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  invalid_cursor: [400, 'query parameter `cursor`: not one that this list gave out: begin again without it'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'the body is larger than `limits.max_body_bytes` of the config allows'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    415,
+    'this content-type is not supported: send content-type application/json',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'the body is not as long as content-length says'],
+  FST_ERR_CTP_INVALID_JSON_BODY: [400, 'the body is not valid JSON'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'the body is empty: send JSON, or leave out the content-type'],
+  FST_ERR_BAD_URL: [400, 'the URL has a malformed percent-encoding'],
+  FST_ERR_MAX_PARAM_LENGTH: [404, 'there is nothing at this address: a part of it is longer than any name'],
+};
+
+export function answerError(reply: FastifyReply, error: unknown): ErrorAnswer {
+  const answer = errorAnswer(error);
+  reply.code(answer.status).header('content-type', 'application/json; charset=utf-8');
+  if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
+  if (answer.status === 401) reply.header('www-authenticate', 'Bearer');
+  reply.send(JSON.stringify({ error: answer.message }));
+  return answer;
+}
+
+function expected(status: number, message: string, retryAfterSeconds: number | null = null): ErrorAnswer {
+  return { status, message, retryAfterSeconds, unexpected: false };
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: [431, 'the headers are too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the chunk extensions are too large'],
+};
+
+/** What is not HTTP never becomes a request: answered on the bare socket, which is then closed. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'this is not a valid HTTP request'];
+  const body = JSON.stringify({ error: message });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}

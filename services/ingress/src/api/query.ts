@@ -1,0 +1,48 @@
+import { isSessionId, type SessionId } from '@angelia/contracts';
+import { z } from 'zod';
+import { Refusal } from '../refusal.ts';
+
+const DEFAULT_LIMIT = 50;
+/** One page is a screen or a script's step; more is a load on the database for nobody's eyes. */
+const LARGEST_LIMIT = 200;
+
+const limit = z
+  .string()
+  .regex(/^[0-9]{1,4}$/, `a number from 1 to ${LARGEST_LIMIT} is wanted`)
+  .transform(Number)
+  .refine((n) => n >= 1 && n <= LARGEST_LIMIT, `a number from 1 to ${LARGEST_LIMIT} is wanted`)
+  .default(DEFAULT_LIMIT);
+
+export const sessionsQuery = z.strictObject({
+  route: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'the name of a route is wanted')
+    .optional(),
+  status: z.enum(['queued', 'running', 'waiting', 'ended']).optional(),
+  limit,
+  /** Opaque: `next_cursor` of the page before. */
+  cursor: z.string().min(1).max(500).optional(),
+});
+
+/** @throws Refusal 400 that names the parameter */
+export function parseQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
+  const parsed = schema.safeParse(query);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const keys = issue?.code === 'unrecognized_keys' ? issue.keys : (issue?.path ?? []);
+  throw new Refusal(
+    400,
+    'bad_query',
+    `query parameter \`${keys.map(String).join('.')}\`: ${issue?.message ?? 'wrong'}`,
+  );
+}
+
+/** @throws Refusal 400 for anything but a whole id: a shortened one might fit several sessions, and is never guessed */
+export function wholeSessionId(text: string): SessionId {
+  if (isSessionId(text)) return text;
+  throw new Refusal(
+    400,
+    'bad_session_id',
+    'this is no session id: the whole lower-case uuid is wanted, as `session_id` or GET /v1/sessions give it; ids are never shortened',
+  );
+}

@@ -1,0 +1,77 @@
+import { cancelSubject } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import { BUS, EVENT_LOG, type Loaded, SESSIONS, type Sessions } from '@angelia/service-kit';
+import {
+  decide,
+  type Message,
+  type SessionState,
+  type SessionSummary,
+  sessionSummary,
+  transcript,
+} from '@angelia/session';
+import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Refusal } from '../refusal.ts';
+import { AdminTokenGuard } from './admin-token.guard.ts';
+import { type EventJson, eventJson } from './event-json.ts';
+import { parseQuery, sessionsQuery, wholeSessionId } from './query.ts';
+
+/** Lists come from the views and may be a moment behind; one session is folded from its stream, and always current. */
+@Controller('/v1/sessions')
+@UseGuards(AdminTokenGuard)
+export class SessionsController {
+  constructor(
+    @Inject(EVENT_LOG) private readonly log: EventLog,
+    @Inject(SESSIONS) private readonly sessions: Sessions,
+    @Inject(BUS) private readonly bus: { ping(subject: string): void },
+  ) {}
+
+  @Get()
+  async list(@Query() query: unknown): Promise<{ items: SessionSummary[]; next_cursor: string | null }> {
+    const page = await this.log.listSessions(parseQuery(sessionsQuery, query));
+    const items = page.items.flatMap((row) => sessionSummary(row.sessionId, row.state as SessionState) ?? []);
+    return { items, next_cursor: page.nextCursor };
+  }
+
+  @Get('/:id')
+  async show(@Param('id') id: string): Promise<SessionSummary> {
+    const loaded = await this.load(id);
+    return sessionSummary(loaded.id, loaded.state) ?? unknownSession();
+  }
+
+  @Get('/:id/events')
+  async events(@Param('id') id: string): Promise<{ items: EventJson[] }> {
+    return { items: (await this.load(id)).events.map(eventJson) };
+  }
+
+  @Get('/:id/transcript')
+  async transcript(@Param('id') id: string): Promise<{ messages: Message[] }> {
+    return { messages: transcript((await this.load(id)).events) };
+  }
+
+  @Post('/:id/cancel')
+  @HttpCode(202)
+  async cancel(@Param('id') id: string): Promise<{ session_id: string }> {
+    const session = wholeSessionId(id);
+    const executed = await this.sessions.execute(
+      session,
+      ({ state }) => decide(state, { type: 'cancel', by: 'api' }),
+      { actor: 'api' },
+    );
+    if (executed.status === 'refused') {
+      if (executed.code === 'unknown_session') unknownSession();
+      throw new Refusal(409, executed.code, `this session cannot be cancelled: ${executed.reason}`);
+    }
+    // The event is what counts; this only makes it act at once on whichever replica runs the session.
+    if (executed.status === 'appended') this.bus.ping(cancelSubject(session));
+    return { session_id: session };
+  }
+
+  private async load(id: string): Promise<Loaded> {
+    const loaded = await this.sessions.load(wholeSessionId(id));
+    return loaded.version === 0 ? unknownSession() : loaded;
+  }
+}
+
+function unknownSession(): never {
+  throw new Refusal(404, 'unknown_session', 'there is no session with this id; it may have been pruned');
+}

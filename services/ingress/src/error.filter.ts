@@ -1,0 +1,18 @@
+import { LOGGER, type Logger } from '@angelia/service-kit';
+import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { answerError } from './answer-error.ts';
+
+/** Every error of a controller, and every address that is not there, in the one form of the public interface. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const answer = answerError(http.getResponse<FastifyReply>(), error);
+    if (answer.unexpected) {
+      this.logger.error({ err: error, url: http.getRequest<FastifyRequest>().url }, 'a request failed');
+    }
+  }
+}

@@ -1,0 +1,7 @@
+import { runService } from '@angelia/service-kit/run';
+
+await runService({
+  name: 'ingress',
+  load: async () => (await import('./ingress.module.ts')).IngressModule,
+  http: { options: async ({ config }) => (await import('./http-server.ts')).httpServerOptions(config) },
+});

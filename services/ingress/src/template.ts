@@ -1,0 +1,127 @@
+import { jsonBlock } from './json-block.ts';
+
+/**
+ * Templates of `prompt`, `title`, `deliver_extra` and `delivery_id`, by the rules of the Hermes webhook adapter:
+ *
+ * - `{a.b.0.c}` is the value at that path of the payload. Objects and lists become indented JSON, cut at 2,000
+ *   characters; strings stand as they are; numbers, booleans and null as in JSON.
+ * - `{__raw__}` is the whole payload as indented JSON, cut at 4,000 characters.
+ * - `{event_type}` is the event's type, `unknown` when it has none.
+ * - A path that the payload does not have stays in the text as it is written.
+ *
+ * Beyond Hermes: list indexes, and only own data properties are reachable (no `length`, nothing inherited).
+ * Compiled once per route when it is defined: a request only walks the compiled parts.
+ */
+export interface Template {
+  /** Whether any part comes from the request. */
+  readonly dynamic: boolean;
+  render(values: TemplateValues, quote?: Quote): string;
+  /** null when a placeholder has no value: for ids, where a text with holes would be the same for every request. */
+  renderWhole(values: TemplateValues): string | null;
+}
+
+export interface TemplateValues {
+  readonly payload: unknown;
+  readonly event: string | null;
+}
+
+/** How a value from the payload is put into the text: `block` for JSON, `text` for strings. */
+export type Quote = (value: string, kind: 'block' | 'text') => string;
+
+/** Hermes' limits: enough to see what happened, and one large payload cannot fill the model's context. */
+export const RAW_LIMIT = 4000;
+export const VALUE_LIMIT = 2000;
+
+const PLACEHOLDER = /\{([a-zA-Z0-9_.]+)\}/g;
+const INDEX = /^(?:0|[1-9][0-9]{0,8})$/;
+const UNKNOWN_EVENT = 'unknown';
+
+type Part =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'raw' }
+  | { readonly kind: 'event' }
+  | { readonly kind: 'path'; readonly keys: readonly string[]; readonly source: string };
+
+export function compileTemplate(source: string): Template {
+  const parts = parse(source);
+  if (parts.every((part) => part.kind === 'literal')) {
+    return { dynamic: false, render: () => source, renderWhole: () => source };
+  }
+  return {
+    dynamic: true,
+    render: (values, quote = asIs) => {
+      let text = '';
+      for (const part of parts) text += renderPart(part, values, quote) ?? missing(part);
+      return text;
+    },
+    renderWhole: (values) => {
+      let text = '';
+      for (const part of parts) {
+        const rendered = renderPart(part, values, asIs);
+        if (rendered === null) return null;
+        text += rendered;
+      }
+      return text;
+    },
+  };
+}
+
+function parse(source: string): Part[] {
+  const parts: Part[] = [];
+  let end = 0;
+  for (const match of source.matchAll(PLACEHOLDER)) {
+    if (match.index > end) parts.push({ kind: 'literal', text: source.slice(end, match.index) });
+    parts.push(placeholder(match[0], match[1] ?? ''));
+    end = match.index + match[0].length;
+  }
+  if (end < source.length) parts.push({ kind: 'literal', text: source.slice(end) });
+  return parts;
+}
+
+function placeholder(source: string, key: string): Part {
+  if (key === '__raw__') return { kind: 'raw' };
+  if (key === 'event_type') return { kind: 'event' };
+  return { kind: 'path', keys: key.split('.'), source };
+}
+
+function missing(part: Part): string {
+  return part.kind === 'path' ? part.source : '';
+}
+
+function renderPart(part: Part, values: TemplateValues, quote: Quote): string | null {
+  switch (part.kind) {
+    case 'literal':
+      return part.text;
+    case 'event':
+      return values.event ?? UNKNOWN_EVENT;
+    case 'raw':
+      return quote(jsonBlock(values.payload, RAW_LIMIT), 'block');
+    case 'path': {
+      const value = lookUp(values.payload, part.keys);
+      if (value === undefined) return null;
+      if (typeof value === 'string') return quote(value, 'text');
+      if (typeof value === 'object' && value !== null && !JSON.isRawJSON(value)) {
+        return quote(jsonBlock(value, VALUE_LIMIT), 'block');
+      }
+      return JSON.stringify(value);
+    }
+  }
+}
+
+/** The own data property at that path, or undefined. JSON has no undefined, so that it can stand for "not there". */
+export function lookUp(payload: unknown, keys: readonly string[]): unknown {
+  let value = payload;
+  for (const key of keys) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (Array.isArray(value)) {
+      if (!INDEX.test(key)) return undefined;
+      value = value[Number(key)];
+    } else {
+      if (!Object.hasOwn(value, key)) return undefined;
+      value = (value as Record<string, unknown>)[key];
+    }
+  }
+  return value;
+}
+
+const asIs: Quote = (value) => value;

@@ -1,0 +1,22 @@
+import { parseConfig } from '@angelia/contracts';
+import type { Received } from '../receive.ts';
+import { compileRoutes, type Route } from '../route-table.ts';
+
+/** A route named `hook`, compiled from what the config file would say. */
+export function routeOf(settings: Record<string, unknown>, top: Record<string, unknown> = {}): Route {
+  const parsed = parseConfig({ ...top, routes: { hook: { secret: 's3cret', ...settings } } });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  const route = compileRoutes(parsed.config).get('hook');
+  if (route === undefined) throw new Error('no route');
+  return route;
+}
+
+export const NOW_MS = 1_760_000_000_000;
+
+export function receivedOf(
+  route: Route,
+  headers: Record<string, string>,
+  body: string | Buffer = '{"a":1}',
+): Received {
+  return { route, headers, body: Buffer.from(body as string), nowMs: NOW_MS };
+}

@@ -1,0 +1,2 @@
+/** RouteTable of the config's routes. */
+export const ROUTES = Symbol('ROUTES');

@@ -1,0 +1,292 @@
+// `npm run bench`: every figure beside a floor that was measured in the same run, since machines differ and are noisy.
+//   npm run bench -- --only ingest,sessions    a part
+//   npm run bench -- --quick                   shorter, noisier
+
+import { fork } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local';
+import { stringify } from 'yaml';
+import { benchAppend, benchCost } from './append.ts';
+import { postLoad } from './load.ts';
+import { residentMegabytes } from './memory.ts';
+import { relayLag } from './relay-lag.ts';
+import { type Figure, table, writeJson } from './report.ts';
+import { latencyAtRate, type SessionsTarget, sessionsPerSecond } from './sessions.ts';
+import { startBenchSink } from './sink.ts';
+
+const PARTS = ['append', 'cost', 'ingest', 'relay', 'sessions', 'latency', 'memory'] as const;
+type Part = (typeof PARTS)[number];
+
+const { values } = parseArgs({ options: { only: { type: 'string' }, quick: { type: 'boolean' } } });
+const wanted = new Set<Part>(values.only ? (values.only.split(',') as Part[]) : PARTS);
+for (const part of wanted) {
+  if (!PARTS.includes(part)) throw new Error(`no part \`${part}\`: name some of ${PARTS.join(', ')}`);
+}
+const quick = values.quick ?? false;
+
+const SECRET = 'bench-secret';
+/** Enough to keep ingress busy, few enough that the client does not only queue. */
+const CONNECTIONS = 64;
+const IN_FLIGHT = 128;
+
+const figures: Figure[] = [];
+const say = (line: string) => process.stderr.write(`bench: ${line}\n`);
+const home = await mkdtemp(join(tmpdir(), 'angelia-bench-'));
+
+try {
+  if (wanted.has('append') || wanted.has('cost')) await logFigures();
+  if (['ingest', 'relay', 'sessions', 'latency', 'memory'].some((part) => wanted.has(part as Part))) {
+    await stackFigures();
+  }
+  process.stdout.write(`\n${table(figures)}\n`);
+  say(`written to ${await writeJson('bench-results', figures)}`);
+} finally {
+  await rm(home, { recursive: true, force: true });
+}
+
+async function logFigures(): Promise<void> {
+  const postgres = await startPostgres({ dataDir: join(home, 'log') });
+  try {
+    if (wanted.has('append')) {
+      say('append against a raw batched insert');
+      const append = await benchAppend({ url: postgres.url });
+      figures.push({
+        name: 'append, of a raw insert of the same rows',
+        value: append.ratio,
+        unit: '',
+        floor: { name: 'raw insert events/s', value: append.rawPerSecond },
+        goal: { value: 0.5, good: 'at least' },
+      });
+      figures.push({ name: 'append', value: append.appendPerSecond, unit: 'events/s' });
+    }
+    if (wanted.has('cost')) {
+      say('costs at 10 thousand and at 1 million events');
+      for (const [name, cost] of Object.entries(await benchCost({ url: postgres.url }))) {
+        figures.push({
+          name: `${name} at 1 million events, of its cost at 10 thousand`,
+          value: cost.ratio,
+          unit: '',
+          floor: { name: 'ms at 10 thousand', value: cost.smallMs },
+          goal: { value: 1.3, good: 'at most' },
+        });
+      }
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function stackFigures(): Promise<void> {
+  const sink = await startBenchSink();
+  const config = join(home, 'angelia.yaml');
+  await writeFile(config, benchConfig(sink.url));
+  const stack = await startStack({
+    dataDir: join(home, 'stack'),
+    config,
+    port: 0,
+    env: { ANGELIA_LOG_LEVEL: 'warn' },
+  });
+  const target = { url: stack.url, secret: SECRET, sink };
+  try {
+    if (wanted.has('memory')) await idleMemory(stack);
+    const bare = await bareServer();
+    if (wanted.has('ingest')) await ingest(stack, bare);
+    if (wanted.has('relay')) await relay(stack);
+    if (wanted.has('latency')) await latency(target);
+    if (wanted.has('sessions')) await sessions(target, bare);
+    if (wanted.has('memory')) await memoryAfterSessions(stack, target);
+    figures.push({
+      name: 'answers that came twice',
+      value: sink.doubled,
+      unit: '',
+      goal: { value: 0, good: 'at most' },
+    });
+  } finally {
+    await stack.stop();
+    await sink.close();
+  }
+}
+
+async function bareServer(): Promise<number> {
+  say('a bare server that only checks the HMAC');
+  const port = await freePort();
+  const server = fork(new URL('./bare-server.ts', import.meta.url), [String(port), SECRET]);
+  await new Promise((resolve) => server.once('message', resolve));
+  const load = { url: `http://127.0.0.1:${port}`, secret: SECRET, connections: CONNECTIONS };
+  await postLoad({ ...load, seconds: 2 });
+  const result = await postLoad({ ...load, seconds: quick ? 3 : 8 });
+  server.kill();
+  figures.push({ name: 'bare server', value: result.perSecond, unit: 'requests/s' });
+  return result.perSecond;
+}
+
+/** The sessions of this part are worked off before the next: its load must not be measured there. */
+async function ingest(stack: Stack, bare: number): Promise<void> {
+  say('ingest: 1 KB signed POST to 202, the other services held');
+  const others = SERVICES.filter((name) => name !== 'ingress');
+  for (const name of others) await stack.hold(name);
+  await postLoad({ url: stack.url, secret: SECRET, connections: CONNECTIONS, seconds: 2 });
+  const result = await postLoad({
+    url: stack.url,
+    secret: SECRET,
+    connections: CONNECTIONS,
+    seconds: quick ? 3 : 8,
+  });
+  figures.push({
+    name: 'ingest, of the bare server',
+    value: result.perSecond / bare,
+    unit: '',
+    floor: { name: 'bare requests/s', value: bare },
+    goal: { value: 0.35, good: 'at least' },
+  });
+  figures.push({ name: 'ingest', value: result.perSecond, unit: 'webhooks/s' });
+  figures.push({ name: 'ingest p99', value: result.p99, unit: 'ms' });
+  figures.push({
+    name: 'ingest refused',
+    value: result.refused,
+    unit: '',
+    goal: { value: 0, good: 'at most' },
+  });
+  for (const name of others) await stack.resume(name);
+  say('working off what was ingested');
+  await settled(stack);
+}
+
+async function relay(stack: Stack): Promise<void> {
+  say('relay lag at 1,000 events/s');
+  const lag = await relayLag({ ...stack, rate: 1_000, seconds: quick ? 5 : 15 });
+  figures.push({ name: 'relay lag p50 at 1,000 events/s', value: lag.p50, unit: 'ms' });
+  figures.push({
+    name: 'relay lag p99 at 1,000 events/s',
+    value: lag.p99,
+    unit: 'ms',
+    goal: { value: 50, good: 'at most' },
+  });
+  figures.push({
+    name: 'hints that never came',
+    value: lag.missing,
+    unit: '',
+    goal: { value: 0, good: 'at most' },
+  });
+}
+
+async function latency(target: SessionsTarget): Promise<void> {
+  say('POST to sink at 50 sessions/s');
+  await latencyAtRate(target, { rate: 50, seconds: 3 });
+  const result = await latencyAtRate(target, { rate: 50, seconds: quick ? 5 : 20 });
+  figures.push({
+    name: 'POST to sink p50 at 50/s',
+    value: result.p50,
+    unit: 'ms',
+    goal: { value: 15, good: 'at most' },
+  });
+  figures.push({
+    name: 'POST to sink p99 at 50/s',
+    value: result.p99,
+    unit: 'ms',
+    goal: { value: 60, good: 'at most' },
+  });
+  figures.push({
+    name: 'sessions lost at 50/s',
+    value: result.lost,
+    unit: '',
+    goal: { value: 0, good: 'at most' },
+  });
+}
+
+async function sessions(target: SessionsTarget, bare: number): Promise<void> {
+  say('whole sessions: POST, echo model, answer at the sink');
+  await sessionsPerSecond(target, { sessions: 500, inFlight: IN_FLIGHT });
+  const result = await sessionsPerSecond(target, { sessions: quick ? 2_000 : 8_000, inFlight: IN_FLIGHT });
+  figures.push({
+    name: 'whole sessions/s, of the bare server',
+    value: result.perSecond / bare,
+    unit: '',
+    floor: { name: 'bare requests/s', value: bare },
+    goal: { value: 0.05, good: 'at least' },
+  });
+  figures.push({ name: 'whole sessions', value: result.perSecond, unit: 'sessions/s' });
+  figures.push({ name: 'whole sessions p50 under full load', value: result.p50, unit: 'ms' });
+  figures.push({ name: 'sessions lost', value: result.lost, unit: '', goal: { value: 0, good: 'at most' } });
+}
+
+async function idleMemory(stack: Stack): Promise<void> {
+  for (const name of SERVICES) {
+    figures.push({
+      name: `${name} idle`,
+      value: await memoryOf(stack, name),
+      unit: 'MB',
+      goal: { value: 160, good: 'at most' },
+    });
+  }
+}
+
+async function memoryAfterSessions(stack: Stack, target: SessionsTarget): Promise<void> {
+  say('memory after 2,000 and after 20,000 sessions');
+  await sessionsPerSecond(target, { sessions: 2_000, inFlight: IN_FLIGHT });
+  const before = await Promise.all(SERVICES.map((name) => memoryOf(stack, name)));
+  await sessionsPerSecond(target, { sessions: quick ? 4_000 : 18_000, inFlight: IN_FLIGHT });
+  for (const [index, name] of SERVICES.entries()) {
+    const floor = before[index] ?? Number.NaN;
+    figures.push({
+      name: `${name} after 20,000 sessions, of after 2,000`,
+      value: (await memoryOf(stack, name)) / floor,
+      unit: '',
+      floor: { name: 'MB after 2,000', value: floor },
+      goal: { value: 1.15, good: 'at most' },
+    });
+  }
+}
+
+function memoryOf(stack: Stack, name: string): Promise<number> {
+  const pid = stack.pidOf(name);
+  if (pid === null) throw new Error(`${name} is not running`);
+  return residentMegabytes(pid);
+}
+
+/** Until no session is open: asked of the API, as a user would. */
+async function settled(stack: Stack): Promise<void> {
+  const deadline = Date.now() + 300_000;
+  for (const status of ['queued', 'running']) {
+    for (;;) {
+      const answer = await fetch(`${stack.url}/v1/sessions?status=${status}&limit=1`, {
+        headers: { authorization: `Bearer ${stack.adminToken}` },
+      });
+      const { items } = (await answer.json()) as { items: unknown[] };
+      if (items.length === 0) break;
+      if (Date.now() > deadline)
+        throw new Error('the ingested sessions were not worked off within 5 minutes');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
+
+function benchConfig(sinkUrl: string): string {
+  return stringify({
+    secret: SECRET,
+    limits: { rate_limit: 0 },
+    models: { demo: { provider: 'builtin', model: 'echo' } },
+    agents: { default: { model: 'demo' } },
+    targets: { http: { allow_private_networks: true } },
+    routes: {
+      bench: {
+        prompt: 'PR #{number}: {pull_request.title}',
+        deliver: 'http',
+        deliver_extra: { url: sinkUrl },
+      },
+    },
+  });
+}

@@ -1,0 +1,90 @@
+import { Pool } from 'undici';
+import { BODY, webhookHeaders } from './load.ts';
+import { quantile } from './quantile.ts';
+import type { BenchSink } from './sink.ts';
+
+export interface SessionsTarget {
+  readonly url: string;
+  readonly secret: string;
+  readonly sink: BenchSink;
+}
+
+/** A session that has not reached the sink by then is counted as lost: the bench stops by itself. */
+const GIVE_UP_MS = 60_000;
+
+let run = 0;
+
+/** Closed loop: `inFlight` sessions are between POST and sink at any time. */
+export async function sessionsPerSecond(
+  target: SessionsTarget,
+  options: { readonly sessions: number; readonly inFlight: number },
+): Promise<{ perSecond: number; p50: number; p99: number; lost: number }> {
+  const pool = new Pool(target.url, { connections: 64 });
+  const prefix = `whole-${process.pid}-${run++}-`;
+  const latencies: number[] = [];
+  let next = 0;
+  let lost = 0;
+  const begun = performance.now();
+  const worker = async () => {
+    while (next < options.sessions) {
+      const took = await oneSession(pool, target, `${prefix}${next++}`);
+      if (took === undefined) lost += 1;
+      else latencies.push(took);
+    }
+  };
+  await Promise.all(Array.from({ length: options.inFlight }, worker));
+  const seconds = (performance.now() - begun) / 1000;
+  await pool.close();
+  return {
+    perSecond: latencies.length / seconds,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    lost,
+  };
+}
+
+/** Open loop at a steady rate: what a user waits for when the machine is not saturated. */
+export async function latencyAtRate(
+  target: SessionsTarget,
+  options: { readonly rate: number; readonly seconds: number },
+): Promise<{ p50: number; p99: number; max: number; sessions: number; lost: number }> {
+  const pool = new Pool(target.url, { connections: 16 });
+  const prefix = `paced-${process.pid}-${run++}-`;
+  const total = options.rate * options.seconds;
+  const begun = performance.now();
+  const pending: Promise<number | undefined>[] = [];
+  for (let i = 0; i < total; i++) {
+    const wait = begun + (i * 1000) / options.rate - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    pending.push(oneSession(pool, target, `${prefix}${i}`));
+  }
+  const latencies = (await Promise.all(pending)).filter((took) => took !== undefined);
+  await pool.close();
+  return {
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    max: quantile(latencies, 1),
+    sessions: total,
+    lost: total - latencies.length,
+  };
+}
+
+/** Milliseconds from the POST to the answer's arrival at the sink. */
+async function oneSession(pool: Pool, target: SessionsTarget, id: string): Promise<number | undefined> {
+  const arrival = target.sink.arrived(id);
+  const begun = performance.now();
+  const answer = await pool.request({
+    method: 'POST',
+    path: '/webhooks/bench',
+    headers: webhookHeaders(target.secret, id),
+    body: BODY,
+  });
+  await answer.body.dump();
+  if (answer.statusCode !== 202) throw new Error(`POST answered ${answer.statusCode}, wanted 202`);
+  const giveUp = AbortSignal.timeout(GIVE_UP_MS);
+  const at = await Promise.race([
+    arrival,
+    new Promise<undefined>((resolve) => giveUp.addEventListener('abort', () => resolve(undefined))),
+  ]);
+  return at === undefined ? undefined : at - begun;
+}

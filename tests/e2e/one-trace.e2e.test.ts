@@ -1,0 +1,120 @@
+import {
+  answer,
+  eventually,
+  type OtlpReceiver,
+  type ReceivedSpan,
+  type Sink,
+  startOtlpReceiver,
+  startSink,
+  startTestStack,
+  TEST_SINK_SECRET,
+  type TestStack,
+  testConfig,
+} from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+// Invariant one-trace, seen from outside: what a real OTLP endpoint receives for one POST.
+
+let receiver: OtlpReceiver;
+let sink: Sink;
+let stack: TestStack;
+
+beforeAll(async () => {
+  [receiver, sink] = await Promise.all([startOtlpReceiver(), startSink({ secret: TEST_SINK_SECRET })]);
+  stack = await startTestStack({
+    config: testConfig({ sinkUrl: sink.url }),
+    // The exporter's own patience is 5 s; the test need not wait for it.
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
+  });
+});
+
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([receiver?.stop(), sink?.stop()]);
+});
+
+const services = (spans: readonly ReceivedSpan[]) => [...new Set(spans.map(({ service }) => service))].sort();
+
+describe('one POST', () => {
+  it('is one trace, from ingress to the delivery attempts, a retry included', async () => {
+    sink.next(answer(503));
+    const { sessionId } = await stack.post({ body: { text: 'trace me' } });
+    const session = await stack.waitForEnd(sessionId, { settled: true });
+    expect(session.trace_id).toMatch(/^[0-9a-f]{32}$/);
+
+    const spans = await eventually(
+      () => {
+        const found = receiver.spansOf(session.trace_id);
+        const attempts = found.filter(({ name }) => name === 'delivery');
+        return attempts.length === 2 && found.some(isRoot) && orphans(found).length === 0 && found;
+      },
+      {
+        describe: () => `two delivery spans in a whole trace: ${summary(receiver.spansOf(session.trace_id))}`,
+      },
+    );
+
+    expect(services(spans)).toEqual(['angelia-agent-runner', 'angelia-delivery', 'angelia-ingress']);
+    // One tree: everything but the request itself has its parent in the trace.
+    expect(spans.filter(isRoot).map(({ service }) => service)).toEqual(['angelia-ingress']);
+    const attempts = spans.filter(({ name }) => name === 'delivery');
+    expect(attempts.map(({ attributes }) => attributes['angelia.outcome']).sort()).toEqual([
+      'retryable',
+      'taken',
+    ]);
+    expect(attempts.map(({ service }) => service)).toEqual(['angelia-delivery', 'angelia-delivery']);
+    expect(spans.some(({ name }) => name.startsWith('consume '))).toBe(true);
+    // And nothing of the session is in any other trace.
+    const elsewhere = receiver.spans.filter(
+      (span) => span.traceId !== session.trace_id && Object.values(span.attributes).includes(sessionId),
+    );
+    expect(elsewhere.map(({ name }) => name)).toEqual([]);
+    expect(receiver.problems).toEqual([]);
+  });
+
+  it('carries its trace in the metadata of every event', async () => {
+    const { sessionId } = await stack.post({ body: { text: 'trace my events' } });
+    const { trace_id: traceId } = await stack.waitForEnd(sessionId, { settled: true });
+    const events = await stack.events(sessionId);
+    expect(events.map(({ meta }) => String(meta.traceparent).split('-')[1])).toEqual(
+      events.map(() => traceId),
+    );
+  });
+
+  it('goes on with the trace of its sender', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const { sessionId } = await stack.post({
+      body: { text: 'mine' },
+      headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+    });
+    const session = await stack.waitForEnd(sessionId, { settled: true });
+    expect(session.trace_id).toBe(traceId);
+    await receiver.traceWith(traceId, ['delivery']);
+  });
+
+  it('puts no secret and no text of the session into a span', async () => {
+    const { sessionId } = await stack.post({ body: { text: 'a very private sentence' } });
+    const session = await stack.waitForEnd(sessionId, { settled: true });
+    await receiver.traceWith(session.trace_id, ['delivery']);
+    const all = JSON.stringify(receiver.spans);
+    for (const private_ of [
+      'a very private sentence',
+      TEST_SINK_SECRET.slice('whsec_'.length),
+      stack.adminToken,
+    ]) {
+      expect(all).not.toContain(private_);
+    }
+  });
+});
+
+const isRoot = (span: ReceivedSpan) => span.parentSpanId === '';
+
+function orphans(spans: readonly ReceivedSpan[]): ReceivedSpan[] {
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  return spans.filter((span) => !isRoot(span) && !ids.has(span.parentSpanId));
+}
+
+function summary(spans: readonly ReceivedSpan[]): string {
+  return spans
+    .map(({ service, name, spanId, parentSpanId }) => `${service} ${name} ${parentSpanId}>${spanId}`)
+    .join('\n');
+}

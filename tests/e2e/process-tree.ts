@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/**
+ * Signals a program and all that it forked. Postgres is a process per connection: with its first process alone frozen,
+ * all others would go on serving. `SIGSTOP` begins at the root, so that nothing new is forked; `SIGCONT` ends with it.
+ */
+export function signalTree(root: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const tree = descendants(root);
+  for (const pid of signal === 'SIGSTOP' ? [root, ...tree] : [...tree, root]) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // A connection's process that has just ended.
+    }
+  }
+}
+
+function descendants(root: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const entry of readdirSync('/proc')) {
+    const pid = Number(entry);
+    const parent = Number.isInteger(pid) ? parentOf(pid) : null;
+    if (parent !== null) children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  const found: number[] = [];
+  const visit = (pid: number) => {
+    for (const child of children.get(pid) ?? []) {
+      found.push(child);
+      visit(child);
+    }
+  };
+  visit(root);
+  return found;
+}
+
+function parentOf(pid: number): number | null {
+  try {
+    // `pid (command, which may hold spaces and brackets) state ppid ...`
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return null;
+  }
+}
