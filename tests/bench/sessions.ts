@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { BODY, webhookHeaders } from './load.ts';
+import { signedPost } from './load.ts';
 import { quantile } from './quantile.ts';
 import type { BenchSink } from './sink.ts';
 
@@ -73,12 +73,8 @@ export async function latencyAtRate(
 async function oneSession(pool: Pool, target: SessionsTarget, id: string): Promise<number | undefined> {
   const arrival = target.sink.arrived(id);
   const begun = performance.now();
-  const answer = await pool.request({
-    method: 'POST',
-    path: '/webhooks/bench',
-    headers: webhookHeaders(target.secret, id),
-    body: BODY,
-  });
+  const { body, headers } = signedPost(target.secret, id);
+  const answer = await pool.request({ method: 'POST', path: '/webhooks/bench', headers, body });
   await answer.body.dump();
   if (answer.statusCode !== 202) throw new Error(`POST answered ${answer.statusCode}, wanted 202`);
   const giveUp = AbortSignal.timeout(GIVE_UP_MS);

@@ -44,6 +44,7 @@ export {
   cancelSubject,
   type Hint,
   hintSchema,
+  isHinted,
   type Owner,
   type OwnerHint,
   ownerHints,

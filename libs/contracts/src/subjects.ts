@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EventType } from './events.ts';
 
 /** The JetStream stream that carries all hints. */
 export const STREAM_NAME = 'ANGELIA_EVENTS';
@@ -14,6 +15,25 @@ export const TAIL_PING_SUBJECT = 'angelia.tail';
 export const ownerHints = ['hint.run', 'hint.delivery', 'hint.process'] as const;
 export type OwnerHint = (typeof ownerHints)[number];
 export type Owner = 'run' | 'delivery' | 'process';
+
+/**
+ * Facts that nobody waits for: only whoever appended them goes on from there. They stay off the bus, which halves
+ * its work per session (measured: of eight events five are such).
+ */
+const unhinted: ReadonlySet<string> = new Set<EventType>([
+  'run.started',
+  'model.responded',
+  'delivery.attempted',
+  'delivery.succeeded',
+]);
+
+/** Whether the relay puts a hint on the bus for this event. */
+export function isHinted(event: { readonly type: string; readonly version: number }): boolean {
+  // A session's first turn is in the same append as its creation, and that hint says enough.
+  if (event.type === 'turn.requested') return event.version > FIRST_TURN_VERSION;
+  return !unhinted.has(event.type);
+}
+const FIRST_TURN_VERSION = 2;
 
 export function subjectOf(type: string, streamId: string): string {
   return `angelia.evt.${type}.${streamId}`;

@@ -1,4 +1,4 @@
-import type { Hint } from '@angelia/contracts';
+import { type Hint, isHinted } from '@angelia/contracts';
 import { type Bell, pause } from './bell.ts';
 import { claimCheckpoint, moveCheckpoint } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
@@ -31,11 +31,14 @@ const MANY_AHEAD = 200;
 const MANY_AHEAD_PAUSE_MS = 50;
 /** The checkpoint is worth a write this often; a crash repeats hints, and the bus drops what has the same event id. */
 const SAVE_MS = 20;
+/** After a page like this there is load: a pause lets the next one gather, for a third of the reads at 1,000 sessions/s. */
+const BUSY_PAGE = 30;
+const BUSY_PAUSE_MS = 3;
 const FIRST_BACKOFF_MS = 50;
 const LAST_BACKOFF_MS = 2_000;
 
 /**
- * The log is the outbox: publishes a hint for every event, in the tail's order, and moves the checkpoint over what the
+ * The log is the outbox: publishes a hint for every event that somebody may wait for, in the tail's order, and moves the checkpoint over what the
  * bus has. A committed event whose order is still open (an older transaction is) is hinted ahead, since a hint is
  * harmless in any order, but the checkpoint stays before it. Ends when another leads or the signal aborts; an outage of
  * the bus or of Postgres only delays it.
@@ -48,11 +51,13 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   let saved: TailCursor | null = null;
   let savedAt = 0;
   let backoff = 0;
+  let busy = false;
 
   /** True when there is more to read at once. */
   async function pass(from: TailCursor): Promise<boolean> {
     let page = await readAhead(lane, from, PAGE);
     await hint(page.map((row) => row.event));
+    busy = page.length - ahead.size >= BUSY_PAGE;
     for (const { event, visible } of page) {
       if (visible) {
         cursor = event.cursor;
@@ -71,7 +76,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   }
 
   async function hint(events: readonly TailEvent[]): Promise<void> {
-    const hints = events.filter((event) => !ahead.has(event.position)).map(toHint);
+    const hints = events.filter((event) => isHinted(event) && !ahead.has(event.position)).map(toHint);
     if (hints.length === 0) return;
     const { streamWasRecreated } = await options.publish(hints);
     if (streamWasRecreated) await options.onStreamRecreated?.();
@@ -100,6 +105,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
       if (more) continue;
       await wake.wait(cursor === saved ? POLL_MS : Math.max(1, SAVE_MS - sinceSaved), signal);
       if (ahead.size > MANY_AHEAD) await pause(MANY_AHEAD_PAUSE_MS, signal);
+      else if (busy) await pause(BUSY_PAUSE_MS, signal);
     } catch (error) {
       if (backoff === 0) log.logger.warn({ err: messageOf(error) }, 'the relay cannot go on: trying again');
       backoff = Math.min(Math.max(FIRST_BACKOFF_MS, backoff * 2), LAST_BACKOFF_MS);

@@ -8,7 +8,7 @@ export {
   testRoute,
 } from './config.ts';
 export { createTestDatabase, type TestDatabase } from './database.ts';
-export { deleteHintStream } from './jetstream.ts';
+export { countHints, deleteHintStream } from './jetstream.ts';
 export {
   fail,
   type ModelRequest,

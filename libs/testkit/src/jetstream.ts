@@ -14,6 +14,12 @@ export async function deleteHintStream(natsUrl: string): Promise<void> {
     throw new Error(`the stream was not deleted: ${reply}`);
 }
 
+/** How many hints the stream holds, read or not. */
+export async function countHints(natsUrl: string): Promise<number> {
+  const reply = await request(new URL(natsUrl), `$JS.API.STREAM.INFO.${STREAM_NAME}`);
+  return (JSON.parse(reply) as { state?: { messages?: number } }).state?.messages ?? 0;
+}
+
 function request(url: URL, subject: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(url.port || 4222), url.hostname);

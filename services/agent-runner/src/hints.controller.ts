@@ -6,12 +6,16 @@ import { RUNNER, type Runner } from './runner.ts';
 /**
  * Everything that can give a runner work. Resolved means acked: the session was claimed, waits in the room, or there is
  * nothing to do. No message is held for the length of a run.
- *
- * `session.created` is not among them: it never stands alone, its first `turn.requested` is in the same append.
  */
 @Controller()
 export class HintsController {
   constructor(@Inject(RUNNER) private readonly runner: Runner) {}
+
+  /** Its first turn is in the same append, and has no hint of its own. */
+  @EventPattern('session.created')
+  sessionCreated(@Payload() hint: Hint): Promise<void> {
+    return this.look(hint);
+  }
 
   @EventPattern('turn.requested')
   turnRequested(@Payload() hint: Hint): Promise<void> {

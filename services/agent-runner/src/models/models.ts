@@ -1,18 +1,12 @@
 import type { Config, ModelConfig } from '@angelia/contracts';
+import { StartupError } from '@angelia/service-kit';
 import { echoModel } from './echo.ts';
 import type { Model } from './model.ts';
 import { openAICompatibleModel } from './openai-compatible.ts';
 
 export type Models = ReadonlyMap<string, Model>;
 
-/** A provider that this version cannot call, where an agent wants it. The config has to change. */
-export class UnsupportedProvider extends Error {
-  override readonly name = 'UnsupportedProvider';
-  readonly code = 'unsupported_provider';
-  readonly retryable = false;
-}
-
-/** Every model of the config, ready to be called. */
+/** Every model that an agent names, ready to be called. A provider that we cannot call is refused at start. */
 export async function provideModels(config: Pick<Config, 'models' | 'agents'>): Promise<Models> {
   const wanted = new Set(
     Object.values(config.agents).flatMap((agent) => [
@@ -36,8 +30,8 @@ function provideModel(name: string, config: ModelConfig): Model | Promise<Model>
       return openAICompatibleModel(name, config);
     case 'openai':
     case 'anthropic':
-      throw new UnsupportedProvider(
+      throw new StartupError([
         `models.${name}: provider ${config.provider} is not supported yet: use openai-compatible or builtin`,
-      );
+      ]);
   }
 }
