@@ -16,4 +16,14 @@ if (program === undefined) {
   process.exit(78);
 }
 process.argv.splice(2, 1);
+// The first process of a container has no default action for signals: until the program listens for them itself, and
+// where it never does (migrate), a stop would be unheard and end in SIGKILL.
+for (const [signal, number] of [
+  ['SIGTERM', 15],
+  ['SIGINT', 2],
+]) {
+  process.on(signal, () => {
+    if (process.listenerCount(signal) === 1) process.exit(128 + number);
+  });
+}
 await import(program);

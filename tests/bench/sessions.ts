@@ -1,5 +1,4 @@
-import { Pool } from 'undici';
-import { signedPost } from './load.ts';
+import { Client, signedPost } from './load.ts';
 import { quantile } from './quantile.ts';
 import type { BenchSink } from './sink.ts';
 
@@ -19,7 +18,7 @@ export async function sessionsPerSecond(
   target: SessionsTarget,
   options: { readonly sessions: number; readonly inFlight: number },
 ): Promise<{ perSecond: number; p50: number; p99: number; lost: number }> {
-  const pool = new Pool(target.url, { connections: 64 });
+  const client = new Client(target.url, 64);
   const prefix = `whole-${process.pid}-${run++}-`;
   const latencies: number[] = [];
   let next = 0;
@@ -27,14 +26,14 @@ export async function sessionsPerSecond(
   const begun = performance.now();
   const worker = async () => {
     while (next < options.sessions) {
-      const took = await oneSession(pool, target, `${prefix}${next++}`);
+      const took = await oneSession(client, target, `${prefix}${next++}`);
       if (took === undefined) lost += 1;
       else latencies.push(took);
     }
   };
   await Promise.all(Array.from({ length: options.inFlight }, worker));
   const seconds = (performance.now() - begun) / 1000;
-  await pool.close();
+  client.close();
   return {
     perSecond: latencies.length / seconds,
     p50: quantile(latencies, 0.5),
@@ -48,7 +47,7 @@ export async function latencyAtRate(
   target: SessionsTarget,
   options: { readonly rate: number; readonly seconds: number },
 ): Promise<{ p50: number; p99: number; max: number; sessions: number; lost: number }> {
-  const pool = new Pool(target.url, { connections: 16 });
+  const client = new Client(target.url, 16);
   const prefix = `paced-${process.pid}-${run++}-`;
   const total = options.rate * options.seconds;
   const begun = performance.now();
@@ -56,10 +55,10 @@ export async function latencyAtRate(
   for (let i = 0; i < total; i++) {
     const wait = begun + (i * 1000) / options.rate - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    pending.push(oneSession(pool, target, `${prefix}${i}`));
+    pending.push(oneSession(client, target, `${prefix}${i}`));
   }
   const latencies = (await Promise.all(pending)).filter((took) => took !== undefined);
-  await pool.close();
+  client.close();
   return {
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
@@ -70,13 +69,11 @@ export async function latencyAtRate(
 }
 
 /** Milliseconds from the POST to the answer's arrival at the sink. */
-async function oneSession(pool: Pool, target: SessionsTarget, id: string): Promise<number | undefined> {
+async function oneSession(client: Client, target: SessionsTarget, id: string): Promise<number | undefined> {
   const arrival = target.sink.arrived(id);
   const begun = performance.now();
-  const { body, headers } = signedPost(target.secret, id);
-  const answer = await pool.request({ method: 'POST', path: '/webhooks/bench', headers, body });
-  await answer.body.dump();
-  if (answer.statusCode !== 202) throw new Error(`POST answered ${answer.statusCode}, wanted 202`);
+  const status = await client.post(signedPost(target.secret, id));
+  if (status !== 202) throw new Error(`POST answered ${status}, wanted 202`);
   const giveUp = AbortSignal.timeout(GIVE_UP_MS);
   const at = await Promise.race([
     arrival,

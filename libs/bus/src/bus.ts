@@ -61,7 +61,7 @@ class JetStreamBus implements Bus {
   }
 
   async #provision(live: Live): Promise<{ created: boolean }> {
-    const seen = await ensureStream(live.jsm, this.#options.replicas);
+    const seen = await ensureStream(live.jsm, this.#options.replicas, this.#watch.hasSeenStream);
     this.#watch.sawStream(seen, Date.now());
     return { created: seen.created };
   }

@@ -16,6 +16,10 @@ export class StreamWatch {
     this.#onRecreated = onRecreated;
   }
 
+  get hasSeenStream(): boolean {
+    return this.#createdAt !== null;
+  }
+
   sawStream(seen: { createdAt: string; created: boolean }, now: number): void {
     const before = this.#createdAt;
     if (before === seen.createdAt) return;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME, STREAM_SUBJECTS } from '@angelia/contracts';
 import {
   DiscardPolicy,
@@ -47,11 +48,29 @@ export interface StreamSeen {
   readonly created: boolean;
 }
 
-/** Creates the stream, or brings its limits up to date. Safe when several services do it at once. */
-export async function ensureStream(jsm: JetStreamManager, replicas: number): Promise<StreamSeen> {
+/**
+ * A server of 2.9 answers that a stream is deleted before it has removed its directory. One that is made again at once
+ * then loses its files to that removal: it takes hints and acks them, and gives none out, for ever (seen in one of six
+ * deletions). So a stream that was there is not made again before this is over.
+ */
+const REMAKE_AFTER_MS = 1_000;
+
+/**
+ * Creates the stream, or brings its limits up to date. Safe when several services do it at once. `known`: this process
+ * has seen it before.
+ */
+export async function ensureStream(
+  jsm: JetStreamManager,
+  replicas: number,
+  known: boolean,
+): Promise<StreamSeen> {
   const wanted = streamConfig(replicas);
   try {
-    const info = await infoOrNull(jsm);
+    let info = await infoOrNull(jsm);
+    if (info === null && known) {
+      await pause(REMAKE_AFTER_MS);
+      info = await infoOrNull(jsm);
+    }
     if (info === null) {
       const made = await jsm.streams.add({
         name: STREAM_NAME,

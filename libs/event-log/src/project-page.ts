@@ -8,7 +8,7 @@ import { StreamReader } from './read-stream.ts';
 import type { TailEvent, TailPage } from './tail.ts';
 import { viewsSchema } from './view-builds.ts';
 import type { ProjectSession } from './view-rows.ts';
-import { checkRows, type ProjectedSession, type ViewsFence, writeViews } from './write-views.ts';
+import { type ProjectedSession, toRows, type ViewsFence, writeViews } from './write-views.ts';
 
 /** Sessions under way come up again in the next page: their last state, as JSON text, spares reading it back. */
 const MAX_REMEMBERED = 2_000;
@@ -60,7 +60,7 @@ export class PageProjector {
     const version = (events.at(-1) ?? fresh.at(-1))?.version ?? 0;
     try {
       const views = this.project(follows && previous ? JSON.parse(previous.state) : null, events);
-      return checkRows({ sessionId, version, views });
+      return toRows(sessionId, version, views);
     } catch (error) {
       await this.bury(sessionId, version, error);
       return null;
@@ -118,8 +118,8 @@ export class PageProjector {
 
   private remember(row: ProjectedSession): void {
     this.remembered.delete(row.sessionId);
-    if (row.views.session.settled) return;
-    this.remembered.set(row.sessionId, { version: row.version, state: JSON.stringify(row.views.state) });
+    if (row.session.settled) return;
+    this.remembered.set(row.sessionId, { version: row.version, state: row.state });
     if (this.remembered.size > MAX_REMEMBERED) {
       const oldest = this.remembered.keys().next();
       if (!oldest.done) this.remembered.delete(oldest.value);

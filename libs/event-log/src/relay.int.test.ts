@@ -57,13 +57,41 @@ function relay(leadEpoch: number, options: Partial<RelayOptions> & { fail?: () =
 const versionsOf = (hints: readonly RelayedHint[], stream: string) =>
   hints.filter((hint) => hint.stream_id === stream).map((hint) => hint.version);
 
-it('every event becomes one hint, in order, with its trace and without its data', async () => {
+it('what nobody waits for stays off the bus, and the checkpoint passes over it', async () => {
+  const { published, stop } = relay(1);
+  const stream = randomUUID();
+  const types = [
+    'session.created',
+    'turn.requested',
+    'run.started',
+    'model.responded',
+    'session.final-response',
+  ];
+  await log.append(
+    appendTo(
+      stream,
+      0,
+      [...types, 'turn.requested'].map((type) => someEvent(type)),
+    ),
+  );
+  await until(() => versionsOf(published, stream).length >= 3);
+  expect(versionsOf(published, stream)).toEqual([1, 5, 6]);
+  await log.append(appendTo(stream, 6, [someEvent('delivery.succeeded')]));
+  await until(async () => (await log.health()).relayLagMs === 0);
+  await stop();
+  const next = relay(2);
+  await log.append(appendTo(stream, 7, [someEvent('session.ended')]));
+  await until(() => versionsOf(next.published, stream).includes(8));
+  expect(versionsOf(next.published, stream)).toEqual([8]);
+});
+
+it('every event that somebody may wait for becomes one hint, in order, with its trace and without its data', async () => {
   const { published } = relay(1);
   const streams = Array.from({ length: 30 }, () => randomUUID());
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   for (let version = 0; version < 5; version += 1) {
     const event = () => ({
-      ...someEvent('turn.requested', { secret: 'x' }),
+      ...someEvent('session.interim-status', { secret: 'x' }),
       meta: { actor: 'test', traceparent },
     });
     await Promise.all(streams.map((stream) => log.append(appendTo(stream, version, [event()]))));
@@ -74,7 +102,7 @@ it('every event becomes one hint, in order, with its trace and without its data'
   expect(published[0]).toEqual({
     stream_id: expect.any(String),
     version: 1,
-    type: 'turn.requested',
+    type: 'session.interim-status',
     traceparent,
     eventId: expect.any(String),
   });

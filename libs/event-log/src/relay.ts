@@ -3,7 +3,7 @@ import { type Bell, pause } from './bell.ts';
 import { claimCheckpoint, moveCheckpoint } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
 import { messageOf } from './postgres-errors.ts';
-import { readAhead, type TailEvent } from './tail.ts';
+import { type AheadEvent, readAhead } from './tail.ts';
 import type { TailCursor } from './tail-cursor.ts';
 
 export type RelayedHint = Hint & { readonly eventId: string };
@@ -56,10 +56,10 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   /** True when there is more to read at once. */
   async function pass(from: TailCursor): Promise<boolean> {
     let page = await readAhead(lane, from, PAGE);
-    await hint(page.map((row) => row.event));
+    await hint(page);
     busy = page.length - ahead.size >= BUSY_PAGE;
-    for (const { event, visible } of page) {
-      if (visible) {
+    for (const event of page) {
+      if (event.visible) {
         cursor = event.cursor;
         ahead.delete(event.position);
       } else {
@@ -68,14 +68,14 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     }
     if (page.length === PAGE && page.at(-1)?.visible) return true;
     while (page.length === PAGE && ahead.size < MAX_AHEAD && !signal.aborted) {
-      page = await readAhead(lane, (page.at(-1) as { event: TailEvent }).event.cursor, PAGE);
-      await hint(page.map((row) => row.event));
-      for (const { event } of page) ahead.add(event.position);
+      page = await readAhead(lane, (page.at(-1) as AheadEvent).cursor, PAGE);
+      await hint(page);
+      for (const event of page) ahead.add(event.position);
     }
     return false;
   }
 
-  async function hint(events: readonly TailEvent[]): Promise<void> {
+  async function hint(events: readonly AheadEvent[]): Promise<void> {
     const hints = events.filter((event) => isHinted(event) && !ahead.has(event.position)).map(toHint);
     if (hints.length === 0) return;
     const { streamWasRecreated } = await options.publish(hints);
@@ -115,12 +115,12 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   await save().catch(() => {}); // The next leader hints the last few again.
 }
 
-function toHint(event: TailEvent): RelayedHint {
+function toHint(event: AheadEvent): RelayedHint {
   return {
     stream_id: event.streamId,
     version: event.version,
     type: event.type,
     eventId: event.eventId,
-    ...(event.meta.traceparent === undefined ? {} : { traceparent: event.meta.traceparent }),
+    ...(event.traceparent === null ? {} : { traceparent: event.traceparent }),
   };
 }

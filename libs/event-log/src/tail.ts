@@ -47,7 +47,8 @@ const WITHOUT_DATA: Statement = {
 };
 const AHEAD: Statement = {
   name: 'tail_ahead',
-  text: `SELECT ${COLUMNS}, NULL, ${VISIBLE} FROM angelia.events e WHERE ${AFTER} ${IN_ORDER} LIMIT $4`,
+  text: `SELECT e.epoch, e.tx::text, e.position, e.stream_id, e.version, e.type, e.event_id, e.meta ->> 'traceparent', ${VISIBLE}
+         FROM angelia.events e WHERE ${AFTER} ${IN_ORDER} LIMIT $4`,
 };
 const END: Statement = {
   name: 'tail_end',
@@ -67,14 +68,32 @@ export async function readTail(
   return { events, next: events.at(-1)?.cursor ?? after };
 }
 
+/** What the relay needs of an event: it reads every one, so that each column counts. */
+export interface AheadEvent {
+  readonly cursor: TailCursor;
+  readonly position: number;
+  readonly streamId: string;
+  readonly version: number;
+  readonly type: string;
+  readonly eventId: string;
+  readonly traceparent: string | null;
+  /** False: an older transaction is still open, so that its place in the order is not decided yet. */
+  readonly visible: boolean;
+}
+
 /** Committed rows whether the order holds for them yet or not: for hints, which are harmless in any order. */
-export async function readAhead(
-  lane: Lane,
-  after: TailCursor,
-  limit: number,
-): Promise<{ event: TailEvent; visible: boolean }[]> {
+export async function readAhead(lane: Lane, after: TailCursor, limit: number): Promise<AheadEvent[]> {
   const rows = await lane.query(AHEAD, [after.epoch, after.tx, after.position, limit]);
-  return rows.map((row) => ({ event: toTailEvent(row), visible: row[11] === true }));
+  return rows.map((row) => ({
+    cursor: { epoch: row[0] as number, tx: row[1] as string, position: row[2] as number },
+    position: row[2] as number,
+    streamId: row[3] as string,
+    version: row[4] as number,
+    type: row[5] as string,
+    eventId: row[6] as string,
+    traceparent: row[7] as string | null,
+    visible: row[8] === true,
+  }));
 }
 
 export async function tailEnd(lane: Lane): Promise<TailCursor> {

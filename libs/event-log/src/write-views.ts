@@ -3,12 +3,19 @@ import type { Lane, Statement } from './database.ts';
 import { toStorableJson } from './storable.ts';
 import type { TailCursor } from './tail-cursor.ts';
 import { viewsCheckpoint, viewsSchema } from './view-builds.ts';
-import type { SessionViews } from './view-rows.ts';
+import type { DeliveryRow, ProcessRow, SessionViews } from './view-rows.ts';
 
+/** A session's rows with their JSON as text: made once, then checked, written and remembered. */
 export interface ProjectedSession {
   readonly sessionId: string;
   readonly version: number;
-  readonly views: SessionViews;
+  readonly session: SessionViews['session'];
+  readonly state: string;
+  readonly deliveries: readonly (DeliveryRow & {
+    readonly sessionId: string;
+    readonly json: string | null;
+  })[];
+  readonly processes: readonly (ProcessRow & { readonly sessionId: string; readonly json: string | null })[];
 }
 
 /** Whose writes count: the leader's into the active build, or (while it is not active yet) the rebuild's own. */
@@ -19,9 +26,13 @@ export interface ViewsFence {
 }
 
 /** Throws for what Postgres could not store, so that one session is buried and not a page of them refused. */
-export function checkRows(row: ProjectedSession): ProjectedSession {
-  const { state, session, deliveries, processes } = row.views;
-  toStorableJson({ state, session, deliveries, processes }, 'the projection');
+export function toRows(sessionId: string, version: number, views: SessionViews): ProjectedSession {
+  const { session } = views;
+  const withJson = <Row extends { readonly detail?: unknown }>(row: Row) => ({
+    ...row,
+    sessionId,
+    json: detailOf(row),
+  });
   const times = [
     session.createdAt,
     session.lastActivityAt,
@@ -29,12 +40,23 @@ export function checkRows(row: ProjectedSession): ProjectedSession {
     session.runDueAt,
     session.deliveryDueAt,
     session.processDueAt,
-    ...deliveries.flatMap((delivery) => [delivery.dueAt, delivery.updatedAt]),
-    ...processes.map((process) => process.updatedAt),
+    ...views.deliveries.flatMap((delivery) => [delivery.dueAt, delivery.updatedAt]),
+    ...views.processes.map((process) => process.updatedAt),
   ];
   if (times.some((time) => time !== null && !Number.isFinite(time)))
     throw new Error('the projection made a time that is none');
-  return row;
+  return {
+    sessionId,
+    version,
+    session,
+    state: toStorableJson(views.state, 'the projection'),
+    deliveries: views.deliveries.map(withJson),
+    processes: views.processes.map(withJson),
+  };
+}
+
+function detailOf({ detail }: { readonly detail?: unknown }): string | null {
+  return detail === undefined || detail === null ? null : toStorableJson(detail, 'the projection');
 }
 
 const time = (column: string) => `to_timestamp(x.${column} / 1000)`;
@@ -91,18 +113,15 @@ export async function writeViews(
   to: TailCursor | null,
   rows: readonly ProjectedSession[],
 ): Promise<boolean> {
-  const sessions = rows.map((row) => row.views.session);
+  const sessions = rows.map((row) => row.session);
   const deliveries = lastOfEach(
-    rows.flatMap((row) =>
-      row.views.deliveries.map((delivery) => ({ ...delivery, sessionId: row.sessionId })),
-    ),
+    rows.flatMap((row) => row.deliveries),
     (delivery) => `${delivery.sessionId} ${delivery.output}`,
   );
   const processes = lastOfEach(
-    rows.flatMap((row) => row.views.processes.map((process) => ({ ...process, sessionId: row.sessionId }))),
+    rows.flatMap((row) => row.processes),
     (process) => process.processId,
   );
-  const detail = (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value));
   const answer = await lane.query(writeStatement(fence.build), [
     viewsCheckpoint(fence.build),
     fence.leadEpoch,
@@ -123,7 +142,7 @@ export async function writeViews(
     float8Array(sessions.map((session) => session.deliveryDueAt)),
     float8Array(sessions.map((session) => session.processDueAt)),
     boolArray(sessions.map((session) => session.settled)),
-    jsonbArray(rows.map((row) => JSON.stringify(row.views.state))),
+    jsonbArray(rows.map((row) => row.state)),
     textArray(deliveries.map((delivery) => delivery.sessionId)),
     int4Array(deliveries.map((delivery) => delivery.output)),
     textArray(deliveries.map((delivery) => delivery.target)),
@@ -131,12 +150,12 @@ export async function writeViews(
     int4Array(deliveries.map((delivery) => delivery.attempts)),
     float8Array(deliveries.map((delivery) => delivery.dueAt)),
     float8Array(deliveries.map((delivery) => delivery.updatedAt)),
-    jsonbArray(deliveries.map((delivery) => detail(delivery.detail))),
+    jsonbArray(deliveries.map((delivery) => delivery.json)),
     textArray(processes.map((process) => process.processId)),
     textArray(processes.map((process) => process.sessionId)),
     textArray(processes.map((process) => process.status)),
     float8Array(processes.map((process) => process.updatedAt)),
-    jsonbArray(processes.map((process) => detail(process.detail))),
+    jsonbArray(processes.map((process) => process.json)),
   ]);
   return (answer[0]?.[0] as number) > 0;
 }
