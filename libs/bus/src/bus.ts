@@ -1,10 +1,11 @@
-import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { JetStreamApiError, type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import type { Subscription } from '@nats-io/transport-node';
 import { DurableConsumption } from './consumption.ts';
 import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
 import { Link, type Live } from './link.ts';
 import { NoStream, publishAll } from './publish.ts';
 import { ensureStream } from './stream.ts';
+import { deleteStream, isStreamUnreadable } from './stream-health.ts';
 import { StreamWatch } from './stream-watch.ts';
 import type { Bus, BusOptions, ConsumeOptions, Consumption, OutgoingHint } from './types.ts';
 
@@ -19,6 +20,9 @@ interface CoreListener {
   subscription: Subscription | null;
 }
 
+/** Two requests each time; a stream that gives nothing out holds up everybody for at most this long. */
+const LOOK_AT_STREAM_MS = 5_000;
+
 class JetStreamBus implements Bus {
   readonly #options: BusOptions;
   readonly #link: Link;
@@ -28,6 +32,8 @@ class JetStreamBus implements Bus {
   readonly #onRecreated = new Set<() => void>();
   #client: { live: Live; js: JetStreamClient } | null = null;
   #closed: Promise<void> | null = null;
+  #lookedAtStream = Number.NEGATIVE_INFINITY;
+  #mending: Promise<boolean> | null = null;
 
   constructor(options: BusOptions) {
     this.#options = options;
@@ -72,9 +78,11 @@ class JetStreamBus implements Bus {
     try {
       try {
         await this.#publish(live, hints);
+        if (performance.now() - this.#lookedAtStream > LOOK_AT_STREAM_MS) await this.#mend(live);
       } catch (error) {
-        if (!(error instanceof NoStream)) throw error;
-        await this.#provision(live);
+        if (error instanceof NoStream) await this.#provision(live);
+        // The server itself said no. If not because its store is broken, then the caller hears it.
+        else if (!(error instanceof JetStreamApiError && (await this.#mend(live)))) throw error;
         await this.#publish(live, hints);
       }
     } catch (error) {
@@ -82,6 +90,21 @@ class JetStreamBus implements Bus {
       throw new BusUnavailable(`hints not published: ${reasonOf(error)}`, { cause: error });
     }
     return { streamWasRecreated: this.#watch.takeRecreated() };
+  }
+
+  /** True when the stream was unreadable and has been made anew. One at a time. */
+  #mend(live: Live): Promise<boolean> {
+    this.#mending ??= (async () => {
+      if (!(await isStreamUnreadable(live.jsm))) return false;
+      this.#options.logger.warn({}, 'the server cannot read its own hint stream: making it anew');
+      await deleteStream(live.jsm);
+      await this.#provision(live);
+      return true;
+    })().finally(() => {
+      this.#lookedAtStream = performance.now();
+      this.#mending = null;
+    });
+    return this.#mending;
   }
 
   #publish(live: Live, hints: readonly OutgoingHint[]): Promise<void> {

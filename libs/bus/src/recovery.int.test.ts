@@ -212,3 +212,32 @@ describe('a bus without a server', () => {
     await server.dispose();
   });
 });
+
+describe('a store that was deleted under the running server', () => {
+  it('is made anew when the server cannot take or give hints any more', async () => {
+    const server = await NatsServer.start();
+    const bus = busOn(server);
+    try {
+      let recreated = 0;
+      await bus.whenReady();
+      await bus.provision();
+      bus.onStreamRecreated(() => recreated++);
+      // Before its first message the stream has no open file: from now on the server can neither write nor read.
+      await server.wipe();
+      const recorded = recordingHandler();
+      bus.consume({ durable: DURABLE, type: TYPE, concurrency: 8, handler: recorded.handler });
+      // What was published before the mending is lost with the store: the sweep goes on hinting, and so does this.
+      await eventually(
+        async () => {
+          await publishUntilTaken(bus, [outgoing()]);
+          return recorded.streams().length > 0;
+        },
+        { deadlineMs: PROMPTLY_MS * 2, everyMs: 250, describe: 'a hint is consumed' },
+      );
+      expect(recreated).toBeGreaterThan(0);
+    } finally {
+      await bus.close();
+      await server.dispose();
+    }
+  });
+});
