@@ -5,7 +5,7 @@ const programs = {
   delivery: '../../services/delivery/dist/main.js',
   'process-watcher': '../../services/process-watcher/dist/main.js',
   migrate: '../../libs/event-log/dist/commands/migrate.js',
-  rebuild: '../../libs/event-log/dist/commands/rebuild.js',
+  rebuild: '../../libs/service-kit/dist/commands/rebuild.js',
   'check-config': '../../libs/service-kit/dist/commands/check-config.js',
 };
 

@@ -19,6 +19,9 @@ const SESSIONS = 200;
 /** Few places, so that at any time some sessions run, some wait in a runner, and the most are left to the queue view. */
 const PLACES = 8;
 
+/** Longer than the server keeps an idle block's messages in memory. */
+const QUIET_MS = 13_000;
+
 let sink: Sink;
 let model: ModelServer;
 
@@ -106,6 +109,22 @@ describe('all JetStream state is lost while 200 sessions are under way', () => {
       await deleteHintStream(stack.natsUrl);
       await Promise.all([stack.resume('agent-runner'), stack.resume('delivery')]);
       await eachIsAnsweredOnce(stack, [...first, ...second]);
+    });
+  });
+
+  it('by deleting the store under the running server: what comes after a quiet time is answered too', async () => {
+    await withStack(async (stack) => {
+      const first = await post(stack, 0, 10);
+      await eventually(() => sink.finalCounts().size === first.length, {
+        describe: 'the first are answered',
+      });
+      await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
+      const nats = stack.pid('nats');
+      // As long as it has a block of messages in memory, the server does not notice; it drops it after some 10 s of quiet.
+      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      const second = await post(stack, 10, 20);
+      await eachIsAnsweredOnce(stack, [...first, ...second]);
+      expect(stack.pid('nats')).toBe(nats);
     });
   });
 });

@@ -53,14 +53,9 @@ async function caughtUp(): Promise<AllViews> {
 }
 
 async function rebuild(): Promise<void> {
-  await run(
-    process.execPath,
-    [
-      join(repositoryRoot, 'libs/event-log/dist/commands/rebuild.js'),
-      join(repositoryRoot, 'libs/session/dist/index.js'),
-    ],
-    { env: { ...process.env, DATABASE_URL: stack.postgresUrl } },
-  );
+  await run(process.execPath, [join(repositoryRoot, 'libs/service-kit/dist/commands/rebuild.js')], {
+    env: { ...process.env, DATABASE_URL: stack.postgresUrl },
+  });
 }
 
 const activeBuild = async () =>

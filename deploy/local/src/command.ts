@@ -23,9 +23,11 @@ export function runScript(script: string, env: NodeJS.ProcessEnv): Promise<Comma
   });
 }
 
-/** The line that a script or service says to the user (`angelia: what (where): what to do`), without the prefix. */
+/** What a script or service says to the user (`angelia: what (where): what to do`), one line per problem. */
 export function lineForTheUser(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
-  const said = lines.findLast((line) => line.startsWith('angelia: '));
-  return said?.slice('angelia: '.length) ?? lines.at(-1) ?? 'it said nothing';
+  const said = lines.filter((line) => line.startsWith('angelia: '));
+  // A service that was restarted says the same again.
+  if (said.length > 0) return [...new Set(said)].join('\n').slice('angelia: '.length);
+  return lines.at(-1) ?? 'it said nothing';
 }

@@ -30,6 +30,9 @@ export interface ServiceInstance {
   readonly publicUrl: string | null;
 }
 
+/** Only ingress serves /v1 and seals the secrets of routes; nobody else needs to know these. */
+const WITHOUT_INGRESS_SECRETS = { ANGELIA_MASTER_KEY: undefined, ANGELIA_ADMIN_TOKEN: undefined };
+
 /** Above the service's own deadline, so that it is the service that decides what happens at it. */
 const DRAIN_MARGIN_MS = 5_000;
 
@@ -60,6 +63,7 @@ export async function planServices(options: {
         cwd: process.cwd(),
         env: {
           ...env,
+          ...(service === 'ingress' ? {} : WITHOUT_INGRESS_SECRETS),
           ANGELIA_INSTANCE: instance,
           ANGELIA_ADMIN_PORT: String(adminPort),
           ...(service === 'ingress' ? { ANGELIA_HOST: host, ANGELIA_PORT: String(publicPort) } : {}),

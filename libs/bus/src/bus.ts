@@ -78,11 +78,11 @@ class JetStreamBus implements Bus {
     try {
       try {
         await this.#publish(live, hints);
-        if (performance.now() - this.#lookedAtStream > LOOK_AT_STREAM_MS) await this.#mend(live);
+        if (performance.now() - this.#lookedAtStream > LOOK_AT_STREAM_MS) await this.#mend(live, false);
       } catch (error) {
         if (error instanceof NoStream) await this.#provision(live);
         // The server itself said no. If not because its store is broken, then the caller hears it.
-        else if (!(error instanceof JetStreamApiError && (await this.#mend(live)))) throw error;
+        else if (!(error instanceof JetStreamApiError && (await this.#mend(live, true)))) throw error;
         await this.#publish(live, hints);
       }
     } catch (error) {
@@ -93,9 +93,9 @@ class JetStreamBus implements Bus {
   }
 
   /** True when the stream was unreadable and has been made anew. One at a time. */
-  #mend(live: Live): Promise<boolean> {
+  #mend(live: Live, refused: boolean): Promise<boolean> {
     this.#mending ??= (async () => {
-      if (!(await isStreamUnreadable(live.jsm))) return false;
+      if (!(await isStreamUnreadable(live.jsm, { refused }))) return false;
       this.#options.logger.warn({}, 'the server cannot read its own hint stream: making it anew');
       await deleteStream(live.jsm);
       await this.#provision(live);

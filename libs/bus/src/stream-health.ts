@@ -11,21 +11,22 @@ const SECOND_LOOK_MS = 200;
  * an earlier stream too late: it then acks hints that nobody will ever get, or refuses them, until it is restarted. What
  * was hinted is not lost (the log has it), so the stream is simply made anew.
  */
-export async function isStreamUnreadable(jsm: JetStreamManager): Promise<boolean> {
-  const first = await unreadableSequence(jsm);
-  if (first === null) return false;
+export async function isStreamUnreadable(
+  jsm: JetStreamManager,
+  options: { /** It has just refused a hint: then an empty one is as bad. */ readonly refused: boolean },
+): Promise<boolean> {
+  if (!(await looksUnreadable(jsm, options.refused))) return false;
   await pause(SECOND_LOOK_MS);
-  return (await unreadableSequence(jsm)) !== null;
+  return looksUnreadable(jsm, options.refused);
 }
 
-async function unreadableSequence(jsm: JetStreamManager): Promise<number | null> {
+async function looksUnreadable(jsm: JetStreamManager, refused: boolean): Promise<boolean> {
   try {
     const { state } = await jsm.streams.info(STREAM_NAME);
-    if (state.messages === 0) return null;
-    const newest = await jsm.streams.getMessage(STREAM_NAME, { seq: state.last_seq });
-    return newest === null ? state.last_seq : null;
+    if (state.messages === 0) return refused;
+    return (await jsm.streams.getMessage(STREAM_NAME, { seq: state.last_seq })) === null;
   } catch (error) {
-    if (isStreamNotFound(error)) return null;
+    if (isStreamNotFound(error)) return false;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { hintAllUnsettled, runAgenda } from './agenda.ts';
 import { type EventLog, openEventLog } from './event-log.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
@@ -168,4 +169,37 @@ it('all unsettled work that is due is hinted to its owners when the bus has forg
   expect(new Set(hints.run)).toEqual(new Set([run, open, both]));
   expect(hints.delivery).toEqual([both]);
   expect(hints.process).toBeUndefined();
+});
+
+it('forgets keys that are past their time and leases long expired, but no key that is given out anew meanwhile', async () => {
+  await database.query(`INSERT INTO angelia.idempotency_keys (key, stream_id, first_version, last_version, expires_at)
+    SELECT key, 's', 1, 1, now() + since::interval
+    FROM (VALUES ('old', '-1 minute'), ('renewed', '-1 minute'), ('live', '1 hour')) k(key, since)`);
+  await database.query(`INSERT INTO angelia.leases (resource, holder, expires_at, renewed_at)
+    VALUES ('run:long-gone', 'a#1', now() - interval '8 days', now()), ('run:lost', 'a#1', now() - interval '1 day', now())`);
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query(
+      "UPDATE angelia.idempotency_keys SET expires_at = now() + interval '7 days' WHERE key = 'renewed'",
+    );
+    agenda();
+    await until(
+      async () =>
+        (await database.query("SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"))
+          .length > 0,
+    );
+    await client.query('COMMIT');
+  } finally {
+    await client.end();
+  }
+  const left = async (table: string, column: string) =>
+    (await database.query(`SELECT ${column} AS name FROM angelia.${table} ORDER BY 1`)).map(
+      (row) => row.name,
+    );
+  await until(async () => !(await left('idempotency_keys', 'key')).includes('old'));
+  expect(await left('idempotency_keys', 'key')).toEqual(['live', 'renewed']);
+  await until(async () => (await left('leases', 'resource')).length === 1);
+  expect(await left('leases', 'resource')).toEqual(['run:lost']);
 });

@@ -21,8 +21,10 @@ const PAGE = 500;
 /** Rows per kind and pass. Where more are due, the next pass goes on behind them, so that none starves. */
 const PAGES_PER_PASS = 4;
 /** Not urgent: a key past its time counts as unknown anyway. */
-const FORGET_KEYS_MS = 60_000;
-const KEYS_AT_ONCE = 5_000;
+const FORGET_MS = 60_000;
+const FORGET_AT_ONCE = 5_000;
+/** How old the last sign of life of a lost run is, is told by its lease: kept longer than work stays fresh. */
+const KEEP_LEASES_DAYS = 7;
 
 const STILL_LEADING: Statement = {
   name: 'agenda_still_leading',
@@ -30,8 +32,16 @@ const STILL_LEADING: Statement = {
 };
 const FORGET_KEYS: Statement = {
   name: 'forget_keys',
-  text: `DELETE FROM angelia.idempotency_keys WHERE key = ANY (ARRAY(
-           SELECT key FROM angelia.idempotency_keys WHERE expires_at < now() ORDER BY expires_at LIMIT ${KEYS_AT_ONCE}))`,
+  // Asked again for each row: one that was given out anew while we waited for its lock stays.
+  text: `DELETE FROM angelia.idempotency_keys WHERE expires_at < now() AND key = ANY (ARRAY(
+           SELECT key FROM angelia.idempotency_keys WHERE expires_at < now() ORDER BY expires_at LIMIT ${FORGET_AT_ONCE}))`,
+};
+/** A run that was cancelled under its runner gives nothing back. */
+const FORGET_LEASES: Statement = {
+  name: 'forget_leases',
+  text: `DELETE FROM angelia.leases WHERE expires_at < now() - interval '${KEEP_LEASES_DAYS} days' AND resource = ANY (ARRAY(
+           SELECT resource FROM angelia.leases WHERE expires_at < now() - interval '${KEEP_LEASES_DAYS} days'
+           LIMIT ${FORGET_AT_ONCE}))`,
 };
 
 /**
@@ -76,7 +86,7 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
   const lane = log.database.relaxed;
   const memory = new HintMemory(options.sweepSeconds * 1_000);
   const places = KINDS.map(() => START);
-  let keysForgottenAt = performance.now();
+  let forgottenAt = Number.NEGATIVE_INFINITY;
   let failing = false;
 
   while (!signal.aborted) {
@@ -85,9 +95,10 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
       for (const [index, kind] of KINDS.entries()) {
         places[index] = await hintDue(lane, kind, places[index] ?? START, options, memory);
       }
-      if (performance.now() - keysForgottenAt > FORGET_KEYS_MS) {
+      if (performance.now() - forgottenAt > FORGET_MS) {
         await lane.query(FORGET_KEYS, []);
-        keysForgottenAt = performance.now();
+        await lane.query(FORGET_LEASES, []);
+        forgottenAt = performance.now();
       }
       failing = false;
     } catch (error) {

@@ -9,6 +9,7 @@ export type {
   TakeLease,
 } from './append-request.ts';
 export { Bell } from './bell.ts';
+export { runCommand } from './commands/command-line.ts';
 export { SERVICE_ROLE, type Timeouts } from './database.ts';
 export type { DeadLetter, NewDeadLetter } from './dead-letters.ts';
 export {

@@ -8,6 +8,11 @@ export type ServiceName = (typeof serviceNames)[number];
 const port = z.coerce.number().int().min(0).max(65_535);
 const KEY_BYTES = 32;
 
+function isNatsUrl(url: string): boolean {
+  const [scheme, rest] = url.trim().includes('://') ? url.trim().split('://', 2) : ['nats', url.trim()];
+  return (scheme === 'nats' || scheme === 'tls') && rest !== undefined && rest !== '';
+}
+
 /** INTERFACES.md, "Environment". An empty variable is an unset one: compose files hand those over. */
 const variables = z.object({
   ANGELIA_CONFIG: z.string().optional(),
@@ -15,7 +20,12 @@ const variables = z.object({
     protocol: /^postgres(ql)?$/,
     error: 'the URL of Postgres is wanted, e.g. postgres://user@127.0.0.1:5432/angelia',
   }),
-  NATS_URL: z.string({ error: 'the URL of NATS is wanted, e.g. nats://127.0.0.1:4222' }),
+  NATS_URL: z
+    .string({ error: 'the URL of NATS is wanted, e.g. nats://127.0.0.1:4222' })
+    .refine((urls) => urls.split(',').every(isNatsUrl), {
+      error:
+        'the URL of NATS is wanted, e.g. nats://127.0.0.1:4222 (several of a cluster with commas between)',
+    }),
   // `#` parts the instance from the incarnation in a holder's name.
   ANGELIA_INSTANCE: z
     .string()
@@ -56,6 +66,19 @@ export interface Environment {
   readonly dataDirectory: string;
   readonly otlpEndpoint: string | undefined;
   readonly logLevel: string;
+}
+
+/**
+ * What of the environment can be wrong before anything is started: the URLs may still be to come.
+ * @throws StartupError
+ */
+export function checkEnvironment(env: NodeJS.ProcessEnv): void {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = variables.partial().safeParse(given);
+  if (parsed.success) return;
+  throw new StartupError(
+    parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')} (environment): ${issue.message}`),
+  );
 }
 
 /** @throws StartupError naming each variable that is missing or wrong. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { readEnvironment } from './environment.ts';
+import { checkEnvironment, readEnvironment } from './environment.ts';
 import { StartupError, startupMessage } from './startup-error.ts';
 
 const needed = { DATABASE_URL: 'postgres://u@127.0.0.1:5432/a', NATS_URL: 'nats://127.0.0.1:4222' };
@@ -62,6 +62,8 @@ describe('environment', () => {
     ['ANGELIA_INSTANCE', 'a#b'],
     ['ANGELIA_ADMIN_TOKEN', 'short'],
     ['DATABASE_URL', 'mysql://x/y'],
+    ['NATS_URL', 'http://127.0.0.1:4222'],
+    ['NATS_URL', 'nats://a:4222,'],
     ['ANGELIA_DRAIN_SECONDS', '-1'],
   ])('refuses a wrong %s', (name, value) => {
     expect(refusal({ ...needed, [name]: value })).toContain(`angelia: ${name} `);
@@ -69,5 +71,11 @@ describe('environment', () => {
 
   it('does not show a wrong secret in its complaint', () => {
     expect(refusal({ ...needed, ANGELIA_MASTER_KEY: 'hunter2hunter2' })).not.toContain('hunter2');
+  });
+
+  it('is checked before anything is started, when the URLs are still to come', () => {
+    expect(() => checkEnvironment({})).not.toThrow();
+    expect(() => checkEnvironment({ DATABASE_URL: 'foo' })).toThrow(/DATABASE_URL/);
+    expect(() => checkEnvironment({ ANGELIA_ADMIN_TOKEN: 'x' })).toThrow(/ANGELIA_ADMIN_TOKEN/);
   });
 });

@@ -31,6 +31,7 @@ const told = {
   timeout: 'Sorry, this took longer than allowed and was stopped.',
   agent_missing: 'Sorry, the agent that should do this is no longer configured.',
   agent_unsupported: 'Sorry, the agent that should do this cannot be run here.',
+  budget: 'Sorry, this session has used all the tokens that it may.',
   internal: 'Sorry, this could not be finished because of an internal error.',
 } as const;
 type FailureCode = keyof typeof told;
@@ -111,6 +112,13 @@ class Run {
     // An earlier run recorded the answer and died before the final response: it is not asked for again (C13).
     const text = turn.completing ? pendingAnswer(this.#loaded.events) : null;
     if (text !== null) return this.#end([{ type: 'finish-turn', generation, text }]);
+    const { input_tokens, output_tokens } = this.#loaded.state.usage;
+    if (input_tokens + output_tokens >= agent.budget.max_tokens) {
+      return this.#fail(
+        'budget',
+        `the session has used up the ${agent.budget.max_tokens} tokens of its budget`,
+      );
+    }
     const { model, reply } = await askModel(agent, renderPrompt(agent, this.#loaded), {
       models: this.#deps.models,
       signal: () => this.#stop.signal,

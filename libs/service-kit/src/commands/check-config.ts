@@ -1,8 +1,10 @@
 import { loadConfig } from '../config/load.ts';
+import { checkEnvironment } from '../environment.ts';
 import { EXIT_CONFIG, StartupError, startupMessage } from '../startup-error.ts';
 
 /** `check-config`: whether the services would start with this config; 78 and one line per problem when not. */
 try {
+  checkEnvironment(process.env);
   const { config, path, demo } = loadConfig(process.env);
   const routes = Object.keys(config.routes).length;
   process.stdout.write(

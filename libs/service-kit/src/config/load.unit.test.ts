@@ -70,6 +70,10 @@ describe('names that must exist', () => {
     ['targets: { pigeon: {} }', 'targets.pigeon: no target is named `pigeon`'],
     ['targets: { http: { secrt: x } }', 'targets.http.secrt: unknown key `secrt`'],
     ['targets: { log: { x: 1 } }', 'targets.log.x: unknown key `x`'],
+    [
+      'routes: { r: { secret: s, deliver: http, deliver_extra: { url: "https://x.example", headers: { X-Api-Key: k } } } }',
+      'routes.r.deliver_extra.headers.X-Api-Key: this header looks like a credential, and would be written into the event log: put it under `targets.http.headers`',
+    ],
     ['routes: { r: { secret: s, deliver: http } }', 'routes.r.deliver_extra.url: '],
     [
       'routes: { r: { secret: s, deliver: http, deliver_extra: { url: "https://x", uri: y } } }',

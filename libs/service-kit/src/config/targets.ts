@@ -2,6 +2,21 @@ import type { Config } from '@angelia/contracts';
 import { z } from 'zod';
 
 /**
+ * What a route says about its target is written to each of its sessions' events (config-is-a-fact), and those are for
+ * ever: a credential has no place there.
+ */
+const CREDENTIAL = /authorization|cookie|token|secret|password|api-?key|access-?key|credential/i;
+const CREDENTIAL_ADVICE =
+  'this header looks like a credential, and would be written into the event log: put it under `targets.http.headers`';
+
+function refuseCredentials(headers: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
+  for (const header of Object.keys(headers)) {
+    if (CREDENTIAL.test(header))
+      context.addIssue({ code: 'custom', path: [header], message: CREDENTIAL_ADVICE });
+  }
+}
+
+/**
  * The targets that this version can deliver to: for each what may stand under `targets.<name>` (credentials and
  * defaults) and in a route's `deliver_extra` (where; values may be templates). A new target is added here and as
  * an adapter in services/delivery.
@@ -17,7 +32,10 @@ const targetSchemas = {
       /** Sent with everything; for credentials, as those of a route's `deliver_extra` are written to the session's events. */
       headers: z.record(z.string(), z.string()).optional(),
     }),
-    extra: z.strictObject({ url: z.string().min(1), headers: z.record(z.string(), z.string()).optional() }),
+    extra: z.strictObject({
+      url: z.string().min(1),
+      headers: z.record(z.string(), z.string()).superRefine(refuseCredentials).optional(),
+    }),
   },
 } as const;
 
