@@ -42,7 +42,6 @@ function relay(leadEpoch: number, options: Partial<RelayOptions> & { fail?: () =
     publish: async (hints) => {
       if (options.fail?.()) throw new Error('the bus is away');
       published.push(...hints);
-      return { streamWasRecreated: false };
     },
     ...options,
   });
@@ -152,18 +151,6 @@ it('a foreign transaction holds back the checkpoint, not the hints, and none com
   await client.end();
   await until(async () => (await log.health()).relayLagMs === 0);
   expect(published).toHaveLength(1_500);
-});
-
-it('a stream that was found recreated has everything unsettled hinted', async () => {
-  let recreated = 0;
-  relay(1, {
-    publish: async () => ({ streamWasRecreated: true }),
-    onStreamRecreated: async () => {
-      recreated += 1;
-    },
-  });
-  await log.append(appendTo(randomUUID(), 0));
-  await until(() => recreated === 1);
 });
 
 it('a relay that another has followed ends, and moves nothing', async () => {

@@ -15,9 +15,7 @@ export interface RelayOptions {
   /** Rung by the caller after a commit (the core NATS ping). */
   readonly wake: Bell;
   /** Resolves when the bus has all of them. Throws when it is away: then the same hints come again. */
-  readonly publish: (hints: readonly RelayedHint[]) => Promise<{ readonly streamWasRecreated: boolean }>;
-  /** The stream was found new or emptied: hint everything that is unsettled (see hintAllUnsettled). */
-  readonly onStreamRecreated?: () => Promise<void>;
+  readonly publish: (hints: readonly RelayedHint[]) => Promise<unknown>;
 }
 
 export const RELAY_CHECKPOINT = 'relay';
@@ -78,8 +76,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   async function hint(events: readonly AheadEvent[]): Promise<void> {
     const hints = events.filter((event) => isHinted(event) && !ahead.has(event.position)).map(toHint);
     if (hints.length === 0) return;
-    const { streamWasRecreated } = await options.publish(hints);
-    if (streamWasRecreated) await options.onStreamRecreated?.();
+    await options.publish(hints);
   }
 
   /** False when another leads. */
