@@ -1,9 +1,16 @@
 import { loadConfig } from '../config/load.ts';
+import { routeFileProblems } from '../config/route-files.ts';
 import { EXIT_CONFIG, StartupError, startupMessage } from '../startup-error.ts';
 
 /** `check-config`: whether the services would start with this config; 78 and one line per problem when not. */
 try {
   const { config, path, demo } = loadConfig(process.env);
+  const missing = Object.entries(config.routes).flatMap(([name, route]) =>
+    routeFileProblems(name, route, config.directories),
+  );
+  if (missing.length > 0) {
+    throw new StartupError(missing.map(({ place, reason }) => `${place}: ${reason} (in ${path})`));
+  }
   const routes = Object.keys(config.routes).length;
   process.stdout.write(
     `angelia: ${demo ? 'built-in demo config' : path} is good (${routes} route${routes === 1 ? '' : 's'})\n`,

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testin
 import { projectSession } from '@angelia/session';
 import { signedPost } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ApiCall, apiCall } from '../testing/api-call.ts';
 import { ADMIN_TOKEN, startIngress, type TestIngress } from '../testing/ingress.ts';
 
 const SECRET = 'webhook-secret';
@@ -28,13 +29,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function call(path: string, options: { method?: string; token?: string | null } = {}) {
-  const token = options.token === undefined ? ADMIN_TOKEN : options.token;
-  const response = await fetch(new URL(path, ingress.baseUrl), {
-    method: options.method ?? 'GET',
-    headers: token === null ? {} : { authorization: `Bearer ${token}` },
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+function call(path: string, options: ApiCall = {}) {
+  return apiCall(ingress, path, options);
 }
 
 async function newSession(text: string, route = 'hook'): Promise<string> {
