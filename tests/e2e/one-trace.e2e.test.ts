@@ -10,6 +10,7 @@ import {
   TEST_SINK_SECRET,
   type TestStack,
   testConfig,
+  testRoute,
 } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -22,7 +23,10 @@ let stack: TestStack;
 beforeAll(async () => {
   [receiver, sink] = await Promise.all([startOtlpReceiver(), startSink({ secret: TEST_SINK_SECRET })]);
   stack = await startTestStack({
-    config: testConfig({ sinkUrl: sink.url }),
+    config: testConfig({
+      sinkUrl: sink.url,
+      routes: { open: testRoute(sink.url, { secret: 'INSECURE_NO_AUTH' }) },
+    }),
     // The exporter's own patience is 5 s; the test need not wait for it.
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
   });
@@ -89,6 +93,24 @@ describe('one POST', () => {
     const session = await stack.waitForEnd(sessionId, { settled: true });
     expect(session.trace_id).toBe(traceId);
     await receiver.traceWith(traceId, ['delivery']);
+  });
+
+  it('does not go on with the trace of a stranger, and leaves no span in it', async () => {
+    const traceId = '1af7651916cd43dd8448eb211c80319d';
+    const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+    // Refused, and taken on a route that asks for no proof.
+    const refused = await stack.post({ body: { text: 'x' }, headers, secret: 'wrong' });
+    expect(refused.status).toBe(401);
+    const { sessionId } = await stack.post({ route: 'open', body: { text: 'x' }, headers });
+    const session = await stack.waitForEnd(sessionId, { settled: true });
+    expect(session.trace_id).toMatch(/^[0-9a-f]{32}$/);
+    expect(session.trace_id).not.toBe(traceId);
+    const spans = await receiver.traceWith(session.trace_id, ['delivery', 'POST /webhooks/:route']);
+    const posts = spans.filter(
+      ({ service, name }) => service === 'angelia-ingress' && name.startsWith('POST'),
+    );
+    expect(posts.map(({ name }) => name)).toEqual(['POST /webhooks/:route']);
+    expect(receiver.spansOf(traceId)).toEqual([]);
   });
 
   it('puts no secret and no text of the session into a span', async () => {

@@ -65,7 +65,121 @@ const agent = z.strictObject({
 /** Keys of the target adapters differ; each adapter checks its own part (unknown keys included) at start. */
 const targetConfig = z.record(z.string(), z.unknown());
 
-const filter = z.record(z.string(), z.unknown());
+/** Which of these a filter has is what it does; `field` says with what. */
+export const fieldOperators = [
+  'exists',
+  'missing',
+  'equals',
+  'not_equals',
+  'contains',
+  'in',
+  'in_file',
+  'regex',
+] as const;
+export const groupOperators = ['all', 'any', 'not'] as const;
+
+/** Longer ones are lists in disguise, for which there are `in` and `in_file`. */
+const LONGEST_PATTERN = 1000;
+
+const filterShape = z.strictObject({
+  field: z.string().optional(),
+  exists: z.boolean().optional(),
+  missing: z.boolean().optional(),
+  equals: z.unknown().optional(),
+  not_equals: z.unknown().optional(),
+  contains: z.unknown().optional(),
+  in: z.array(z.unknown()).min(1, 'an empty list never matches').optional(),
+  in_file: z.string().min(1).optional(),
+  regex: z
+    .string()
+    .min(1)
+    .max(LONGEST_PATTERN, `a pattern has at most ${LONGEST_PATTERN} characters`)
+    .optional(),
+  get all() {
+    return z.array(filter).min(1, 'an empty group says nothing').optional();
+  },
+  get any() {
+    return z.array(filter).min(1, 'an empty group says nothing').optional();
+  },
+  get not() {
+    return filter.optional();
+  },
+});
+
+/** Hermes takes the first operator that it knows and drops the rest in silence; here exactly one must be given. */
+const filter: z.ZodType<FilterConfig, FilterConfig> = filterShape.superRefine((given, context) => {
+  const groups = groupOperators.filter((name) => Object.hasOwn(given, name));
+  const operators = fieldOperators.filter((name) => Object.hasOwn(given, name));
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message });
+  if (groups.length + operators.length !== 1) {
+    const all = [...fieldOperators, ...groupOperators].join(', ');
+    refuse(`a filter has one of ${all} (several: a list of filters, or \`all\`)`);
+  } else if (groups.length === 1 && given.field !== undefined) {
+    refuse(`\`${groups[0]}\` has no \`field\` of its own: each filter inside it has one`);
+  } else if (operators.length === 1) {
+    const problem = fieldProblem(given.field);
+    if (problem !== null) refuse(problem);
+  }
+  for (const name of ['equals', 'not_equals', 'contains', 'in'] as const) {
+    if (holdsInexactNumber(given[name])) {
+      refuse(`\`${name}\`: this number is too long to be kept exactly: write it in quotes`);
+    }
+  }
+});
+
+export interface FilterConfig {
+  field?: string | undefined;
+  exists?: boolean | undefined;
+  missing?: boolean | undefined;
+  equals?: unknown;
+  not_equals?: unknown;
+  contains?: unknown;
+  in?: unknown[] | undefined;
+  in_file?: string | undefined;
+  regex?: string | undefined;
+  all?: FilterConfig[] | undefined;
+  any?: FilterConfig[] | undefined;
+  not?: FilterConfig | undefined;
+}
+
+function fieldProblem(field: string | undefined): string | null {
+  if (field === undefined) return 'a filter needs a `field`, such as `action` or `headers.X-Kind`';
+  if (field.split('.').some((part) => part.trim() === '')) return `\`${field}\` is no path: use a.b.0.c`;
+  return field === 'headers' ? '`headers` alone is no field: name one, such as `headers.X-Kind`' : null;
+}
+
+/** Every request walks its route's filters, and a route may come over the API: both bounds are far above real use. */
+const MOST_FILTER_VALUES = 10_000;
+const DEEPEST_FILTER = 32;
+
+/** Level by level and not by recursion, which a hostile document could make run out of stack. */
+function sizeProblem(filters: unknown): string | null {
+  let level = [filters];
+  let values = 0;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    values += level.length;
+    if (depth > DEEPEST_FILTER) return `filters are nested at most ${DEEPEST_FILTER} levels deep`;
+    if (values > MOST_FILTER_VALUES) {
+      return `filters have at most ${MOST_FILTER_VALUES} values: put a long list into a file (\`in_file\`)`;
+    }
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+  }
+  return null;
+}
+
+function holdsInexactNumber(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsInexactNumber);
+}
+
+/** No separators and no dots: a skill is named, not addressed. */
+const skillName = z
+  .string()
+  .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/, 'the name of a skill is letters, digits, - and _');
+/** Together with the cap of a skill (service-kit) half a megabyte of instructions: more than any model reads well. */
+const MOST_SKILLS = 8;
 
 /** Hermes route keys that we do not have: refused by name, with what to do instead. */
 export const refusedHermesKeys: Readonly<Record<string, string>> = {
@@ -74,17 +188,43 @@ export const refusedHermesKeys: Readonly<Record<string, string>> = {
   mirror_to_session: 'set `session_key`, so that further webhooks go to the same session',
 };
 
+/** Ways in which a sender proves who it is (services/ingress/src/schemes), as a route's `auth` names them. */
+export const authSchemes = [
+  'standard-webhooks',
+  'svix',
+  'github',
+  'gitlab',
+  'stripe',
+  'slack',
+  'linear',
+  'shopify',
+  'twilio',
+  'hmac',
+  'hmac-body',
+  'bearer',
+  'basic',
+] as const;
+export type AuthScheme = (typeof authSchemes)[number];
+
 const route = z.strictObject({
   enabled: z.boolean().default(true),
   secret: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
-  auth: z.string().optional(),
+  auth: z.enum(authSchemes).optional(),
   events: z.array(z.string()).default([]),
-  filters: z.array(filter).default([]),
-  script: z.string().optional(),
+  /** All must hold; one may stand without a list, as in Hermes. */
+  filters: z.preprocess((given, context) => {
+    const problem = sizeProblem(given);
+    if (problem !== null) {
+      context.addIssue({ code: 'custom', message: problem });
+      return z.NEVER;
+    }
+    return typeof given === 'object' && given !== null && !Array.isArray(given) ? [given] : given;
+  }, z.array(filter).default([])),
+  script: z.string().min(1).optional(),
   retry_on_script_failure: z.boolean().optional(),
   prompt: z.string().default('{__raw__}'),
   title: z.string().optional(),
-  skills: z.array(z.string()).default([]),
+  skills: z.array(skillName).max(MOST_SKILLS, `a route has at most ${MOST_SKILLS} skills`).default([]),
   toolsets: z.array(z.string()).optional(),
   agent: name.default('default'),
   deliver: z.string().min(1).default('log'),
@@ -113,13 +253,21 @@ const route = z.strictObject({
   max_concurrency: positiveInt.optional(),
 });
 
+/** One route; also the body of PUT /v1/routes/{name}. */
+export const routeSchema = route;
+export const filterSchema = filter;
+
 export const configSchema = z
   .strictObject({
     secret: z.string().min(1).optional(),
+    /** Where senders reach ingress, e.g. `https://hooks.example.com`: Twilio signs the address it calls. */
+    public_url: httpUrl.optional(),
     limits: z
       .strictObject({
         max_body_bytes: positiveInt.default(1_048_576),
         rate_limit: z.number().int().nonnegative().default(30),
+        /** A route's `script`. GitHub hangs up after 10 s, of which the commit may need 4. */
+        script_timeout_seconds: positiveSeconds.max(60).default(5),
       })
       .prefault({}),
     models: z.record(name, model).default({}),

@@ -17,7 +17,7 @@ function problemsOf(raw: unknown): ConfigProblem[] {
 describe('defaults of the config (INTERFACES.md, "Config file")', () => {
   it('has them at the top', () => {
     expect(configOf({})).toEqual({
-      limits: { max_body_bytes: 1_048_576, rate_limit: 30 },
+      limits: { max_body_bytes: 1_048_576, rate_limit: 30, script_timeout_seconds: 5 },
       models: {},
       agents: {},
       mcp_servers: {},

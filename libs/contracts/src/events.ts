@@ -31,6 +31,8 @@ const sessionCreated = z.object({
   agent: z.string(),
   /** null: the agent's own toolsets. */
   toolsets: z.array(z.string()).nullable().default(null),
+  /** Names of the texts that are added to the agent's instructions. */
+  skills: z.array(z.string()).default([]),
   deliver: target,
   fallback_target: target.nullable().default(null),
   interim: z.enum(['message', 'edit', 'off']).default('message'),
@@ -42,6 +44,8 @@ const sessionCreated = z.object({
   start_after: isoTime.nullable().default(null),
   /** From the route's max_queue_seconds: a turn not started by then expires. */
   queue_deadline: isoTime.nullable().default(null),
+  /** Of the route: so many runs of it at once, by all runners together. null: no limit. */
+  max_concurrency: ordinal.nullable().default(null),
 });
 
 /** One row of what the model sees. */
@@ -113,6 +117,8 @@ const webhookCoalesced = z.object({
   turn: ordinal,
   input: z.string(),
   start_after: isoTime,
+  /** Moves along with start_after: time in the window is no time in the queue. null: as it was. */
+  queue_deadline: isoTime.nullable().default(null),
   /** The superseding POST's own trace: linked, not joined (one-trace). */
   traceparent: z.string().nullable().default(null),
 });
@@ -297,6 +303,15 @@ export type ToolCall = z.infer<typeof toolCall>;
 
 /** A session event as the domain sees it: type and data belong together. */
 export type SessionFact = { [T in EventType]: { readonly type: T; readonly data: EventData<T> } }[EventType];
+
+/**
+ * The stream of a key (`key-...`) says which session is the current one under it: for webhooks that are coalesced, for
+ * `session_key`, and for the continuation of an ended session. Its version is the lock under which replicas agree.
+ */
+export const keyEventSchemas = {
+  'key.session-opened': z.object({ session_id: z.string() }),
+} as const;
+export type KeyEventData<T extends keyof typeof keyEventSchemas> = z.infer<(typeof keyEventSchemas)[T]>;
 
 export const eventTypes = Object.keys(eventSchemas) as EventType[];
 

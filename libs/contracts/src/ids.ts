@@ -26,6 +26,11 @@ export function holderId(instance: string, incarnation: string): HolderId {
   return `${instance}#${incarnation}` as HolderId;
 }
 
+/** The lease of whoever runs a session (the agenda's SQL says the same). */
+export function runResource(id: string): string {
+  return `run:${id}`;
+}
+
 /** The stable name in front of the incarnation: a restarted service frees what its dead predecessor held. */
 export function instanceOf(holder: HolderId): string {
   const cut = holder.lastIndexOf('#');

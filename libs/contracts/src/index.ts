@@ -1,13 +1,20 @@
 export {
   type AgentConfig,
+  type AuthScheme,
+  authSchemes,
   type Config,
   type ConfigProblem,
   configJsonSchema,
   configSchema,
+  type FilterConfig,
+  fieldOperators,
+  filterSchema,
+  groupOperators,
   type ModelConfig,
   parseConfig,
   type RouteConfig,
   refusedHermesKeys,
+  routeSchema,
 } from './config.ts';
 export {
   type EventMeta,
@@ -23,6 +30,8 @@ export {
   eventSchemas,
   eventTypes,
   isEventType,
+  type KeyEventData,
+  keyEventSchemas,
   type Outcome,
   outcomes,
   outputTypes,
@@ -36,10 +45,20 @@ export {
   holderId,
   instanceOf,
   isSessionId,
+  runResource,
   type SessionId,
   sessionId,
   sessionIdSchema,
 } from './ids.ts';
+export {
+  ROUTES_PING_SUBJECT,
+  ROUTES_STREAM,
+  type RouteEventData,
+  type RouteEventType,
+  routeEventSchemas,
+  routeStreamId,
+  type Sealed,
+} from './route-events.ts';
 export {
   cancelSubject,
   type Hint,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { EventType } from './events.ts';
+import type { EventType, keyEventSchemas } from './events.ts';
+import type { RouteEventType } from './route-events.ts';
 
 /** The JetStream stream that carries all hints. */
 export const STREAM_NAME = 'ANGELIA_EVENTS';
@@ -20,11 +21,16 @@ export type Owner = 'run' | 'delivery' | 'process';
  * Facts that nobody waits for: only whoever appended them goes on from there. They stay off the bus, which halves
  * its work per session (measured: of eight events five are such).
  */
-const unhinted: ReadonlySet<string> = new Set<EventType>([
+const unhinted: ReadonlySet<string> = new Set<EventType | RouteEventType | keyof typeof keyEventSchemas>([
   'run.started',
   'model.responded',
   'delivery.attempted',
   'delivery.succeeded',
+  'key.session-opened',
+  // Every replica must hear of these, and a durable consumer tells one: they have a ping of their own.
+  'route.defined',
+  'route.deleted',
+  'routes.changed',
 ]);
 
 /** Whether the relay puts a hint on the bus for this event. */

@@ -29,7 +29,7 @@ const tracer = trace.getTracer('@angelia/event-log');
 /**
  * Group commit without a timer. idle -> an append arrives -> its flush is sent; what arrives while that is in flight
  * waits, and is the next flush. One flush at a time: an idle log costs one commit of latency, a busy one shares each
- * commit among all who wait. A stream, a key and a lease go into a flush at most once; the second waits for the next,
+ * commit among all who wait. A stream, a key, a lease and a pool go into a flush at most once; the second waits for the next,
  * so that each is decided on a head that is known.
  */
 export class AppendBatcher {
@@ -222,6 +222,9 @@ export class AppendBatcher {
 function namesOf(request: AppendRequest): string[] {
   const names = request.streams.map((stream) => stream.streamId);
   if (request.key) names.push(`key ${request.key.key}`);
-  if (request.lease) names.push(`lease ${request.lease.resource}`);
+  if (request.lease) {
+    names.push(`lease ${request.lease.resource}`);
+    if ('pool' in request.lease && request.lease.pool) names.push(`pool ${request.lease.pool.name}`);
+  }
   return names;
 }

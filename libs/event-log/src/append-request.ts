@@ -13,6 +13,8 @@ export interface TakeLease {
   readonly resource: string;
   readonly holder: string;
   readonly seconds: number;
+  /** Refused (`full`) while as many other live leases of this pool are held, by all processes together. */
+  readonly pool?: { readonly name: string; readonly places: number } | undefined;
 }
 
 /** Given back in the same transaction, if it is `holder`'s (default: the log's own). */
@@ -56,5 +58,7 @@ export type AppendResult =
       readonly lastVersion: number;
     }
   | { readonly status: 'leased'; readonly holder: string; readonly expiresAt: number }
+  /** Every place of the lease's pool is taken. */
+  | { readonly status: 'full' }
   /** The bucket is empty; a place is free after this long, if nobody else takes it. */
   | { readonly status: 'limited'; readonly retryAfterSeconds: number };

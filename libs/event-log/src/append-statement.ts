@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from '@angelia/contracts';
-import type { AppendRequest, AppendResult } from './append-request.ts';
+import type { AppendRequest, AppendResult, TakeLease } from './append-request.ts';
 import { float8Array, int4Array, jsonbArray, textArray, uuidArray } from './binary-array.ts';
 import type { Lane, Statement } from './database.ts';
 import { UnstorableEvent } from './errors.ts';
@@ -51,7 +51,10 @@ export function prepareAppend(request: AppendRequest): PreparedAppend {
   }
   if (request.lease) {
     checkText(request.lease.resource, 'a resource of a lease');
-    if ('seconds' in request.lease) checkSeconds(request.lease.seconds, 'seconds of a lease');
+    if ('seconds' in request.lease) {
+      checkSeconds(request.lease.seconds, 'seconds of a lease');
+      if (request.lease.pool) checkPool(request.lease.pool);
+    }
   }
   if (request.rateLimit) {
     checkText(request.rateLimit.resource, 'a resource of a rate limit');
@@ -87,10 +90,17 @@ function checkSeconds(seconds: number, what: string): void {
   if (!Number.isFinite(seconds) || seconds <= 0) throw new UnstorableEvent(`${what} is no time: ${seconds}`);
 }
 
+function checkPool({ name, places }: NonNullable<TakeLease['pool']>): void {
+  checkText(name, 'the name of a pool');
+  if (!Number.isInteger(places) || places <= 0) {
+    throw new UnstorableEvent(`places of a pool is no number of leases: ${places}`);
+  }
+}
+
 const APPEND: Statement = {
   name: 'append',
   text: `SELECT appended_at, refused FROM angelia.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-           $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
+           $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`,
 };
 
 /** All of them in one round trip and one transaction; the results in their order. */
@@ -118,6 +128,8 @@ function toArrays(batch: readonly PreparedAppend[], holder: string): unknown[] {
     resource: [] as string[],
     holder: [] as string[],
     seconds: [] as (number | null)[],
+    pool: [] as (string | null)[],
+    places: [] as (number | null)[],
   };
   const r = { append: [] as number[], resource: [] as string[], perMinute: [] as number[] };
   const s = {
@@ -153,6 +165,9 @@ function toArrays(batch: readonly PreparedAppend[], holder: string): unknown[] {
       l.resource.push(lease.resource);
       l.holder.push(lease.holder ?? holder);
       l.seconds.push('seconds' in lease ? lease.seconds : null);
+      const pool = 'seconds' in lease ? lease.pool : undefined;
+      l.pool.push(pool?.name ?? null);
+      l.places.push(pool?.places ?? null);
     }
     if (rateLimit) {
       r.append.push(append);
@@ -188,6 +203,8 @@ function toArrays(batch: readonly PreparedAppend[], holder: string): unknown[] {
     textArray(l.resource),
     textArray(l.holder),
     float8Array(l.seconds),
+    textArray(l.pool),
+    int4Array(l.places),
     int4Array(r.append),
     textArray(r.resource),
     int4Array(r.perMinute),
@@ -211,6 +228,7 @@ type Refused = { readonly append: number } & (
   | { readonly verdict: 'duplicate'; readonly stream: string; readonly first: number; readonly last: number }
   | { readonly verdict: 'conflict'; readonly heads: [string, number][] }
   | { readonly verdict: 'leased'; readonly holder: string; readonly until: number }
+  | { readonly verdict: 'full' }
   | { readonly verdict: 'limited'; readonly wait: number }
 );
 
@@ -224,6 +242,8 @@ function toResult(one: Refused, request: AppendRequest): AppendResult {
       return { status: 'conflict', streams: one.heads.map(([streamId, version]) => ({ streamId, version })) };
     case 'leased':
       return { status: 'leased', holder: one.holder, expiresAt: Math.round(one.until) };
+    case 'full':
+      return { status: 'full' };
     case 'limited':
       return { status: 'limited', retryAfterSeconds: one.wait };
   }

@@ -12,13 +12,25 @@ import {
   type ListedSession,
   Lists,
   type Page,
+  type ProcessFilter,
   type QueuedSession,
   type SessionFilter,
 } from './lists.ts';
 import { type Logger, silent } from './logger.ts';
+import { knownKey, readHead } from './read-head.ts';
 import { StreamReader } from './read-stream.ts';
 import { readTail, type TailPage, tailEnd } from './tail.ts';
 import type { TailCursor } from './tail-cursor.ts';
+import {
+  countUnstarted,
+  forgetUnstarted,
+  listUnstarted,
+  recordUnstarted,
+  type UnstartedBatch,
+  type UnstartedCount,
+  type UnstartedFilter,
+  type UnstartedWebhook,
+} from './unstarted-webhooks.ts';
 
 export interface EventLogOptions {
   readonly url: string;
@@ -94,6 +106,16 @@ export class EventLog {
     return this.streams.read({ streamId, fromVersion });
   }
 
+  /** The last event of a stream; null when there is no such stream. */
+  readHead(streamId: string): Promise<RecordedEvent | null> {
+    return readHead(this.database.durable, streamId);
+  }
+
+  /** The stream that this idempotency key stored first; null when it is unknown. Appending asks this by itself. */
+  knownKey(key: string): Promise<string | null> {
+    return knownKey(this.database.durable, key);
+  }
+
   lease(resource: string): Promise<LeaseNow> {
     return this.leases.read(resource);
   }
@@ -133,7 +155,7 @@ export class EventLog {
     return this.lists.deliveries(filter);
   }
 
-  listProcesses(filter: { readonly sessionId?: string; readonly limit: number }): Promise<ListedProcess[]> {
+  listProcesses(filter: ProcessFilter): Promise<Page<ListedProcess>> {
     return this.lists.processes(filter);
   }
 
@@ -142,9 +164,9 @@ export class EventLog {
     return this.lists.pickQueued(limit, exceptRoutes);
   }
 
-  /** How many runs are open per route, by the views: for a route's max_concurrency. */
-  runningByRoute(): Promise<Map<string, number>> {
-    return this.lists.runningByRoute();
+  /** The same of one route. */
+  queuedOf(route: string, limit: number): Promise<QueuedSession[]> {
+    return this.lists.queuedOf(route, limit);
   }
 
   /** For an event that a handler can never process. An outage is no reason: throw, and be hinted again. */
@@ -154,6 +176,24 @@ export class EventLog {
 
   listDeadLetters(limit: number): Promise<DeadLetter[]> {
     return listDeadLetters(this.database.relaxed, limit);
+  }
+
+  /** Webhooks that started no session: counted, and the newest of each kind kept. In batches, off the hot path. */
+  recordUnstarted(batches: readonly UnstartedBatch[]): Promise<void> {
+    return recordUnstarted(this.database.relaxed, batches);
+  }
+
+  listUnstarted(filter: UnstartedFilter): Promise<UnstartedWebhook[]> {
+    return listUnstarted(this.database.relaxed, filter);
+  }
+
+  countUnstarted(filter: Omit<UnstartedFilter, 'limit'>): Promise<UnstartedCount[]> {
+    return countUnstarted(this.database.relaxed, filter);
+  }
+
+  /** Those that are too old to be asked for; now and then. */
+  forgetUnstarted(): Promise<void> {
+    return forgetUnstarted(this.database.relaxed);
   }
 
   /** Lets what was handed in finish, then closes every connection. */

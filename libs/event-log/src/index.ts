@@ -34,6 +34,7 @@ export type {
   ListedProcess,
   ListedSession,
   Page,
+  ProcessFilter,
   QueuedSession,
   SessionFilter,
 } from './lists.ts';
@@ -45,4 +46,12 @@ export { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
 export { storable } from './storable.ts';
 export type { TailEvent, TailPage } from './tail.ts';
 export { TAIL_START, type TailCursor } from './tail-cursor.ts';
+export {
+  KEPT_PER_KIND,
+  type UnstartedBatch,
+  type UnstartedCount,
+  type UnstartedFilter,
+  type UnstartedKind,
+  type UnstartedWebhook,
+} from './unstarted-webhooks.ts';
 export type { DeliveryRow, ProcessRow, ProjectSession, SessionRow, SessionViews } from './view-rows.ts';

@@ -71,10 +71,10 @@ it('deliveries are paged and filtered, processes are found by session', async ()
   );
   expect(deliveries.map((delivery) => delivery.output)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
   expect((await log.listDeliveries({ limit: 10, status: 'dead' })).items).toHaveLength(5);
-  expect(await log.listProcesses({ sessionId: 'session-01', limit: 10 })).toMatchObject([
+  expect((await log.listProcesses({ sessionId: 'session-01', limit: 10 })).items).toMatchObject([
     { processId: 'proc_1', detail: { pid: 1 } },
   ]);
-  expect(await log.listProcesses({ limit: 10 })).toHaveLength(2);
+  expect((await log.listProcesses({ limit: 10 })).items).toHaveLength(2);
 });
 
 it('a cursor that the list did not give out is refused', async () => {
@@ -100,6 +100,7 @@ it('the queue lets routes take turns, the longest waiting of each first, and lea
   ]);
   expect((await log.pickQueued(50, ['route-1'])).some((session) => session.route === 'route-1')).toBe(false);
   expect(await log.pickQueued(100)).toHaveLength(24);
-  const running = await log.runningByRoute();
-  expect([...running.values()].reduce((all, one) => all + one, 0)).toBe(6);
+  const ofOne = await log.queuedOf('route-1', 3);
+  expect(ofOne.map((session) => session.route)).toEqual(['route-1', 'route-1', 'route-1']);
+  expect(ofOne.map((session) => session.runDueAt)).toEqual(ofOne.map((s) => s.runDueAt).toSorted());
 });

@@ -51,6 +51,13 @@ export interface ListedDelivery {
   readonly detail: unknown;
 }
 
+export interface ProcessFilter {
+  readonly sessionId?: string;
+  readonly processId?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
 export interface ListedProcess {
   readonly processId: string;
   readonly sessionId: string;
@@ -127,9 +134,11 @@ const PICK: Statement = {
   WHERE r.route IS NOT NULL AND r.route <> ALL ($2::text[])
   ORDER BY q.turn, q.run_due_at LIMIT $1`,
 };
-const RUNNING: Statement = {
-  name: 'running_by_route',
-  text: 'SELECT s.route, count(*) FROM angelia.sessions s WHERE s.running GROUP BY s.route',
+const QUEUED_OF: Statement = {
+  name: 'queued_of_route',
+  text: `SELECT s.session_id, s.route, s.version, date_part('epoch', s.run_due_at) * 1000 FROM angelia.sessions s
+         WHERE s.route = $1 AND s.run_due_at <= now() AND NOT s.running
+         ORDER BY s.run_due_at, s.session_id LIMIT $2`,
 };
 
 /** Only builds the statements: they run on the lane's connections, with its time limits and errors. */
@@ -193,20 +202,24 @@ export class Lists {
     return toPage(rows, filter.limit, toListedDelivery, (row) => [row.updatedAt, row.sessionId, row.output]);
   }
 
-  async processes(filter: { readonly sessionId?: string; readonly limit: number }): Promise<ListedProcess[]> {
+  /** The last changed first. */
+  async processes(filter: ProcessFilter): Promise<Page<ListedProcess>> {
     let query = build
       .selectFrom('angelia.processes')
       .selectAll()
       .orderBy('updated_at', 'desc')
-      .limit(filter.limit);
+      .orderBy('process_id', 'desc')
+      .limit(filter.limit + 1);
     if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
-    return (await this.rows(query.compile())).map((row) => ({
-      processId: row.process_id,
-      sessionId: row.session_id,
-      status: row.status,
-      updatedAt: row.updated_at.getTime(),
-      detail: row.detail,
-    }));
+    if (filter.processId !== undefined) query = query.where('process_id', '=', filter.processId);
+    const after = decodeCursor(filter.cursor, 2);
+    if (after) {
+      query = query.where(
+        sql<boolean>`(updated_at, process_id) < (to_timestamp(${after[0]}::float8 / 1000), ${after[1]})`,
+      );
+    }
+    const rows = await this.rows(query.compile());
+    return toPage(rows, filter.limit, toListedProcess, (row) => [row.updatedAt, row.processId]);
   }
 
   private rows<Row extends object>(query: CompiledQuery<Row>): Promise<Row[]> {
@@ -214,19 +227,21 @@ export class Lists {
   }
 
   async pickQueued(limit: number, exceptRoutes: readonly string[]): Promise<QueuedSession[]> {
-    const rows = await this.lane.query(PICK, [limit, textArray(exceptRoutes)]);
-    return rows.map(([sessionId, route, version, runDueAt]) => ({
-      sessionId: sessionId as string,
-      route: route as string,
-      version: version as number,
-      runDueAt: Math.round(runDueAt as number),
-    }));
+    return (await this.lane.query(PICK, [limit, textArray(exceptRoutes)])).map(toQueuedSession);
   }
 
-  async runningByRoute(): Promise<Map<string, number>> {
-    const rows = await this.lane.query(RUNNING, []);
-    return new Map(rows.map(([route, count]) => [route as string, count as number]));
+  async queuedOf(route: string, limit: number): Promise<QueuedSession[]> {
+    return (await this.lane.query(QUEUED_OF, [route, limit])).map(toQueuedSession);
   }
+}
+
+function toQueuedSession([sessionId, route, version, runDueAt]: readonly unknown[]): QueuedSession {
+  return {
+    sessionId: sessionId as string,
+    route: route as string,
+    version: version as number,
+    runDueAt: Math.round(runDueAt as number),
+  };
 }
 
 function toListedSession(row: Views['angelia.sessions']): ListedSession {
@@ -252,6 +267,16 @@ function toListedDelivery(row: Views['angelia.deliveries']): ListedDelivery {
     status: row.status,
     attempts: row.attempts,
     dueAt: row.due_at?.getTime() ?? null,
+    updatedAt: row.updated_at.getTime(),
+    detail: row.detail,
+  };
+}
+
+function toListedProcess(row: Views['angelia.processes']): ListedProcess {
+  return {
+    processId: row.process_id,
+    sessionId: row.session_id,
+    status: row.status,
     updatedAt: row.updated_at.getTime(),
     detail: row.detail,
   };

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { Bell } from './bell.ts';
 import { type EventLog, openEventLog } from './event-log.ts';
 import { PageProjector } from './project-page.ts';
 import { runProjection } from './projection.ts';
-import { rebuildViews } from './rebuild.ts';
+import { REBUILD_LOCK, rebuildViews } from './rebuild.ts';
 import { TAIL_START } from './tail-cursor.ts';
 import { countingProjection } from './testing/counting-projection.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
@@ -129,10 +130,14 @@ it('a rebuild under load misses nothing', async () => {
 
 it('a rebuild that was killed is cleared by the next, and two at once are refused', async () => {
   await someSessions(3);
-  const results = await Promise.allSettled(
-    [1, 2].map(() => rebuildViews({ url: database.url, project: countingProjection })),
-  );
-  expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected']);
+  const other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+  await other.query(`SELECT pg_advisory_lock(${REBUILD_LOCK})`);
+  await expect(rebuildViews({ url: database.url, project: countingProjection })).rejects.toMatchObject({
+    code: 'log_refused',
+  });
+  await other.end();
+  expect((await rebuildViews({ url: database.url, project: countingProjection })).build).toBe(2);
   await database.query('INSERT INTO angelia.view_builds (build, active) VALUES (7, false)');
   await database.query('CREATE SCHEMA angelia_views_7 AUTHORIZATION angelia_migrator');
   expect((await rebuildViews({ url: database.url, project: countingProjection })).build).toBe(3);

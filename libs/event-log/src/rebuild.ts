@@ -21,7 +21,7 @@ export interface RebuildResult {
 }
 
 /** Any number that nobody else locks in this database: two rebuilds at once would drop each other's work. */
-const REBUILD_LOCK = '6223372036854002';
+export const REBUILD_LOCK = '6223372036854002';
 /** The rebuild's writes carry epoch 0: the first leader that claims the new build's checkpoint goes past it. */
 const REBUILD_EPOCH = 0;
 

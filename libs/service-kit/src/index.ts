@@ -1,13 +1,27 @@
 export type { HintVerdict } from '@angelia/bus';
-export { healthAnswer } from './admin-server.ts';
+export { HEALTH_PATHS, healthAnswer } from './admin-server.ts';
+export { type CheckedRoute, checkApiRoute } from './config/api-route.ts';
 export { demoConfigPath, type LoadedConfig, loadConfig } from './config/load.ts';
+export { compilePattern, type Pattern } from './config/patterns.ts';
+export { routeFileProblems } from './config/route-files.ts';
+export { findScript } from './config/script-file.ts';
+export { readSkill, SkillUnavailable } from './config/skill-file.ts';
 export { type KnownTarget, knownTargets, type TargetOptions, targetOptions } from './config/targets.ts';
+export { openValueFile, type ValueFile, ValueFileUnreadable } from './config/value-file.ts';
 export { Drain, type DrainParticipant } from './drain.ts';
 export { type Duties, type DutiesOptions, type DutyName, startDuties } from './duties.ts';
 export { type Environment, readEnvironment, type ServiceName, serviceNames } from './environment.ts';
 export { type Check, type CheckResult, Health, type Readiness } from './health.ts';
 export { newEventId, newSessionId, uuidV7 } from './ids.ts';
+export {
+  continuationKey,
+  type KeyedExecuted,
+  type KeyedPlan,
+  KeyedSessions,
+  keyStream,
+} from './keyed-sessions.ts';
 export { createLogger, type Logger } from './logging.ts';
+export { isSecretKey, REDACTED } from './redaction.ts';
 export type { PublicHttp, ServiceDefinition } from './run-service.ts';
 export { ServiceKitModule, type ServiceRuntime } from './service-kit.module.ts';
 export {
@@ -20,7 +34,18 @@ export {
 } from './sessions.ts';
 export { EXIT_CONFIG, StartupError } from './startup-error.ts';
 export { tailPinger } from './tail-ping.ts';
-export { BUS, CONFIG, DRAIN, ENVIRONMENT, EVENT_LOG, HEALTH, HOLDER, LOGGER, SESSIONS } from './tokens.ts';
+export {
+  BUS,
+  CONFIG,
+  DRAIN,
+  ENVIRONMENT,
+  EVENT_LOG,
+  HEALTH,
+  HOLDER,
+  KEYED_SESSIONS,
+  LOGGER,
+  SESSIONS,
+} from './tokens.ts';
 export {
   contextFrom,
   freshTraceparent,

@@ -5,9 +5,21 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { Drain } from './drain.ts';
 import type { Environment } from './environment.ts';
 import type { Health } from './health.ts';
+import { KeyedSessions } from './keyed-sessions.ts';
 import type { Logger } from './logging.ts';
 import type { Sessions } from './sessions.ts';
-import { BUS, CONFIG, DRAIN, ENVIRONMENT, EVENT_LOG, HEALTH, HOLDER, LOGGER, SESSIONS } from './tokens.ts';
+import {
+  BUS,
+  CONFIG,
+  DRAIN,
+  ENVIRONMENT,
+  EVENT_LOG,
+  HEALTH,
+  HOLDER,
+  KEYED_SESSIONS,
+  LOGGER,
+  SESSIONS,
+} from './tokens.ts';
 
 /** What every service works with. Made once per process, before Nest; see runtime.ts. */
 export interface ServiceRuntime {
@@ -35,6 +47,14 @@ export class ServiceKitModule {
       { provide: LOGGER, useValue: runtime.logger },
       { provide: HOLDER, useValue: runtime.holder },
       { provide: SESSIONS, useValue: runtime.sessions },
+      {
+        provide: KEYED_SESSIONS,
+        useValue: new KeyedSessions({
+          log: runtime.log,
+          sessions: runtime.sessions,
+          instance: runtime.environment.instance,
+        }),
+      },
       { provide: DRAIN, useValue: runtime.drain },
       { provide: HEALTH, useValue: runtime.health },
     ];

@@ -6,7 +6,7 @@ import {
   type SessionFact,
   type SessionId,
 } from '@angelia/contracts';
-import type { AppendRequest, EventLog } from '@angelia/event-log';
+import type { AppendRequest, EventLog, StreamAppend } from '@angelia/event-log';
 import {
   type Decision,
   evolveAll,
@@ -46,6 +46,11 @@ export interface ExecuteOptions {
   readonly maxRetries?: number;
 }
 
+export interface AppendOptions extends Omit<ExecuteOptions, 'loaded' | 'maxRetries'> {
+  /** Another stream that is appended to in the same transaction. */
+  readonly beside?: StreamAppend | undefined;
+}
+
 export type Executed =
   | { readonly status: 'appended'; readonly loaded: Loaded; readonly appended: readonly SessionFact[] }
   /** Nothing to do: no decision, or one without events (a replayed command). */
@@ -64,6 +69,8 @@ export type Executed =
       readonly holder: string;
       readonly expiresAt: number;
     }
+  /** Every place of the lease's pool is taken. */
+  | { readonly status: 'full'; readonly loaded: Loaded }
   /** Too many per minute: come again after this long. */
   | { readonly status: 'limited'; readonly retryAfterSeconds: number }
   /** The key is known: what it stored first. */
@@ -133,17 +140,18 @@ export class Sessions {
       if (decision === null) return { status: 'nothing', loaded };
       if (!decision.ok) return { status: 'refused', code: decision.code, reason: decision.reason, loaded };
       if (decision.events.length === 0) return { status: 'nothing', loaded };
-      const settled = await this.#append(loaded, decision.events, options);
+      const settled = await this.append(loaded, decision.events, options);
       if (settled !== 'conflict') return settled;
       loaded = await this.refresh(loaded);
     }
     throw new TooManyConflicts(`${id}: ${maxConflicts + 1} appends in a row met a newer version`);
   }
 
-  #append(
+  /** One try with events that were decided on `loaded`. On a conflict, with either stream: look and decide again. */
+  append(
     loaded: Loaded,
     facts: readonly SessionFact[],
-    options: ExecuteOptions,
+    options: AppendOptions,
   ): Promise<Executed | 'conflict'> {
     const own = loaded.state.created?.traceparent ?? options.traceparent;
     // Work that a timer, the sweep or an API call began runs in a trace of its own, or in none: what it appends still
@@ -157,7 +165,7 @@ export class Sessions {
   async #write(
     loaded: Loaded,
     facts: readonly SessionFact[],
-    options: ExecuteOptions,
+    options: AppendOptions,
     traceparent: string | undefined,
   ): Promise<Executed | 'conflict'> {
     const causation = options.causation ?? loaded.events.at(-1)?.eventId;
@@ -171,7 +179,11 @@ export class Sessions {
       (fact): NewEvent => ({ eventId: newEventId(), type: fact.type, data: fact.data, meta }),
     );
     const result = await this.#log.append({
-      streams: [{ streamId: loaded.id, expectedVersion: loaded.version, events }],
+      // The session's own comes first: it is what an idempotency key gives back.
+      streams: [
+        { streamId: loaded.id, expectedVersion: loaded.version, events },
+        ...(options.beside === undefined ? [] : [options.beside]),
+      ],
       ...(options.key === undefined ? {} : { key: options.key }),
       ...(options.lease === undefined ? {} : { lease: options.lease }),
       ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
@@ -187,6 +199,8 @@ export class Sessions {
         return { status: 'duplicate', streamId: result.streamId };
       case 'leased':
         return { status: 'leased', loaded, holder: result.holder, expiresAt: result.expiresAt };
+      case 'full':
+        return { status: 'full', loaded };
       case 'limited':
         return { status: 'limited', retryAfterSeconds: result.retryAfterSeconds };
       case 'conflict':

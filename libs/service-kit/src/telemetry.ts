@@ -45,7 +45,7 @@ export async function startTelemetry(environment: Environment, logger: Logger): 
     logRecordProcessors: [],
     instrumentations: [
       new HttpInstrumentation({
-        ignoreIncomingRequestHook: (request) => isProbe(request.url ?? ''),
+        ignoreIncomingRequestHook: ({ url = '' }) => isProbe(url) || isWebhook(url),
         // Exporting must not trace itself, and our own calls to models and targets have spans of their own.
         requireParentforOutgoingSpans: true,
       }),
@@ -65,6 +65,14 @@ export async function startTelemetry(environment: Environment, logger: Logger): 
 
 function isProbe(url: string): boolean {
   return url.startsWith('/healthz') || url.startsWith('/readyz') || url === '/health';
+}
+
+/**
+ * The span of an incoming request goes on with the trace of its `traceparent`. A webhook is anybody's until its
+ * signature was checked, so that ingress makes its span itself, after that.
+ */
+function isWebhook(url: string): boolean {
+  return url.includes('/webhooks/');
 }
 
 async function flush(sdk: { shutdown(): Promise<void> }, timeoutMs: number, logger: Logger): Promise<void> {

@@ -7,6 +7,8 @@ export const LOGGER = Symbol('LOGGER');
 /** HolderId of this process: in its leases, and the actor of its events. */
 export const HOLDER = Symbol('HOLDER');
 export const SESSIONS = Symbol('SESSIONS');
+/** KeyedSessions: sessions that are found by a key instead of their id. */
+export const KEYED_SESSIONS = Symbol('KEYED_SESSIONS');
 /** Drain: what has work under way adds itself here. */
 export const DRAIN = Symbol('DRAIN');
 /** Health: further readiness checks of a service. */

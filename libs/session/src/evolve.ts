@@ -69,6 +69,7 @@ function apply(draft: Draft, event: StreamEvent): void {
     case 'webhook.coalesced':
       changeTurn(draft, fact.data.turn, (turn) => ({
         startAfter: ms(fact.data.start_after),
+        queueDeadline: msOrNull(fact.data.queue_deadline) ?? turn.queueDeadline,
         superseded: turn.superseded + 1,
       }));
       draft.recentDeliveryIds = lastOf(draft.recentDeliveryIds, fact.data.delivery_id);
@@ -213,6 +214,7 @@ function created(
     title: data.title,
     agent: data.agent,
     toolsets: data.toolsets ?? null,
+    skills: data.skills ?? [],
     deliver: data.deliver,
     fallbackTarget: data.fallback_target ?? null,
     interim: data.interim ?? 'message',
@@ -221,6 +223,7 @@ function created(
     continues: data.continues ?? null,
     startAfter: msOrNull(data.start_after),
     queueDeadline: msOrNull(data.queue_deadline),
+    maxConcurrency: data.max_concurrency ?? null,
     traceparent,
     origin: 'webhook',
   };

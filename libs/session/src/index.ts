@@ -1,5 +1,6 @@
 export { type Agenda, agenda, WATCHER_TOOLS } from './agenda.ts';
 export type { AnswerClarification, RequestClarification, TimeOutClarification } from './clarifications.ts';
+export { type Continuation, continuation } from './continuation.ts';
 export { decide, type SessionCommand } from './decide.ts';
 export type { Accepted, Decision, RefusalCode, Refused } from './decision.ts';
 export type {
@@ -63,4 +64,10 @@ export {
   sessionSummary,
 } from './summary.ts';
 export { type Message, pendingAnswer, resumeNote, transcript } from './transcript.ts';
-export type { CoalesceWebhook, CreateSession, RequestTurn } from './turns.ts';
+export {
+  type CoalesceWebhook,
+  type CreateSession,
+  type RequestTurn,
+  waitingWebhook,
+  windowEnd,
+} from './turns.ts';

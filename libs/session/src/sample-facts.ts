@@ -20,6 +20,7 @@ export function created(data: Partial<EventData<'session.created'>> = {}): Sessi
     title: 'An alert',
     agent: 'default',
     toolsets: null,
+    skills: [],
     deliver: telegram,
     fallback_target: null,
     interim: 'message',
@@ -28,6 +29,7 @@ export function created(data: Partial<EventData<'session.created'>> = {}): Sessi
     continues: null,
     start_after: null,
     queue_deadline: null,
+    max_concurrency: null,
     ...data,
   });
 }

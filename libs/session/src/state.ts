@@ -61,6 +61,7 @@ export interface CreatedFacts {
   readonly title: string;
   readonly agent: string;
   readonly toolsets: readonly string[] | null;
+  readonly skills: readonly string[];
   readonly deliver: DeliveryTarget;
   readonly fallbackTarget: DeliveryTarget | null;
   readonly interim: 'message' | 'edit' | 'off';
@@ -69,6 +70,8 @@ export interface CreatedFacts {
   readonly continues: string | null;
   readonly startAfter: number | null;
   readonly queueDeadline: number | null;
+  /** So many runs of the route at once, by all runners together. */
+  readonly maxConcurrency: number | null;
   /** Of the append of `session.created`: the trace that all of the session belongs to (invariant one-trace). */
   readonly traceparent: string | null;
   /** Where the first turn came from; names the reason of the end. */

@@ -126,6 +126,7 @@ describe('the transcript', () => {
         turn: 1,
         input: `input ${id}`,
         start_after: iso(START),
+        queue_deadline: null,
         traceparent: null,
       });
     expect(rows([created(), turn(1), coalesced('b'), coalesced('c')])).toEqual([

@@ -1,8 +1,8 @@
 import type { DeliveryTarget, EventData, SessionFact, TranscriptMessage } from '@angelia/contracts';
 import { accept, alreadySo, type Decision, fact, refuse } from './decision.ts';
 import { open } from './fence.ts';
-import type { SessionState, TurnSource } from './state.ts';
-import { iso } from './time.ts';
+import type { OpenTurn, SessionState, TurnSource } from './state.ts';
+import { iso, seconds } from './time.ts';
 
 /**
  * Turns: inputs that want an answer. They are numbered and answered in order, one at a time.
@@ -23,6 +23,7 @@ export interface CreateSession {
   readonly title: string;
   readonly agent: string;
   readonly toolsets?: readonly string[] | null;
+  readonly skills?: readonly string[];
   readonly deliver: DeliveryTarget;
   readonly fallbackTarget?: DeliveryTarget | null;
   readonly interim?: 'message' | 'edit' | 'off';
@@ -33,6 +34,7 @@ export interface CreateSession {
   readonly history?: readonly TranscriptMessage[];
   readonly startAfter?: number | null;
   readonly queueDeadline?: number | null;
+  readonly maxConcurrency?: number | null;
   readonly source?: Exclude<TurnSource, 'process'>;
   readonly input: string;
 }
@@ -43,6 +45,8 @@ export interface RequestTurn {
   readonly input: string;
   /** Taken once per id. Null: every request is a new turn (the append's idempotency key may still say otherwise). */
   readonly deliveryId: string | null;
+  /** The append carries an idempotency key, which alone says whether it was taken before (see `known`). */
+  readonly keyed?: boolean;
   readonly startAfter?: number | null;
   readonly queueDeadline?: number | null;
   /** Route key `on_busy: interrupt`: the turn under way is cancelled, the session goes on with this one. */
@@ -52,8 +56,12 @@ export interface RequestTurn {
 export interface CoalesceWebhook {
   readonly type: 'coalesce-webhook';
   readonly deliveryId: string;
+  /** As in RequestTurn. */
+  readonly keyed?: boolean;
   readonly input: string;
   readonly startAfter: number;
+  /** Null: as it was. */
+  readonly queueDeadline?: number | null;
   readonly traceparent?: string | null;
 }
 
@@ -73,6 +81,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       title: command.title,
       agent: command.agent,
       toolsets: command.toolsets ? [...command.toolsets] : null,
+      skills: [...(command.skills ?? [])],
       deliver: command.deliver,
       fallback_target: command.fallbackTarget ?? null,
       interim: command.interim ?? 'message',
@@ -81,6 +90,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       continues: command.continues ?? null,
       start_after: isoOrNull(command.startAfter),
       queue_deadline: isoOrNull(command.queueDeadline),
+      max_concurrency: command.maxConcurrency ?? null,
     }),
     turnRequested({
       turn: 1,
@@ -108,7 +118,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
 
 export function requestTurn(state: SessionState, command: RequestTurn): Decision {
   const { deliveryId } = command;
-  if (deliveryId !== null && known(state, deliveryId)) return alreadySo;
+  if (deliveryId !== null && !command.keyed && known(state, deliveryId)) return alreadySo;
   const closed = open(state);
   if (closed !== null) return closed;
   const requested = turnRequested({
@@ -128,10 +138,10 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
 }
 
 export function coalesceWebhook(state: SessionState, command: CoalesceWebhook): Decision {
-  if (known(state, command.deliveryId)) return alreadySo;
+  if (!command.keyed && known(state, command.deliveryId)) return alreadySo;
   const closed = open(state);
   if (closed !== null) return closed;
-  const turn = state.turns.findLast((open) => open.source === 'webhook' && open.startedAt === null);
+  const turn = waitingWebhook(state);
   if (turn === undefined)
     return refuse('turn_started', 'the run has begun: this webhook needs a turn of its own');
   return accept(
@@ -140,9 +150,28 @@ export function coalesceWebhook(state: SessionState, command: CoalesceWebhook): 
       turn: turn.turn,
       input: command.input,
       start_after: iso(command.startAfter),
+      queue_deadline: isoOrNull(command.queueDeadline),
       traceparent: command.traceparent ?? null,
     }),
   );
+}
+
+/** The webhook that a further one may replace: the last that no run has begun. */
+export function waitingWebhook(state: SessionState): OpenTurn | undefined {
+  return state.turns.findLast((open) => open.source === 'webhook' && open.startedAt === null);
+}
+
+/**
+ * When a turn may start after one more webhook came into its window: a whole window later, but not past the longest
+ * wait of the first one, and never earlier than was said before.
+ */
+export function windowEnd(
+  turn: Pick<OpenTurn, 'requestedAt' | 'startAfter'>,
+  now: number,
+  window: { readonly seconds: number; readonly maxWaitSeconds: number },
+): number {
+  const latest = turn.requestedAt + seconds(window.maxWaitSeconds);
+  return Math.max(turn.startAfter ?? 0, Math.min(now + seconds(window.seconds), latest));
 }
 
 /** The defaults of `turn.requested` in one place: what is written is complete. */
@@ -169,6 +198,10 @@ function bare({ role, content, tool_calls, tool_call_id }: TranscriptMessage): T
   };
 }
 
+/**
+ * By the ids that the state remembers, for callers without an idempotency key. Not for webhooks: an id made of the
+ * content only says that two bodies are equal, and after its time the same alert is a new one.
+ */
 function known(state: SessionState, deliveryId: string): boolean {
   return state.recentDeliveryIds.includes(deliveryId);
 }

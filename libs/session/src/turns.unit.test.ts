@@ -3,6 +3,7 @@ import type { SessionCommand } from './decide.ts';
 import { answered, created, ended, modelAsked, runStarted, telegram, turn } from './sample-facts.ts';
 import { given, START } from './testing.ts';
 import { iso } from './time.ts';
+import { windowEnd } from './turns.ts';
 
 const create: SessionCommand = {
   type: 'create-session',
@@ -130,6 +131,31 @@ describe('coalescing', () => {
       .thenTypes(['webhook.coalesced']);
     expect(after.state.turns[0]).toMatchObject({ superseded: 1, startAfter: START + 60_000 });
     after.when(coalesce).thenNothing();
+  });
+
+  it('takes an id again when the append has a key: equal bodies are not one delivery for ever', () => {
+    given([created(), turn(1)])
+      .when({ ...coalesce, keyed: true })
+      .after.when({ ...coalesce, keyed: true })
+      .thenTypes(['webhook.coalesced']);
+  });
+
+  it('moves the queue deadline along: time in the window is no time in the queue', () => {
+    const start = [created({ queue_deadline: iso(START + 40_000) }), turn(1)];
+    const moved = given(start).when({ ...coalesce, queueDeadline: START + 70_000 }).after;
+    expect(moved.state.turns[0]?.queueDeadline).toBe(START + 70_000);
+    const kept = given(start).when(coalesce).after;
+    expect(kept.state.turns[0]?.queueDeadline).toBe(START + 40_000);
+  });
+
+  it('ends the window a whole window after the last webhook, up to the longest wait, and never earlier', () => {
+    const window = { seconds: 30, maxWaitSeconds: 100 };
+    const first = { requestedAt: START, startAfter: START + 30_000 };
+    expect(windowEnd(first, START + 10_000, window)).toBe(START + 40_000);
+    expect(windowEnd({ ...first, startAfter: START + 95_000 }, START + 90_000, window)).toBe(START + 100_000);
+    expect(windowEnd(first, START + 500_000, window)).toBe(START + 100_000);
+    // Two replicas whose clocks differ: the window does not shrink.
+    expect(windowEnd(first, START - 5_000, window)).toBe(START + 30_000);
   });
 
   it('loses the race with run.started', () => {

@@ -1,4 +1,4 @@
-import type { AgentConfig, Config, HolderId } from '@angelia/contracts';
+import { type AgentConfig, type Config, type HolderId, runResource } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import type { Loaded, Sessions } from '@angelia/service-kit';
 import { decide, type Recovery, type RecoveryPolicy, recover } from '@angelia/session';
@@ -20,8 +20,6 @@ export interface ClaimDeps {
   readonly holder: HolderId;
 }
 
-export const runResource = (sessionId: string): string => `run:${sessionId}`;
-
 /** What the log says is to be done about this session now (invariant resume-is-derived). */
 export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> {
   const policy = policyOf(deps.config, loaded);
@@ -31,12 +29,15 @@ export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> 
   return recover(loaded.state, lease, now, policy);
 }
 
-/** Appends `run.started` and takes the lease, in one; null when somebody else was faster. */
+/**
+ * Appends `run.started` and takes the lease, in one; null when somebody else was faster. `full`: the route has as many
+ * runs at once as it may. The lease is the run's place among them, so that all runners together hold the limit.
+ */
 export async function claim(
   loaded: Loaded,
   verdict: Extract<Recovery, { action: 'resume' }>,
   deps: ClaimDeps,
-): Promise<Claim | null> {
+): Promise<Claim | 'full' | null> {
   const generation = loaded.state.generation + 1;
   const resource = runResource(loaded.id);
   const since = performance.now();
@@ -52,8 +53,17 @@ export async function claim(
         attempt: verdict.attempt,
         takeover: verdict.takeover,
       }),
-    { loaded, lease: { resource, holder: deps.holder, seconds: deps.config.timing.lease_seconds } },
+    {
+      loaded,
+      lease: {
+        resource,
+        holder: deps.holder,
+        seconds: deps.config.timing.lease_seconds,
+        pool: poolOf(deps.config, loaded),
+      },
+    },
   );
+  if (executed.status === 'full') return 'full';
   if (executed.status !== 'appended') return null;
   return { loaded: executed.loaded, generation, turn: verdict.turn, resource, since };
 }
@@ -74,6 +84,14 @@ export async function expire(
     { loaded },
   );
   return executed.status === 'appended' ? executed.loaded : null;
+}
+
+/** Routes of the config: as it says now, so that raising a limit helps what waits already. Others: as was captured. */
+function poolOf(config: Config, { state }: Loaded): { name: string; places: number } | undefined {
+  const { route: name = '', maxConcurrency = null } = state.created ?? {};
+  const route = config.routes[name];
+  const places = route === undefined ? maxConcurrency : route.max_concurrency;
+  return places == null ? undefined : { name: `route:${name}`, places };
 }
 
 /** An agent that is gone from the config has no policy: its turns are claimed, and fail with that reason. */

@@ -35,7 +35,7 @@ export class HintsController {
   /** From timers and sweep. */
   @EventPattern('hint.run')
   due(@Payload() hint: Hint): Promise<void> {
-    return this.look(hint);
+    return this.runner.lookAtDue(sessionId(hint.stream_id));
   }
 
   private look(hint: Hint): Promise<void> {

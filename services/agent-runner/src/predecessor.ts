@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type HolderId, instanceOf, type SessionId, sessionId } from '@angelia/contracts';
+import { type HolderId, instanceOf, runResource, type SessionId, sessionId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
-import { runResource } from './claim.ts';
 
 /** Postgres may start after the services do. */
 const TRY_AGAIN_MS = 1_000;

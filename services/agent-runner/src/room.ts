@@ -3,7 +3,8 @@
  *
  * A session that is hinted while there is no place waits here, by its id alone, in the order of the hints. The list is
  * small: beyond its cap a session is left to the queue view (`overflowed`), from where sessions are picked, fairly by
- * route, when a place comes free and nobody waits here. Losing the list loses nothing: the sweep hints again.
+ * route, when a place comes free and nobody waits here. From then on hints are left to the view as well, until it was
+ * looked through: a flood on one route would otherwise take every place in the list as it comes free. Losing the list loses nothing: the sweep hints again.
  */
 export class Room {
   readonly #limits: ReadonlyMap<string, number>;
@@ -12,6 +13,8 @@ export class Room {
   readonly #waiting = new Map<string, string | null>();
   readonly #cap: number;
   #overflowed = false;
+  /** When a session was last left to the view (monotonic). */
+  #leftAt = 0;
   #closed = false;
 
   constructor(limits: ReadonlyMap<string, number>, cap = WAITING_CAP) {
@@ -45,8 +48,18 @@ export class Room {
 
   wait(sessionId: string, agent: string | null): void {
     if (this.#closed) return;
-    if (this.#waiting.size < this.#cap || this.#waiting.has(sessionId)) this.#waiting.set(sessionId, agent);
-    else this.#overflowed = true;
+    const known = this.#waiting.has(sessionId);
+    if (known || (!this.#overflowed && this.#waiting.size < this.#cap)) {
+      this.#waiting.set(sessionId, agent);
+    } else {
+      this.#overflowed = true;
+      this.#leftAt = performance.now();
+    }
+  }
+
+  /** From the queue view. */
+  picked(sessionId: string): void {
+    if (!this.#closed && !this.#waiting.has(sessionId)) this.#waiting.set(sessionId, null);
   }
 
   /** The longest waiting session that may want this agent's place, taken off the list. */
@@ -64,9 +77,12 @@ export class Room {
     return this.#overflowed;
   }
 
-  /** The queue view was looked through, and had nothing more. */
-  caughtUp(): void {
-    this.#overflowed = false;
+  /**
+   * The queue view was looked through at this time, and had nothing more. A session that was left to it just before
+   * may not have been in it yet: then it is worth another look.
+   */
+  caughtUp(lookedAt: number): void {
+    if (lookedAt - this.#leftAt >= VIEW_LAG_MS) this.#overflowed = false;
   }
 
   freePlaces(agent: string): number {
@@ -92,6 +108,9 @@ export class Room {
     return this.#limits.get(agent) ?? UNKNOWN_AGENT_LIMIT;
   }
 }
+
+/** Several times the lag that views have in normal operation. */
+export const VIEW_LAG_MS = 250;
 
 /**
  * Ids only, 100 bytes each. Large enough that under load a freed place finds its next session without a query; small

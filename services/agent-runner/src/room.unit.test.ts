@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Room } from './room.ts';
+import { Room, VIEW_LAG_MS } from './room.ts';
 
 const room = (limits: Record<string, number>, cap?: number) => new Room(new Map(Object.entries(limits)), cap);
 
@@ -48,8 +48,20 @@ describe('room for runs', () => {
     places.wait('3', null);
     expect(places.overflowed).toBe(true);
     expect(places.waiting).toBe(2);
-    places.caughtUp();
+    // It may not have been in the view yet.
+    places.caughtUp(performance.now());
+    expect(places.overflowed).toBe(true);
+    places.caughtUp(performance.now() + VIEW_LAG_MS);
     expect(places.overflowed).toBe(false);
+  });
+
+  it('does not refill from hints while the view has more: a flood of them would shut everybody else out', () => {
+    const places = room({ a: 1 }, 2);
+    for (const flood of ['1', '2', '3']) places.wait(flood, null);
+    expect(places.next('a')).toBe('1');
+    places.wait('4', null);
+    places.picked('quiet');
+    expect([places.next('a'), places.next('a'), places.next('a')]).toEqual(['2', 'quiet', null]);
   });
 
   it('takes nobody in any more once it is closed', () => {

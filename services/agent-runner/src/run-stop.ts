@@ -5,7 +5,7 @@ import type { LeaseLoss } from './leases.ts';
  *
  *   lease_lost  another runner may be at it by now: append nothing that only the holder may
  *   drain       this runner goes down: `run.interrupted`, so that another one resumes it at once
- *   cancel      somebody said that the session was cancelled; only the event counts, so look
+ *   cancel      somebody said that the session, or this turn of it, was cancelled; only the event counts, so look
  *   timeout     the run took longer than the agent's `timeout_seconds`: it fails
  */
 export type RunStop =

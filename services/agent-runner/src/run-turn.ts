@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AgentConfig, Config } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import { type Executed, type Loaded, type Logger, type Sessions, withSpan } from '@angelia/service-kit';
+import {
+  type Executed,
+  type Loaded,
+  type Logger,
+  type Sessions,
+  SkillUnavailable,
+  withSpan,
+} from '@angelia/service-kit';
 import { decide, pendingAnswer, type SessionCommand } from '@angelia/session';
 import { askModel, ModelsFailed } from './ask-model.ts';
 import type { Claim } from './claim.ts';
@@ -30,6 +37,7 @@ const told = {
   models_failed: 'Sorry, the language model could not be reached, so this was not answered.',
   timeout: 'Sorry, this took longer than allowed and was stopped.',
   agent_missing: 'Sorry, the agent that should do this is no longer configured.',
+  skill_unavailable: 'Sorry, an instruction that is needed for this is missing here.',
   agent_unsupported: 'Sorry, the agent that should do this cannot be run here.',
   budget: 'Sorry, this session has used all the tokens that it may.',
   internal: 'Sorry, this could not be finished because of an internal error.',
@@ -98,7 +106,7 @@ class Run {
         const stopped = this.#stop.reason;
         if (stopped === null) return this.#failed(error);
         if (stopped.kind !== 'cancel') return this.#stopped(stopped);
-        if (await this.#isOver()) return null;
+        if (await this.#isOver()) return this.#loaded;
         this.#stop.takeBackCancel();
       }
     }
@@ -119,13 +127,17 @@ class Run {
         `the session has used up the ${agent.budget.max_tokens} tokens of its budget`,
       );
     }
-    const { model, reply } = await askModel(agent, renderPrompt(agent, this.#loaded), {
-      models: this.#deps.models,
-      signal: () => this.#stop.signal,
-      logger: this.#deps.logger,
-      sessionId: this.#loaded.id,
-      onFallback: (name) => this.#say(`Primary model failed, switching to fallback: ${name}`),
-    });
+    const { model, reply } = await askModel(
+      agent,
+      renderPrompt(agent, this.#deps.config.directories.skills, this.#loaded),
+      {
+        models: this.#deps.models,
+        signal: () => this.#stop.signal,
+        logger: this.#deps.logger,
+        sessionId: this.#loaded.id,
+        onFallback: (name) => this.#say(`Primary model failed, switching to fallback: ${name}`),
+      },
+    );
     this.#stop.signal.throwIfAborted();
     return this.#answer(model, turn.step + 1, reply);
   }
@@ -155,6 +167,7 @@ class Run {
 
   #failed(error: unknown): Promise<Loaded | null> {
     if (error instanceof NotOurs) return Promise.resolve(null);
+    if (error instanceof SkillUnavailable) return this.#fail('skill_unavailable', error.message);
     if (error instanceof ModelsFailed) return this.#fail('models_failed', error.message);
     this.#deps.logger.error(
       { err: error, session_id: this.#loaded.id },
@@ -202,7 +215,7 @@ class Run {
   async #append(
     decideOn: Parameters<Sessions['execute']>[1],
     release = false,
-  ): Promise<Exclude<Executed, { status: 'duplicate' | 'limited' }>> {
+  ): Promise<Exclude<Executed, { status: 'duplicate' | 'limited' | 'full' }>> {
     const begun = performance.now();
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
       try {
@@ -210,7 +223,7 @@ class Run {
           loaded: this.#loaded,
           ...(release ? { lease: { resource: this.#claim.resource, release: true } } : {}),
         });
-        if (executed.status === 'duplicate' || executed.status === 'limited') {
+        if (executed.status === 'duplicate' || executed.status === 'limited' || executed.status === 'full') {
           throw new Error(`an append without a key or a limit was answered with ${executed.status}`);
         }
         this.#loaded = executed.loaded;

@@ -6,7 +6,8 @@ import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import { claim, expire, judge } from './claim.ts';
 import { RunLeases } from './leases.ts';
 import type { Models } from './models/models.ts';
-import { Room } from './room.ts';
+import { Room, VIEW_LAG_MS } from './room.ts';
+import { RouteLines } from './route-lines.ts';
 import { type RunStop, StopSwitch } from './run-stop.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
 
@@ -16,7 +17,7 @@ export interface RunnerOptions {
   readonly config: Config;
   readonly models: Models;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
-  readonly log: Pick<EventLog, 'lease' | 'renewLeases' | 'pickQueued'>;
+  readonly log: Pick<EventLog, 'lease' | 'renewLeases' | 'pickQueued' | 'queuedOf'>;
   readonly holder: HolderId;
   readonly logger: Logger;
   /** Sessions that may wait for a place here; default: see room.ts. */
@@ -32,14 +33,19 @@ interface AtWork {
 
 /** As many as one look at the queue view brings: a query per 64 sessions is no load. */
 const PICKED_AT_ONCE = 64;
-/** Several times the lag that views have in normal operation. */
-const QUEUE_LAG_MS = 250;
+/**
+ * A place of a limited route that came free at another runner is noticed here after so long; one of this runner's own
+ * goes on at once. Costs an append that is refused, per limited route and second, while somebody waits for it.
+ */
+const LINE_TRIAL_MS = 1_000;
 
 /**
  * From a hinted session to its end. A hinted session is
  *
  *   looked at --nothing to do--> left alone
+ *             --its turn waited too long to be started--> expired
  *             --no place for its agent--> waits in the room (or in the queue view) --a place comes free--> looked at
+ *             --no place for its route (max_concurrency)--> waits in the route's line --one comes free--> looked at
  *             --claimed--> running --its turn is answered, or it was stopped--> left; its place goes to who waits
  *
  * Each session is in hand once: a hint for one that is makes it be looked at again when the hand is free.
@@ -52,6 +58,10 @@ export class Runner {
   readonly #atWork = new Map<SessionId, AtWork>();
   #idle: (() => void)[] = [];
   #picking: Promise<void> | null = null;
+  readonly #lines = new RouteLines();
+  #lineTrial: NodeJS.Timeout | null = null;
+  /** Some session may expire in the queue: then a hint of the sweep is looked into even when there is no place. */
+  #queueMayExpire: boolean;
 
   constructor(options: RunnerOptions) {
     const { config, holder, log, logger } = options;
@@ -67,6 +77,9 @@ export class Runner {
     });
     this.#leases.start();
     this.#deps = { ...options, leases: this.#leases };
+    this.#queueMayExpire = Object.values(config.routes).some(
+      (route) => route.max_queue_seconds !== undefined,
+    );
   }
 
   /** Resolves when the session is claimed, or waits for a place, or there is nothing to do. Throws what the log throws. */
@@ -76,6 +89,13 @@ export class Runner {
     if (inHand !== undefined) inHand.again = true;
     else if (!this.#room.hasPlace) this.#room.wait(id, null);
     else await this.#begin(id, null);
+  }
+
+  /** Like `look`, for a hint of the timers or the sweep: what waited too long expires, place or no place. */
+  async lookAtDue(id: SessionId): Promise<void> {
+    const full = !this.#room.closed && !this.#room.hasPlace && !this.#atWork.has(id);
+    if (!full || !this.#queueMayExpire) return this.look(id);
+    await this.#begin(id, null);
   }
 
   /** How many sessions are in hand. */
@@ -91,6 +111,8 @@ export class Runner {
   /** No new runs from now on. */
   close(): void {
     this.#room.close();
+    this.#lines.clear();
+    if (this.#lineTrial !== null) clearTimeout(this.#lineTrial);
   }
 
   /** Stops every run that is left; each is handed over by an event. */
@@ -110,51 +132,58 @@ export class Runner {
 
   /**
    * Takes the session in hand and claims it, if that is what the log asks for. `place`: the agent whose place the
-   * caller holds and offers. True when a run started in it.
+   * caller holds and offers. `inLine`: it is the first of its route's line.
    */
-  async #begin(id: SessionId, place: string | null): Promise<boolean> {
+  async #begin(id: SessionId, place: string | null, inLine = false): Promise<Begun> {
     const inHand: AtWork = { again: false, stop: new StopSwitch() };
     this.#atWork.set(id, inHand);
-    let started: string | null = null;
+    let begun: Begun = null;
     try {
-      started = await this.#claim(id, place, inHand);
+      begun = await this.#claim(id, place, inLine, inHand);
     } finally {
-      if (started === null) this.#letGo(id, inHand);
+      if (begun === null || begun === 'full') this.#letGo(id, inHand);
     }
-    return started !== null && started === place;
+    return begun;
   }
 
-  /** The agent in whose place a run was started; null when none was. */
-  async #claim(id: SessionId, place: string | null, inHand: AtWork): Promise<string | null> {
+  async #claim(id: SessionId, place: string | null, inLine: boolean, inHand: AtWork): Promise<Begun> {
     const loaded = await this.#options.sessions.load(id);
-    const agent = loaded.state.created?.agent;
-    if (agent === undefined) return null;
+    const { agent, route } = loaded.state.created ?? {};
+    if (agent === undefined || route === undefined) return null;
+    this.#queueMayExpire ||= loaded.state.turns.some((turn) => turn.queueDeadline !== null);
     const verdict = await judge(loaded, this.#options);
     if (verdict.action === 'expire') {
       inHand.again ||= hasMoreTurns(await expire(loaded, verdict, this.#options));
     }
     if (verdict.action !== 'resume') return null;
+    if (!inLine && this.#lines.has(route)) {
+      this.#lines.wait(route, id);
+      return null;
+    }
     if (agent !== place && !this.#room.enter(agent)) {
       this.#room.wait(id, agent);
       return null;
     }
     try {
       const claimed = await claim(loaded, verdict, this.#options);
-      if (claimed !== null) {
-        void this.#run(id, agent, inHand, () => runTurn(claimed, inHand.stop, this.#deps));
-        return agent;
+      if (claimed === 'full') {
+        this.#lines.wait(route, id);
+        this.#tryLinesLater();
+      } else if (claimed !== null) {
+        void this.#run(id, { agent, route }, inHand, () => runTurn(claimed, inHand.stop, this.#deps));
+        return { in: agent };
       }
+      if (agent !== place) this.#leave(agent);
+      return claimed;
     } catch (error) {
       if (agent !== place) this.#leave(agent);
       throw error;
     }
-    if (agent !== place) this.#leave(agent);
-    return null;
   }
 
   async #run(
     id: SessionId,
-    agent: string,
+    { agent, route }: { readonly agent: string; readonly route: string },
     inHand: AtWork,
     work: () => Promise<Loaded | null>,
   ): Promise<void> {
@@ -167,7 +196,32 @@ export class Runner {
     } finally {
       this.#letGo(id, inHand);
       this.#leave(agent);
+      if (this.#lines.has(route)) this.#aside(() => this.#tryLine(route));
     }
+  }
+
+  /** Whoever waits for this route, one after the other, until the log says that it is full. */
+  #tryLine(route: string): Promise<void> {
+    return this.#lines.tryOut(
+      route,
+      async (next) => {
+        const id = sessionId(next);
+        const inHand = this.#atWork.get(id);
+        if (inHand !== undefined) inHand.again = true;
+        else if ((await this.#begin(id, null, true)) === 'full') return false;
+        return true;
+      },
+      async (limit) => (await this.#options.log.queuedOf(route, limit)).map((queued) => queued.sessionId),
+    );
+  }
+
+  /** Places come free at other runners, too. */
+  #tryLinesLater(): void {
+    this.#lineTrial ??= setTimeout(() => {
+      this.#lineTrial = null;
+      for (const route of this.#lines.routes) this.#aside(() => this.#tryLine(route));
+      if (this.#lines.routes.length > 0) this.#tryLinesLater();
+    }, LINE_TRIAL_MS).unref();
   }
 
   #letGo(id: SessionId, inHand: AtWork): void {
@@ -205,7 +259,7 @@ export class Runner {
       const id = sessionId(next);
       const inHand = this.#atWork.get(id);
       if (inHand !== undefined) inHand.again = true;
-      else if (await this.#begin(id, agent)) return true;
+      else if (startedIn(await this.#begin(id, agent)) === agent) return true;
     }
     return false;
   }
@@ -215,7 +269,7 @@ export class Runner {
     const look = () => {
       if (this.#room.overflowed && this.#room.enter(agent)) this.#leave(agent);
     };
-    setTimeout(look, QUEUE_LAG_MS).unref();
+    setTimeout(look, VIEW_LAG_MS).unref();
   }
 
   /** Fills the room's list from the queue view, one query at a time. */
@@ -227,11 +281,13 @@ export class Runner {
   }
 
   async #pickNow(): Promise<void> {
-    const queued = await this.#options.log.pickQueued(PICKED_AT_ONCE);
+    const lookedAt = performance.now();
+    // Who stands in the line of a full route would only be sent back to it.
+    const queued = await this.#options.log.pickQueued(PICKED_AT_ONCE, this.#lines.routes);
     const news = queued.filter((session) => !this.#atWork.has(sessionId(session.sessionId)));
     // The view lags a little: what it still shows and we have in hand is no reason to ask again.
-    if (news.length === 0 || queued.length < PICKED_AT_ONCE) this.#room.caughtUp();
-    for (const { sessionId: id } of news) this.#room.wait(id, null);
+    if (news.length === 0 || queued.length < PICKED_AT_ONCE) this.#room.caughtUp(lookedAt);
+    for (const { sessionId: id } of news) this.#room.picked(id);
   }
 
   /**
@@ -249,6 +305,13 @@ export class Runner {
   #stop(id: SessionId, reason: RunStop): void {
     this.#atWork.get(id)?.stop.press(reason);
   }
+}
+
+/** A run was started, in a place of this agent; its route is full; or there was nothing to do, or no place. */
+type Begun = { readonly in: string } | 'full' | null;
+
+function startedIn(begun: Begun): string | null {
+  return begun === null || begun === 'full' ? null : begun.in;
 }
 
 /** Thrown for a hint that comes while the runner drains. Not acked, it is given to another replica. */

@@ -1,14 +1,15 @@
 import { newSessionId, type Sessions } from '@angelia/service-kit';
-import { decide } from '@angelia/session';
+import { type CreateSession, decide } from '@angelia/session';
 import type { Admission } from './admit.ts';
 import { deliveryKey } from './delivery-id.ts';
 import type { Received } from './receive.ts';
 import { Refusal } from './refusal.ts';
 import type { Rendered } from './render.ts';
+import type { Route } from './route-table.ts';
 import { traceOf } from './trace.ts';
 
 export interface Acceptance {
-  readonly status: 'accepted' | 'duplicate';
+  readonly status: 'accepted' | 'duplicate' | 'coalesced';
   readonly sessionId: string;
 }
 
@@ -25,26 +26,12 @@ export async function accept(
   admitted: Extract<Admission, { kind: 'admitted' }>,
   rendered: Rendered,
 ): Promise<Acceptance> {
-  const { route, nowMs } = received;
+  const { route } = received;
   const { delivery } = admitted;
   const id = newSessionId();
   const executed = await sessions.execute(
     id,
-    ({ state }) =>
-      decide(state, {
-        type: 'create-session',
-        route: route.name,
-        event: admitted.event,
-        deliveryId: delivery.id,
-        title: rendered.title,
-        agent: route.agent,
-        toolsets: route.toolsets,
-        deliver: rendered.deliver,
-        fallbackTarget: rendered.fallbackTarget,
-        interim: route.interim,
-        queueDeadline: route.maxQueueSeconds === null ? null : nowMs + route.maxQueueSeconds * 1000,
-        input: rendered.input,
-      }),
+    ({ state }) => decide(state, newSession(received, admitted, rendered)),
     {
       loaded: sessions.fresh(id),
       key: { key: deliveryKey(route.name, delivery), keepSeconds: route.keepSeconds[delivery.from] },
@@ -58,14 +45,43 @@ export async function accept(
     case 'duplicate':
       return { status: 'duplicate', sessionId: executed.streamId };
     case 'limited':
-      throw new Refusal(
-        429,
-        'rate_limited',
-        `more than ${route.rateLimit?.perMinute} webhooks per minute on this route: send it again later`,
-        Math.ceil(executed.retryAfterSeconds),
-      );
+      throw rateLimited(route, executed.retryAfterSeconds);
     default:
       // A stream that was just named can be neither taken nor refused; if it is, somebody must hear of it.
       throw new Error(`a new session was answered with ${executed.status}`);
   }
+}
+
+/** All that is captured of the route (invariant config-is-a-fact), with the webhook as the first turn. */
+export function newSession(
+  { route, nowMs }: Received,
+  { event, delivery }: Extract<Admission, { kind: 'admitted' }>,
+  rendered: Rendered,
+): CreateSession {
+  return {
+    type: 'create-session',
+    route: route.name,
+    event,
+    deliveryId: delivery.id,
+    title: rendered.title,
+    agent: route.agent,
+    toolsets: route.toolsets,
+    skills: route.skills,
+    deliverOnly: route.deliverOnly,
+    deliver: rendered.deliver,
+    fallbackTarget: rendered.fallbackTarget,
+    interim: route.interim,
+    queueDeadline: route.maxQueueSeconds === null ? null : nowMs + route.maxQueueSeconds * 1000,
+    maxConcurrency: route.maxConcurrency,
+    input: rendered.input,
+  };
+}
+
+export function rateLimited(route: Route, retryAfterSeconds: number): Refusal {
+  return new Refusal(
+    429,
+    'rate_limited',
+    `more than ${route.rateLimit?.perMinute} webhooks per minute on this route: send it again later`,
+    Math.ceil(retryAfterSeconds),
+  );
 }

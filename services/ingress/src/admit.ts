@@ -1,11 +1,15 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type DeliveryId, deliveryIdOf } from './delivery-id.ts';
-import { eventTypeOf } from './event-type.ts';
+import { eventTypeOf, isNamed } from './event-type.ts';
+import { FORM_TYPE, parseFormBody } from './form-body.ts';
+import { handshakeAnswer } from './handshake.ts';
 import { isJsonType, mediaTypeOf, parseJsonBody } from './json-body.ts';
 import type { Received } from './receive.ts';
 import { Refusal } from './refusal.ts';
 
 export type Admission =
-  | { readonly kind: 'ignored'; readonly reason: 'event' }
+  | { readonly kind: 'ignored'; readonly reason: 'event'; readonly event: string | null }
+  | { readonly kind: 'handshake'; readonly answer: Readonly<Record<string, string>> }
   | {
       readonly kind: 'admitted';
       readonly payload: unknown;
@@ -16,23 +20,16 @@ export type Admission =
 /**
  * Step 3: what is it, and does the route want it.
  *
- * @throws Refusal 415 for a body that is not JSON by its type, 400 for one that is not JSON by its content
+ * @throws Refusal 415 for a body that is neither JSON nor a form by its type, 400 for one that is not by its content
  */
 export function admit(received: Received): Admission {
   const { route, headers, body } = received;
-  const mediaType = mediaTypeOf(headers['content-type']);
-  if (!isJsonType(mediaType)) {
-    const given = mediaType === '' ? 'no content-type' : 'this content-type';
-    throw new Refusal(
-      415,
-      'unsupported_type',
-      `${given} is not supported: send content-type application/json`,
-    );
-  }
-  const payload = parseJsonBody(body);
+  const payload = payloadOf(headers, body);
+  const handshake = handshakeAnswer(headers, payload);
+  if (handshake !== null) return { kind: 'handshake', answer: handshake };
   const event = eventTypeOf(headers, payload);
-  if (route.events.size > 0 && (event === null || !route.events.has(event))) {
-    return { kind: 'ignored', reason: 'event' };
+  if (route.events.size > 0 && !isNamed(route.events, event, payload)) {
+    return { kind: 'ignored', reason: 'event', event };
   }
   return {
     kind: 'admitted',
@@ -40,4 +37,16 @@ export function admit(received: Received): Admission {
     event,
     delivery: deliveryIdOf(headers, body, route.deliveryId, { payload, event }),
   };
+}
+
+function payloadOf(headers: IncomingHttpHeaders, body: Buffer): unknown {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new Refusal(415, 'unsupported_encoding', 'compressed bodies are not supported: send it as it is');
+  }
+  const mediaType = mediaTypeOf(headers['content-type']);
+  if (isJsonType(mediaType)) return parseJsonBody(body);
+  if (mediaType === FORM_TYPE) return parseFormBody(body);
+  const given = mediaType === '' ? 'no content-type' : 'this content-type';
+  throw new Refusal(415, 'unsupported_type', `${given} is not supported: send content-type application/json`);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { admit } from './admit.ts';
+import { deliveryKey } from './delivery-id.ts';
 import { Refusal } from './refusal.ts';
 import { receivedOf, routeOf } from './testing/route.ts';
 
@@ -30,12 +31,17 @@ describe('a body', () => {
     },
   );
 
-  it.each(['application/x-www-form-urlencoded', 'text/plain', 'application/jsonp', 'text/json', ''])(
+  it.each(['multipart/form-data; boundary=x', 'text/plain', 'application/jsonp', 'text/json', ''])(
     'of type %j is refused with 415',
     (type) => {
       expect(refusal({ 'content-type': type }, '{}')).toMatch(/^415 .* application\/json$/);
     },
   );
+
+  it('that is compressed is refused with 415', () => {
+    expect(refusal({ ...JSON_HEADERS, 'content-encoding': 'gzip' }, '{}')).toMatch(/^415 compressed/);
+    expect(refusal({ ...JSON_HEADERS, 'content-encoding': 'Identity' }, '{}')).toBe('admitted');
+  });
 
   it('without a type is refused with 415', () => {
     expect(refusal({}, '{}')).toMatch(/^415 no content-type/);
@@ -76,6 +82,72 @@ describe('a body', () => {
   });
 });
 
+describe('a form', () => {
+  const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' };
+  const payloadOf = (body: string) => admitted({}, FORM_HEADERS, body).payload;
+
+  it('is an object of its fields, with a list where one came several times', () => {
+    expect(payloadOf('text=gr%C3%BC%C3%9Fe+dich&to=%2B1&to=2&to=3&empty=&bare')).toEqual({
+      text: 'grüße dich',
+      to: ['+1', '2', '3'],
+      empty: '',
+      bare: '',
+    });
+    expect(payloadOf('command=%2Fdeploy&payload=%7B%7D')).toEqual({ command: '/deploy', payload: '{}' });
+  });
+
+  it('of one field `payload` is the JSON in it, as GitHub and Slack send it', () => {
+    const json = '{"action":"opened","id":12345678901234567890}';
+    expect(JSON.stringify(payloadOf(`payload=${encodeURIComponent(json)}`))).toBe(json);
+    expect(payloadOf('payload=%5B1%5D')).toEqual([1]);
+    expect(payloadOf('payload=just+text')).toEqual({ payload: 'just text' });
+    expect(refusal(FORM_HEADERS, 'payload=%7B%22a%22')).toMatch(/^400 the body is not valid JSON/);
+  });
+
+  it('cannot reach a prototype', () => {
+    const payload = payloadOf('__proto__=x&constructor=y') as Record<string, unknown>;
+    expect(Object.entries(payload)).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+    expect(Object.getPrototypeOf(payload)).toBe(Object.prototype);
+  });
+
+  it.each([
+    ['', 'empty'],
+    ['a=%', 'percent-encoding'],
+    ['a=%zz', 'percent-encoding'],
+    ['a=%ff', 'percent-encoding'],
+    [Buffer.from([0x61, 0x3d, 0xff]), 'UTF-8'],
+    ['a&'.repeat(10_001), 'more than 10000 fields'],
+  ])('%j is refused with 400', (body, why) => {
+    expect(refusal(FORM_HEADERS, body)).toMatch(/^400 /);
+    expect(refusal(FORM_HEADERS, body)).toContain(why);
+  });
+});
+
+describe('a handshake', () => {
+  const body =
+    '{"token":"t","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}';
+  const slack = { ...JSON_HEADERS, 'x-slack-signature': 'v0=checked-before' };
+
+  it('of Slack is answered with its challenge, whichever events the route wants', () => {
+    expect(admit(receivedOf(routeOf({ events: ['app_mention'] }), slack, body))).toEqual({
+      kind: 'handshake',
+      answer: { challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' },
+    });
+  });
+
+  it.each([
+    ['comes from anybody else', JSON_HEADERS, body],
+    ['has a challenge that is no text', slack, '{"type":"url_verification","challenge":{"a":1}}'],
+    ['has a very long challenge', slack, `{"type":"url_verification","challenge":"${'x'.repeat(201)}"}`],
+    ['is only a null', slack, 'null'],
+  ])('is none when it %s', (_what, headers, text) => {
+    expect(admit(receivedOf(route, headers as Record<string, string>, text)).kind).toBe('admitted');
+  });
+});
+
 describe('the event type', () => {
   it.each([
     [{ 'x-github-event': 'push', 'x-event-type': 'other' }, '{"type":"body"}', 'push'],
@@ -84,6 +156,11 @@ describe('the event type', () => {
     [{ 'x-github-event': '' }, '{"event_type":"first","event":"second","type":"third"}', 'first'],
     [{}, '{"event":{"not":"text"},"type":"third"}', 'third'],
     [{}, '{"event":"","type":7}', null],
+    [{ 'x-shopify-topic': 'orders/create' }, '{}', 'orders/create'],
+    [{ 'linear-event': 'Issue' }, '{"type":"Issue"}', 'Issue'],
+    [{}, '{"id":"evt_1","object":"event","type":"charge.succeeded"}', 'charge.succeeded'],
+    [{}, '{"type":"event_callback","event":{"type":"app_mention"}}', 'app_mention'],
+    [{}, '{"type":"event_callback","event":{}}', 'event_callback'],
     [{}, '["type"]', null],
     [{}, `{"type":"${'x'.repeat(201)}"}`, null],
   ])('of %j and %s is %j', (headers, body, expected) => {
@@ -100,6 +177,32 @@ describe('the event type', () => {
   });
 });
 
+describe("a route's `events`", () => {
+  const gitlab = { 'x-gitlab-event': 'Merge Request Hook' };
+  const merge = '{"object_kind":"merge_request","object_attributes":{"action":"open"}}';
+  it.each([
+    ['Merge Request Hook', gitlab, merge],
+    ['merge_request', gitlab, merge],
+    ['merge_request', gitlab, '{}'],
+    ['merge_request.open', gitlab, merge],
+    ['build', { 'x-gitlab-event': 'Job Hook' }, '{"object_kind":"build"}'],
+    ['Job Hook', { 'x-gitlab-event': 'Job Hook' }, '{"object_kind":"build"}'],
+    ['pull_request', { 'x-github-event': 'pull_request' }, '{"action":"opened"}'],
+    ['pull_request.opened', { 'x-github-event': 'pull_request' }, '{"action":"opened"}'],
+    ['orders/create', { 'x-shopify-topic': 'orders/create' }, '{}'],
+    ['ORDERS_CREATE', { 'x-shopify-topic': 'orders/create' }, '{}'],
+    ['issue', { 'linear-event': 'Issue' }, '{"action":"create"}'],
+    ['Issue.create', {}, '{"type":"Issue","action":"create"}'],
+    ['charge.succeeded', {}, '{"type":"charge.succeeded"}'],
+    ['app_mention', {}, '{"type":"event_callback","event":{"type":"app_mention"}}'],
+  ])('%j name %j with %s', (name, headers, body) => {
+    const received = (events: string[]) =>
+      receivedOf(routeOf({ events }), { ...JSON_HEADERS, ...(headers as Record<string, string>) }, body);
+    expect(admit(received([name, 'other'])).kind).toBe('admitted');
+    expect(admit(received(['other', `${name}x`, `x${name}`, `${name}.closed`])).kind).toBe('ignored');
+  });
+});
+
 describe('the delivery id', () => {
   it('is the first of the known headers', () => {
     const all = {
@@ -107,6 +210,10 @@ describe('the delivery id', () => {
       'svix-id': 's',
       'webhook-id': 'w',
       'idempotency-key': 'i',
+      'linear-delivery': 'l',
+      'x-shopify-webhook-id': 'sh',
+      'i-twilio-idempotency-token': 't',
+      'x-gitlab-event-uuid': 'gl',
       'x-request-id': 'r',
     };
     const seen: string[] = [];
@@ -115,12 +222,36 @@ describe('the delivery id', () => {
       seen.push(admitted({}, headers).delivery.id);
       delete headers[name];
     }
-    expect(seen).toEqual(['g', 's', 'w', 'i', 'r']);
+    expect(seen).toEqual(['g', 's', 'w', 'i', 'l', 'sh', 't', 'gl', 'r']);
   });
 
-  it("is made by the route's template when no header has one", () => {
+  it('of Stripe and Slack is in the body, and only in theirs', () => {
+    const stripe = '{"id":"evt_1","object":"event","type":"a"}';
+    const slack = '{"type":"event_callback","event_id":"Ev1","event":{"type":"a"}}';
+    const of = (headers: Record<string, string>, body: string) =>
+      admitted({ delivery_id: 'from-template' }, { ...headers, 'x-request-id': 'proxy' }, body).delivery.id;
+    expect(of({ 'stripe-signature': 'checked-before' }, stripe)).toBe('evt_1');
+    expect(of({ 'x-slack-signature': 'checked-before' }, slack)).toBe('Ev1');
+    expect(of({}, stripe)).toBe('from-template');
+    expect(of({}, slack)).toBe('from-template');
+    expect(of({ 'stripe-signature': '' }, '{"id":"ch_1"}')).toBe('from-template');
+    expect(of({ 'x-slack-signature': '' }, '{"event_id":7}')).toBe('from-template');
+  });
+
+  it('of an older GitLab is its event and the body: several events of one cause have the same UUID', () => {
+    const of = (body: string) => admitted({}, { 'x-gitlab-event-uuid': 'u' }, body).delivery;
+    expect(of('{"a":1}')).toEqual(of('{"a":1}'));
+    expect(of('{"a":1}')).toMatchObject({ id: 'u', from: 'sender' });
+    expect(deliveryKey('r', of('{"a":1}'))).not.toBe(deliveryKey('r', of('{"a":2}')));
+  });
+
+  it("is made by the route's template when the provider has none, before that of a proxy", () => {
     const settings = { delivery_id: '{kind}-{id}' };
-    expect(admitted(settings, {}, '{"kind":"a","id":7}').delivery).toEqual({ id: 'a-7', from: 'sender' });
+    const made = { id: 'a-7', from: 'sender' };
+    expect(admitted(settings, {}, '{"kind":"a","id":7}').delivery).toEqual(made);
+    expect(admitted(settings, { 'x-request-id': 'r' }, '{"kind":"a","id":7}').delivery).toEqual(made);
+    expect(admitted(settings, { 'x-request-id': 'r' }, '{}').delivery.id).toBe('r');
+    expect(admitted(settings, { 'webhook-id': 'w' }, '{"kind":"a","id":7}').delivery.id).toBe('w');
   });
 
   it('is not made by a template that lacks a value: it would be the same for every request', () => {

@@ -30,7 +30,9 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   const status = error instanceof HttpException ? error.getStatus() : Number(statusCode);
   if (status === 404)
     return expected(404, 'there is nothing at this address: see the README for what there is');
-  if (status >= 400 && status < 500) return expected(status, STATUS_CODES[status] ?? 'bad request');
+  if (status >= 400 && status < 500) {
+    return expected(status, errorsByStatus[status] ?? STATUS_CODES[status] ?? 'bad request');
+  }
   return {
     status: 500,
     message: 'internal error: see the log of ingress',
@@ -52,6 +54,13 @@ const errorsByCode: Readonly<Record<string, readonly [status: number, message: s
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'the body is empty: send JSON, or leave out the content-type'],
   FST_ERR_BAD_URL: [400, 'the URL has a malformed percent-encoding'],
   FST_ERR_MAX_PARAM_LENGTH: [404, 'there is nothing at this address: a part of it is longer than any name'],
+};
+
+/** What Nest makes of errors of its body parser has lost the code. */
+const errorsByStatus: Readonly<Record<number, string>> = {
+  400: 'the request cannot be read: its body must be valid JSON, with content-type application/json',
+  413: 'the body is larger than `limits.max_body_bytes` of the config allows',
+  415: 'this content-type is not supported: send content-type application/json',
 };
 
 export function answerError(reply: FastifyReply, error: unknown): ErrorAnswer {

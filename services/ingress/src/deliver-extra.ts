@@ -11,9 +11,15 @@ const ADDRESS_KEYS: Readonly<Record<string, readonly string[]>> = { http: ['url'
 export type RenderTarget = (values: TemplateValues) => DeliveryTarget;
 
 /** Compiled once per route. Where no value has a placeholder, every session shares one object. */
-export function compileTarget(target: string, extra: Readonly<Record<string, unknown>>): RenderTarget {
+export function compileTarget(
+  target: string,
+  extra: Readonly<Record<string, unknown>>,
+  /** The route was made by API: then even a fixed address is nobody's word but a caller's. */
+  untrusted = false,
+): RenderTarget {
   const to = compileValue(extra);
-  const untrustedAddress = (ADDRESS_KEYS[target] ?? []).some((key) => compileValue(extra[key]).dynamic);
+  const untrustedAddress =
+    untrusted || (ADDRESS_KEYS[target] ?? []).some((key) => compileValue(extra[key]).dynamic);
   const render = (values: TemplateValues): DeliveryTarget => ({
     target,
     to: to.render(values) as Record<string, unknown>,

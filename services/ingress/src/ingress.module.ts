@@ -1,17 +1,38 @@
-import type { Config } from '@angelia/contracts';
-import { CONFIG } from '@angelia/service-kit';
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { DeliveriesController } from './api/deliveries.controller.ts';
+import { LiveStreams } from './api/live-streams.ts';
+import { OpenApiController } from './api/openapi/openapi.controller.ts';
+import { ProcessesController } from './api/processes.controller.ts';
+import { RoutesController } from './api/routes.controller.ts';
 import { SessionsController } from './api/sessions.controller.ts';
+import { StreamController } from './api/stream.controller.ts';
+import { TurnsController } from './api/turns.controller.ts';
+import { UnstartedWebhooksController } from './api/unstarted-webhooks.controller.ts';
 import { ErrorFilter } from './error.filter.ts';
-import { compileRoutes } from './route-table.ts';
+import { LiveRoutes } from './routes/live-routes.ts';
+import { RouteChanges } from './routes/route-changes.ts';
 import { ROUTES } from './tokens.ts';
+import { UnstartedWebhooks } from './unstarted/unstarted-webhooks.ts';
 import { WebhookRoute } from './webhook.route.ts';
 
 @Module({
-  controllers: [SessionsController],
+  controllers: [
+    OpenApiController,
+    DeliveriesController,
+    ProcessesController,
+    RoutesController,
+    UnstartedWebhooksController,
+    StreamController,
+    TurnsController,
+    SessionsController,
+  ],
   providers: [
-    { provide: ROUTES, inject: [CONFIG], useFactory: (config: Config) => compileRoutes(config) },
+    LiveRoutes,
+    { provide: ROUTES, useExisting: LiveRoutes },
+    RouteChanges,
+    UnstartedWebhooks,
+    LiveStreams,
     WebhookRoute,
     { provide: APP_FILTER, useClass: ErrorFilter },
   ],

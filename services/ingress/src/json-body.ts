@@ -30,9 +30,12 @@ export function parseJsonBody(body: Buffer): unknown {
     );
   }
   const decoded = body.toString('utf8');
-  const text = decoded.startsWith(BOM) ? decoded.slice(1) : decoded;
+  return parseJsonText(decoded.startsWith(BOM) ? decoded.slice(1) : decoded);
+}
+
+export function parseJsonText(text: string): unknown {
   try {
-    return LONG_NUMBER.test(text) ? JSON.parse(text, keepExactNumbers) : JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
     // The reviver recurses where JSON.parse does not.
     if (error instanceof RangeError) {
@@ -40,6 +43,11 @@ export function parseJsonBody(body: Buffer): unknown {
     }
     throw new Refusal(400, 'malformed_json', `the body is not valid JSON: ${whereItBreaks(error, text)}`);
   }
+}
+
+/** @throws SyntaxError, RangeError when it is nested too deeply */
+export function parseExactJson(text: string): unknown {
+  return LONG_NUMBER.test(text) ? JSON.parse(text, keepExactNumbers) : JSON.parse(text);
 }
 
 function keepExactNumbers(

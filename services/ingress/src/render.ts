@@ -2,7 +2,8 @@ import type { DeliveryTarget } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { jsonBlock } from './json-block.ts';
 import type { Route } from './route-table.ts';
-import { RAW_LIMIT, type TemplateValues } from './template.ts';
+import { keyOf } from './session-key.ts';
+import { type Quote, RAW_LIMIT, type TemplateValues } from './template.ts';
 import { truncate } from './truncate.ts';
 import { markUntrusted } from './untrusted.ts';
 
@@ -11,6 +12,8 @@ export interface Rendered {
   readonly title: string;
   readonly deliver: DeliveryTarget;
   readonly fallbackTarget: DeliveryTarget | null;
+  /** Of a route with `coalesce` or `session_key`; null where the payload lacks a part of it. */
+  readonly key: string | null;
 }
 
 /** A title is one line in a list. */
@@ -23,16 +26,19 @@ export function render(route: Route, values: TemplateValues): Rendered {
     title: titleOf(route, values),
     deliver: route.deliver(values),
     fallbackTarget: route.fallbackTarget === null ? null : route.fallbackTarget(values),
+    key: route.keying === null ? null : keyOf(route.keying, values),
   };
 }
 
+/** Fences are for models: who gets a message of a `deliver_only` route is a person or a program. */
 function inputOf(route: Route, values: TemplateValues): string {
+  const quote: Quote = route.deliverOnly ? (value) => value : markUntrusted;
   if (route.prompt === null) {
     // As Hermes does for a route with an empty prompt.
     const event = values.event ?? 'unknown';
-    return `Webhook event '${event}' on route '${route.name}':\n\n${markUntrusted(jsonBlock(values.payload, RAW_LIMIT), 'block')}`;
+    return `Webhook event '${event}' on route '${route.name}':\n\n${quote(jsonBlock(values.payload, RAW_LIMIT), 'block')}`;
   }
-  return route.prompt.render(values, markUntrusted);
+  return route.prompt.render(values, quote);
 }
 
 function titleOf(route: Route, values: TemplateValues): string {

@@ -1,18 +1,28 @@
-import type { Config, RouteConfig } from '@angelia/contracts';
+import type { AuthScheme, Config, RouteConfig } from '@angelia/contracts';
 import type { RateLimit } from '@angelia/event-log';
-import { StartupError } from '@angelia/service-kit';
+import { routeFileProblems, StartupError } from '@angelia/service-kit';
 import { compileTarget, type RenderTarget } from './deliver-extra.ts';
-import { schemeNamed, schemes } from './schemes/registry.ts';
+import { eventNames } from './event-type.ts';
+import { compileFilters, type Filter } from './filter.ts';
+import type { Refusal } from './refusal.ts';
+import { schemeNamed } from './schemes/registry.ts';
 import { prepareSecret, type Scheme, type Secret } from './schemes/scheme.ts';
+import { compileKeying, type Keying } from './session-key.ts';
 import { compileTemplate, type Template } from './template.ts';
+import type { Script } from './transform.ts';
 
 /** A route of the config, with everything worked out that does not depend on the request. */
 export interface Route {
   readonly name: string;
   readonly enabled: boolean;
   readonly access: Access;
-  /** Empty: all. */
+  /** Where senders reach us, without the path of the route; null when the config does not say. */
+  readonly publicUrl: string | null;
+  /** By eventNames; empty: all. */
   readonly events: ReadonlySet<string>;
+  /** null: all pass. */
+  readonly filter: Filter | null;
+  readonly script: Script | null;
   /** null: the whole payload, introduced as Hermes does. */
   readonly prompt: Template | null;
   readonly title: Template | null;
@@ -23,8 +33,15 @@ export interface Route {
   readonly keepSeconds: { readonly sender: number; readonly content: number };
   readonly agent: string;
   readonly toolsets: readonly string[] | null;
+  readonly skills: readonly string[];
+  /** The rendered prompt is what is sent, and no agent works on it. */
+  readonly deliverOnly: boolean;
   readonly interim: RouteConfig['interim'];
   readonly maxQueueSeconds: number | null;
+  /** Runs of this route at once, by all runners together. */
+  readonly maxConcurrency: number | null;
+  /** null: every webhook is a session of its own. */
+  readonly keying: Keying | null;
   /** Of sessions that it makes; undefined: none. */
   readonly rateLimit: RateLimit | undefined;
 }
@@ -38,13 +55,21 @@ export type Access =
       readonly scheme: Scheme | undefined;
     };
 
-export type RouteTable = ReadonlyMap<string, Route>;
+export interface RouteTable {
+  get(name: string): Route | undefined;
+  /** Why there is none, where that is not simply that there is no such route. */
+  absence?(name: string): Refusal | null;
+}
 
-const NO_AUTH = 'INSECURE_NO_AUTH';
+export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
 const SECONDS_PER_DAY = 86_400;
 
 /** Of a config that service-kit has checked: names exist, every route has a secret, no open route off loopback. */
-export function compileRoutes(config: Config): RouteTable {
+export function compileRoutes(
+  config: Config,
+  /** Of a route made by API: nobody who wrote the config has vouched for them. */
+  { untrustedAddresses = false } = {},
+): ReadonlyMap<string, Route> {
   const deliveryIdsDays = config.retention.delivery_ids_days;
   return new Map(
     Object.entries(config.routes).map(([name, route]) => [
@@ -55,6 +80,8 @@ export function compileRoutes(config: Config): RouteTable {
         accessOf(name, route, config.secret),
         deliveryIdsDays,
         route.rate_limit ?? config.limits.rate_limit,
+        config,
+        untrustedAddresses,
       ),
     ]),
   );
@@ -66,17 +93,27 @@ function compileRoute(
   access: Access,
   deliveryIdsDays: number,
   perMinute: number,
+  config: Config,
+  untrusted: boolean,
 ): Route {
+  const problems = routeFileProblems(name, route, config.directories);
+  if (problems.length > 0) {
+    throw new StartupError(problems.map(({ place, reason }) => `${place}: ${reason}`));
+  }
   const fallback = route.fallback_target;
   return {
     name,
     enabled: route.enabled,
     access,
-    events: new Set(route.events),
+    publicUrl: config.public_url?.replace(/\/+$/, '') ?? null,
+    events: eventNames(route.events),
+    filter: compileFilters(route.filters),
+    script: scriptOf(route, config),
     prompt: route.prompt === '' ? null : compileTemplate(route.prompt),
     title: route.title === undefined ? null : compileTemplate(route.title),
-    deliver: compileTarget(route.deliver, route.deliver_extra),
-    fallbackTarget: fallback === undefined ? null : compileTarget(fallback.deliver, fallback.deliver_extra),
+    deliver: compileTarget(route.deliver, route.deliver_extra, untrusted),
+    fallbackTarget:
+      fallback === undefined ? null : compileTarget(fallback.deliver, fallback.deliver_extra, untrusted),
     deliveryId: route.delivery_id === undefined ? null : compileTemplate(route.delivery_id),
     keepSeconds: {
       sender: Math.ceil(deliveryIdsDays * SECONDS_PER_DAY),
@@ -84,28 +121,44 @@ function compileRoute(
     },
     agent: route.agent,
     toolsets: route.toolsets ?? null,
+    skills: route.skills,
+    deliverOnly: route.deliver_only,
     interim: route.interim,
     maxQueueSeconds: route.max_queue_seconds ?? null,
+    maxConcurrency: route.max_concurrency ?? null,
+    keying: compileKeying(route),
     rateLimit: perMinute === 0 ? undefined : { resource: `route:${name}`, perMinute },
+  };
+}
+
+function scriptOf(route: RouteConfig, { directories, limits }: Config): Script | null {
+  if (route.script === undefined) return null;
+  return {
+    directory: directories.scripts,
+    name: route.script,
+    retryOnFailure: route.retry_on_script_failure ?? false,
+    timeoutMs: limits.script_timeout_seconds * 1000,
+    // What it prints is a payload again.
+    maxOutputBytes: limits.max_body_bytes,
   };
 }
 
 /** A route without any secret is not open: it has no secret that could fit, so that every request is refused. */
 function accessOf(name: string, route: RouteConfig, fallbackSecret: string | undefined): Access {
   const secrets = [route.secret ?? fallbackSecret ?? []].flat();
-  if (secrets.length === 1 && secrets[0] === NO_AUTH) return { kind: 'open' };
+  if (secrets.length === 1 && secrets[0] === INSECURE_NO_AUTH) return { kind: 'open' };
   return {
     kind: 'secret',
-    secrets: secrets.filter((secret) => secret !== NO_AUTH).map(prepareSecret),
-    scheme: route.auth === undefined ? undefined : schemeOf(name, route.auth),
+    secrets: secrets.filter((secret) => secret !== INSECURE_NO_AUTH).map(prepareSecret),
+    scheme: route.auth === undefined ? undefined : schemeOf(name, route.auth, secrets),
   };
 }
 
-function schemeOf(routeName: string, name: string): Scheme {
+function schemeOf(routeName: string, name: AuthScheme, secrets: readonly string[]): Scheme {
   const scheme = schemeNamed(name);
-  if (scheme !== null) return scheme;
-  const known = schemes.map((each) => each.name).join(', ');
-  throw new StartupError([
-    `routes.${routeName}.auth: unknown scheme \`${name}\`: use one of ${known}, or leave it out`,
-  ]);
+  for (const secret of secrets) {
+    const problem = scheme.refuses?.(secret) ?? null;
+    if (problem !== null) throw new StartupError([`routes.${routeName}.secret: ${problem}`]);
+  }
+  return scheme;
 }

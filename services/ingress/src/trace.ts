@@ -1,18 +1,43 @@
-import { freshTraceparent, traceIdOf, traceparentNow } from '@angelia/service-kit';
+import { freshTraceparent, traceIdOf, traceparentNow, withSpan } from '@angelia/service-kit';
+import { SpanKind } from '@opentelemetry/api';
 import type { Received } from './receive.ts';
 
 /**
- * The trace that everything of the session belongs to (invariant one-trace). With telemetry on it is the trace of the
- * request's span. Otherwise an authenticated sender's own trace goes on, and anybody else's begins here: a stranger
- * must not choose which trace its webhook is filed under. Telemetry off is no reason to have none: the id also joins
- * log lines and events.
+ * The trace that everything of the session belongs to (invariant one-trace): the sender's own, if it sent one and is
+ * authenticated, else one that begins here. A stranger must not choose which trace its webhook is filed under.
+ * Telemetry off is no reason to have none: the id also joins log lines and events.
  */
-export function traceOf({ route, headers }: Received): string {
-  const active = traceparentNow();
-  if (active !== undefined) return active;
+export function traceOf(received: Received): string {
+  return traceparentNow() ?? trustedTraceparent(received) ?? freshTraceparent();
+}
+
+/**
+ * The request's server span, for an authenticated request. Telemetry's own http spans leave webhooks out (service-kit,
+ * telemetry.ts): they would join the trace of the header before anybody knows whose header it is.
+ */
+export function inOwnSpan<T>(received: Received, take: () => Promise<T>): Promise<T> {
+  return withSpan(
+    'POST /webhooks/:route',
+    {
+      kind: SpanKind.SERVER,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/webhooks/:route',
+        'angelia.route': received.route.name,
+      },
+      parent: trustedTraceparent(received) ?? NEW_TRACE,
+    },
+    take,
+  );
+}
+
+/** Unreadable on purpose: withSpan begins a trace for it, whatever is active. */
+const NEW_TRACE = '';
+
+function trustedTraceparent({ route, headers }: Received): string | null {
   const given = headers.traceparent;
   const continues = route.access.kind === 'secret' && typeof given === 'string' && isWhole(given);
-  return continues ? given : freshTraceparent();
+  return continues ? given : null;
 }
 
 /** W3C trace context, version 00: later versions may carry more, which nothing here would understand. */

@@ -1,12 +1,27 @@
-import { LOGGER, type Logger, SESSIONS, type Sessions } from '@angelia/service-kit';
+import type { Bus } from '@angelia/bus';
+import { cancelSubject } from '@angelia/contracts';
+import {
+  BUS,
+  KEYED_SESSIONS,
+  type KeyedSessions,
+  LOGGER,
+  type Logger,
+  SESSIONS,
+  type Sessions,
+} from '@angelia/service-kit';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerError } from './answer-error.ts';
+import type { JoinDeps } from './join.ts';
 import { openRoute } from './receive.ts';
 import type { RouteTable } from './route-table.ts';
 import { ROUTES } from './tokens.ts';
+import { UnstartedWebhooks } from './unstarted/unstarted-webhooks.ts';
 import { takeWebhook } from './webhooks.ts';
+
+const KEYLESS =
+  'a payload lacks a part of the key in `session_key` or `coalesce`: such webhooks get a session of their own';
 
 type WebhookPost = FastifyRequest<{ Params: { route: string } }>;
 
@@ -16,12 +31,24 @@ type WebhookPost = FastifyRequest<{ Params: { route: string } }>;
  */
 @Injectable()
 export class WebhookRoute implements OnModuleInit {
+  private readonly warned = new Set<string>();
+  private readonly joinDeps: JoinDeps;
+
   constructor(
     @Inject(HttpAdapterHost) private readonly adapter: HttpAdapterHost,
     @Inject(ROUTES) private readonly routes: RouteTable,
     @Inject(SESSIONS) private readonly sessions: Sessions,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+    @Inject(UnstartedWebhooks) private readonly unstarted: UnstartedWebhooks,
+    @Inject(KEYED_SESSIONS) keyed: KeyedSessions,
+    @Inject(BUS) bus: Pick<Bus, 'ping'>,
+  ) {
+    this.joinDeps = {
+      keyed,
+      interrupted: (id) => bus.ping(cancelSubject(id)),
+      keyless: (route) => this.warnOnce(`key ${route}`, route, KEYLESS),
+    };
+  }
 
   onModuleInit(): void {
     const fastify = this.adapter.httpAdapter.getInstance<FastifyInstance>();
@@ -40,12 +67,16 @@ export class WebhookRoute implements OnModuleInit {
           done();
         },
         handler: async (request: WebhookPost, reply) => {
-          const { headers, body, params } = request;
-          const answer = await takeWebhook(this.routes, this.sessions, {
-            routeName: params.route,
-            headers,
-            body,
-          });
+          const { headers, body, params, url } = request;
+          const answer = await takeWebhook(
+            this.routes,
+            this.sessions,
+            { routeName: params.route, headers, body, url },
+            this.onWeakScheme,
+            this.logger,
+            this.joinDeps,
+          );
+          if (answer.status === 200) this.unstarted.answered({ routeName: params.route, headers }, answer);
           reply.code(answer.status);
           return answer.body;
         },
@@ -53,8 +84,20 @@ export class WebhookRoute implements OnModuleInit {
     });
   }
 
+  /** Once per route and process: it concerns the operator, who cannot change it by the next request. */
+  private readonly onWeakScheme = (route: string, weakness: string): void =>
+    this.warnOnce(`scheme ${route}`, route, weakness);
+
+  private warnOnce(about: string, route: string, message: string): void {
+    if (this.warned.has(about)) return;
+    this.warned.add(about);
+    this.logger.warn({ route }, message);
+  }
+
   private refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const answer = answerError(reply, error);
+    const { route } = request.params as { route: string };
+    this.unstarted.refused({ routeName: route, headers: request.headers }, error);
     if (answer.unexpected) {
       this.logger.error(
         { err: error, url: request.url },

@@ -1,42 +1,97 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Sessions } from '@angelia/service-kit';
+import type { Logger, Sessions } from '@angelia/service-kit';
 import { accept } from './accept.ts';
 import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';
+import { passes } from './filter.ts';
+import { type JoinDeps, join } from './join.ts';
 import { ACCEPT_PATIENCE_MS, withPatience } from './patience.ts';
-import { receive } from './receive.ts';
+import { type Received, receive } from './receive.ts';
 import { render } from './render.ts';
 import type { RouteTable } from './route-table.ts';
+import { inOwnSpan } from './trace.ts';
+import { transform } from './transform.ts';
 
 export interface WebhookRequest {
   readonly routeName: string;
   readonly headers: IncomingHttpHeaders;
   /** A Buffer, or nothing when the request had no body. */
   readonly body: unknown;
+  /** Path and query as they came. */
+  readonly url: string;
 }
 
 export interface WebhookAnswer {
   readonly status: 200 | 202;
   readonly body: Readonly<Record<string, string | null>>;
+  /** Of an ignored one, for the record of webhooks that started nothing. */
+  readonly event?: string | null;
+  /** For the same record, where it knows more than the sender is told. */
+  readonly why?: string;
 }
 
-/** The way of a webhook: receive, authenticate, admit, render, accept. What is refused on the way throws a Refusal. */
+/** The way of a webhook: receive, authenticate, admit, filter, transform, render, accept. What is refused on the way throws a Refusal. */
 export async function takeWebhook(
   routes: RouteTable,
   sessions: Sessions,
   request: WebhookRequest,
+  /** Called for every request that was authenticated in a way that its operator should know of. */
+  onWeakScheme: (route: string, weakness: string) => void,
+  logger: Pick<Logger, 'warn'>,
+  joinDeps: JoinDeps,
 ): Promise<WebhookAnswer> {
   const received = receive(routes, request, Date.now());
-  authenticate(received);
+  const scheme = authenticate(received);
+  if (scheme?.weakness !== undefined) onWeakScheme(received.route.name, scheme.weakness);
+  return inOwnSpan(received, () => takeAuthentic(sessions, received, logger, joinDeps));
+}
+
+async function takeAuthentic(
+  sessions: Sessions,
+  received: Received,
+  logger: Pick<Logger, 'warn'>,
+  joinDeps: JoinDeps,
+): Promise<WebhookAnswer> {
   const admitted = admit(received);
   const route = received.route.name;
+  if (admitted.kind === 'handshake') return { status: 200, body: admitted.answer };
   if (admitted.kind === 'ignored') {
-    return { status: 200, body: { status: 'ignored', reason: admitted.reason, route } };
+    return {
+      status: 200,
+      body: { status: 'ignored', reason: admitted.reason, route },
+      event: admitted.event,
+    };
   }
-  const rendered = render(received.route, admitted);
-  const accepted = await withPatience(ACCEPT_PATIENCE_MS, accept(sessions, received, admitted, rendered));
+  const { filter, script } = received.route;
+  if (filter !== null && !passes(filter, { ...admitted, headers: received.headers }, logger)) {
+    return { status: 200, body: { status: 'ignored', reason: 'filter', route }, event: admitted.event };
+  }
+  let { payload } = admitted;
+  if (script !== null) {
+    const { event, delivery } = admitted;
+    const outcome = await transform(script, { route, payload, event, deliveryId: delivery.id }, logger);
+    if (outcome.kind === 'ignored') {
+      return {
+        status: 200,
+        body: { status: 'ignored', reason: outcome.reason, route },
+        event,
+        why: outcome.why,
+      };
+    }
+    payload = outcome.payload;
+  }
+  const rendered = render(received.route, { payload, event: admitted.event });
+  const { keying } = received.route;
+  const { key } = rendered;
+  const accepted = await withPatience(
+    ACCEPT_PATIENCE_MS,
+    keying === null || key === null
+      ? accept(sessions, received, admitted, rendered)
+      : join(joinDeps, received, admitted, rendered, { keying, key }),
+  );
+  if (keying !== null && key === null) joinDeps.keyless(route);
   const ids = { delivery_id: admitted.delivery.id, session_id: accepted.sessionId };
   return accepted.status === 'duplicate'
     ? { status: 200, body: { status: 'duplicate', ...ids } }
-    : { status: 202, body: { status: 'accepted', route, event: admitted.event, ...ids } };
+    : { status: 202, body: { status: accepted.status, route, event: admitted.event, ...ids } };
 }

@@ -1,4 +1,5 @@
 import { loadConfig } from '../config/load.ts';
+import { routeFileProblems } from '../config/route-files.ts';
 import { checkEnvironment } from '../environment.ts';
 import { EXIT_CONFIG, StartupError, startupMessage } from '../startup-error.ts';
 
@@ -6,6 +7,12 @@ import { EXIT_CONFIG, StartupError, startupMessage } from '../startup-error.ts';
 try {
   checkEnvironment(process.env);
   const { config, path, demo } = loadConfig(process.env);
+  const missing = Object.entries(config.routes).flatMap(([name, route]) =>
+    routeFileProblems(name, route, config.directories),
+  );
+  if (missing.length > 0) {
+    throw new StartupError(missing.map(({ place, reason }) => `${place}: ${reason} (in ${path})`));
+  }
   const routes = Object.keys(config.routes).length;
   process.stdout.write(
     `angelia: ${demo ? 'built-in demo config' : path} is good (${routes} route${routes === 1 ? '' : 's'})\n`,

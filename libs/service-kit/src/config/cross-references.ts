@@ -1,5 +1,6 @@
-import type { Config, ConfigProblem, RouteConfig } from '@angelia/contracts';
+import type { Config, ConfigProblem, FilterConfig, RouteConfig } from '@angelia/contracts';
 import type { z } from 'zod';
+import { compilePattern } from './patterns.ts';
 import { isKnownTarget, knownTargets, targetSchema } from './targets.ts';
 
 export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
@@ -13,6 +14,10 @@ export function crossReferenceProblems(config: Config, listenHost: string): Conf
       ...routeAgentProblems(config, name, route),
       ...routeTargetProblems(name, route),
       ...routeSecretProblems(config, name, route, listenHost),
+      ...deliverOnlyProblems(name, route),
+      ...scriptProblems(name, route),
+      ...keyProblems(name, route),
+      ...route.filters.flatMap((filter, index) => patternProblems(`routes.${name}.filters.${index}`, filter)),
     ]),
     ...secretProblems('secret', config.secret, listenHost),
   ];
@@ -49,6 +54,7 @@ function targetProblems(name: string, options: unknown): ConfigProblem[] {
 }
 
 function routeAgentProblems(config: Config, name: string, route: RouteConfig): ConfigProblem[] {
+  if (route.deliver_only) return [];
   const agent = config.agents[route.agent];
   if (agent === undefined) {
     return [
@@ -84,6 +90,75 @@ function deliverProblems(place: string, target: string, extra: unknown): ConfigP
   return schemaProblems(targetSchema(target).extra, extra, `${place}.deliver_extra`);
 }
 
+/** What only an agent could heed. Accepted and ignored it would look as if it did something (no-silent-downgrade). */
+const AGENT_KEYS = ['toolsets', 'coalesce', 'session_key', 'on_busy', 'max_concurrency'] as const;
+
+function deliverOnlyProblems(name: string, route: RouteConfig): ConfigProblem[] {
+  if (!route.deliver_only) return [];
+  const place = `routes.${name}`;
+  const useless = [
+    ...AGENT_KEYS.filter((key) => route[key] !== undefined),
+    ...(route.skills.length > 0 ? ['skills'] : []),
+  ];
+  return [
+    ...(route.deliver === 'log'
+      ? [
+          {
+            place: `${place}.deliver`,
+            reason: '`deliver_only` sends the rendered prompt to a target, and `log` is none: set `deliver`',
+          },
+        ]
+      : []),
+    ...useless.map((key) => ({
+      place: `${place}.${key}`,
+      reason: 'no agent works on a route with `deliver_only`: remove one of the two',
+    })),
+  ];
+}
+
+function scriptProblems(name: string, route: RouteConfig): ConfigProblem[] {
+  if (route.script !== undefined || route.retry_on_script_failure !== true) return [];
+  return [
+    { place: `routes.${name}.retry_on_script_failure`, reason: 'the route has no `script` that could fail' },
+  ];
+}
+
+function keyProblems(name: string, route: RouteConfig): ConfigProblem[] {
+  const { coalesce, session_key, on_busy } = route;
+  const place = `routes.${name}`;
+  const problems: ConfigProblem[] = [];
+  if (on_busy !== undefined && session_key === undefined) {
+    problems.push({
+      place: `${place}.on_busy`,
+      reason: 'without `session_key` every webhook is a session of its own, and none is ever busy: set it',
+    });
+  }
+  if (coalesce !== undefined && session_key !== undefined && coalesce.key !== session_key) {
+    problems.push({
+      place: `${place}.coalesce.key`,
+      reason: 'must be the same as `session_key`: what is coalesced are the turns of that session',
+    });
+  }
+  if (coalesce !== undefined && coalesce.max_wait_seconds < coalesce.window_seconds) {
+    problems.push({
+      place: `${place}.coalesce.max_wait_seconds`,
+      reason: 'is shorter than `window_seconds`, which could then never pass: make it at least as long',
+    });
+  }
+  return problems;
+}
+
+function patternProblems(place: string, filter: FilterConfig): ConfigProblem[] {
+  const { regex, all, any, not } = filter;
+  const pattern = regex === undefined ? null : compilePattern(regex);
+  return [
+    ...(pattern === null || pattern.ok ? [] : [{ place: `${place}.regex`, reason: pattern.reason }]),
+    ...(all ?? []).flatMap((inner, index) => patternProblems(`${place}.all.${index}`, inner)),
+    ...(any ?? []).flatMap((inner, index) => patternProblems(`${place}.any.${index}`, inner)),
+    ...(not === undefined ? [] : patternProblems(`${place}.not`, not)),
+  ];
+}
+
 function routeSecretProblems(
   config: Config,
   name: string,
@@ -93,6 +168,15 @@ function routeSecretProblems(
   const place = `routes.${name}.secret`;
   if (route.secret === undefined && config.secret === undefined) {
     return [{ place, reason: 'a route needs a secret: set it here, or `secret` at the top for all routes' }];
+  }
+  if (route.auth === 'twilio' && config.public_url === undefined) {
+    return [
+      {
+        place: `routes.${name}.auth`,
+        reason:
+          'Twilio signs the address that it calls: set `public_url` at the top to where senders reach us',
+      },
+    ];
   }
   return secretProblems(place, route.secret, listenHost);
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, type ConfigProblem, parseConfig } from '@angelia/contracts';
 import { parseDocument } from 'yaml';
@@ -6,6 +7,7 @@ import { StartupError } from '../startup-error.ts';
 import { crossReferenceProblems } from './cross-references.ts';
 import { interpolate } from './interpolate.ts';
 import { refusedAsNotYet } from './not-yet.ts';
+import { placeFiles } from './place.ts';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -22,7 +24,7 @@ const DEFAULT_PATH = './angelia.yaml';
 export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
   const { path, demo } = configPath(env);
   const config = parseConfigText(readText(path), env, path);
-  return { config, path, demo };
+  return { config: placeFiles(config, demo ? process.cwd() : dirname(resolve(path))), path, demo };
 }
 
 function configPath(env: NodeJS.ProcessEnv): { path: string; demo: boolean } {

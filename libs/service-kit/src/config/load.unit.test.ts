@@ -68,6 +68,11 @@ describe('names that must exist', () => {
       'routes.r.fallback_target.deliver: no target is named `pigeon`',
     ],
     ['targets: { pigeon: {} }', 'targets.pigeon: no target is named `pigeon`'],
+    [
+      'routes: { r: { secret: s, auth: pigeon } }',
+      'routes.r.auth: Invalid option: expected one of "standard-webhooks"',
+    ],
+    ['routes: { r: { secret: s, auth: twilio } }', 'routes.r.auth: Twilio signs the address'],
     ['targets: { http: { secrt: x } }', 'targets.http.secrt: unknown key `secrt`'],
     ['targets: { log: { x: 1 } }', 'targets.log.x: unknown key `x`'],
     [
@@ -131,6 +136,65 @@ describe('INSECURE_NO_AUTH', () => {
   });
 });
 
+describe('a route with deliver_only', () => {
+  const placesOf = (keys: string) =>
+    linesOf(`routes: { r: { secret: s, deliver_only: true, ${keys} } }`).map((line) => line.split(': ')[1]);
+
+  it('needs a target, and no agent', () => {
+    expect(placesOf('deliver: http, deliver_extra: { url: "https://example.com" }')).toEqual([]);
+    expect(placesOf('prompt: x')).toEqual(['routes.r.deliver']);
+    expect(placesOf('deliver: log')).toEqual(['routes.r.deliver']);
+    expect(placesOf('deliver: nowhere')).toEqual(['routes.r.deliver']);
+    expect(placesOf('deliver: http')).toEqual(['routes.r.deliver_extra.url']);
+  });
+
+  it('is refused with keys that only an agent could heed', () => {
+    const http = 'deliver: http, deliver_extra: { url: "https://example.com" }';
+    expect(placesOf(`${http}, skills: [a]`)).toEqual(['routes.r.skills']);
+    expect(placesOf(`${http}, toolsets: [clarify]`)).toEqual(['routes.r.toolsets']);
+    expect(placesOf(`${http}, session_key: k`)).toEqual(['routes.r.session_key']);
+    expect(placesOf(`${http}, coalesce: { key: k }`)).toEqual(['routes.r.coalesce']);
+  });
+});
+
+describe('a pattern of a filter', () => {
+  it('is refused with its place, however deep it lies', () => {
+    const lines = linesOf(
+      `${BASE}\nroutes: { r: { secret: s, filters: [{ any: [{ not: { field: a, regex: "(?=x)" } }] }] } }`,
+    );
+    expect(lines).toEqual([
+      expect.stringContaining('angelia: routes.r.filters.0.any.0.not.regex: invalid or unsupported'),
+    ]);
+  });
+});
+
+describe('retry_on_script_failure', () => {
+  it('is refused without a script that could fail', () => {
+    expect(linesOf(`${BASE}\nroutes: { r: { secret: s, retry_on_script_failure: true } }`)[0]).toContain(
+      'routes.r.retry_on_script_failure: ',
+    );
+  });
+});
+
+describe('coalesce, session_key and on_busy', () => {
+  const placesOf = (keys: string) =>
+    linesOf(`${BASE}\nroutes: { r: { secret: s, ${keys} } }`).map((line) => line.split(': ')[1]);
+
+  it('are taken alone and together', () => {
+    expect(placesOf('coalesce: { key: "{a}" }')).toEqual([]);
+    expect(placesOf('session_key: "{a}", on_busy: interrupt')).toEqual([]);
+    expect(placesOf('session_key: "{a}", coalesce: { key: "{a}" }, max_concurrency: 1')).toEqual([]);
+  });
+
+  it('are refused where they say nothing, or two things at once', () => {
+    expect(placesOf('on_busy: reject')).toEqual(['routes.r.on_busy']);
+    expect(placesOf('session_key: "{a}", coalesce: { key: "{b}" }')).toEqual(['routes.r.coalesce.key']);
+    expect(placesOf('coalesce: { key: "{a}", window_seconds: 600 }')).toEqual([
+      'routes.r.coalesce.max_wait_seconds',
+    ]);
+  });
+});
+
 describe('what this version cannot do yet (no-silent-downgrade)', () => {
   const route = (keys: string) => `${BASE}\nroutes: { r: { secret: s, ${keys} } }`;
   it.each([
@@ -139,14 +203,6 @@ describe('what this version cannot do yet (no-silent-downgrade)', () => {
     ['models: { m: { provider: openai, model: x } }', 'models.m.provider'],
     ['agents: { a: { kind: command } }', 'agents.a.kind'],
     ['agents: { a: { kind: http } }', 'agents.a.kind'],
-    [route('filters: [{ field: a }]'), 'routes.r.filters'],
-    [route('script: x.sh'), 'routes.r.script'],
-    [route('skills: [a]'), 'routes.r.skills'],
-    [route('coalesce: { key: k }'), 'routes.r.coalesce'],
-    [route('session_key: k'), 'routes.r.session_key'],
-    [route('on_busy: reject'), 'routes.r.on_busy'],
-    [route('deliver_only: true'), 'routes.r.deliver_only'],
-    [route('auth: gitlab'), 'routes.r.auth'],
     [route('interim: edit'), 'routes.r.interim'],
   ])('%s', (text, place) => {
     const lines = linesOf(text).filter((line) => line.includes('not built in this version'));

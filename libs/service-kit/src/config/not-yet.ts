@@ -16,10 +16,6 @@ const oneOf =
   (...values: unknown[]) =>
   (value: unknown): boolean =>
     values.includes(value);
-const noneOf =
-  (...values: unknown[]) =>
-  (value: unknown): boolean =>
-    !values.includes(value);
 const notEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== null;
 const notZero = (value: unknown): boolean => value !== 0;
@@ -29,23 +25,12 @@ const LATER = 'not built in this version yet: remove it, or see CHANGELOG.md for
 export const notYet: readonly NotYet[] = [
   { at: 'mcp_servers', when: notEmpty, what: 'MCP servers' },
   { at: 'retention.sessions_days', what: 'pruning of ended sessions' },
-  { at: 'directories', when: notEmpty, what: 'scripts, skills and exports' },
-  { at: 'api_routes', when: notEmpty, what: 'routes made by API' },
+  { at: 'directories.exports', what: 'exports' },
   { at: 'models.*.provider', when: oneOf('openai', 'anthropic'), what: 'this provider' },
   { at: 'agents.*.kind', when: oneOf('command', 'http'), what: 'this kind of agent' },
   { at: 'agents.*.toolsets', when: notEmpty, what: 'tools' },
   { at: 'agents.*.status_interval_seconds', when: notZero, what: 'the "Still working" status' },
-  { at: 'routes.*.auth', when: noneOf('github', 'hmac', 'bearer'), what: 'this way to authenticate' },
-  { at: 'routes.*.filters', when: notEmpty, what: 'filtering' },
-  { at: 'routes.*.script', what: 'scripts' },
-  { at: 'routes.*.retry_on_script_failure', what: 'scripts' },
-  { at: 'routes.*.skills', when: notEmpty, what: 'skills' },
-  { at: 'routes.*.coalesce', what: 'coalescing' },
-  { at: 'routes.*.session_key', what: 'keyed sessions' },
-  { at: 'routes.*.on_busy', what: 'keyed sessions' },
-  { at: 'routes.*.deliver_only', when: oneOf(true), what: 'delivery without an agent' },
   { at: 'routes.*.interim', when: oneOf('edit'), what: 'editing of interim statuses' },
-  { at: 'routes.*.max_concurrency', what: 'a limit of runs per route' },
 ];
 
 /** `raw`: the file as it was written, before defaults. */

@@ -1,7 +1,7 @@
 import { holderId, parseConfig, type RecordedEvent, type SessionId, sessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
-import { decide } from '@angelia/session';
+import { type CreateSession, decide } from '@angelia/session';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
 import { provideModels } from '../models/models.ts';
 import { Runner } from '../runner.ts';
@@ -15,6 +15,8 @@ export interface FixtureOptions {
   readonly leaseSeconds?: number;
   readonly agent?: AgentOptions;
   readonly models?: Readonly<Record<string, unknown>>;
+  readonly skillsDirectory?: string;
+  readonly routes?: Readonly<Record<string, unknown>>;
 }
 
 /** Runners over one real Postgres, in one process; each is a holder of its own, as two replicas are. */
@@ -34,6 +36,8 @@ export async function runnerFixture(options: FixtureOptions) {
     },
     agents: { default: { model: 'main', ...options.agent } },
     timing: { lease_seconds: options.leaseSeconds ?? 1 },
+    routes: options.routes ?? {},
+    directories: { skills: options.skillsDirectory ?? './skills' },
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const { config } = parsed;
@@ -62,6 +66,8 @@ export async function runnerFixture(options: FixtureOptions) {
     ) {
       const own = open(instance);
       const line = cuttable(own);
+      const queued = () =>
+        (over.queued?.() ?? []).map((id) => ({ sessionId: id, route: 'hook', version: 2, runDueAt: 0 }));
       const runner = new Runner({
         config: over.agentGone ? { ...config, agents: {} } : config,
         models,
@@ -69,8 +75,8 @@ export async function runnerFixture(options: FixtureOptions) {
         log: {
           lease: (resource) => line.log.lease(resource),
           renewLeases: (...args) => line.log.renewLeases(...args),
-          pickQueued: async () =>
-            (over.queued?.() ?? []).map((id) => ({ sessionId: id, route: 'r', version: 2, runDueAt: 0 })),
+          pickQueued: async () => queued(),
+          queuedOf: async () => queued(),
         },
         holder: holderId(instance, 'test'),
         logger: silent,
@@ -79,7 +85,12 @@ export async function runnerFixture(options: FixtureOptions) {
       runners.push(runner);
       return Object.assign(runner, { cut: line.cut, mend: line.mend });
     },
-    async create(input: string, agent = 'default'): Promise<SessionId> {
+    async create(
+      input: string,
+      agent = 'default',
+      skills: readonly string[] = [],
+      over: Partial<CreateSession> = {},
+    ): Promise<SessionId> {
       const id = newSessionId();
       await sessions.execute(id, ({ state }) =>
         decide(state, {
@@ -89,8 +100,10 @@ export async function runnerFixture(options: FixtureOptions) {
           deliveryId: id,
           title: 'test',
           agent,
+          skills,
           deliver: { target: 'log', to: {}, untrusted_address: false },
           input,
+          ...over,
         }),
       );
       return sessionId(id);

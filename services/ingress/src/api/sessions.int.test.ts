@@ -1,9 +1,9 @@
-import { rebuildViews } from '@angelia/event-log';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
-import { projectSession } from '@angelia/session';
 import { signedPost } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ApiCall, apiCall } from '../testing/api-call.ts';
 import { ADMIN_TOKEN, startIngress, type TestIngress } from '../testing/ingress.ts';
+import { viewsUpToDate } from '../testing/views.ts';
 
 const SECRET = 'webhook-secret';
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
@@ -28,13 +28,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function call(path: string, options: { method?: string; token?: string | null } = {}) {
-  const token = options.token === undefined ? ADMIN_TOKEN : options.token;
-  const response = await fetch(new URL(path, ingress.baseUrl), {
-    method: options.method ?? 'GET',
-    headers: token === null ? {} : { authorization: `Bearer ${token}` },
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+function call(path: string, options: ApiCall = {}) {
+  return apiCall(ingress, path, options);
 }
 
 async function newSession(text: string, route = 'hook'): Promise<string> {
@@ -156,7 +151,7 @@ describe('the list of sessions', () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await newSession(`n${n}`, 'other'));
     await call(`/v1/sessions/${ids[0]}/cancel`, { method: 'POST' });
-    await rebuildViews({ url: database.url, project: projectSession });
+    await viewsUpToDate(database);
 
     const seen: string[] = [];
     let cursor: string | null = null;

@@ -1,15 +1,16 @@
-import { hash, timingSafeEqual } from 'node:crypto';
 import { headerOf, type Scheme } from './scheme.ts';
+import { equalsText } from './token.ts';
 
 const BEARER = /^bearer +([!-~]+)$/i;
 
-/** `Authorization: Bearer <the secret>`. Digests are compared, so that not even the length can be measured. */
+/** `Authorization: Bearer <the secret>`. */
 export const bearer: Scheme = {
   name: 'bearer',
-  header: 'authorization',
+  // Any `Authorization` that basic.ts did not claim.
+  claims: (headers) => headers.authorization !== undefined,
   verify({ headers }, secret) {
     const token = bearerToken(headerOf(headers, 'authorization'));
-    return token !== null && timingSafeEqual(hash('sha256', token, 'buffer'), secret.sha256);
+    return token !== null && equalsText(token, secret);
   },
 };
 

@@ -1,19 +1,23 @@
 import 'reflect-metadata';
-import { holderId, parseConfig } from '@angelia/contracts';
+import { connectBus } from '@angelia/bus';
+import { holderId, parseConfig, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
 import {
   createLogger,
   Drain,
+  HEALTH_PATHS,
   Health,
   healthAnswer,
   readEnvironment,
   ServiceKitModule,
   type ServiceRuntime,
   Sessions,
+  tailPinger,
 } from '@angelia/service-kit';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { httpServerOptions } from '../http-server.ts';
+import { LiveStreams } from '../api/live-streams.ts';
+import { httpServerOptions, type TimeLimits } from '../http-server.ts';
 import { IngressModule } from '../ingress.module.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token-0123';
@@ -23,6 +27,9 @@ export interface TestIngress {
   readonly port: number;
   /** What was sent over core NATS. */
   readonly pings: readonly string[];
+  /** Every route of the server, as Fastify knows them. */
+  readonly served: readonly { readonly method: string; readonly path: string }[];
+  readonly streams: () => LiveStreams;
   /** Everything that was logged, as text. */
   readonly logged: () => string;
   close(): Promise<void>;
@@ -32,14 +39,19 @@ export interface TestIngress {
 export async function startIngress(options: {
   readonly databaseUrl: string;
   readonly config: Record<string, unknown>;
+  /** A real bus, for what is woken by it. Without: pings are only noted. */
+  readonly natsUrl?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeLimits?: TimeLimits;
 }): Promise<TestIngress> {
   const parsed = parseConfig(options.config);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const environment = readEnvironment('ingress', {
     DATABASE_URL: options.databaseUrl,
-    NATS_URL: 'nats://127.0.0.1:1',
+    NATS_URL: options.natsUrl ?? 'nats://127.0.0.1:1',
     ANGELIA_ADMIN_TOKEN: ADMIN_TOKEN,
     ANGELIA_INSTANCE: 'ingress-test',
+    ...options.env,
   });
   const lines: string[] = [];
   const logger = createLogger({
@@ -49,8 +61,18 @@ export async function startIngress(options: {
     destination: { write: (line: string) => lines.push(line) },
   });
   const holder = holderId(environment.instance, 'test');
-  const log = openEventLog({ url: options.databaseUrl, instance: environment.instance, holder, logger });
   const pings: string[] = [];
+  const bus =
+    options.natsUrl === undefined
+      ? unconnectedBus(pings)
+      : connectBus({ url: options.natsUrl, name: 'ingress-test', replicas: 1, logger });
+  const log = openEventLog({
+    url: options.databaseUrl,
+    instance: environment.instance,
+    holder,
+    logger,
+    onCommitted: tailPinger(bus),
+  });
   const health = new Health();
   health.add('postgres', async () => {
     await log.ping();
@@ -60,33 +82,52 @@ export async function startIngress(options: {
     environment,
     config: parsed.config,
     log,
-    bus: { ping: (subject: string) => pings.push(subject) } as unknown as ServiceRuntime['bus'],
+    bus,
     logger,
     holder,
     sessions: new Sessions({ log, instance: environment.instance }),
     drain: new Drain(),
     health,
   };
-  const adapter = new FastifyAdapter(httpServerOptions(parsed.config));
+  const adapter = new FastifyAdapter(httpServerOptions(parsed.config, options.timeLimits));
+  const served: { method: string; path: string }[] = [];
+  adapter.getInstance().addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) served.push({ method: one.toLowerCase(), path: url });
+  });
   const app = await NestFactory.create<NestFastifyApplication>(
     { module: class Root {}, imports: [ServiceKitModule.forRuntime(runtime), IngressModule] },
     adapter,
     { logger: false, abortOnError: false },
   );
-  adapter.getInstance().get('/readyz', async (_request, reply) => {
-    const { status, body } = await healthAnswer(health, 'GET', '/readyz');
-    return reply.code(status).send(body);
-  });
+  for (const path of HEALTH_PATHS) {
+    adapter.getInstance().get(path, async (_request, reply) => {
+      const { status, body } = await healthAnswer(health, 'GET', path);
+      return reply.code(status).send(body);
+    });
+  }
   await app.listen(0, '127.0.0.1');
   const { port } = adapter.getInstance().server.address() as { port: number };
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     port,
     pings,
+    served,
+    streams: () => app.get(LiveStreams),
     logged: () => lines.join(''),
     close: async () => {
       await app.close();
+      await bus.close();
       await log.close();
     },
   };
+}
+
+/** Pings are noted; nothing comes in. */
+function unconnectedBus(pings: string[]): ServiceRuntime['bus'] {
+  return {
+    // The one of every commit would only be in the way.
+    ping: (subject: string) => subject === TAIL_PING_SUBJECT || pings.push(subject),
+    subscribe: () => () => {},
+    close: async () => {},
+  } as unknown as ServiceRuntime['bus'];
 }

@@ -18,5 +18,5 @@ export function receivedOf(
   headers: Record<string, string>,
   body: string | Buffer = '{"a":1}',
 ): Received {
-  return { route, headers, body: Buffer.from(body as string), nowMs: NOW_MS };
+  return { route, headers, body: Buffer.from(body as string), nowMs: NOW_MS, publicUrl: null };
 }

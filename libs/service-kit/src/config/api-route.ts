@@ -1,0 +1,93 @@
+import { type Config, type ConfigProblem, parseConfig, type RouteConfig } from '@angelia/contracts';
+import { crossReferenceProblems } from './cross-references.ts';
+import { refusedAsNotYet } from './not-yet.ts';
+
+export type CheckedRoute =
+  | { readonly ok: true; readonly config: Config; readonly route: RouteConfig }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+/**
+ * A route made by API, judged as one of the config file is, and by what only an operator may say. `${NAME}` is not
+ * filled in: whoever may make routes must not read the environment. The returned config is the file's with this route
+ * as its only one. Places are within the route.
+ */
+export function checkApiRoute(
+  config: Config,
+  name: string,
+  definition: Readonly<Record<string, unknown>>,
+  listenHost: string,
+): CheckedRoute {
+  const inFile = { routes: { [name]: definition } };
+  const parsed = parseConfig(inFile);
+  if (!parsed.ok) return refused(name, parsed.problems);
+  const route = parsed.config.routes[name] as RouteConfig;
+  const operatorOnly = operatorOnlyProblems(definition);
+  const allowed = toolsetProblems(config, route);
+  const withRoute: Config = {
+    ...config,
+    // The fallback secret is the operator's, for the routes of the file.
+    secret: undefined,
+    // What the agent may use is pinned: if its toolsets grow, this route's do not.
+    routes: { [name]: { ...route, toolsets: route.toolsets ?? config.agents[route.agent]?.toolsets } },
+  };
+  const notYet = refusedAsNotYet(inFile);
+  const known = new Set(notYet.map((problem) => problem.place));
+  const crossed = crossReferenceProblems(withRoute, listenHost).filter(
+    ({ place }) => place.startsWith(`routes.${name}`) && !known.has(place),
+  );
+  const problems = [...operatorOnly, ...allowed, ...notYet, ...crossed];
+  if (problems.length > 0) return refused(name, problems);
+  return { ok: true, config: withRoute, route: withRoute.routes[name] as RouteConfig };
+}
+
+function refused(name: string, problems: readonly ConfigProblem[]): CheckedRoute {
+  const prefix = `routes.${name}.`;
+  return {
+    ok: false,
+    problems: problems.map(({ place, reason }) => ({
+      place: place.startsWith(prefix) ? place.slice(prefix.length) : place.replace(/^routes\..*$/, '(route)'),
+      reason,
+    })),
+  };
+}
+
+/** Programs and files of the host: the config file is where its operator grants those, by name and place. */
+function operatorOnlyProblems(definition: Readonly<Record<string, unknown>>): ConfigProblem[] {
+  const reason = 'only a route of the config file may have it: it reaches for files of the host';
+  const problems: ConfigProblem[] = [];
+  for (const key of ['script', 'retry_on_script_failure']) {
+    if (definition[key] !== undefined) problems.push({ place: key, reason });
+  }
+  for (const place of placesOf('in_file', definition.filters, 'filters')) problems.push({ place, reason });
+  return problems;
+}
+
+function placesOf(key: string, value: unknown, place: string): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) =>
+    name === key && !Array.isArray(value) ? [`${place}.${name}`] : placesOf(key, item, `${place}.${name}`),
+  );
+}
+
+function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
+  const allowed = config.api_routes.allowed_toolsets;
+  const list = allowed.join(', ') || 'none';
+  if (route.toolsets !== undefined) {
+    return route.toolsets
+      .filter((toolset) => !allowed.includes(toolset))
+      .map((toolset) => ({
+        place: 'toolsets',
+        reason: `\`${toolset}\` is not allowed to routes made by API (\`api_routes.allowed_toolsets\` of the config: ${list})`,
+      }));
+  }
+  const beyond = (config.agents[route.agent]?.toolsets ?? []).filter((toolset) => !allowed.includes(toolset));
+  if (beyond.length === 0) return [];
+  return [
+    {
+      place: 'toolsets',
+      reason:
+        `agent \`${route.agent}\` has ${beyond.map((toolset) => `\`${toolset}\``).join(', ')}, which routes made by API ` +
+        `may not use: set \`toolsets\` to a part of what they may (\`api_routes.allowed_toolsets\` of the config: ${list})`,
+    },
+  ];
+}

@@ -1,0 +1,79 @@
+import { type Config, parseConfig } from '@angelia/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { checkApiRoute } from './api-route.ts';
+
+function configOf(more: object = {}): Config {
+  const parsed = parseConfig({
+    secret: 'of-the-operator',
+    models: { m: { provider: 'builtin', model: 'echo' } },
+    agents: {
+      default: { model: 'm', toolsets: ['clarify'] },
+      strong: { model: 'm', toolsets: ['clarify', 'terminal'] },
+    },
+    routes: { broken: { agent: 'nobody' } },
+    ...more,
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.config;
+}
+
+function check(definition: Record<string, unknown>, config = configOf(), host = '127.0.0.1') {
+  return checkApiRoute(config, 'hook', { secret: 's3cret', ...definition }, host);
+}
+
+const problems = (...given: Parameters<typeof check>) => {
+  const checked = check(...given);
+  return checked.ok ? [] : checked.problems.map(({ place }) => place);
+};
+
+describe('a route made by API', () => {
+  it('is the only route of the config it is compiled with, and has no part in the operator’s secret', () => {
+    const checked = check({ prompt: 'p' });
+    expect(checked).toMatchObject({ ok: true, route: { prompt: 'p', secret: 's3cret', deliver: 'log' } });
+    if (!checked.ok) return;
+    expect(Object.keys(checked.config.routes)).toEqual(['hook']);
+    expect(checked.config.secret).toBeUndefined();
+  });
+
+  it('has the toolsets that its agent has now, not those it may get', () => {
+    expect(check({})).toMatchObject({ ok: true, route: { toolsets: ['clarify'] } });
+  });
+
+  it.each([
+    ['asks for one that is not allowed', { agent: 'strong', toolsets: ['clarify', 'terminal'] }],
+    ['leaves its agent all of its own, of which one is not allowed', { agent: 'strong' }],
+  ])('is refused when it %s', (_what, definition) => {
+    expect(problems(definition)).toEqual(['toolsets']);
+    const allowing = configOf({ api_routes: { allowed_toolsets: ['clarify', 'terminal'] } });
+    expect(problems(definition, allowing)).toEqual([]);
+  });
+
+  it('may have none of its agent’s toolsets', () => {
+    expect(check({ agent: 'strong', toolsets: [] })).toMatchObject({ ok: true, route: { toolsets: [] } });
+  });
+
+  it('has no script and no list from a file, at whatever depth', () => {
+    expect(
+      problems({
+        script: 'x',
+        retry_on_script_failure: true,
+        filters: [{ field: 'a', equals: 1 }, { not: { all: [{ field: 'b', in_file: 'list.txt' }] } }],
+      }),
+    ).toEqual(expect.arrayContaining(['script', 'retry_on_script_failure', 'filters.1.not.all.0.in_file']));
+    expect(problems({ filters: { field: 'b', in_file: 'list.txt' } })).toContain('filters.in_file');
+  });
+
+  it('may compare with a text that is called like a file’s list', () => {
+    expect(problems({ filters: [{ field: 'in_file', equals: 'in_file' }] })).toEqual([]);
+  });
+
+  it('is open on loopback only', () => {
+    expect(problems({ secret: 'INSECURE_NO_AUTH' })).toEqual([]);
+    expect(problems({ secret: 'INSECURE_NO_AUTH' }, configOf(), '0.0.0.0')).toEqual(['secret']);
+    expect(problems({ secret: ['INSECURE_NO_AUTH', 'x'] })).toEqual(['secret']);
+  });
+
+  it('is not refused for what is wrong with others', () => {
+    expect(check({}).ok).toBe(true);
+  });
+});

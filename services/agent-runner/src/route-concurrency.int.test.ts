@@ -1,0 +1,196 @@
+import { runResource, type SessionId } from '@angelia/contracts';
+import { decide } from '@angelia/session';
+import { eventually, type ModelServer, say, startModelServer } from '@angelia/testkit';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type FixtureOptions, runnerFixture } from './testing/runner-fixture.ts';
+
+let server: ModelServer;
+let world: Awaited<ReturnType<typeof runnerFixture>>;
+
+beforeEach(async () => {
+  server = await startModelServer();
+});
+afterEach(async () => {
+  expect(server.problems).toEqual([]);
+  await server.stop();
+  await world.stop();
+});
+
+const given = async (options: Omit<FixtureOptions, 'modelUrl'> = {}) => {
+  world = await runnerFixture({ modelUrl: server.baseUrl, ...options });
+};
+const ended = (id: SessionId) =>
+  eventually(async () => (await world.types(id)).includes('session.ended'), { describe: `${id} ends` });
+const hung = (text: string) => say(text, 60_000);
+const hook = (max_concurrency?: number) => ({ hook: { secret: 's', max_concurrency } });
+const create = (count: number, text: string) =>
+  Promise.all(Array.from({ length: count }, (_, n) => world.create(`${text} ${n}`)));
+const asked = (text: string) => server.requests.filter(({ input }) => input.startsWith(text)).length;
+
+/** The most model calls at once, until it is read. */
+function watchMost(): () => number {
+  let most = 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, server.inFlight());
+  }, 3);
+  return () => {
+    clearInterval(watch);
+    return most;
+  };
+}
+
+describe('max_concurrency of a route', () => {
+  it('holds in sum over two runners, and all are answered', async () => {
+    await given({ routes: hook(2) });
+    server.behave((request) => say(request.input, 50));
+    const most = watchMost();
+    const ids = await create(16, 'session');
+    const runners = [world.runner('a'), world.runner('b')];
+    await Promise.all(ids.map((id, n) => runners[n % 2]?.look(id)));
+    await Promise.all(ids.map(ended));
+    expect(most()).toBe(2);
+    expect(server.requests).toHaveLength(16);
+  });
+
+  it('is as the config says now; of a route that is not in it, as the session captured it', async () => {
+    await given({ routes: { hook: { secret: 's' } } });
+    server.behave((request) => say(request.input, 80));
+    const runner = world.runner('a');
+    const raised = await Promise.all(
+      ['1', '2', '3'].map((n) => world.create(`raised ${n}`, 'default', [], { maxConcurrency: 1 })),
+    );
+    let most = watchMost();
+    await Promise.all(raised.map((id) => runner.look(id)));
+    await Promise.all(raised.map(ended));
+    expect(most()).toBe(3);
+    const captured = await Promise.all(
+      ['1', '2', '3'].map((n) =>
+        world.create(`captured ${n}`, 'default', [], { route: 'made-by-api', maxConcurrency: 1 }),
+      ),
+    );
+    most = watchMost();
+    await Promise.all(captured.map((id) => runner.look(id)));
+    await Promise.all(captured.map(ended));
+    expect(most()).toBe(1);
+  });
+
+  it('keeps a flood on its route from taking the places of others', async () => {
+    await given({ routes: hook(1), agent: { max_concurrency: 2 } });
+    server.behave((request) => (request.input.startsWith('flood') ? hung('x') : say('quick')));
+    const flood = await create(80, 'flood');
+    const quiet = await world.create('quiet', 'default', [], { route: 'other' });
+    // As the queue view gives them, without the routes that are full.
+    const runner = world.runner('a', { waitingCap: 4, queued: () => (asked('quiet') === 0 ? [quiet] : []) });
+    await Promise.all(flood.map((id) => runner.look(id)));
+    await eventually(() => asked('flood') === 1);
+    await runner.look(quiet);
+    await ended(quiet);
+    expect(asked('flood')).toBe(1);
+    runner.interruptAll();
+  });
+
+  it('lets a route that has no limit wait its turn fairly: a flood before it does not shut it out', async () => {
+    await given({ agent: { max_concurrency: 1 } });
+    server.behave((request) => say(request.input, 20));
+    const flood = await create(30, 'flood');
+    const quiet = await world.create('quiet', 'default', [], { route: 'other' });
+    const left = (ids: SessionId[], text: string) =>
+      ids.filter((_, n) => !server.requests.some(({ input }) => input === `${text} ${n}`));
+    // As the queue view gives them: routes taking turns.
+    const queued = () => [quiet, ...left(flood, 'flood')];
+    const runner = world.runner('a', { waitingCap: 2, queued });
+    await Promise.all(flood.slice(0, 10).map((id) => runner.look(id)));
+    await runner.look(quiet);
+    for (const id of flood.slice(10)) await runner.look(id);
+    await ended(quiet);
+    expect(asked('flood')).toBeLessThan(10);
+    await Promise.all(flood.map(ended));
+  });
+
+  it('frees the place of a runner that died when its lease is over', async () => {
+    await given({ routes: hook(1), leaseSeconds: 1 });
+    server.next(hung('lost'));
+    const [first, second] = (await create(2, 'session')) as [SessionId, SessionId];
+    const dead = world.runner('dead');
+    await dead.look(first);
+    await eventually(() => server.requests.length === 1);
+    dead.cut();
+    const alive = world.runner('alive');
+    await alive.look(second);
+    expect(await world.types(second)).not.toContain('run.started');
+    await ended(second);
+    dead.interruptAll();
+  });
+});
+
+describe('a turn that waits too long to be started', () => {
+  it('expires also when there is no place to start it in, and says so', async () => {
+    await given({ agent: { max_concurrency: 1 }, routes: { hook: { secret: 's', max_queue_seconds: 1 } } });
+    server.next(hung('x'));
+    const runner = world.runner('a');
+    await runner.look(await world.create('busy'));
+    const late = await world.create('late', 'default', [], { queueDeadline: Date.now() + 300 });
+    const patient = await world.create('patient', 'default', [], { queueDeadline: Date.now() + 60_000 });
+    for (const id of [late, patient]) await runner.look(id);
+    // The sweep hints what is queued, every few seconds.
+    await eventually(async () => {
+      for (const id of [late, patient]) await runner.lookAtDue(id);
+      return (await world.types(late)).includes('session.ended');
+    });
+    const events = await world.events(late);
+    expect(events.map((event) => event.type)).not.toContain('run.started');
+    expect(events.at(-1)?.data).toMatchObject({ outcome: 'expired' });
+    expect(await world.types(patient)).toEqual(['session.created', 'turn.requested']);
+    runner.interruptAll();
+  });
+});
+
+describe('a run that is interrupted by a newer webhook', () => {
+  /** As ingress does it: cancels the turn, frees its lease, asks for the next. */
+  async function interrupt(id: SessionId, input: string): Promise<void> {
+    const holder = (await world.sessions.load(id)).state.run?.runner ?? '';
+    const done = await world.sessions.execute(
+      id,
+      ({ state }) =>
+        decide(state, { type: 'request-turn', source: 'webhook', input, deliveryId: input, interrupt: true }),
+      { lease: { resource: runResource(id), release: true, holder } },
+    );
+    expect(done.status).toBe('appended');
+  }
+
+  it('stops at once when it is told to, and the same runner goes on with the newer one unasked', async () => {
+    await given({ leaseSeconds: 60 });
+    server.next(hung('never seen'));
+    const id = await world.create('old');
+    const runner = world.runner('a');
+    await runner.look(id);
+    await eventually(() => server.requests.length === 1);
+    await interrupt(id, 'new');
+    runner.cancel(id);
+    await ended(id);
+    const answers = (await world.events(id)).filter((event) => event.type === 'session.final-response');
+    expect(answers.map((event) => event.data)).toMatchObject([{ turn: 2, text: 'answer to: new' }]);
+    expect(server.requests[1]?.body.messages.map((row) => row.role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'user',
+    ]);
+  });
+
+  it('is followed at once by another runner, and what it still says is refused', async () => {
+    await given({ leaseSeconds: 60 });
+    server.next(say('too late', 500));
+    const id = await world.create('old');
+    const first = world.runner('a');
+    await first.look(id);
+    await eventually(() => server.requests.length === 1);
+    await interrupt(id, 'new');
+    await world.runner('b').look(id);
+    await ended(id);
+    await first.idle();
+    const events = await world.events(id);
+    expect(JSON.stringify(events)).not.toContain('too late');
+    expect(events.filter((event) => event.type === 'session.ended')).toHaveLength(1);
+  });
+});

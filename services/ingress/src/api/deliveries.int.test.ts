@@ -1,0 +1,206 @@
+import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+import { signedPost } from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { apiCall } from '../testing/api-call.ts';
+import { startIngress, type TestIngress } from '../testing/ingress.ts';
+import { viewsUpToDate } from '../testing/views.ts';
+import { openWorker, type Worker } from '../testing/worker.ts';
+
+const SECRET = 'webhook-secret';
+
+let database: TestDatabase;
+let ingress: TestIngress;
+let worker: Worker;
+/** Sessions: delivered, dead, and one whose answer waits. */
+let delivered: string;
+let dead: string;
+let pending: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  ingress = await startIngress({
+    databaseUrl: database.url,
+    config: { secret: SECRET, agents: { default: {} }, routes: { hook: { prompt: '{text}' } } },
+  });
+  worker = openWorker({ databaseUrl: database.url });
+  [delivered, dead, pending] = [await answered('a'), await answered('b'), await answered('c')];
+  await worker.delivers(delivered);
+  await worker.delivers(dead, 'dead');
+  await rebuild();
+});
+
+afterAll(async () => {
+  await worker?.close();
+  await ingress?.close();
+  await database?.drop();
+});
+
+const rebuild = () => viewsUpToDate(database);
+
+async function newSession(text: string): Promise<string> {
+  const answer = await signedPost({
+    baseUrl: ingress.baseUrl,
+    route: 'hook',
+    secret: SECRET,
+    body: { text },
+  });
+  expect(answer.status).toBe(202);
+  return answer.sessionId;
+}
+
+async function answered(text: string): Promise<string> {
+  const id = await newSession(text);
+  await worker.answers(id, 'done');
+  return id;
+}
+
+async function list(query: string) {
+  const { status, body } = await apiCall(ingress, `/v1/deliveries?${query}`);
+  expect(status).toBe(200);
+  return body as { items: Record<string, unknown>[]; next_cursor: string | null };
+}
+
+const retry = (id: string) => apiCall(ingress, `/v1/deliveries/${id}/retry`, { method: 'POST' });
+
+describe('the list of deliveries', () => {
+  it('shows each with what became of it', async () => {
+    expect((await list(`session=${delivered}`)).items).toEqual([
+      {
+        id: `${delivered}.4`,
+        session_id: delivered,
+        output: 4,
+        kind: 'final-response',
+        turn: 1,
+        target: 'log',
+        via: 'target',
+        status: 'delivered',
+        attempts: 1,
+        next_attempt_at: null,
+        reason: null,
+        receipt: 'r-1',
+        possible_duplicate: false,
+        created_at: expect.stringMatching(/Z$/),
+        updated_at: expect.stringMatching(/Z$/),
+      },
+    ]);
+    expect((await list(`session=${dead}`)).items).toMatchObject([
+      { status: 'dead', reason: 'gone for good' },
+    ]);
+    const [waiting] = (await list(`session=${pending}`)).items;
+    expect(waiting).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(waiting?.next_attempt_at).toEqual(expect.stringMatching(/Z$/));
+  });
+
+  it('is filtered by status and comes page by page', async () => {
+    expect((await list('status=dead')).items.map((item) => item.session_id)).toEqual([dead]);
+    const seen: unknown[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof list>> = await list(
+        `limit=1${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
+      expect(page.items.length).toBeLessThanOrEqual(1);
+      seen.push(...page.items.map((item) => item.session_id));
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    expect([...seen].sort()).toEqual([delivered, dead, pending].sort());
+  });
+
+  it.each(['status=gone', 'session=abc', 'cursor=x', 'limit=0', 'route=hook'])(
+    'refuses %s with 400 that names it',
+    async (query) => {
+      const { status, body } = await apiCall(ingress, `/v1/deliveries?${query}`);
+      expect([status, body.error]).toEqual([400, expect.stringContaining(query.split('=')[0] as string)]);
+    },
+  );
+});
+
+describe('retry', () => {
+  it('of a dead delivery makes it pending again, once', async () => {
+    const id = await answered('again');
+    await worker.delivers(id, 'dead');
+    for (const _ of [1, 2]) {
+      const { status, body } = await retry(`${id}.4`);
+      expect([status, body]).toEqual([202, { id: `${id}.4`, session_id: id }]);
+    }
+    const { body } = await apiCall(ingress, `/v1/sessions/${id}`);
+    expect(body.deliveries).toMatchObject({ pending: 1, dead: 0 });
+    const { items } = (await apiCall(ingress, `/v1/sessions/${id}/events`)).body as {
+      items: { type: string; meta: { actor: string } }[];
+    };
+    const asked = items.filter(({ type }) => type === 'delivery.retry-requested');
+    expect(asked.map(({ meta }) => meta.actor)).toEqual(['api']);
+  });
+
+  it('is answered 409 for what is delivered, 404 for what is no output, 400 for what is no id, 401 without the token', async () => {
+    expect(await retry(`${delivered}.4`)).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining('delivered') },
+    });
+    expect((await retry(`${delivered}.2`)).status).toBe(404);
+    expect((await retry(`${delivered}.99`)).status).toBe(404);
+    expect((await retry('00000000-0000-7000-8000-000000000000.4')).status).toBe(404);
+    for (const bad of [delivered, `${delivered}.0`, `${delivered}.x`, `${delivered.slice(1)}.4`, '4']) {
+      expect([bad, (await retry(bad)).status]).toEqual([bad, 400]);
+    }
+    const path = `/v1/deliveries/${dead}.4/retry`;
+    expect((await apiCall(ingress, path, { method: 'POST', token: null })).status).toBe(401);
+    expect((await apiCall(ingress, '/v1/deliveries', { token: null })).status).toBe(401);
+  });
+});
+
+describe('processes', () => {
+  it('are listed by session and page by page, and a kill is answered honestly', async () => {
+    const one = await newSession('p1');
+    const two = await newSession('p2');
+    await worker.startsProcess(one, 'proc_1');
+    await worker.startsProcess(two, 'proc_2');
+    await worker.does(two, () => ({
+      type: 'process-exited',
+      processId: 'proc_2',
+      exitCode: 7,
+      signal: null,
+      durationSeconds: 1,
+      outputTail: '',
+    }));
+    await rebuild();
+    const { body } = await apiCall(ingress, `/v1/processes?session=${one}`);
+    expect(body).toEqual({
+      items: [
+        {
+          id: 'proc_1',
+          session_id: one,
+          status: 'running',
+          command: 'sleep 600',
+          host: 'host-1',
+          pid: 4242,
+          started_at: expect.stringMatching(/Z$/),
+          ended_at: null,
+          exit_code: null,
+          signal: null,
+          notify_on_complete: true,
+          watched: false,
+        },
+      ],
+      next_cursor: null,
+    });
+    const first = (await apiCall(ingress, '/v1/processes?limit=1')).body;
+    const second = (await apiCall(ingress, `/v1/processes?limit=1&cursor=${first.next_cursor}`)).body;
+    const ids = [first, second].flatMap(({ items }) => (items as { id: string }[]).map(({ id }) => id));
+    expect(ids.sort()).toEqual(['proc_1', 'proc_2']);
+    expect(second.next_cursor).toBeNull();
+
+    const kill = (id: string) => apiCall(ingress, `/v1/processes/${id}/kill`, { method: 'POST' });
+    expect(await kill('proc_1')).toMatchObject({
+      status: 501,
+      body: { error: expect.stringContaining('4242') },
+    });
+    expect(await kill('proc_2')).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining('exited') },
+    });
+    expect((await kill('proc_3')).status).toBe(404);
+    expect((await apiCall(ingress, '/v1/processes?session=abc')).status).toBe(400);
+    expect((await apiCall(ingress, '/v1/processes', { token: null })).status).toBe(401);
+  });
+});

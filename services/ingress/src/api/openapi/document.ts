@@ -1,0 +1,163 @@
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import { deliveryOperations } from '../deliveries.operations.ts';
+import { processOperations } from '../processes.operations.ts';
+import { routeOperations } from '../routes.operations.ts';
+import { sessionOperations } from '../sessions.operations.ts';
+import { unstartedOperations } from '../unstarted-webhooks.operations.ts';
+import { components, errorBody, type Operation } from './operation.ts';
+import { publicOperations } from './public.operations.ts';
+
+/** Every call that ingress answers. */
+export const operations: readonly Operation[] = [
+  ...publicOperations,
+  ...sessionOperations,
+  ...deliveryOperations,
+  ...processOperations,
+  ...routeOperations,
+  ...unstartedOperations,
+];
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The OpenAPI 3.1 document: what INTERFACES.md promises, made from what the code parses and answers. */
+export function openApiDocument(): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const described of operations) {
+    const path = paths[described.path] ?? {};
+    path[described.method] = operationJson(described);
+    paths[described.path] = path;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Angelia',
+      version: '1',
+      summary: 'An event-sourced agent gateway: webhooks in, an agent works, answers delivered.',
+      description:
+        'It changes only by adding: a reader ignores fields and event types that it does not know. ' +
+        'Every error is `{"error": "..."}` and says what to do; 429 and 503 carry `Retry-After`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: componentSchemas(),
+      securitySchemes: {
+        adminToken: { type: 'http', scheme: 'bearer', description: '`ANGELIA_ADMIN_TOKEN`' },
+      },
+    },
+  };
+}
+
+function operationJson(described: Operation): Json {
+  const answers: Record<string, Json> = {};
+  for (const [status, { description, schema, contentType }] of Object.entries(described.answers)) {
+    answers[status] = {
+      description,
+      ...(schema === null ? {} : { content: { [contentType]: { schema: reference(schema) } } }),
+    };
+  }
+  // Whatever the log is needed for: it may be away.
+  const errors = [...(described.errors ?? []), ...(described.access === 'admin' ? [401, 503] : [])];
+  for (const status of errors.sort()) answers[status] ??= errorAnswer(status);
+  const parameters = parametersOf(described);
+  return {
+    operationId: operationId(described),
+    summary: described.summary,
+    ...(described.description === undefined ? {} : { description: described.description }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(described.body === undefined ? {} : { requestBody: requestBody(described) }),
+    responses: answers,
+    security: described.access === 'admin' ? [{ adminToken: [] }] : [],
+  };
+}
+
+function requestBody({ body, bodyIsOptional }: Operation): Json {
+  const required = bodyIsOptional !== true;
+  if (body === null || body === undefined) {
+    return {
+      required,
+      content: { 'application/json': {}, 'application/x-www-form-urlencoded': {} },
+    };
+  }
+  return { required, content: { 'application/json': { schema: reference(body) } } };
+}
+
+function errorAnswer(status: number): Json {
+  return {
+    description: STATUS_CODES[status] ?? 'an error',
+    ...(status === 429 || status === 503
+      ? { headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } } }
+      : {}),
+    content: { 'application/json': { schema: reference(errorBody) } },
+  };
+}
+
+function parametersOf(described: Operation): Json[] {
+  const inPath = Object.entries(described.parameters ?? {}).map(([name, description]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description,
+    schema: { type: 'string' },
+  }));
+  const query = described.query === undefined ? null : inlined(described.query);
+  const inQuery = Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: query?.required?.includes(name) ?? false,
+    ...(description === undefined ? {} : { description }),
+    schema,
+  }));
+  const inHeader = Object.entries(described.headers ?? {}).map(([name, description]) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  }));
+  return [...inPath, ...inQuery, ...inHeader];
+}
+
+/** `post /v1/sessions/{id}/cancel` -> `postSessionsIdCancel` */
+function operationId({ method, path }: Operation): string {
+  const words = path.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '' && word !== 'v1');
+  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function reference(schema: z.ZodType): Json {
+  const name = components.get(schema)?.id;
+  if (name === undefined) throw new Error('a schema of the API has no name: wrap it in component()');
+  return { $ref: `${COMPONENTS}${name}` };
+}
+
+const COMPONENTS = '#/components/schemas/';
+
+/** `input`: readers must tolerate new fields, and defaults may be left out. */
+const HOW = {
+  io: 'input',
+  unrepresentable: 'any',
+  // The pattern of zod's date-time is half a page, and `format` says it.
+  override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
+    if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  },
+} as const;
+
+function componentSchemas(): Json {
+  const { schemas } = z.toJSONSchema(components, { ...HOW, uri: (id) => `${COMPONENTS}${id}` });
+  return Object.fromEntries(
+    Object.entries(schemas)
+      .map(([name, { $schema: _dialect, $id: _id, id: _name, ...schema }]) => [name, schema] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+interface Inlined {
+  readonly properties?: Readonly<Record<string, { readonly description?: string }>>;
+  readonly required?: readonly string[];
+}
+
+function inlined(schema: z.ZodType): Inlined {
+  return z.toJSONSchema(schema, HOW) as Inlined;
+}

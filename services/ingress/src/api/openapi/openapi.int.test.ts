@@ -1,0 +1,59 @@
+import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { apiCall } from '../../testing/api-call.ts';
+import { startIngress, type TestIngress } from '../../testing/ingress.ts';
+
+let database: TestDatabase;
+let ingress: TestIngress;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  ingress = await startIngress({
+    databaseUrl: database.url,
+    config: { secret: 's3cret', agents: { default: {} }, routes: { hook: {} } },
+  });
+});
+
+afterAll(async () => {
+  await ingress?.close();
+  await database?.drop();
+});
+
+async function served() {
+  const { status, body } = await apiCall(ingress, '/openapi.json', { token: null });
+  expect(status).toBe(200);
+  return body as { openapi: string; paths: Record<string, Record<string, unknown>> };
+}
+
+it('is a valid OpenAPI 3.1 document, for whoever asks', async () => {
+  const document = await served();
+  expect(document.openapi).toBe('3.1.0');
+  const result = await new Validator().validate(structuredClone(document));
+  expect(result).toMatchObject({ valid: true });
+});
+
+it('names every route that the server has, and no other', async () => {
+  const { paths } = await served();
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
+  const routes = ingress.served
+    .filter(({ method }) => method !== 'head' && method !== 'options')
+    .map(({ method, path }) => `${method} ${path.replace(/:([a-zA-Z]+)/g, '{$1}')}`);
+  expect([...new Set(routes)].sort()).toEqual(documented.sort());
+});
+
+it('has every schema that it refers to', async () => {
+  const text = JSON.stringify(await served());
+  const { components } = JSON.parse(text) as { components: { schemas: Record<string, unknown> } };
+  const referred = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+  expect(referred.length).toBeGreaterThan(20);
+  for (const name of referred) expect(components.schemas).toHaveProperty(name as string);
+});
+
+it('promises the answers that are given, health included', async () => {
+  for (const path of ['/healthz', '/health', '/readyz']) {
+    expect((await apiCall(ingress, path, { token: null })).status).toBe(200);
+  }
+});

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+/**
+ * What the OpenAPI document says of one call. It stands beside the controller that answers it, and is made of the same
+ * zod schemas that parse the request; a test keeps calls and document together (openapi.int.test.ts).
+ */
+export interface Operation {
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  /** `/v1/sessions/{id}` */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** `admin`: the admin token; `signature`: as the route says; `open`: nothing. */
+  readonly access: 'admin' | 'signature' | 'open';
+  /** Of the path: what each is. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly query?: z.ZodObject;
+  /** Header -> what it does; all optional. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A component, or null for any JSON or form. */
+  readonly body?: z.ZodType | null;
+  readonly bodyIsOptional?: boolean;
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** Statuses that are answered with `{"error"}`, beside the 401 and 503 of `admin`. */
+  readonly errors?: readonly number[];
+}
+
+export interface Answer {
+  readonly description: string;
+  readonly schema: z.ZodType | null;
+  readonly contentType: string;
+}
+
+/** The names of schemas under `components`. */
+export const components = z.registry<{ id: string }>();
+
+export function component<T extends z.ZodType>(name: string, schema: T): T {
+  components.add(schema, { id: name });
+  return schema;
+}
+
+export function operation(described: Operation): Operation {
+  return described;
+}
+
+export function answer(description: string, schema: z.ZodType | null = null): Answer {
+  return { description, schema, contentType: 'application/json' };
+}
+
+export const errorBody = component(
+  'Error',
+  z.object({ error: z.string().describe('what is wrong, where, and what to do') }),
+);
+
+/** A page of a list. */
+export function pageOf<T extends z.ZodType>(name: string, item: T) {
+  return component(
+    name,
+    z.object({
+      items: z.array(item),
+      next_cursor: z
+        .string()
+        .nullable()
+        .describe('give it as `cursor` for the next page; null: this is the last'),
+    }),
+  );
+}

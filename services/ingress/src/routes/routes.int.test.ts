@@ -1,0 +1,551 @@
+import { randomBytes } from 'node:crypto';
+import { NatsServer } from '@angelia/bus/testing';
+import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+import { eventually, signatureHeaders } from '@angelia/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { ADMIN_TOKEN, startIngress, type TestIngress } from '../testing/ingress.ts';
+import { type SeverableProxy, severable } from '../testing/severable-proxy.ts';
+
+const FILE_SECRET = 'secret-of-the-file-routes';
+const MASTER_KEY = randomBytes(32).toString('base64');
+
+const config = {
+  secret: FILE_SECRET,
+  models: { demo: { provider: 'builtin', model: 'echo' } },
+  agents: {
+    default: { model: 'demo' },
+    handy: { model: 'demo', toolsets: ['clarify', 'terminal'] },
+  },
+  api_routes: { allowed_toolsets: ['clarify'] },
+  routes: {
+    filed: {
+      prompt: 'from the file',
+      deliver: 'http',
+      deliver_extra: { url: 'http://a.test', headers: { authorization: 'Bearer of-the-file' } },
+    },
+  },
+};
+
+let database: TestDatabase;
+let wire: SeverableProxy;
+const running: TestIngress[] = [];
+let here: TestIngress;
+let there: TestIngress;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  wire = await severable(database.url);
+  here = await start({ databaseUrl: wire.url });
+  there = await start();
+});
+
+afterEach(() => wire.mend());
+
+afterAll(async () => {
+  await Promise.all(running.map((ingress) => ingress.close()));
+  await wire?.cut();
+  await database?.drop();
+});
+
+async function start(
+  more: {
+    databaseUrl?: string;
+    masterKey?: string | null;
+    host?: string;
+    config?: object;
+    natsUrl?: string;
+  } = {},
+): Promise<TestIngress> {
+  const masterKey = more.masterKey === undefined ? MASTER_KEY : more.masterKey;
+  const ingress = await startIngress({
+    databaseUrl: more.databaseUrl ?? database.url,
+    config: { ...config, ...more.config },
+    ...(more.natsUrl === undefined ? {} : { natsUrl: more.natsUrl }),
+    env: {
+      ...(masterKey === null ? {} : { ANGELIA_MASTER_KEY: masterKey }),
+      ...(more.host === undefined ? {} : { ANGELIA_HOST: more.host }),
+    },
+  });
+  running.push(ingress);
+  return ingress;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  readonly headers: Headers;
+}
+
+async function call(
+  ingress: TestIngress,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(new URL(path, ingress.baseUrl), {
+    method,
+    headers: {
+      authorization: `Bearer ${ADMIN_TOKEN}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+  };
+}
+
+const put = (ingress: TestIngress, name: string, body: unknown, headers: Record<string, string> = {}) =>
+  call(ingress, 'PUT', `/v1/routes/${name}`, body, headers);
+
+/** A route with a secret that was made for it. */
+async function made(ingress: TestIngress, name: string, definition: object = {}): Promise<string> {
+  const answer = await put(ingress, name, definition);
+  expect([answer.status, answer.body.error]).toEqual([201, undefined]);
+  return answer.body.secret as string;
+}
+
+async function post(ingress: TestIngress, route: string, secret: string, body: object = { text: 'x' }) {
+  const text = JSON.stringify(body);
+  const response = await fetch(`${ingress.baseUrl}/webhooks/${route}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...signatureHeaders({ secret, deliveryId: randomBytes(8).toString('hex') }, text),
+    },
+    body: text,
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
+}
+
+async function routeEvents(name: string) {
+  return database.query<{ type: string; version: number; data: Record<string, unknown> }>(
+    'SELECT type, version, data FROM angelia.events WHERE stream_id = $1 ORDER BY version',
+    [`route-${name}`],
+  );
+}
+
+/** Within a second, as the interface promises; the poll is the floor, as there is no NATS here. */
+async function withinASecond<T>(what: () => Promise<T>, is: (value: T) => boolean): Promise<void> {
+  const since = Date.now();
+  await eventually(async () => is(await what()), { deadlineMs: 5_000 });
+  expect(Date.now() - since).toBeLessThan(1_000);
+}
+
+describe('a route made by API', () => {
+  it('takes webhooks at once here, and within a second on another replica without any bus', async () => {
+    const secret = await made(here, 'fresh', { prompt: 'Say {text}' });
+    expect((await post(here, 'fresh', secret)).status).toBe(202);
+    await withinASecond(
+      () => post(there, 'fresh', secret),
+      ({ status }) => status === 202,
+    );
+    expect((await post(there, 'fresh', 'another-secret')).status).toBe(401);
+    expect((await post(there, 'fresh', FILE_SECRET)).status).toBe(401);
+  });
+
+  it('is known on another replica by a ping over NATS long before the poll', async () => {
+    const nats = await NatsServer.prepare();
+    await nats.start();
+    try {
+      const [a, b] = await Promise.all([start({ natsUrl: nats.url }), start({ natsUrl: nats.url })]);
+      const took: number[] = [];
+      for (let n = 0; n < 5; n += 1) {
+        const secret = await made(a, `pinged-${n}`);
+        const since = performance.now();
+        await eventually(async () => (await post(b, `pinged-${n}`, secret)).status === 202, {
+          deadlineMs: 2_000,
+          everyMs: 5,
+        });
+        took.push(performance.now() - since);
+      }
+      // Each one by luck of the poll: less than one in 400.
+      expect(took.sort((x, y) => x - y)[2]).toBeLessThan(120);
+      await Promise.all([a.close(), b.close()]);
+      running.splice(running.indexOf(a), 1);
+      running.splice(running.indexOf(b), 1);
+    } finally {
+      await nats.dispose();
+    }
+  });
+
+  it('shows its secret once, and keeps it sealed: neither the log, nor any list, nor a log line has it', async () => {
+    const secret = await made(here, 'sealed');
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    const shown = await call(here, 'GET', '/v1/routes/sealed');
+    const listed = await call(here, 'GET', '/v1/routes');
+    const again = await put(here, 'sealed', { prompt: 'other' });
+    expect(again.status).toBe(200);
+    const rows = await database.query(
+      "SELECT data::text, meta::text FROM angelia.events WHERE stream_id LIKE 'route%'",
+    );
+    for (const text of [shown.body, listed.body, again.body, rows, here.logged()].map((part) =>
+      JSON.stringify(part),
+    )) {
+      expect(text).not.toContain(secret.slice(6, 40));
+    }
+    expect((await post(here, 'sealed', secret)).status).toBe(202);
+    const [first] = await routeEvents('sealed');
+    expect(first?.data.secret).toEqual({
+      algorithm: 'aes-256-gcm',
+      key: expect.stringMatching(/^[0-9a-f]{16}$/),
+      nonce: expect.any(String),
+      ciphertext: expect.any(String),
+    });
+  });
+
+  it('is shown with its defaults, its revision and without secrets, beside those of the file', async () => {
+    await put(here, 'shown', {
+      prompt: 'p',
+      secret: ['one-secret', 'two-secret'],
+      deliver: 'http',
+      deliver_extra: { url: 'https://x.test', headers: { authorization: 'Bearer t0ken-of-mine' } },
+    });
+    const { status, body, headers } = await call(there, 'GET', '/v1/routes/shown');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      name: 'shown',
+      path: '/webhooks/shown',
+      source: 'api',
+      status: 'active',
+      problem: null,
+      authenticated: true,
+      revision: 1,
+      updated_at: expect.stringMatching(/Z$/),
+      definition: {
+        prompt: 'p',
+        agent: 'default',
+        interim: 'message',
+        deliver_extra: { url: 'https://x.test', headers: { authorization: '[redacted]' } },
+      },
+    });
+    expect(headers.get('etag')).toBe('"1"');
+    expect(JSON.stringify(body)).not.toMatch(/one-secret|two-secret|t0ken/);
+    const file = await call(there, 'GET', '/v1/routes/filed');
+    expect(file.body).toMatchObject({
+      source: 'config',
+      revision: null,
+      status: 'active',
+      definition: { prompt: 'from the file' },
+    });
+    expect(JSON.stringify(file.body)).not.toMatch(/of-the-file"|secret-of/);
+    const names: string[] = [];
+    let cursor = '';
+    do {
+      const page = await call(there, 'GET', `/v1/routes?limit=1${cursor}`);
+      names.push(...(page.body.items as { name: string }[]).map((item) => item.name));
+      cursor = page.body.next_cursor === null ? '' : `&cursor=${page.body.next_cursor}`;
+    } while (cursor !== '');
+    expect(names).toEqual([...names].sort());
+    expect(names).toEqual(expect.arrayContaining(['filed', 'shown']));
+    expect((await call(there, 'GET', '/v1/routes/nothing')).status).toBe(404);
+  });
+
+  it('survives a restart', async () => {
+    const secret = await made(here, 'lasting', { prompt: 'still' });
+    const restarted = await start();
+    expect((await post(restarted, 'lasting', secret)).status).toBe(202);
+  });
+
+  it('changes and goes on another replica within a second, and may come back', async () => {
+    const secret = await made(here, 'moving', { events: ['push'] });
+    await withinASecond(
+      () => post(there, 'moving', secret),
+      ({ body }) => body.status === 'accepted',
+    );
+    await put(here, 'moving', { events: ['other'] });
+    await withinASecond(
+      () => post(there, 'moving', secret),
+      ({ body }) => body.status === 'ignored',
+    );
+    await put(there, 'moving', { enabled: false });
+    await withinASecond(
+      () => post(here, 'moving', secret),
+      ({ status }) => status === 403,
+    );
+    expect((await call(here, 'DELETE', '/v1/routes/moving')).status).toBe(204);
+    expect((await post(here, 'moving', secret)).status).toBe(404);
+    await withinASecond(
+      () => post(there, 'moving', secret),
+      ({ status }) => status === 404,
+    );
+    expect((await call(here, 'DELETE', '/v1/routes/moving')).status).toBe(404);
+    const another = await made(there, 'moving');
+    expect(another).not.toBe(secret);
+    expect((await post(there, 'moving', secret)).status).toBe(401);
+    expect((await post(there, 'moving', another)).status).toBe(202);
+    expect((await routeEvents('moving')).map(({ type }) => type)).toEqual([
+      'route.defined',
+      'route.defined',
+      'route.defined',
+      'route.deleted',
+      'route.defined',
+    ]);
+  });
+
+  it('has secrets that rotate and a rate limit, as one of the file has', async () => {
+    await put(here, 'like-file', { secret: ['old-secret', 'new-secret'], rate_limit: 2 });
+    expect((await post(here, 'like-file', 'old-secret')).status).toBe(202);
+    expect((await post(here, 'like-file', 'new-secret')).status).toBe(202);
+    const limited = await post(here, 'like-file', 'new-secret');
+    expect([limited.status, Number(limited.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+  });
+
+  it('is no session: the lists of sessions do not show its stream', async () => {
+    await made(here, 'no-session');
+    const { body } = await call(here, 'GET', '/v1/sessions');
+    expect(JSON.stringify(body)).not.toContain('route-no-session');
+  });
+});
+
+describe('PUT', () => {
+  it('of the same again changes nothing, with and without the secret', async () => {
+    const body = { prompt: 'same', secret: 'given-secret' };
+    expect((await put(here, 'same', body)).status).toBe(201);
+    for (const again of [body, { prompt: 'same' }, { secret: ['given-secret'], prompt: 'same' }]) {
+      const answer = await put(there, 'same', again);
+      expect([answer.status, answer.body.revision, answer.body.secret]).toEqual([200, 1, undefined]);
+    }
+    expect(await routeEvents('same')).toHaveLength(1);
+    expect((await put(here, 'same', { prompt: 'same', secret: 'changed-secret' })).body.revision).toBe(2);
+    expect((await post(here, 'same', 'given-secret')).status).toBe(401);
+    expect((await post(here, 'same', 'changed-secret')).status).toBe(202);
+  });
+
+  it('from two replicas at once comes in one order, and both answer with what they did', async () => {
+    await made(here, 'race');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => put(n % 2 === 0 ? here : there, 'race', { prompt: `p${n}` })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const events = await routeEvents('race');
+    expect(events.map(({ version }) => version)).toEqual(Array.from({ length: 21 }, (_, n) => n + 1));
+    const last = (events.at(-1)?.data.definition as { prompt: string } | undefined)?.prompt;
+    for (const ingress of [here, there]) {
+      expect((await call(ingress, 'GET', '/v1/routes/race')).body).toMatchObject({
+        revision: 21,
+        definition: { prompt: last },
+      });
+    }
+  });
+
+  it('with If-Match changes only what was seen, and with If-None-Match only what is not there', async () => {
+    await made(here, 'matched');
+    const stale = { 'if-match': '"1"' };
+    expect((await put(there, 'matched', { prompt: 'b' }, stale)).status).toBe(200);
+    const lost = await put(here, 'matched', { prompt: 'c' }, stale);
+    expect([lost.status, lost.body.error]).toEqual([412, expect.stringContaining('revision 2')]);
+    expect((await call(here, 'DELETE', '/v1/routes/matched', undefined, stale)).status).toBe(412);
+    expect((await put(here, 'matched', {}, { 'if-none-match': '*' })).status).toBe(412);
+    expect((await put(here, 'unmatched', {}, stale)).status).toBe(412);
+    expect((await put(here, 'matched', {}, { 'if-match': 'W/"2"' })).status).toBe(400);
+    expect((await put(here, 'unmatched', {}, { 'if-none-match': '*' })).status).toBe(201);
+  });
+
+  it.each([
+    ['an unknown key', { promt: 'x' }, '`promt`'],
+    ['a key of Hermes that is not there', { cron_job: 'x' }, 'scheduler'],
+    ['a wrong type', { events: 'push' }, '`events`'],
+    ['a broken filter', { filters: [{ field: 'a', regex: '(' }] }, 'filters'],
+    ['an unknown agent', { agent: 'nobody' }, '`agent`'],
+    ['an unknown target', { deliver: 'pigeon' }, '`deliver`'],
+    ['an unknown scheme', { auth: 'telepathy' }, '`auth`'],
+    ['a target without its address', { deliver: 'http' }, '`deliver_extra.url`'],
+    ['an empty secret', { secret: '' }, '`secret`'],
+    ['a toolset beyond those for API routes', { agent: 'handy', toolsets: ['terminal'] }, 'allowed_toolsets'],
+    ['an agent with a toolset beyond those', { agent: 'handy' }, '`terminal`'],
+    ['a script', { script: 'x.sh' }, '`script`'],
+    ['a filter over a file', { filters: [{ any: [{ field: 'a', in_file: '/etc/passwd' }] }] }, 'in_file'],
+    ['a depth for the stack', `{"deliver_extra":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'nested'],
+    ['an unstorable text', { prompt: 'a\u0000b' }, 'U+0000'],
+    ['a list', [], 'object'],
+  ])('with %s is refused with 400, the place and the reason', async (_what, body, says) => {
+    const answer = await put(here, 'refused', body);
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(says)]);
+    expect(await routeEvents('refused')).toEqual([]);
+  });
+
+  it.each(['Upper', 'a b', '-a', 'a%2Fb', `${'x'.repeat(64)}`, 'a.b', '%F0%9F%92%A9'])(
+    'to the name %s is refused with 400',
+    async (name) => {
+      expect((await put(here, name, {})).status).toBe(400);
+    },
+  );
+
+  it('refuses what is no JSON, too large, or without the admin token', async () => {
+    expect((await put(here, 'refused', '{')).status).toBe(400);
+    expect((await put(here, 'refused', { prompt: 'x'.repeat(70_000) })).status).toBe(413);
+    for (const [method, path] of [
+      ['GET', '/v1/routes'],
+      ['GET', '/v1/routes/filed'],
+      ['PUT', '/v1/routes/x'],
+      ['DELETE', '/v1/routes/x'],
+    ] as const) {
+      const answer = await call(here, method, path, method === 'PUT' ? {} : undefined, {
+        authorization: 'Bearer wrong',
+      });
+      expect([path, answer.status]).toEqual([path, 401]);
+    }
+  });
+
+  it('keeps the part of its agent’s toolsets that is allowed, and does not read the environment', async () => {
+    const secret = await made(here, 'modest', {
+      agent: 'handy',
+      toolsets: ['clarify'],
+      prompt: '$' + '{ANGELIA_MASTER_KEY}',
+    });
+    const { session_id } = (await post(here, 'modest', secret)).body;
+    const [created, turn] = await database.query<{ data: Record<string, unknown> }>(
+      'SELECT data FROM angelia.events WHERE stream_id = $1 ORDER BY version',
+      [session_id],
+    );
+    expect(created?.data.toolsets).toEqual(['clarify']);
+    expect(turn?.data.input).toBe('$' + '{ANGELIA_MASTER_KEY}');
+  });
+
+  it('takes INSECURE_NO_AUTH on loopback only', async () => {
+    expect((await put(here, 'open', { secret: 'INSECURE_NO_AUTH' })).status).toBe(201);
+    expect((await post(here, 'open', 'whatever')).status).toBe(202);
+    const exposed = await start({ host: '0.0.0.0' });
+    const refused = await put(exposed, 'open-too', { secret: 'INSECURE_NO_AUTH' });
+    expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('loopback')]);
+    // One that was made while it listened on loopback is not open to the world either.
+    expect((await post(exposed, 'open', 'whatever')).status).toBe(503);
+    // Closing it again: a PUT without a secret makes one.
+    const closed = await put(here, 'open', {});
+    expect(closed.body.secret).toMatch(/^whsec_/);
+    expect((await post(here, 'open', 'whatever')).status).toBe(401);
+  });
+});
+
+describe('a route of the config file', () => {
+  it('cannot be changed or deleted, and hides one of its name made by API', async () => {
+    for (const answer of [await put(here, 'filed', {}), await call(here, 'DELETE', '/v1/routes/filed')]) {
+      expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining('config file')]);
+    }
+    const secret = await made(here, 'both', { prompt: 'by API' });
+    const later = await start({ config: { routes: { both: { prompt: 'by file' } } } });
+    expect((await post(later, 'both', secret)).status).toBe(401);
+    expect((await post(later, 'both', FILE_SECRET)).status).toBe(202);
+    expect((await call(later, 'GET', '/v1/routes/both')).body).toMatchObject({ source: 'config' });
+    expect(later.logged()).toContain('hides');
+  });
+});
+
+describe('a session of a route made by API', () => {
+  it('keeps where and how to deliver when the route is edited, then deleted (config-is-a-fact)', async () => {
+    const secret = await made(here, 'captured', {
+      title: 'About {text}',
+      deliver: 'http',
+      deliver_extra: { url: 'https://first.test/in' },
+      fallback_target: { deliver: 'http', deliver_extra: { url: 'https://second.test' } },
+    });
+    const { session_id } = (await post(here, 'captured', secret)).body;
+    const events = () =>
+      database.query(
+        'SELECT version, type, data, meta FROM angelia.events WHERE stream_id = $1 ORDER BY version',
+        [session_id],
+      );
+    const before = await events();
+    expect(before[0]?.data).toMatchObject({
+      title: 'About x',
+      // Fixed addresses too: nobody who wrote the config vouched for them.
+      deliver: { target: 'http', to: { url: 'https://first.test/in' }, untrusted_address: true },
+      fallback_target: { to: { url: 'https://second.test' }, untrusted_address: true },
+    });
+    await put(here, 'captured', { deliver: 'log', enabled: false });
+    await call(here, 'DELETE', '/v1/routes/captured');
+    expect(await events()).toEqual(before);
+    expect((await call(here, 'GET', `/v1/sessions/${session_id}`)).body).toMatchObject({
+      route: 'captured',
+      status: 'queued',
+      deliver: { target: 'http', to: { url: 'https://first.test/in' } },
+    });
+  });
+
+  it('of a fixed address of the config file stays trusted', async () => {
+    const { session_id } = (await post(here, 'filed', FILE_SECRET)).body;
+    const [created] = await database.query<{ data: { deliver: object } }>(
+      'SELECT data FROM angelia.events WHERE stream_id = $1 AND version = 1',
+      [session_id],
+    );
+    expect(created?.data.deliver).toMatchObject({ untrusted_address: false });
+  });
+});
+
+describe('the master key', () => {
+  it('that is missing refuses PUT with what to do, and nothing else', async () => {
+    const keyless = await start({ masterKey: null });
+    const refused = await put(keyless, 'keyless', {});
+    expect([refused.status, refused.body.error]).toEqual([
+      503,
+      expect.stringContaining('openssl rand -base64 32'),
+    ]);
+    expect((await post(keyless, 'filed', FILE_SECRET)).status).toBe(202);
+    expect((await put(keyless, 'keyless-open', { secret: 'INSECURE_NO_AUTH' })).status).toBe(201);
+  });
+
+  it('that is another one is told by route at start: those routes answer 503, others work, and a new secret mends it', async () => {
+    const secret = await made(here, 'locked', { prompt: 'locked' });
+    const other = await start({ masterKey: randomBytes(32).toString('base64') });
+    expect(other.logged()).toMatch(/"route":"locked"[^\n]*another master key/);
+    const answer = await post(other, 'locked', secret);
+    expect([answer.status, Number(answer.headers.get('retry-after'))]).toEqual([503, 60]);
+    expect((await post(other, 'filed', FILE_SECRET)).status).toBe(202);
+    const shown = (await call(other, 'GET', '/v1/routes/locked')).body;
+    expect(shown).toMatchObject({
+      status: 'unusable',
+      problem: expect.stringContaining('ANGELIA_MASTER_KEY'),
+      definition: { prompt: 'locked' },
+    });
+    expect((await put(other, 'locked', { prompt: 'locked' })).status).toBe(409);
+    expect((await put(other, 'locked', { prompt: 'locked', secret: 'a-new-secret' })).status).toBe(200);
+    expect((await post(other, 'locked', 'a-new-secret')).status).toBe(202);
+    await call(other, 'DELETE', '/v1/routes/locked');
+  });
+});
+
+describe('while Postgres is away', () => {
+  it('changes are answered 503, known routes are known, and an unknown name is not called unknown for long', async () => {
+    const secret = await made(here, 'waiting');
+    await wire.cut();
+    for (const answer of [
+      await put(here, 'waiting', { prompt: 'new' }),
+      await call(here, 'DELETE', '/v1/routes/waiting'),
+      await call(here, 'GET', '/v1/routes'),
+    ]) {
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    }
+    expect((await post(here, 'waiting', secret)).status).toBe(503);
+    await eventually(async () => (await post(here, 'not-there', secret)).status === 503, {
+      deadlineMs: 15_000,
+    });
+    await wire.mend();
+    await eventually(async () => (await post(here, 'waiting', secret)).status === 202, {
+      deadlineMs: 15_000,
+    });
+    await eventually(async () => (await post(here, 'not-there', secret)).status === 404, {
+      deadlineMs: 5_000,
+    });
+  }, 40_000);
+
+  it('ingress starts all the same, does not say 404 of what it cannot know, and learns its routes by itself', async () => {
+    const secret = await made(there, 'later');
+    await wire.cut();
+    const early = await start({ databaseUrl: wire.url });
+    expect((await post(early, 'later', secret)).status).toBe(503);
+    await wire.mend();
+    await eventually(async () => (await post(early, 'later', secret)).status === 202, {
+      deadlineMs: 15_000,
+    });
+  }, 40_000);
+});

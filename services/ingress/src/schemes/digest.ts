@@ -1,0 +1,27 @@
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+
+const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
+const BASE64_CHARACTERS = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** HMAC-SHA256 over the parts one after the other. */
+export function hmacSha256(key: KeyObject, ...parts: readonly (string | Buffer)[]): Buffer {
+  const hmac = createHmac('sha256', key);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}
+
+/** Compares a digest with the hex text of a header, in constant time. A malformed text is simply not equal. */
+export function equalsHex(digest: Buffer, hex: string): boolean {
+  return SHA256_HEX.test(hex) && timingSafeEqual(digest, Buffer.from(hex, 'hex'));
+}
+
+/** The same for base64. */
+export function equalsBase64(digest: Buffer, base64: string): boolean {
+  const given = bytesOfBase64(base64);
+  return given !== null && given.length === digest.length && timingSafeEqual(digest, given);
+}
+
+/** Buffer.from passes over what is not base64; here it is null. */
+export function bytesOfBase64(text: string): Buffer | null {
+  return BASE64_CHARACTERS.test(text) ? Buffer.from(text, 'base64') : null;
+}

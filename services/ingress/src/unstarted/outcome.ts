@@ -1,0 +1,60 @@
+import { errorAnswer } from '../answer-error.ts';
+import type { WebhookAnswer } from '../webhooks.ts';
+
+/** What became of a webhook that started no session. */
+export const unstartedOutcomes = [
+  'ignored',
+  'duplicate',
+  'handshake',
+  'unauthorized',
+  'rate_limited',
+  'bad_request',
+  'busy',
+  'disabled',
+  'unknown_route',
+  'unavailable',
+  'error',
+] as const;
+export type UnstartedOutcome = (typeof unstartedOutcomes)[number];
+
+export interface Outcome {
+  readonly outcome: UnstartedOutcome;
+  /** A stable code: which event, filter or rule it was. From a closed set, as it labels a counter. */
+  readonly reason: string;
+  readonly status: number;
+}
+
+/** null: it started something. */
+export function outcomeOfAnswer(answer: WebhookAnswer): Outcome | null {
+  if (answer.status !== 200) return null;
+  const { status, reason } = answer.body;
+  if (status === 'ignored')
+    return { outcome: 'ignored', reason: answer.why ?? reason ?? 'ignored', status: 200 };
+  if (status === 'duplicate') return { outcome: 'duplicate', reason: 'duplicate', status: 200 };
+  return { outcome: 'handshake', reason: 'handshake', status: 200 };
+}
+
+const byStatus: Readonly<Record<number, UnstartedOutcome>> = {
+  401: 'unauthorized',
+  403: 'disabled',
+  404: 'unknown_route',
+  409: 'busy',
+  429: 'rate_limited',
+  500: 'error',
+  503: 'unavailable',
+};
+
+/** Fastify's own, before any of our code sees the request, by names that a person can read. */
+const reasons: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'wrong_length',
+};
+const CODE = /^[a-z][a-z_]{0,40}$/;
+
+export function outcomeOfError(error: unknown): Outcome {
+  const { status } = errorAnswer(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  const known = typeof code === 'string' ? (reasons[code] ?? code) : '';
+  return { outcome: byStatus[status] ?? 'bad_request', reason: CODE.test(known) ? known : 'other', status };
+}
