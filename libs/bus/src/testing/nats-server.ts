@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -86,8 +87,12 @@ export class NatsServer {
     return this.#end('SIGKILL');
   }
 
+  /** Returns when it really stands still: the signal alone may take a moment on another core. */
   freeze(): void {
     process.kill(this.pid, 'SIGSTOP');
+    while (!/\) T /.test(readFileSync(`/proc/${this.pid}/stat`, 'utf8'))) {
+      // Some microseconds; there is nothing to wait for asynchronously.
+    }
   }
 
   thaw(): void {

@@ -29,9 +29,22 @@ export async function createTestDatabase(
       (await pool.query<Row>(text, values)).rows,
     drop: async () => {
       await pool.end();
-      await once(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await dropped(server, name);
     },
   };
+}
+
+/** Tried again while an autovacuum worker is in there: it belongs to the superuser, so that FORCE may not end it. */
+async function dropped(server: string, name: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await once(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    } catch (error) {
+      const busy = ['42501', '55006'].includes(String((error as { code?: unknown }).code));
+      if (!busy || tries === 50) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
 }
 
 async function once(url: string, statement: string): Promise<void> {
