@@ -43,8 +43,8 @@ export class Client {
   readonly #agent: Agent;
   readonly #url: string;
 
-  constructor(url: string, connections: number) {
-    this.#url = `${url}/webhooks/bench`;
+  constructor(url: string, connections: number, route = 'bench') {
+    this.#url = `${url}/webhooks/${route}`;
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
@@ -81,8 +81,9 @@ export async function postLoad(options: {
   readonly secret: string;
   readonly seconds: number;
   readonly connections: number;
+  readonly route?: string;
 }): Promise<LoadResult> {
-  const client = new Client(options.url, options.connections);
+  const client = new Client(options.url, options.connections, options.route);
   const prefix = `post-${process.pid}-${run++}-`;
   const latencies: number[] = [];
   let sent = 0;
