@@ -290,6 +290,21 @@ function benchConfig(sinkUrl: string): string {
         deliver: 'http',
         deliver_extra: { url: sinkUrl },
       },
+      // What a careful operator writes: several events, filters of each kind, templates everywhere, a limit.
+      'bench-full': {
+        events: ['push', 'pull_request', 'bench'],
+        filters: [
+          { field: 'action', in: ['opened', 'synchronize'] },
+          { field: 'pull_request.title', regex: '^[A-Z][a-z]+$' },
+          { not: { field: 'pull_request.draft', equals: true } },
+          { field: 'headers.X-GitHub-Event', exists: true },
+        ],
+        title: '{action} #{number}',
+        prompt: 'Review {pull_request.title} ({pull_request.head}):\n{pull_request.body}',
+        rate_limit: 100_000_000,
+        deliver: 'http',
+        deliver_extra: { url: sinkUrl, headers: { 'x-number': '{number}' } },
+      },
     },
   });
 }
