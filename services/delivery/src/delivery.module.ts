@@ -63,6 +63,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         drain.add(deliveries);
         void lookBack({
           log,
+          logClock,
           deliveries,
           changedSince: startedAt - claimTimes(config.delivery.request_timeout_seconds).deadlineMs,
           logger,

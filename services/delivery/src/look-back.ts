@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { Deliveries } from './deliveries.ts';
+import type { LogClock } from './log-clock.ts';
 
 /** Postgres may start after the services do. */
 const TRY_AGAIN_MS = 1_000;
@@ -9,8 +10,13 @@ const PAGE = 200;
 /** More than one process can have had under way, and a bound on what a start costs; the rest comes by its deadlines. */
 const MAX_LOOKS = 2_000;
 
+/** Nobody holds it: it is asked for the time that comes with the answer. */
+const ANY_RESOURCE = 'clock';
+
 export interface LookBackOptions {
-  readonly log: Pick<EventLog, 'listDeliveries'>;
+  readonly log: Pick<EventLog, 'lease' | 'listDeliveries'>;
+  /** Set by the database's before anything is judged by it: later each own append keeps it right. */
+  readonly logClock: LogClock;
   readonly deliveries: Pick<Deliveries, 'look'>;
   /** What changed before this cannot be within a claim's deadline any more. */
   readonly changedSince: number;
@@ -23,9 +29,10 @@ export interface LookBackOptions {
  * claimed is then resent at once (orphaned-claim.ts), instead of when its claim runs out.
  */
 export async function lookBack(options: LookBackOptions): Promise<void> {
-  const { deliveries, logger, draining } = options;
+  const { deliveries, log, logClock, logger, draining } = options;
   while (!draining()) {
     try {
+      logClock.observe((await log.lease(ANY_RESOURCE)).now);
       for (const id of await recentlyPending(options)) {
         if (draining()) return;
         await deliveries.look({ stream_id: id, version: 0 });
