@@ -1,6 +1,7 @@
 export type { HintVerdict } from '@angelia/bus';
 export { HEALTH_PATHS, healthAnswer } from './admin-server.ts';
 export { type CheckedRoute, checkApiRoute } from './config/api-route.ts';
+export { literalApiRoute } from './config/interpolate.ts';
 export { demoConfigPath, type LoadedConfig, loadConfig } from './config/load.ts';
 export { compilePattern, type Pattern } from './config/patterns.ts';
 export { routeFileProblems } from './config/route-files.ts';

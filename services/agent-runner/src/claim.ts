@@ -89,14 +89,15 @@ export async function expire(
 /** Routes of the config: as it says now, so that raising a limit helps what waits already. Others: as was captured. */
 function poolOf(config: Config, { state }: Loaded): { name: string; places: number } | undefined {
   const { route: name = '', maxConcurrency = null } = state.created ?? {};
-  const route = config.routes[name];
+  const route = Object.hasOwn(config.routes, name) ? config.routes[name] : undefined;
   const places = route === undefined ? maxConcurrency : route.max_concurrency;
   return places == null ? undefined : { name: `route:${name}`, places };
 }
 
 /** An agent that is gone from the config has no policy: its turns are claimed, and fail with that reason. */
 function policyOf(config: Config, loaded: Loaded): RecoveryPolicy {
-  const agent: AgentConfig | undefined = config.agents[loaded.state.created?.agent ?? ''];
+  const name = loaded.state.created?.agent ?? '';
+  const agent: AgentConfig | undefined = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
   const resume = agent?.resume ?? WITHOUT_AGENT;
   return {
     freshnessSeconds: resume.freshness_seconds,

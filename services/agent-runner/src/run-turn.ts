@@ -55,7 +55,8 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
   );
   const { created } = claim.loaded.state;
   const agentName = created?.agent ?? '';
-  const agent = deps.config.agents[agentName];
+  const { agents } = deps.config;
+  const agent = Object.hasOwn(agents, agentName) ? agents[agentName] : undefined;
   const timer =
     agent && setTimeout(() => stop.press({ kind: 'timeout' }), agent.timeout_seconds * 1000).unref();
   const run = new Run(claim, stop, deps);

@@ -330,6 +330,9 @@ describe('a run that cannot be carried out', () => {
     const id = await world.create('work');
     await world.runner('a', { agentGone: true }).look(id);
     expect(dataOf(await ended(id), 'run.failed')).toMatchObject([{ code: 'agent_missing' }]);
+    const inherited = await world.create('work', 'constructor');
+    await world.runner('a').look(inherited);
+    expect(dataOf(await ended(inherited), 'run.failed')).toMatchObject([{ code: 'agent_missing' }]);
     expect(server.requests).toHaveLength(0);
   });
 

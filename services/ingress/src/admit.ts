@@ -6,6 +6,7 @@ import { handshakeAnswer } from './handshake.ts';
 import { isJsonType, mediaTypeOf, parseJsonBody } from './json-body.ts';
 import type { Received } from './receive.ts';
 import { Refusal } from './refusal.ts';
+import type { Scheme } from './schemes/scheme.ts';
 
 export type Admission =
   | { readonly kind: 'ignored'; readonly reason: 'event'; readonly event: string | null }
@@ -22,12 +23,16 @@ export type Admission =
  *
  * @throws Refusal 415 for a body that is neither JSON nor a form by its type, 400 for one that is not by its content
  */
-export function admit(received: Received): Admission {
+export function admit(
+  received: Received,
+  /** By which it was authenticated; null for a route that asks for none. */
+  scheme: Scheme | null,
+): Admission {
   const { route, headers, body } = received;
   const payload = payloadOf(headers, body);
   const handshake = handshakeAnswer(headers, payload);
   if (handshake !== null) return { kind: 'handshake', answer: handshake };
-  const event = eventTypeOf(headers, payload);
+  const event = eventTypeOf(headers, payload, scheme);
   if (route.events.size > 0 && !isNamed(route.events, event, payload)) {
     return { kind: 'ignored', reason: 'event', event };
   }
@@ -35,7 +40,7 @@ export function admit(received: Received): Admission {
     kind: 'admitted',
     payload,
     event,
-    delivery: deliveryIdOf(headers, body, route.deliveryId, { payload, event }),
+    delivery: deliveryIdOf(headers, body, route.deliveryId, { payload, event }, scheme),
   };
 }
 

@@ -1,7 +1,10 @@
+import type { AuthScheme } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { admit } from './admit.ts';
 import { deliveryKey } from './delivery-id.ts';
 import { Refusal } from './refusal.ts';
+import { schemeNamed } from './schemes/registry.ts';
+import type { Scheme } from './schemes/scheme.ts';
 import { receivedOf, routeOf } from './testing/route.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -9,7 +12,7 @@ const route = routeOf({});
 
 function refusal(headers: Record<string, string>, body: string | Buffer): string {
   try {
-    admit(receivedOf(route, headers, body));
+    admit(receivedOf(route, headers, body), null);
     return 'admitted';
   } catch (error) {
     if (error instanceof Refusal) return `${error.status} ${error.message}`;
@@ -17,8 +20,13 @@ function refusal(headers: Record<string, string>, body: string | Buffer): string
   }
 }
 
-function admitted(settings: Record<string, unknown>, headers: Record<string, string>, body = '{"a":1}') {
-  const admission = admit(receivedOf(routeOf(settings), { ...JSON_HEADERS, ...headers }, body));
+function admitted(
+  settings: Record<string, unknown>,
+  headers: Record<string, string>,
+  body = '{"a":1}',
+  scheme: Scheme | null = null,
+) {
+  const admission = admit(receivedOf(routeOf(settings), { ...JSON_HEADERS, ...headers }, body), scheme);
   if (admission.kind !== 'admitted') throw new Error(admission.kind);
   return admission;
 }
@@ -132,7 +140,7 @@ describe('a handshake', () => {
   const slack = { ...JSON_HEADERS, 'x-slack-signature': 'v0=checked-before' };
 
   it('of Slack is answered with its challenge, whichever events the route wants', () => {
-    expect(admit(receivedOf(routeOf({ events: ['app_mention'] }), slack, body))).toEqual({
+    expect(admit(receivedOf(routeOf({ events: ['app_mention'] }), slack, body), null)).toEqual({
       kind: 'handshake',
       answer: { challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' },
     });
@@ -144,7 +152,7 @@ describe('a handshake', () => {
     ['has a very long challenge', slack, `{"type":"url_verification","challenge":"${'x'.repeat(201)}"}`],
     ['is only a null', slack, 'null'],
   ])('is none when it %s', (_what, headers, text) => {
-    expect(admit(receivedOf(route, headers as Record<string, string>, text)).kind).toBe('admitted');
+    expect(admit(receivedOf(route, headers as Record<string, string>, text), null).kind).toBe('admitted');
   });
 });
 
@@ -170,7 +178,7 @@ describe('the event type', () => {
   it('decides whether the route wants it', () => {
     const wanted = routeOf({ events: ['push'] });
     const of = (headers: Record<string, string>) =>
-      admit(receivedOf(wanted, { ...JSON_HEADERS, ...headers }, '{}')).kind;
+      admit(receivedOf(wanted, { ...JSON_HEADERS, ...headers }, '{}'), null).kind;
     expect(of({ 'x-github-event': 'push' })).toBe('admitted');
     expect(of({ 'x-github-event': 'ping' })).toBe('ignored');
     expect(of({})).toBe('ignored');
@@ -198,8 +206,8 @@ describe("a route's `events`", () => {
   ])('%j name %j with %s', (name, headers, body) => {
     const received = (events: string[]) =>
       receivedOf(routeOf({ events }), { ...JSON_HEADERS, ...(headers as Record<string, string>) }, body);
-    expect(admit(received([name, 'other'])).kind).toBe('admitted');
-    expect(admit(received(['other', `${name}x`, `x${name}`, `${name}.closed`])).kind).toBe('ignored');
+    expect(admit(received([name, 'other']), null).kind).toBe('admitted');
+    expect(admit(received(['other', `${name}x`, `x${name}`, `${name}.closed`]), null).kind).toBe('ignored');
   });
 });
 
@@ -228,14 +236,16 @@ describe('the delivery id', () => {
   it('of Stripe and Slack is in the body, and only in theirs', () => {
     const stripe = '{"id":"evt_1","object":"event","type":"a"}';
     const slack = '{"type":"event_callback","event_id":"Ev1","event":{"type":"a"}}';
+    // Also on a route that does not check the signature.
     const of = (headers: Record<string, string>, body: string) =>
-      admitted({ delivery_id: 'from-template' }, { ...headers, 'x-request-id': 'proxy' }, body).delivery.id;
-    expect(of({ 'stripe-signature': 'checked-before' }, stripe)).toBe('evt_1');
-    expect(of({ 'x-slack-signature': 'checked-before' }, slack)).toBe('Ev1');
-    expect(of({}, stripe)).toBe('from-template');
-    expect(of({}, slack)).toBe('from-template');
-    expect(of({ 'stripe-signature': '' }, '{"id":"ch_1"}')).toBe('from-template');
-    expect(of({ 'x-slack-signature': '' }, '{"event_id":7}')).toBe('from-template');
+      admitted({ delivery_id: 'made-{event_type}' }, { ...headers, 'x-request-id': 'proxy' }, body).delivery
+        .id;
+    expect(of({ 'stripe-signature': 'any' }, stripe)).toBe('evt_1');
+    expect(of({ 'x-slack-signature': 'any' }, slack)).toBe('Ev1');
+    expect(of({}, stripe)).toBe('made-a');
+    expect(of({}, slack)).toBe('made-a');
+    expect(of({ 'stripe-signature': '' }, '{"id":"ch_1"}')).toBe('made-unknown');
+    expect(of({ 'x-slack-signature': '' }, '{"event_id":7}')).toBe('made-unknown');
   });
 
   it('of an older GitLab is its event and the body: several events of one cause have the same UUID', () => {
@@ -272,5 +282,110 @@ describe('the delivery id', () => {
   it('is hashed when it is very long', () => {
     const { id } = admitted({}, { 'x-request-id': 'x'.repeat(5000) }).delivery;
     expect(id).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
+});
+
+describe('the provider that signed a webhook', () => {
+  /** What senders of all kinds use, each with another value than the provider's. */
+  const FOREIGN = {
+    'x-github-delivery': 'foreign',
+    'svix-id': 'foreign',
+    'webhook-id': 'foreign',
+    'idempotency-key': 'foreign',
+    'linear-delivery': 'foreign',
+    'x-shopify-webhook-id': 'foreign',
+    'i-twilio-idempotency-token': 'foreign',
+    'x-gitlab-event-uuid': 'foreign',
+    'x-request-id': 'foreign',
+    'x-github-event': 'foreign',
+    'x-gitlab-event': 'foreign',
+    'x-shopify-topic': 'foreign',
+    'linear-event': 'foreign',
+    'ce-type': 'foreign',
+    'x-event-type': 'foreign',
+  };
+  const signedBy = (
+    scheme: AuthScheme,
+    headers: Record<string, string>,
+    body: string,
+    settings: Record<string, unknown> = {},
+  ) => admitted(settings, headers, body, schemeNamed(scheme));
+
+  it.each<[AuthScheme, Record<string, string>, string, string, string]>([
+    ['standard-webhooks', { 'webhook-id': 'own' }, '{"type":"a"}', 'own', 'a'],
+    ['svix', { 'svix-id': 'own' }, '{"type":"a"}', 'own', 'a'],
+    ['stripe', {}, '{"id":"evt_1","type":"a"}', 'evt_1', 'a'],
+    ['slack', {}, '{"type":"event_callback","event_id":"Ev1","event":{"type":"a"}}', 'Ev1', 'a'],
+    ['linear', { 'linear-delivery': 'own' }, '{"type":"Issue"}', 'own', 'Issue'],
+    ['github', { 'x-github-delivery': 'own', 'x-github-event': 'push' }, '{"type":"b"}', 'own', 'push'],
+    ['gitlab', { 'webhook-id': 'own', 'x-gitlab-event': 'Push Hook' }, '{}', 'own', 'Push Hook'],
+    ['shopify', { 'x-shopify-webhook-id': 'own', 'x-shopify-topic': 'o/c' }, '{}', 'own', 'o/c'],
+  ])('names it, and no header of others does: %s', (scheme, own, body, id, event) => {
+    const alone = signedBy(scheme, own, body, { delivery_id: 'made-{event_type}' });
+    expect([alone.delivery.id, alone.event]).toEqual([id, event]);
+    for (const [name, value] of Object.entries(FOREIGN)) {
+      const again = signedBy(scheme, { [name]: value, ...own }, body);
+      expect([name, again.delivery, again.event]).toEqual([name, alone.delivery, event]);
+    }
+  });
+
+  it('names it by what is signed: an older GitLab, Shopify, Twilio', () => {
+    const of = (scheme: AuthScheme, headers: Record<string, string>, body = '{}') =>
+      signedBy(scheme, { 'x-github-delivery': 'foreign', ...headers }, body).delivery;
+    expect(of('gitlab', { 'idempotency-key': 'own' }).id).toBe('own');
+    expect(of('gitlab', { 'x-gitlab-event-uuid': 'own' })).toMatchObject({
+      id: 'own',
+      key: expect.stringMatching(/^own:/),
+    });
+    expect(of('shopify', { 'x-shopify-event-id': 'own' }).id).toBe('own');
+    const token = { 'i-twilio-idempotency-token': 'token' };
+    const sent = of('twilio', token, '{"MessageSid":"SM1","MessageStatus":"sent"}');
+    expect(sent.id).toBe('SM1');
+    // The token is not signed: another one does not make another delivery. Another status does.
+    expect(of('twilio', {}, '{"MessageSid":"SM1","MessageStatus":"sent"}')).toEqual(sent);
+    expect(of('twilio', token, '{"MessageSid":"SM1","MessageStatus":"read"}').key).not.toBe(sent.key);
+    expect(of('twilio', token, '{"CallSid":"CA1"}').id).toBe('token');
+    expect(of('twilio', {}, '{"CallSid":"CA1"}').id).toBe('CA1');
+  });
+
+  it.each<[AuthScheme, string]>([
+    ['stripe', '{"id":"ch_1"}'],
+    ['slack', '{"command":"/deploy"}'],
+  ])('leaves it to the template and the body where %s has no id in what it signs', (scheme, body) => {
+    const made = signedBy(scheme, FOREIGN, body, { delivery_id: 'made-{event_type}' });
+    expect([made.delivery.id, made.event]).toEqual(['made-unknown', null]);
+    const hashed = signedBy(scheme, FOREIGN, body).delivery;
+    expect(hashed).toEqual(signedBy(scheme, {}, body).delivery);
+    expect(hashed.from).toBe('content');
+  });
+
+  it.each<AuthScheme>(['github', 'gitlab', 'shopify', 'linear', 'twilio'])(
+    'may use the headers of others where %s sent none of its own',
+    (scheme) => {
+      const of = (headers: Record<string, string>, settings = {}) =>
+        signedBy(scheme, headers, '{"n":1}', settings);
+      expect(of({ 'x-request-id': 'r' }).delivery.id).toBe('r');
+      expect(of({ 'x-request-id': 'r' }, { delivery_id: 'n-{n}' }).delivery.id).toBe('n-1');
+      expect(of({ 'svix-id': 's' }, { delivery_id: 'n-{n}' }).delivery.id).toBe('s');
+      expect(of({ 'x-event-type': 'e' }).event).toBe('e');
+    },
+  );
+
+  it.each<AuthScheme>(['hmac', 'hmac-body', 'bearer', 'basic'])('is anybody with %s', (scheme) => {
+    const headers = { 'x-github-delivery': 'g', 'x-github-event': 'push', 'webhook-id': 'w' };
+    const taken = signedBy(scheme, headers, '{"type":"body"}');
+    expect([taken.delivery.id, taken.event]).toEqual(['g', 'push']);
+  });
+
+  it('may have its event in a header where Standard Webhooks has none in the body, as GitLab does', () => {
+    const headers = { 'webhook-id': 'w', 'x-gitlab-event': 'Push Hook' };
+    expect(signedBy('standard-webhooks', headers, '{"object_kind":"push"}').event).toBe('Push Hook');
+  });
+});
+
+describe("a route's `delivery_id`", () => {
+  it('without a placeholder is refused: every webhook would be a duplicate', () => {
+    expect(() => routeOf({ delivery_id: 'always' })).toThrow(/routes\.hook\.delivery_id: .*no placeholder/);
+    expect(() => routeOf({ delivery_id: '{id}' })).not.toThrow();
   });
 });

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { storable } from '@angelia/event-log';
+import { firstHeader } from './schemes/own-names.ts';
+import type { Scheme } from './schemes/scheme.ts';
 import { lookUp, type Template, type TemplateValues } from './template.ts';
 
 /** What a provider calls a delivery; all of these stay the same when it sends once more. */
@@ -28,35 +30,47 @@ export interface DeliveryId {
 /**
  * What makes a repeat of this delivery the same delivery (invariant one-delivery-one-session). In this order:
  *
- * 1. the provider's id, in a header or (Stripe, Slack) in the body;
+ * 1. the id of the provider that signed it; where the scheme is one of many senders, or the provider sent none, that of
+ *    any provider, in a header or (Stripe, Slack) in the body;
  * 2. the route's `delivery_id`, unless a value of it is missing: with a hole in it, it would be the same text for every
  *    request, and swallow all but the first;
  * 3. `X-Request-ID`. It comes after the template because many a proxy adds a new one to every attempt: an operator who
  *    wrote a template knows better;
  * 4. the body itself, for `dedupe_window_seconds`.
+ *
+ * Where the provider has its id in what it signs, no header but that counts: whoever captured a request could make a
+ * new delivery of it with one.
  */
 export function deliveryIdOf(
   headers: IncomingHttpHeaders,
   body: Buffer,
   template: Template | null,
   values: TemplateValues,
+  /** By which the sender was authenticated. */
+  scheme: Scheme | null = null,
 ): DeliveryId {
-  for (const name of PROVIDER_HEADERS) {
-    const value = headers[name];
-    if (typeof value === 'string' && value !== '') return ofSender(value);
+  const own = scheme?.own?.id({ headers, payload: values.payload }) ?? null;
+  if (own !== null) return own.perBody === true ? ofSenderAndBody(own.text, body) : ofSender(own.text);
+  const anyHeader = scheme?.own?.idIsSigned !== true;
+  if (anyHeader) {
+    const sent = idOfAnyProvider(headers, body, values.payload);
+    if (sent !== null) return sent;
   }
-  const gitlab = headers['x-gitlab-event-uuid'];
-  if (typeof gitlab === 'string' && gitlab !== '') {
-    // Of versions without Idempotency-Key. One request to GitLab may cause several events with the same UUID.
-    return { ...ofSender(gitlab), key: `${bounded(gitlab)}:${hash('sha256', body)}` };
-  }
-  const inBody = idInBody(headers, values.payload);
-  if (inBody !== null) return ofSender(storable(inBody));
   const rendered = template?.renderWhole(values) ?? null;
   if (rendered !== null && rendered !== '') return ofSender(storable(rendered));
-  const requestId = headers['x-request-id'];
-  if (typeof requestId === 'string' && requestId !== '') return ofSender(requestId);
+  const requestId = anyHeader ? firstHeader(headers, ['x-request-id']) : null;
+  if (requestId !== null) return ofSender(requestId);
   return { id: `sha256:${hash('sha256', body)}`, from: 'content' };
+}
+
+function idOfAnyProvider(headers: IncomingHttpHeaders, body: Buffer, payload: unknown): DeliveryId | null {
+  const header = firstHeader(headers, PROVIDER_HEADERS);
+  if (header !== null) return ofSender(header);
+  // Of versions without Idempotency-Key.
+  const gitlab = firstHeader(headers, ['x-gitlab-event-uuid']);
+  if (gitlab !== null) return ofSenderAndBody(gitlab, body);
+  const inBody = idInBody(headers, payload);
+  return inBody === null ? null : ofSender(storable(inBody));
 }
 
 /** Stripe's `id` (`evt_...`) and Slack's `event_id` (`Ev...`), where the request says that it is theirs. */
@@ -79,6 +93,11 @@ export function deliveryKey(route: string, { id, key }: DeliveryId): string {
 
 function ofSender(id: string): DeliveryId {
   return { id: bounded(id), from: 'sender' };
+}
+
+/** Of an id that several deliveries may have. */
+function ofSenderAndBody(id: string, body: Buffer): DeliveryId {
+  return { ...ofSender(id), key: `${bounded(id)}:${hash('sha256', body)}` };
 }
 
 function bounded(id: string): string {

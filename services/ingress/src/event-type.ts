@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { storable } from '@angelia/event-log';
+import { firstHeader } from './schemes/own-names.ts';
+import type { Scheme } from './schemes/scheme.ts';
 
 /** GitHub (Gitea too), GitLab, Shopify, Linear, CloudEvents in binary mode, and the generic one. */
 const HEADERS = [
@@ -16,12 +18,23 @@ const BODY_KEYS = ['event_type', 'event', 'type'] as const;
 /** A longer text in a body's `type` or `event` is no type name. */
 const LONGEST_NAME = 200;
 
-/** What happened, by the provider's header or else by the body; null when neither says. */
-export function eventTypeOf(headers: IncomingHttpHeaders, payload: unknown): string | null {
-  for (const name of HEADERS) {
-    const value = headers[name];
-    if (typeof value === 'string' && value !== '') return value;
-  }
+/**
+ * What happened: as the provider says that signed it, or else by the headers of all of them, or else by the body;
+ * null when none says.
+ */
+export function eventTypeOf(
+  headers: IncomingHttpHeaders,
+  payload: unknown,
+  /** By which the sender was authenticated. */
+  scheme: Scheme | null = null,
+): string | null {
+  const own = scheme?.own;
+  const named = own?.event?.({ headers, payload }) ?? null;
+  if (named !== null || own?.eventIsSigned === true) return named;
+  return firstHeader(headers, HEADERS) ?? eventInBody(payload);
+}
+
+export function eventInBody(payload: unknown): string | null {
   for (const key of BODY_KEYS) {
     const value = nameAt(payload, key);
     // Slack's Events API says `event_callback` for everything; what happened is inside.
@@ -61,7 +74,8 @@ function canonical(name: string): string {
     .replace(/[ /-]/g, '_');
 }
 
-function nameAt(payload: unknown, key: string): string | null {
+/** A short text of the body. */
+export function nameAt(payload: unknown, key: string): string | null {
   const value = at(payload, key);
   // It goes into the log: a NUL or half a surrogate pair in somebody's `type` must not be a 500.
   return typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME ? storable(value) : null;

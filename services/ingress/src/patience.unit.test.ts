@@ -1,4 +1,3 @@
-import { LogUnavailable } from '@angelia/event-log';
 import { describe, expect, it } from '@jest/globals';
 import { withPatience } from './patience.ts';
 
@@ -10,6 +9,9 @@ describe('patience with a commit', () => {
 
   it('ends with an error that the sender is told to retry on', async () => {
     await expect(withPatience(5, new Promise(() => {}))).rejects.toMatchObject({ retryable: true });
-    await expect(withPatience(5, new Promise(() => {}))).rejects.toThrow(LogUnavailable);
+    await expect(withPatience(5, new Promise(() => {}))).rejects.toMatchObject({
+      code: 'commit_unknown',
+      retryable: true,
+    });
   });
 });

@@ -7,6 +7,7 @@ import { compileFilters, type Filter } from './filter.ts';
 import type { Refusal } from './refusal.ts';
 import { schemeNamed } from './schemes/registry.ts';
 import { prepareSecret, type Scheme, type Secret } from './schemes/scheme.ts';
+import { isPublicKey } from './schemes/standard-secret.ts';
 import { compileKeying, type Keying } from './session-key.ts';
 import { compileTemplate, type Template } from './template.ts';
 import type { Script } from './transform.ts';
@@ -114,7 +115,7 @@ function compileRoute(
     deliver: compileTarget(route.deliver, route.deliver_extra, untrusted),
     fallbackTarget:
       fallback === undefined ? null : compileTarget(fallback.deliver, fallback.deliver_extra, untrusted),
-    deliveryId: route.delivery_id === undefined ? null : compileTemplate(route.delivery_id),
+    deliveryId: deliveryIdTemplate(name, route),
     keepSeconds: {
       sender: Math.ceil(deliveryIdsDays * SECONDS_PER_DAY),
       content: Math.ceil(route.dedupe_window_seconds),
@@ -129,6 +130,17 @@ function compileRoute(
     keying: compileKeying(route),
     rateLimit: perMinute === 0 ? undefined : { resource: `route:${name}`, perMinute },
   };
+}
+
+function deliveryIdTemplate(routeName: string, { delivery_id: source = '' }: RouteConfig): Template | null {
+  if (source === '') return null;
+  const template = compileTemplate(source);
+  if (!template.dynamic) {
+    throw new StartupError([
+      `routes.${routeName}.delivery_id: it has no placeholder, so that every webhook would be a duplicate of the first: name what differs, for example \`{id}\``,
+    ]);
+  }
+  return template;
 }
 
 function scriptOf(route: RouteConfig, { directories, limits }: Config): Script | null {
@@ -146,6 +158,10 @@ function scriptOf(route: RouteConfig, { directories, limits }: Config): Script |
 /** A route without any secret is not open: it has no secret that could fit, so that every request is refused. */
 function accessOf(name: string, route: RouteConfig, fallbackSecret: string | undefined): Access {
   const secrets = [route.secret ?? fallbackSecret ?? []].flat();
+  if (secrets.some((secret) => secret.trim() === '')) {
+    const place = route.secret === undefined ? 'secret' : `routes.${name}.secret`;
+    throw new StartupError([`${place}: it is only white space, which anybody can guess: choose another`]);
+  }
   if (secrets.length === 1 && secrets[0] === INSECURE_NO_AUTH) return { kind: 'open' };
   return {
     kind: 'secret',
@@ -157,8 +173,15 @@ function accessOf(name: string, route: RouteConfig, fallbackSecret: string | und
 function schemeOf(routeName: string, name: AuthScheme, secrets: readonly string[]): Scheme {
   const scheme = schemeNamed(name);
   for (const secret of secrets) {
-    const problem = scheme.refuses?.(secret) ?? null;
+    const problem = secretProblem(scheme, secret);
     if (problem !== null) throw new StartupError([`routes.${routeName}.secret: ${problem}`]);
   }
   return scheme;
+}
+
+function secretProblem(scheme: Scheme, secret: string): string | null {
+  if (isPublicKey(secret) && scheme.takesPublicKeys !== true) {
+    return `a public key (\`whpk_\`) is for standard-webhooks and svix only: ${scheme.name} needs a secret that nobody else knows`;
+  }
+  return scheme.refuses?.(secret) ?? null;
 }

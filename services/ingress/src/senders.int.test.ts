@@ -98,6 +98,67 @@ describe('a webhook of', () => {
     expect((await post('stripe', signed(now() - 301), payload)).status).toBe(401);
   });
 
+  it('Stripe, Slack or Svix cannot be sent once more as another one, by headers that nobody signed', async () => {
+    const at = new Date();
+    const seconds = String(Math.floor(at.getTime() / 1000));
+    const stripe = '{"id":"evt_77","object":"event","type":"charge.failed"}';
+    const slack = '{"type":"event_callback","event_id":"Ev77","event":{"type":"app_mention"}}';
+    const svix = '{"type":"invoice.paid"}';
+    const captured: [string, Record<string, string>, string][] = [
+      [
+        'stripe',
+        {
+          'stripe-signature': Stripe.webhooks.generateTestHeaderString({
+            payload: stripe,
+            secret: STRIPE_SECRET,
+          }),
+        },
+        stripe,
+      ],
+      [
+        'slack',
+        {
+          'x-slack-request-timestamp': seconds,
+          'x-slack-signature': `v0=${hex('slack-secret', `v0:${seconds}:${slack}`)}`,
+        },
+        slack,
+      ],
+      [
+        'svix',
+        {
+          'webhook-id': 'msg_77',
+          'webhook-timestamp': seconds,
+          'webhook-signature': new SvixWebhook(SVIX_SECRET).sign('msg_77', at, svix),
+        },
+        svix,
+      ],
+    ];
+    for (const [route, headers, body] of captured) {
+      const spoofed = { ...headers, 'x-event-type': 'foreign', 'x-github-event': 'foreign' };
+      const first = await post(route, spoofed, body);
+      expect([route, first.status, first.body.event]).toEqual([
+        route,
+        202,
+        expect.not.stringMatching('foreign'),
+      ]);
+      for (const name of [
+        'x-github-delivery',
+        'idempotency-key',
+        'svix-id',
+        'linear-delivery',
+        'x-request-id',
+      ]) {
+        const again = await post(route, { ...headers, [name]: `replay-${name}` }, body);
+        expect([route, name, again.status, again.body.session_id]).toEqual([
+          route,
+          name,
+          200,
+          first.body.session_id,
+        ]);
+      }
+    }
+  });
+
   it('Slack: its handshake is answered once it is signed, its events are taken, its forms are read', async () => {
     const send = (body: string, headers = {}, at = now()) =>
       post(

@@ -3,14 +3,19 @@ import type { Logger, Sessions } from '@angelia/service-kit';
 import { accept } from './accept.ts';
 import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';
+import { Committing } from './committing.ts';
 import { passes } from './filter.ts';
 import { type JoinDeps, join } from './join.ts';
 import { ACCEPT_PATIENCE_MS, withPatience } from './patience.ts';
 import { type Received, receive } from './receive.ts';
 import { render } from './render.ts';
 import type { RouteTable } from './route-table.ts';
+import type { Scheme } from './schemes/scheme.ts';
 import { inOwnSpan } from './trace.ts';
 import { transform } from './transform.ts';
+
+/** Of this process: memory is what it bounds. */
+const committing = new Committing();
 
 export interface WebhookRequest {
   readonly routeName: string;
@@ -43,16 +48,17 @@ export async function takeWebhook(
   const received = receive(routes, request, Date.now());
   const scheme = authenticate(received);
   if (scheme?.weakness !== undefined) onWeakScheme(received.route.name, scheme.weakness);
-  return inOwnSpan(received, () => takeAuthentic(sessions, received, logger, joinDeps));
+  return inOwnSpan(received, () => takeAuthentic(sessions, received, scheme, logger, joinDeps));
 }
 
 async function takeAuthentic(
   sessions: Sessions,
   received: Received,
+  scheme: Scheme | null,
   logger: Pick<Logger, 'warn'>,
   joinDeps: JoinDeps,
 ): Promise<WebhookAnswer> {
-  const admitted = admit(received);
+  const admitted = admit(received, scheme);
   const route = received.route.name;
   if (admitted.kind === 'handshake') return { status: 200, body: admitted.answer };
   if (admitted.kind === 'ignored') {
@@ -85,9 +91,11 @@ async function takeAuthentic(
   const { key } = rendered;
   const accepted = await withPatience(
     ACCEPT_PATIENCE_MS,
-    keying === null || key === null
-      ? accept(sessions, received, admitted, rendered)
-      : join(joinDeps, received, admitted, rendered, { keying, key }),
+    committing.hold(received.body.length, () =>
+      keying === null || key === null
+        ? accept(sessions, received, admitted, rendered)
+        : join(joinDeps, received, admitted, rendered, { keying, key }),
+    ),
   );
   if (keying !== null && key === null) joinDeps.keyless(route);
   const ids = { delivery_id: admitted.delivery.id, session_id: accepted.sessionId };

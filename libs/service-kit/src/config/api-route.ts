@@ -1,14 +1,16 @@
 import { type Config, type ConfigProblem, parseConfig, type RouteConfig } from '@angelia/contracts';
-import { crossReferenceProblems } from './cross-references.ts';
+import { agentNamed, crossReferenceProblems } from './cross-references.ts';
 import { refusedAsNotYet } from './not-yet.ts';
+import { privateHostOf } from './target-url.ts';
+import { targetOptions } from './targets.ts';
 
 export type CheckedRoute =
   | { readonly ok: true; readonly config: Config; readonly route: RouteConfig }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /**
- * A route made by API, judged as one of the config file is, and by what only an operator may say. `${NAME}` is not
- * filled in: whoever may make routes must not read the environment. The returned config is the file's with this route
+ * A route made by API, judged as one of the config file is, and by what only an operator may say. `${NAME}` has been
+ * looked at before (literalApiRoute). The returned config is the file's with this route
  * as its only one. Places are within the route.
  */
 export function checkApiRoute(
@@ -28,14 +30,20 @@ export function checkApiRoute(
     // The fallback secret is the operator's, for the routes of the file.
     secret: undefined,
     // What the agent may use is pinned: if its toolsets grow, this route's do not.
-    routes: { [name]: { ...route, toolsets: route.toolsets ?? config.agents[route.agent]?.toolsets } },
+    routes: { [name]: route.deliver_only ? route : { ...route, toolsets: toolsetsOf(config, route) } },
   };
   const notYet = refusedAsNotYet(inFile);
   const known = new Set(notYet.map((problem) => problem.place));
   const crossed = crossReferenceProblems(withRoute, listenHost).filter(
     ({ place }) => place.startsWith(`routes.${name}`) && !known.has(place),
   );
-  const problems = [...operatorOnly, ...allowed, ...notYet, ...crossed];
+  const problems = [
+    ...operatorOnly,
+    ...allowed,
+    ...notYet,
+    ...crossed,
+    ...privateAddressProblems(config, route),
+  ];
   if (problems.length > 0) return refused(name, problems);
   return { ok: true, config: withRoute, route: withRoute.routes[name] as RouteConfig };
 }
@@ -69,7 +77,35 @@ function placesOf(key: string, value: unknown, place: string): string[] {
   );
 }
 
+/** Told when the route is made, and not first by a delivery that fails. Names are judged then, by what DNS says. */
+function privateAddressProblems(config: Config, route: RouteConfig): ConfigProblem[] {
+  if (targetOptions(config, 'http').allow_private_networks) return [];
+  const { fallback_target: fallback } = route;
+  const addresses = [
+    { place: 'deliver_extra.url', target: route.deliver, url: route.deliver_extra.url },
+    {
+      place: 'fallback_target.deliver_extra.url',
+      target: fallback?.deliver,
+      url: fallback?.deliver_extra.url,
+    },
+  ];
+  return addresses.flatMap(({ place, target, url }) => {
+    const host = target === 'http' && typeof url === 'string' ? privateHostOf(url) : null;
+    if (host === null) return [];
+    const reason =
+      `${host} is not a public address, and routes made by API may have no other: write the route into the config ` +
+      'file, or allow them there for all (`targets.http.allow_private_networks`)';
+    return [{ place, reason }];
+  });
+}
+
+function toolsetsOf(config: Config, route: RouteConfig): string[] | undefined {
+  return route.toolsets ?? agentNamed(config, route.agent)?.toolsets;
+}
+
 function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
+  // No agent works on it: that `toolsets` is of no use there is said elsewhere.
+  if (route.deliver_only) return [];
   const allowed = config.api_routes.allowed_toolsets;
   const list = allowed.join(', ') || 'none';
   if (route.toolsets !== undefined) {
@@ -80,7 +116,7 @@ function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
         reason: `\`${toolset}\` is not allowed to routes made by API (\`api_routes.allowed_toolsets\` of the config: ${list})`,
       }));
   }
-  const beyond = (config.agents[route.agent]?.toolsets ?? []).filter((toolset) => !allowed.includes(toolset));
+  const beyond = (toolsetsOf(config, route) ?? []).filter((toolset) => !allowed.includes(toolset));
   if (beyond.length === 0) return [];
   return [
     {

@@ -39,6 +39,49 @@ describe('a route made by API', () => {
     expect(check({})).toMatchObject({ ok: true, route: { toolsets: ['clarify'] } });
   });
 
+  it('with deliver_only has no toolsets, its agent’s neither', () => {
+    const only = { deliver_only: true, deliver: 'http', deliver_extra: { url: 'https://example.com/in' } };
+    const checked = check({ ...only, agent: 'strong' });
+    expect(checked).toMatchObject({ ok: true, route: { deliver_only: true } });
+    expect(checked.ok && checked.route.toolsets).toBeUndefined();
+    expect(problems({ ...only, toolsets: ['clarify'] })).toEqual(['toolsets']);
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])('has no agent for being called %s', (agent) => {
+    expect(problems({ agent })).toEqual(['agent']);
+    expect(problems({ agent, toolsets: ['clarify'] })).toEqual(['agent']);
+  });
+
+  it.each([
+    'http://127.0.0.1:8080/in',
+    'http://localhost/in',
+    'http://api.localhost./in',
+    'http://10.1.2.3/{path}',
+    'http://2130706433/in',
+    'http://169.254.169.254/latest/meta-data',
+    'http://[::1]/in',
+    'http://[::ffff:192.168.0.1]/in',
+    'http://[fd00::1]:8080/in',
+    'http://[fe80::1]/in',
+  ])('is refused with the private address %s, unless those are allowed', (url) => {
+    const to = { deliver: 'http', deliver_extra: { url } };
+    expect(problems(to)).toEqual(['deliver_extra.url']);
+    expect(problems({ fallback_target: to })).toEqual(['fallback_target.deliver_extra.url']);
+    expect(problems(to, configOf({ targets: { http: { allow_private_networks: true } } }))).toEqual([]);
+  });
+
+  it.each([
+    'https://example.com/in',
+    'https://8.8.8.8/in',
+    'https://[2606:4700::1111]/in',
+    'https://{host}/in',
+    'http://10.{rest}/in',
+    'https://example.com/127.0.0.1',
+    '{reply_to}',
+  ])('is taken with %s', (url) => {
+    expect(problems({ deliver: 'http', deliver_extra: { url } })).toEqual([]);
+  });
+
   it.each([
     ['asks for one that is not allowed', { agent: 'strong', toolsets: ['clarify', 'terminal'] }],
     ['leaves its agent all of its own, of which one is not allowed', { agent: 'strong' }],

@@ -1,6 +1,6 @@
-import type { Config, ConfigProblem, FilterConfig, RouteConfig } from '@angelia/contracts';
+import type { Config, ConfigProblem, RouteConfig } from '@angelia/contracts';
 import type { z } from 'zod';
-import { compilePattern } from './patterns.ts';
+import { routePatternProblems } from './patterns.ts';
 import { isKnownTarget, knownTargets, targetSchema } from './targets.ts';
 
 export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
@@ -17,7 +17,7 @@ export function crossReferenceProblems(config: Config, listenHost: string): Conf
       ...deliverOnlyProblems(name, route),
       ...scriptProblems(name, route),
       ...keyProblems(name, route),
-      ...route.filters.flatMap((filter, index) => patternProblems(`routes.${name}.filters.${index}`, filter)),
+      ...routePatternProblems(`routes.${name}.filters`, route.filters),
     ]),
     ...secretProblems('secret', config.secret, listenHost),
   ];
@@ -53,9 +53,14 @@ function targetProblems(name: string, options: unknown): ConfigProblem[] {
   return schemaProblems(targetSchema(name).options, options, place);
 }
 
+/** Own names only: every object has a `constructor`, and no agent is meant by it. */
+export function agentNamed(config: Config, name: string): Config['agents'][string] | undefined {
+  return Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
+}
+
 function routeAgentProblems(config: Config, name: string, route: RouteConfig): ConfigProblem[] {
   if (route.deliver_only) return [];
-  const agent = config.agents[route.agent];
+  const agent = agentNamed(config, route.agent);
   if (agent === undefined) {
     return [
       { place: `routes.${name}.agent`, reason: unknown('agent', route.agent, Object.keys(config.agents)) },
@@ -146,17 +151,6 @@ function keyProblems(name: string, route: RouteConfig): ConfigProblem[] {
     });
   }
   return problems;
-}
-
-function patternProblems(place: string, filter: FilterConfig): ConfigProblem[] {
-  const { regex, all, any, not } = filter;
-  const pattern = regex === undefined ? null : compilePattern(regex);
-  return [
-    ...(pattern === null || pattern.ok ? [] : [{ place: `${place}.regex`, reason: pattern.reason }]),
-    ...(all ?? []).flatMap((inner, index) => patternProblems(`${place}.all.${index}`, inner)),
-    ...(any ?? []).flatMap((inner, index) => patternProblems(`${place}.any.${index}`, inner)),
-    ...(not === undefined ? [] : patternProblems(`${place}.not`, not)),
-  ];
 }
 
 function routeSecretProblems(

@@ -4,44 +4,65 @@ import type { ConfigProblem } from '@angelia/contracts';
 const REFERENCE = /\$?\$\{([^}]*)\}?/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+type Resolve = (name: string, whole: string) => { readonly value: string } | { readonly reason: string };
+
 /** Fills `${NAME}` in every string value, from the environment. What cannot be filled is a problem with its place. */
-export function interpolate(
-  value: unknown,
-  env: NodeJS.ProcessEnv,
-  problems: ConfigProblem[],
-  path: readonly string[] = [],
-): unknown {
-  if (typeof value === 'string') return fill(value, env, problems, path);
-  if (Array.isArray(value)) {
-    return value.map((item, index) => interpolate(item, env, problems, [...path, String(index)]));
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, interpolate(item, env, problems, [...path, key])]),
-  );
+export function interpolate(value: unknown, env: NodeJS.ProcessEnv, problems: ConfigProblem[]): unknown {
+  const resolve: Resolve = (name, whole) => {
+    if (!NAME.test(name) || !whole.endsWith('}')) {
+      return {
+        reason: `\`${whole}\` is no reference to a variable: write \${NAME}, or $\${ for a literal \${`,
+      };
+    }
+    const found = env[name];
+    return found === undefined || found === ''
+      ? { reason: `the environment variable ${name} is not set` }
+      : { value: found };
+  };
+  return replaceAll(value, resolve, problems, []);
 }
 
-function fill(
+/**
+ * A route made by API, with every `$${NAME}` as the literal that it stands for. `${NAME}` is a problem: whoever may
+ * make routes must not read the environment, and taken literally it would be a secret that everybody knows.
+ */
+export function literalApiRoute(
+  definition: Readonly<Record<string, unknown>>,
+  problems: ConfigProblem[],
+): Record<string, unknown> {
+  const resolve: Resolve = (_name, whole) => ({
+    reason:
+      `\`${whole}\` is not filled in here, as environment variables are for the config file: ` +
+      `write the value itself, or \`$${whole}\` for a literal \`${whole}\``,
+  });
+  return replaceAll(definition, resolve, problems, []) as Record<string, unknown>;
+}
+
+function replaceAll(
+  value: unknown,
+  resolve: Resolve,
+  problems: ConfigProblem[],
+  path: readonly string[],
+): unknown {
+  const inside = (item: unknown, key: string | number) =>
+    replaceAll(item, resolve, problems, [...path, String(key)]);
+  if (typeof value === 'string') return replaceIn(value, resolve, problems, path);
+  if (Array.isArray(value)) return value.map(inside);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inside(item, key)]));
+}
+
+function replaceIn(
   text: string,
-  env: NodeJS.ProcessEnv,
+  resolve: Resolve,
   problems: ConfigProblem[],
   path: readonly string[],
 ): string {
   return text.replace(REFERENCE, (whole, name: string) => {
     if (whole.startsWith('$$')) return whole.slice(1);
-    const place = path.join('.');
-    if (!NAME.test(name) || !whole.endsWith('}')) {
-      problems.push({
-        place,
-        reason: `\`${whole}\` is no reference to a variable: write \${NAME}, or $\${ for a literal \${`,
-      });
-      return whole;
-    }
-    const found = env[name];
-    if (found === undefined || found === '') {
-      problems.push({ place, reason: `the environment variable ${name} is not set` });
-      return whole;
-    }
-    return found;
+    const resolved = resolve(name, whole);
+    if ('value' in resolved) return resolved.value;
+    problems.push({ place: path.join('.'), reason: resolved.reason });
+    return whole;
   });
 }

@@ -62,6 +62,8 @@ describe('variables in the config', () => {
 describe('names that must exist', () => {
   it.each([
     ['routes: { r: { secret: s, agent: nobody } }', 'routes.r.agent: no agent is named `nobody`'],
+    ['routes: { r: { secret: s, agent: constructor } }', 'routes.r.agent: no agent is named `constructor`'],
+    ['routes: { r: { secret: s, deliver: constructor } }', 'routes.r.deliver: no target is named'],
     ['routes: { r: { secret: s, deliver: pigeon } }', 'routes.r.deliver: no target is named `pigeon`'],
     [
       'routes: { r: { secret: s, fallback_target: { deliver: pigeon } } }',
@@ -97,6 +99,7 @@ describe('names that must exist', () => {
 
   it.each([
     ['agents: { a: { model: gone } }', 'agents.a.model: no model is named `gone`'],
+    ['agents: { a: { model: constructor } }', 'agents.a.model: no model is named `constructor`'],
     ['agents: { a: {} }', 'agents.a.model: an agent of kind llm needs a model'],
     [
       'models: { e: { provider: builtin, model: echo } }\nagents: { a: { model: e, fallback_models: [e, gone] } }',
@@ -154,6 +157,57 @@ describe('a route with deliver_only', () => {
     expect(placesOf(`${http}, toolsets: [clarify]`)).toEqual(['routes.r.toolsets']);
     expect(placesOf(`${http}, session_key: k`)).toEqual(['routes.r.session_key']);
     expect(placesOf(`${http}, coalesce: { key: k }`)).toEqual(['routes.r.coalesce']);
+  });
+});
+
+describe('the url of the http target', () => {
+  const linesFor = (url: string) =>
+    linesOf(
+      `${BASE}\nroutes: { r: { secret: s, deliver: http, deliver_extra: { url: ${JSON.stringify(url)} } } }`,
+    );
+
+  it.each([
+    'https://example.com/in',
+    'HTTP://example.com',
+    'http://127.0.0.1:8080/in',
+    'http://localhost/in',
+    '{reply_to}',
+    'http{s}://example.com',
+    'https://{host}/in',
+    'https://example.com:{port}/in',
+    'https://[{address}]/in',
+    'https://example.com/@{user}',
+    'https://example.com/{path}?to=a@b',
+  ])('may be %s', (url) => {
+    expect(linesFor(url)).toEqual([]);
+  });
+
+  it.each([
+    ['nonsense', 'is no URL'],
+    ['example.com/in', 'is no URL'],
+    ['https://', 'is no URL'],
+    ['ftp://example.com', 'is no http or https URL'],
+    ['file:///etc/passwd', 'is no http or https URL'],
+    ['example.com/{path}', 'is no URL'],
+    ['//{host}/in', 'is no URL'],
+    ['ftp://{host}', 'is no http or https URL'],
+    ['localhost:{port}', 'is no http or https URL'],
+    ['https://user:hunter2@example.com', 'targets.http.headers'],
+    ['https://user@example.com', 'targets.http.headers'],
+    ['https://user:hunter2@{host}/in', 'targets.http.headers'],
+    ['https://user:{password}@example.com/in', 'targets.http.headers'],
+  ])('is refused when it is %s', (url, says) => {
+    expect(linesFor(url)).toEqual([expect.stringContaining('angelia: routes.r.deliver_extra.url: ')]);
+    expect(linesFor(url)[0]).toContain(says);
+    expect(linesFor(url)[0]).not.toContain('hunter2');
+  });
+
+  it('is looked at in the fallback target too', () => {
+    expect(
+      linesOf(
+        `${BASE}\nroutes: { r: { secret: s, fallback_target: { deliver: http, deliver_extra: { url: x } } } }`,
+      )[0],
+    ).toContain('routes.r.fallback_target.deliver_extra.url: is no URL');
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { compilePattern, SEARCHED_CHARACTERS } from './patterns.ts';
+import { compilePattern, routePatternProblems, SEARCHED_CHARACTERS } from './patterns.ts';
 
 describe('a pattern', () => {
   it('is searched for anywhere in the text', () => {
@@ -14,6 +14,13 @@ describe('a pattern', () => {
 
   it('is refused when its repetitions make a large program', () => {
     expect(compilePattern('(x{1,100}){1,10}y')).toMatchObject({ ok: false });
+  });
+
+  it('is refused when it is long, before it is compiled', () => {
+    expect(compilePattern(`${'x'.repeat(5_000)}(`)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('longer than'),
+    });
   });
 
   it('looks at the beginning of a long text only', () => {
@@ -38,5 +45,34 @@ describe('a pattern', () => {
       // Exponential is not a matter of the machine: the age of the universe against milliseconds (measured: 1 to 25).
       expect(performance.now() - begun).toBeLessThan(2_000);
     }
+  });
+});
+
+describe('the patterns of a route', () => {
+  const filters = (count: number, regex: string) =>
+    Array.from({ length: count }, () => ({ not: { field: 'a', regex } }));
+
+  it('may be many small ones, or a few large ones', () => {
+    expect(routePatternProblems('f', filters(50, '^(opened|closed)$'))).toEqual([]);
+    expect(routePatternProblems('f', filters(2, 'x{1,900}'))).toEqual([]);
+  });
+
+  it('are refused by their number, with the first that is too much, before any is compiled', () => {
+    expect(routePatternProblems('f', [{ all: filters(1_661, '(') }])).toEqual([
+      { place: 'f.0.all.50.not.regex', reason: expect.stringMatching(/at most 50 patterns.*1661/) },
+    ]);
+  });
+
+  it('are refused by their length together: a class is a short program that takes long to compile', () => {
+    expect(routePatternProblems('f', filters(50, `[${'ab'.repeat(400)}]`))).toEqual([
+      { place: 'f.9.not.regex', reason: expect.stringContaining('8000 characters') },
+    ]);
+  });
+
+  it('are refused by their size together, and the rest is not compiled', () => {
+    expect(routePatternProblems('f', [...filters(5, 'x{1,900}'), ...filters(1, '(')])).toEqual([
+      { place: 'f.2.not.regex', reason: expect.stringContaining('4000 instructions') },
+    ]);
+    expect(routePatternProblems('f', filters(50, 'x{1,999}x{1,999}'))).toHaveLength(2);
   });
 });

@@ -1,5 +1,6 @@
 import type { Config } from '@angelia/contracts';
 import { z } from 'zod';
+import { httpUrlProblem } from './target-url.ts';
 
 /**
  * What a route says about its target is written to each of its sessions' events (config-is-a-fact), and those are for
@@ -14,6 +15,12 @@ function refuseCredentials(headers: Readonly<Record<string, string>>, context: z
     if (CREDENTIAL.test(header))
       context.addIssue({ code: 'custom', path: [header], message: CREDENTIAL_ADVICE });
   }
+}
+
+function refuseBadUrl(url: string, context: z.RefinementCtx): void {
+  // One that is empty has its own problem already.
+  const problem = url === '' ? null : httpUrlProblem(url);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
 }
 
 /**
@@ -33,7 +40,7 @@ const targetSchemas = {
       headers: z.record(z.string(), z.string()).optional(),
     }),
     extra: z.strictObject({
-      url: z.string().min(1),
+      url: z.string().min(1).superRefine(refuseBadUrl),
       headers: z.record(z.string(), z.string()).superRefine(refuseCredentials).optional(),
     }),
   },

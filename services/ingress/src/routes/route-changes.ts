@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '@angelia/bus';
 import {
+  type ConfigProblem,
   type NewEvent,
   ROUTES_PING_SUBJECT,
   ROUTES_STREAM,
@@ -11,7 +12,14 @@ import {
   SCHEMA_VERSION,
 } from '@angelia/contracts';
 import { type EventLog, UnstorableEvent } from '@angelia/event-log';
-import { BUS, EVENT_LOG, newEventId, TooManyConflicts, traceparentNow } from '@angelia/service-kit';
+import {
+  BUS,
+  EVENT_LOG,
+  literalApiRoute,
+  newEventId,
+  TooManyConflicts,
+  traceparentNow,
+} from '@angelia/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { INSECURE_NO_AUTH } from '../route-table.ts';
@@ -27,6 +35,8 @@ const LARGEST_DEFINITION = 64 * 1024;
 const DEEPEST_DEFINITION = 32;
 /** Each conflict is somebody else's change, and changes are made by hand or by a deployment: this many is a fault. */
 const MOST_CONFLICTS = 50;
+/** Of one kind of problem: a definition could be full of them, and the answer would be many times its size. */
+const MOST_TOLD = 10;
 /** As Standard Webhooks asks for (24 to 64); any other scheme takes the whole text as it is. */
 const SECRET_BYTES = 32;
 
@@ -59,8 +69,9 @@ export class RouteChanges {
   /** @throws Refusal 400, 409, 412, 413, 503; what the log throws: nothing was changed, or the same PUT again is harmless */
   async put(name: string, body: unknown, precondition: Precondition): Promise<PutRoute> {
     this.refuseOfFile(name);
-    const { secret: given, ...definition } = plainObject(body);
-    refuseBeyondBounds(definition);
+    const wanted = plainObject(body);
+    refuseBeyondBounds(wanted);
+    const { secret: given, ...definition } = literal(wanted);
     const { masterKey } = this.live.surroundings;
     const fresh = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
     return this.decideAndAppend(name, async (current, append) => {
@@ -241,6 +252,15 @@ function plainObject(body: unknown): Record<string, unknown> {
     'bad_route',
     'a route is wanted: a JSON object with the keys that a route of the config has',
   );
+}
+
+/** Once, when it is made: what is stored and read again is the literal. */
+function literal(wanted: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const problems: ConfigProblem[] = [];
+  const route = literalApiRoute(wanted, problems);
+  if (problems.length === 0) return route;
+  const told = problems.slice(0, MOST_TOLD).map(({ place, reason }) => `\`${place}\`: ${reason}`);
+  throw new Refusal(400, 'bad_route', told.join('; '));
 }
 
 function refuseBeyondBounds(definition: Readonly<Record<string, unknown>>): void {

@@ -368,12 +368,37 @@ describe('PUT', () => {
     ['a wrong type', { events: 'push' }, '`events`'],
     ['a broken filter', { filters: [{ field: 'a', regex: '(' }] }, 'filters'],
     ['an unknown agent', { agent: 'nobody' }, '`agent`'],
+    [
+      'an agent by the name of what every object has',
+      { agent: 'constructor', toolsets: ['clarify'] },
+      '`agent`',
+    ],
     ['an unknown target', { deliver: 'pigeon' }, '`deliver`'],
     ['an unknown scheme', { auth: 'telepathy' }, '`auth`'],
     ['a target without its address', { deliver: 'http' }, '`deliver_extra.url`'],
     ['an empty secret', { secret: '' }, '`secret`'],
     ['a toolset beyond those for API routes', { agent: 'handy', toolsets: ['terminal'] }, 'allowed_toolsets'],
     ['an agent with a toolset beyond those', { agent: 'handy' }, '`terminal`'],
+    ['a variable as its secret', { secret: '$' + '{GITHUB_SECRET}' }, '`secret`'],
+    ['a variable among its secrets', { secret: ['a', '$' + '{B}'] }, '`secret.1`'],
+    ['a variable', { deliver_extra: { url: 'https://$' + '{HOST}' } }, 'for the config file'],
+    ['a default of a variable', { prompt: '$' + '{A:-b}' }, '`prompt`'],
+    ['an address that is none', { deliver: 'http', deliver_extra: { url: 'x' } }, '`deliver_extra.url`'],
+    [
+      'a password in its address',
+      { deliver: 'http', deliver_extra: { url: 'https://a:b@example.com' } },
+      'targets.http.headers',
+    ],
+    [
+      'a private address',
+      { deliver: 'http', deliver_extra: { url: 'http://127.0.0.1:1/' } },
+      'allow_private_networks',
+    ],
+    [
+      'more patterns than can be searched in time',
+      { filters: [{ any: Array.from({ length: 1_661 }, () => ({ field: 'a', regex: 'a+$' })) }] },
+      '`filters.0.any.50.regex`',
+    ],
     ['a script', { script: 'x.sh' }, '`script`'],
     ['a filter over a file', { filters: [{ any: [{ field: 'a', in_file: '/etc/passwd' }] }] }, 'in_file'],
     ['a depth for the stack', `{"deliver_extra":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'nested'],
@@ -412,7 +437,7 @@ describe('PUT', () => {
     const secret = await made(here, 'modest', {
       agent: 'handy',
       toolsets: ['clarify'],
-      prompt: '$' + '{ANGELIA_MASTER_KEY}',
+      prompt: '$$' + '{ANGELIA_MASTER_KEY}',
     });
     const { session_id } = (await post(here, 'modest', secret)).body;
     const [created, turn] = await database.query<{ data: Record<string, unknown> }>(
@@ -421,6 +446,35 @@ describe('PUT', () => {
     );
     expect(created?.data.toolsets).toEqual(['clarify']);
     expect(turn?.data.input).toBe('$' + '{ANGELIA_MASTER_KEY}');
+  });
+
+  it('may only deliver, and then has no part in its agent’s toolsets', async () => {
+    for (const agent of ['default', 'handy']) {
+      const secret = await made(here, `only-${agent}`, {
+        agent,
+        prompt: 'say {text}',
+        deliver_only: true,
+        deliver: 'http',
+        deliver_extra: { url: 'https://example.com/in' },
+      });
+      const answer = await post(here, `only-${agent}`, secret);
+      expect(answer.status).toBe(202);
+      const [created] = await database.query<{ type: string; data: object }>(
+        'SELECT type, data FROM angelia.events WHERE stream_id = $1 ORDER BY version',
+        [answer.body.session_id],
+      );
+      expect(created?.data).toMatchObject({ deliver_only: true, deliver: { target: 'http' } });
+    }
+  });
+
+  it('stores an escaped variable as the literal, also in its secret, and is the same when PUT again', async () => {
+    const definition = { prompt: 'pay $$' + '{amount}', secret: '$$' + '{NAME}' };
+    expect((await put(here, 'literal', definition)).status).toBe(201);
+    expect((await put(here, 'literal', definition)).body).toMatchObject({ revision: 1 });
+    expect((await post(here, 'literal', '$' + '{NAME}')).status).toBe(202);
+    expect((await call(here, 'GET', '/v1/routes/literal')).body).toMatchObject({
+      definition: { prompt: 'pay $' + '{amount}' },
+    });
   });
 
   it('takes INSECURE_NO_AUTH on loopback only', async () => {

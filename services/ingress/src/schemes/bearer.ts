@@ -1,6 +1,7 @@
 import { headerOf, type Scheme } from './scheme.ts';
 import { equalsText } from './token.ts';
 
+const TOKEN = /^[!-~]+$/;
 const BEARER = /^bearer +([!-~]+)$/i;
 
 /** `Authorization: Bearer <the secret>`. */
@@ -12,6 +13,10 @@ export const bearer: Scheme = {
     const token = bearerToken(headerOf(headers, 'authorization'));
     return token !== null && equalsText(token, secret);
   },
+  refuses: (secret) =>
+    TOKEN.test(secret)
+      ? null
+      : 'a bearer token can only have visible ASCII characters and no blanks: choose another secret, for example by `openssl rand -hex 32`',
 };
 
 export function bearerToken(authorization: string | null): string | null {

@@ -1,4 +1,5 @@
 import { equalsHex, hmacSha256 } from './digest.ts';
+import { eventInHeader, idInHeaders } from './own-names.ts';
 import { claimsHeader, headerOf, type Scheme } from './scheme.ts';
 
 const HEADER = 'x-hub-signature-256';
@@ -13,4 +14,6 @@ export const github: Scheme = {
     if (signature === null || !signature.startsWith(PREFIX)) return false;
     return equalsHex(hmacSha256(secret.key, body), signature.slice(PREFIX.length));
   },
+  // Not signed, but the only ones that GitHub has.
+  own: { id: idInHeaders('x-github-delivery'), event: eventInHeader('x-github-event') },
 };

@@ -1,3 +1,4 @@
+import { eventInHeader, firstHeader } from './own-names.ts';
 import { claimsHeader, headerOf, type Scheme } from './scheme.ts';
 import { verifyStandard } from './standard-webhooks.ts';
 import { equalsText } from './token.ts';
@@ -13,5 +14,16 @@ export const gitlab: Scheme = {
     if (request.headers['webhook-signature'] !== undefined) return verifyStandard('webhook', request, secret);
     const token = headerOf(request.headers, 'x-gitlab-token');
     return token !== null && equalsText(token, secret);
+  },
+  own: {
+    id: ({ headers }) => {
+      // `webhook-id` is part of the signature, where there is one; then it is there.
+      const text = firstHeader(headers, ['webhook-id', 'idempotency-key']);
+      if (text !== null) return { text };
+      // Of versions without these. One request to GitLab may cause several events with the same UUID.
+      const uuid = firstHeader(headers, ['x-gitlab-event-uuid']);
+      return uuid === null ? null : { text: uuid, perBody: true };
+    },
+    event: eventInHeader('x-gitlab-event'),
   },
 };

@@ -1,4 +1,6 @@
+import { nameAt } from '../event-type.ts';
 import { equalsHex, hmacSha256 } from './digest.ts';
+import { eventInHeader, idInHeaders } from './own-names.ts';
 import { claimsHeader, headerOf, type Scheme } from './scheme.ts';
 
 const HEADER = 'linear-signature';
@@ -17,6 +19,12 @@ export const linear: Scheme = {
     if (signature === null || !equalsHex(hmacSha256(secret.key, body), signature)) return false;
     const sentAt = webhookTimestamp(body);
     return sentAt !== null && Math.abs(nowMs - sentAt) <= WINDOW_MS;
+  },
+  own: {
+    // Not signed, but the only one that Linear has.
+    id: idInHeaders('linear-delivery'),
+    // Linear-Event says the same, unsigned.
+    event: (request) => nameAt(request.payload, 'type') ?? eventInHeader('linear-event')(request),
   },
 };
 

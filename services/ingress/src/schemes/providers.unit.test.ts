@@ -528,6 +528,12 @@ describe('a secret that can never fit', () => {
     ['standard-webhooks', 'whsec_not base64', 'base64'],
     ['svix', 'whsec_', 'base64'],
     ['standard-webhooks', `whpk_${Buffer.alloc(31).toString('base64')}`, '32 bytes'],
+    ['bearer', 'two words', 'no blanks'],
+    ['bearer', 'trailing ', 'no blanks'],
+    ['bearer', 'grüße', 'ASCII'],
+    ['basic', ' \t ', 'white space'],
+    ['bearer', whpk(pairs[0]), 'public key'],
+    ['github', whpk(pairs[0]), 'public key'],
   ])('is refused when the route is defined: %s %s', (auth, secret, why) => {
     expect(() => routeOf({ secret, auth })).toThrow(why);
   });
@@ -535,5 +541,42 @@ describe('a secret that can never fit', () => {
   it('is taken where another scheme may be meant: secrets of Stripe look like it', () => {
     expect(() => routeOf({ secret: 'whsec_not base64' })).not.toThrow();
     expect(() => routeOf({ secret: 'whsec_not base64', auth: 'stripe' })).not.toThrow();
+  });
+});
+
+describe('a secret that is only white space', () => {
+  it('is refused, of a route and of all of them', () => {
+    expect(() => routeOf({ secret: ' ' })).toThrow('routes.hook.secret: it is only white space');
+    expect(() => routeOf({ secret: ['good', '\n'] })).toThrow('routes.hook.secret: it is only white space');
+    expect(() => routeOf({ secret: undefined }, { secret: '  ' })).toThrow(/^secret: it is only white space/);
+  });
+});
+
+describe('a public key', () => {
+  const key = whpk(pairs[0]);
+  const route = routeOf({ secret: key }, CONFIG);
+
+  it.each(
+    Object.entries(providers).filter(([, { scheme }]) => scheme !== 'standard-webhooks' && scheme !== 'svix'),
+  )('is no secret by which anybody is %s', async (_name, provider) => {
+    // The signing token of GitLab is of another form: whoever knows only the public key has its text.
+    const sent =
+      provider.header === 'webhook-signature'
+        ? { body: '{}', headers: { 'x-gitlab-token': key } }
+        : await provider.send(key, NOW);
+    expect(verdict(route, sent)).toBe(REFUSED);
+    expect(verdict(routeOf({ secret: [key, 'another'] }, CONFIG), sent)).toBe(REFUSED);
+  });
+
+  it('is no password, with any user name, and none by its bytes', () => {
+    const sent = (headers: Headers) => verdict(route, { body: '{}', headers });
+    expect(sent({ authorization: basicOf(`anybody:${key}`) })).toBe(REFUSED);
+    expect(sent({ authorization: `Bearer ${key}` })).toBe(REFUSED);
+    const bytes = Buffer.from(key.slice('whpk_'.length), 'base64');
+    const signed = createHmac('sha256', bytes).update(`id.${NOW}.{}`).digest('base64');
+    for (const prefix of ['webhook', 'svix']) {
+      const headers = { [`${prefix}-id`]: 'id', [`${prefix}-timestamp`]: String(NOW) };
+      expect(sent({ ...headers, [`${prefix}-signature`]: `v1,${signed}` })).toBe(REFUSED);
+    }
   });
 });

@@ -1,4 +1,5 @@
 import { equalsBase64, hmacSha256 } from './digest.ts';
+import { eventInHeader, idInHeaders } from './own-names.ts';
 import { claimsHeader, headerOf, type Scheme } from './scheme.ts';
 
 const HEADER = 'x-shopify-hmac-sha256';
@@ -10,5 +11,10 @@ export const shopify: Scheme = {
   verify({ headers, body }, secret) {
     const signature = headerOf(headers, HEADER);
     return signature !== null && equalsBase64(hmacSha256(secret.key, body), signature);
+  },
+  // Not signed, but the only ones that Shopify has.
+  own: {
+    id: idInHeaders('x-shopify-webhook-id', 'x-shopify-event-id'),
+    event: eventInHeader('x-shopify-topic'),
   },
 };

@@ -20,8 +20,13 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3
 const ED25519_DER = Buffer.from('302a300506032b6570032100', 'hex');
 const ED25519_BYTES = 32;
 
+/** It proves nothing to know such a secret: it is for checking `v1a` signatures, and for nothing else. */
+export function isPublicKey(secret: string): boolean {
+  return secret.startsWith(PUBLIC);
+}
+
 export function standardKeysOf(secret: string): StandardKeys {
-  if (secret.startsWith(PUBLIC)) return { symmetric: [], publicKey: publicKeyOf(secret) };
+  if (isPublicKey(secret)) return { symmetric: [], publicKey: publicKeyOf(secret) };
   if (secret.startsWith(SYMMETRIC)) {
     const key = decode(secret.slice(SYMMETRIC.length));
     return { symmetric: key === null ? [] : [createSecretKey(key)], publicKey: null };
@@ -37,7 +42,7 @@ export function standardKeysOf(secret: string): StandardKeys {
 export function standardSecretProblem(secret: string): string | null {
   const { symmetric, publicKey } = standardKeysOf(secret);
   if (symmetric.length > 0 || publicKey !== null) return null;
-  return secret.startsWith(PUBLIC)
+  return isPublicKey(secret)
     ? '`whpk_` must be followed by the 32 bytes of an ed25519 public key in base64'
     : '`whsec_` must be followed by base64: copy the secret from the provider once more';
 }

@@ -1,5 +1,7 @@
 import { verify as verifySignature } from 'node:crypto';
+import { nameAt } from '../event-type.ts';
 import { bytesOfBase64, equalsBase64, hmacSha256 } from './digest.ts';
+import { idInHeaders } from './own-names.ts';
 import { isFresh } from './replay-window.ts';
 import { claimsHeader, headerOf, type Scheme, type Secret, type SignedRequest } from './scheme.ts';
 import { standardSecretProblem } from './standard-secret.ts';
@@ -18,6 +20,13 @@ function scheme(name: 'standard-webhooks' | 'svix', prefix: 'webhook' | 'svix'):
     // Only the signature: GitLab sends webhook-id and webhook-timestamp with deliveries that it does not sign.
     claims: claimsHeader(`${prefix}-signature`),
     verify: (request, secret) => verifyStandard(prefix, request, secret),
+    own: {
+      id: idInHeaders(`${prefix}-id`),
+      idIsSigned: true,
+      // Where the specification puts it. Senders that do without (GitLab) have it in a header.
+      event: ({ payload }) => nameAt(payload, 'type'),
+    },
+    takesPublicKeys: true,
     refuses: standardSecretProblem,
   };
 }

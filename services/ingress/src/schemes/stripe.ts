@@ -1,8 +1,11 @@
+import { nameAt } from '../event-type.ts';
 import { equalsHex, hmacSha256 } from './digest.ts';
 import { isFresh } from './replay-window.ts';
 import { claimsHeader, headerOf, type Scheme } from './scheme.ts';
 
 const HEADER = 'stripe-signature';
+/** `id` of an event; objects of other kinds have other prefixes. */
+const EVENT_ID = /^evt_\w/;
 /** Stripe sends one per active secret; more is no Stripe. */
 const MOST_PARTS = 16;
 
@@ -25,5 +28,14 @@ export const stripe: Scheme = {
     let valid = false;
     for (const signature of signatures) valid = equalsHex(digest, signature) || valid;
     return valid;
+  },
+  own: {
+    id: ({ payload }) => {
+      const text = nameAt(payload, 'id');
+      return text !== null && EVENT_ID.test(text) ? { text } : null;
+    },
+    idIsSigned: true,
+    event: ({ payload }) => nameAt(payload, 'type'),
+    eventIsSigned: true,
   },
 };

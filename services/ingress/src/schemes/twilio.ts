@@ -1,5 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { nameAt } from '../event-type.ts';
 import { equalsBase64 } from './digest.ts';
+import { idInHeaders, type NamedRequest, type OwnId } from './own-names.ts';
 import { claimsHeader, headerOf, type Scheme } from './scheme.ts';
 
 const HEADER = 'x-twilio-signature';
@@ -31,7 +33,21 @@ export const twilio: Scheme = {
     }
     return valid;
   },
+  own: { id: idOf },
 };
+
+/**
+ * The signed id of a message, whose status callbacks differ in their bodies. Of a call the unsigned token comes first:
+ * Twilio asks several times in one call, and may do so with the same body.
+ */
+function idOf(request: NamedRequest): OwnId | null {
+  const message = nameAt(request.payload, 'MessageSid') ?? nameAt(request.payload, 'SmsSid');
+  if (message !== null) return { text: message, perBody: true };
+  const token = idInHeaders('i-twilio-idempotency-token')(request);
+  if (token !== null) return token;
+  const call = nameAt(request.payload, 'CallSid');
+  return call === null ? null : { text: call, perBody: true };
+}
 
 /** Names and values one after the other, by name; of a repeated field each value once, sorted, as Twilio's library does. */
 function sortedFields(body: Buffer): string {

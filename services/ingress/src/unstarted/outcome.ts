@@ -49,6 +49,8 @@ const reasons: Readonly<Record<string, string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'wrong_length',
+  // The request ended before its body did: too slow for us, or the sender hung up.
+  ECONNRESET: 'cut_off',
 };
 const CODE = /^[a-z][a-z_]{0,40}$/;
 

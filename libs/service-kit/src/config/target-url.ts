@@ -1,0 +1,95 @@
+import { BlockList, isIP } from 'node:net';
+
+/** As templates have them (services/ingress/src/template.ts). */
+const PLACEHOLDER = /\{[a-zA-Z0-9_.]+\}/;
+/** What a URL may begin with before its `:`; ended by a placeholder, it may go on (`http{s}://`). */
+const SCHEME = /^([a-z][a-z0-9+.-]*)(:|$)/i;
+
+/**
+ * Why an `url` of the http target could never be sent to, as far as that can be told before a webhook fills in its
+ * placeholders; null when it may work. Never repeats the url: it may hold a password.
+ */
+export function httpUrlProblem(url: string): string | null {
+  const { fixed, example, dynamic } = take(url);
+  if (!dynamic && !URL.canParse(url)) return `is no URL: ${WANTED}`;
+  if (fixed !== '') {
+    const scheme = SCHEME.exec(fixed);
+    if (scheme === null) return `is no URL: ${WANTED}`;
+    if (scheme[2] === ':' && !/^https?$/i.test(scheme[1] ?? '')) return `is no http or https URL: ${WANTED}`;
+  }
+  const hasUser = example !== null && (example.username !== '' || example.password !== '');
+  return hasUser || authorityOf(fixed).includes('@') ? USER_ADVICE : null;
+}
+
+const WANTED = 'it begins with https:// or http://';
+const USER_ADVICE =
+  'user and password in a URL are not sent, and would be written into the event log: put credentials under `targets.http.headers`';
+
+/**
+ * The host that the url has whatever its placeholders are, where that is an address of no public network, or this
+ * machine by name; null otherwise. Other names are judged when something is sent, by what DNS says then.
+ */
+export function privateHostOf(url: string): string | null {
+  const { fixed, example, dynamic } = take(url);
+  const hostIsFixed = !dynamic || /^[^:]+:[/\\]*[^/\\?#]+[/\\?#]/.test(fixed);
+  if (!hostIsFixed || example === null) return null;
+  const host = example.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  const version = isIP(host);
+  if (version === 0) return /(^|\.)localhost$/.test(host) ? host : null;
+  return notPublic.check(host, version === 6 ? 'ipv6' : 'ipv4') ? host : null;
+}
+
+function take(url: string): { fixed: string; example: URL | null; dynamic: boolean } {
+  const at = url.search(PLACEHOLDER);
+  // A digit is good in any part of a URL, the port too.
+  const text = url.replace(new RegExp(PLACEHOLDER, 'g'), '1');
+  const fixed = at === -1 ? url : url.slice(0, at);
+  return {
+    // As the URL parser begins: blanks around do not count, nor do tabs and line breaks anywhere.
+    fixed: fixed.replace(/[\t\n\r]/g, '').trimStart(),
+    example: URL.canParse(text) ? new URL(text) : null,
+    dynamic: at !== -1,
+  };
+}
+
+function authorityOf(fixed: string): string {
+  return /^[^:]+:[/\\]*([^/\\?#]*)/.exec(fixed)?.[1] ?? '';
+}
+
+/**
+ * The same ranges as services/delivery/src/targets/address-safety.ts, whose word it is: that judges what a socket is
+ * given, this only tells early what it would refuse. Services do not import each other.
+ */
+const notPublic = new BlockList();
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['168.63.129.16', 32],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const) {
+  notPublic.addSubnet(network, bits, 'ipv4');
+}
+for (const [network, bits] of [
+  ['::', 127],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+  ['fc00::', 7],
+  ['fe80::', 9],
+  ['ff00::', 8],
+] as const) {
+  notPublic.addSubnet(network, bits, 'ipv6');
+}
