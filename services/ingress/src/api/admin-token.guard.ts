@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { ENVIRONMENT, type Environment, LOGGER, type Logger } from '@angelia/service-kit';
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -20,18 +21,25 @@ export class AdminTokenGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
-    const token = bearerToken(headerOf(headers, 'authorization'));
-    // Digests, so that neither content nor length of the token can be measured.
-    if (token !== null && this.expected !== null && timingSafeEqual(digest(token), this.expected))
-      return true;
-    throw new Refusal(
-      401,
-      'unauthorized',
-      '/v1 needs the header `Authorization: Bearer <ANGELIA_ADMIN_TOKEN>`',
-    );
+    if (carriesToken(headers, this.expected)) return true;
+    throw tokenWanted();
   }
 }
 
-function digest(token: string): Buffer {
+export function tokenWanted(): Refusal {
+  return new Refusal(
+    401,
+    'unauthorized',
+    '/v1 needs the header `Authorization: Bearer <ANGELIA_ADMIN_TOKEN>`',
+  );
+}
+
+/** Digests, so that neither content nor length of the token can be measured. */
+export function carriesToken(headers: IncomingHttpHeaders, expected: Buffer | null): boolean {
+  const token = bearerToken(headerOf(headers, 'authorization'));
+  return token !== null && expected !== null && timingSafeEqual(digest(token), expected);
+}
+
+export function digest(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

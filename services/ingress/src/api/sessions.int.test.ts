@@ -58,6 +58,13 @@ describe('/v1', () => {
     }
     expect((await call(`/v1/sessions/${id}`)).body.status).toBe('queued');
   });
+
+  it('does not tell without the token what there is', async () => {
+    const nothing = new URL('/v1/nothing-here', ingress.baseUrl);
+    expect((await fetch(nothing)).status).toBe(401);
+    const known = await fetch(nothing, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+    expect(known.status).toBe(404);
+  });
 });
 
 describe('one session', () => {
