@@ -6,7 +6,7 @@ import { isConnectionLost, isRoleRefused, messageOf, toLogError } from './postgr
 export const SERVICE_ROLE = 'angelia_service';
 
 /** The newest migration that this program needs; an older schema is waited for, a newer one is fine. */
-export const NEEDED_MIGRATION = 11;
+export const NEEDED_MIGRATION = 10;
 
 export interface Timeouts {
   /** Server side. The longest honest statement (a page of the tail, a batch of appends) takes well under a second. */

@@ -3,16 +3,19 @@
 --   duplicate  its key is known: what the key stored
 --   conflict   a stream's head is not the expected one
 --   leased     another live holder has the lease it asks for
+--   full       its lease is a place in a pool, and all of them are taken
 --   limited    the bucket of its rate limit is empty; one that is refused for another reason takes nothing from it
 -- One that is refused does not fail its neighbours. Only refused ones are listed, and those found stored.
 --
--- Arguments are arrays by kind: k_* one per key, l_* one per lease (seconds null: give it back), r_* one per append
+-- Arguments are arrays by kind: k_* one per key, l_* one per lease (seconds null: give it back;
+-- pool and places null: of no pool), r_* one per append
 -- under a rate limit, s_* one per stream,
 -- e_* one per event in order; *_append numbers the append it belongs to, from 1, without gaps.
--- The caller puts a stream, a key and a lease at most once into a batch.
+-- The caller puts a stream, a key, a lease and a pool at most once into a batch.
 CREATE FUNCTION angelia.append(
   k_append int[], k_key text[], k_keep double precision[], k_stream text[], k_first int[], k_last int[],
   l_append int[], l_resource text[], l_holder text[], l_seconds double precision[],
+  l_pool text[], l_places int[],
   r_append int[], r_resource text[], r_per_minute int[],
   s_append int[], s_stream text[], s_expected int[], s_first_id uuid[],
   e_append int[], e_stream text[], e_version int[], e_type text[], e_id uuid[], e_data jsonb[], e_meta jsonb[],
@@ -25,6 +28,7 @@ DECLARE
   clean boolean;
   free boolean[];
   limited jsonb;
+  full_appends int[] := '{}';
 BEGIN
   -- All locks before the first write, in one order for all: no deadlocks, and a transaction that waits here has no
   -- xid yet, so that a stream's versions and transaction ids grow together (else the tail could show 2 before 1).
@@ -36,6 +40,7 @@ BEGIN
     UNION SELECT hashtextextended(k, 1) FROM unnest(k_key) k
     UNION SELECT hashtextextended(l, 2) FROM unnest(l_resource) l
     UNION SELECT hashtextextended(r, 3) FROM unnest(r_resource) r
+    UNION SELECT hashtextextended(p, 4) FROM unnest(l_pool) p WHERE p IS NOT NULL
     ORDER BY lock
   ) l;
 
@@ -57,7 +62,19 @@ BEGIN
 
   IF cardinality(l_resource) > 0 THEN
     -- A renewal under way is waited for; it locks in the same order.
-    PERFORM FROM angelia.leases i WHERE i.resource = ANY (l_resource) ORDER BY i.resource FOR UPDATE;
+    IF array_remove(l_pool, NULL) = '{}' THEN
+      PERFORM FROM angelia.leases i WHERE i.resource = ANY (l_resource) ORDER BY i.resource FOR UPDATE;
+    ELSE
+      PERFORM FROM angelia.leases i WHERE i.resource = ANY (l_resource) OR i.pool = ANY (l_pool)
+      ORDER BY i.resource FOR UPDATE;
+      -- Under the pool's lock: nobody else can take a place of it between this count and our own.
+      full_appends := ARRAY(
+        SELECT l.append FROM unnest(l_append, l_resource, l_pool, l_places) l(append, resource, pool, places)
+        WHERE l.pool IS NOT NULL AND l.places <= (
+          SELECT count(*) FROM angelia.leases i
+          WHERE i.pool = l.pool AND i.resource <> l.resource AND i.expires_at > clock_timestamp()));
+      clean := clean AND full_appends = '{}';
+    END IF;
     IF clean THEN
       clean := NOT EXISTS (
         SELECT FROM unnest(l_resource, l_holder, l_seconds) l(resource, holder, seconds)
@@ -84,6 +101,7 @@ BEGIN
              WHEN k.stream_id IS NOT NULL THEN 'duplicate'
              WHEN NOT a.heads_fit THEN 'conflict'
              WHEN l.holder IS NOT NULL THEN 'leased'
+             WHEN a.append = ANY (full_appends) THEN 'full'
              ELSE 'free' END AS verdict
       FROM a
       LEFT JOIN LATERAL (
@@ -105,6 +123,7 @@ BEGIN
         WHEN 'duplicate' THEN jsonb_build_object('append', v.append, 'verdict', v.verdict,
           'stream', v.stream_id, 'first', v.first_version, 'last', v.last_version)
         WHEN 'conflict' THEN jsonb_build_object('append', v.append, 'verdict', v.verdict, 'heads', v.heads)
+        WHEN 'full' THEN jsonb_build_object('append', v.append, 'verdict', v.verdict)
         ELSE jsonb_build_object('append', v.append, 'verdict', v.verdict, 'holder', v.holder,
           'until', date_part('epoch', v.expires_at) * 1000)
       END) FILTER (WHERE v.verdict <> 'free')
@@ -163,12 +182,12 @@ BEGIN
   WHERE clean OR free[e.append];
 
   IF cardinality(l_resource) > 0 THEN
-    INSERT INTO angelia.leases AS i (resource, holder, expires_at, renewed_at)
-    SELECT l.resource, l.holder, clock_timestamp() + make_interval(secs => l.seconds), clock_timestamp()
-    FROM unnest(l_append, l_resource, l_holder, l_seconds) l(append, resource, holder, seconds)
+    INSERT INTO angelia.leases AS i (resource, holder, expires_at, renewed_at, pool)
+    SELECT l.resource, l.holder, clock_timestamp() + make_interval(secs => l.seconds), clock_timestamp(), l.pool
+    FROM unnest(l_append, l_resource, l_holder, l_seconds, l_pool) l(append, resource, holder, seconds, pool)
     WHERE l.seconds IS NOT NULL AND (clean OR free[l.append])
     ON CONFLICT (resource) DO UPDATE SET holder = EXCLUDED.holder, expires_at = EXCLUDED.expires_at,
-      renewed_at = EXCLUDED.renewed_at;
+      renewed_at = EXCLUDED.renewed_at, pool = EXCLUDED.pool;
 
     DELETE FROM angelia.leases i
     USING unnest(l_append, l_resource, l_holder, l_seconds) l(append, resource, holder, seconds)
