@@ -1,9 +1,12 @@
 import {
   answer,
   eventually,
+  fail,
+  type ModelServer,
   type OtlpReceiver,
   type ReceivedSpan,
   type Sink,
+  startModelServer,
   startOtlpReceiver,
   startSink,
   startTestStack,
@@ -19,13 +22,28 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 let receiver: OtlpReceiver;
 let sink: Sink;
 let stack: TestStack;
+let model: ModelServer;
+const MODEL_KEY = 'sk-key-of-the-model';
 
 beforeAll(async () => {
-  [receiver, sink] = await Promise.all([startOtlpReceiver(), startSink({ secret: TEST_SINK_SECRET })]);
+  [receiver, sink, model] = await Promise.all([
+    startOtlpReceiver(),
+    startSink({ secret: TEST_SINK_SECRET }),
+    startModelServer({ apiKey: MODEL_KEY }),
+  ]);
+  const remote = { base_url: model.baseUrl, api_key: MODEL_KEY };
   stack = await startTestStack({
     config: testConfig({
       sinkUrl: sink.url,
-      routes: { open: testRoute(sink.url, { secret: 'INSECURE_NO_AUTH' }) },
+      models: {
+        flaky: { provider: 'openai-compatible', model: 'm1', ...remote },
+        sound: { provider: 'anthropic', model: 'm2', ...remote },
+      },
+      agents: { asking: { model: 'flaky', fallback_models: ['sound'] } },
+      routes: {
+        open: testRoute(sink.url, { secret: 'INSECURE_NO_AUTH' }),
+        asked: testRoute(sink.url, { agent: 'asking' }),
+      },
     }),
     // The exporter's own patience is 5 s; the test need not wait for it.
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
@@ -34,7 +52,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stack?.stop();
-  await Promise.all([receiver?.stop(), sink?.stop()]);
+  await Promise.all([receiver?.stop(), sink?.stop(), model?.stop()]);
 });
 
 const services = (spans: readonly ReceivedSpan[]) => [...new Set(spans.map(({ service }) => service))].sort();
@@ -125,6 +143,52 @@ describe('one POST', () => {
     ]) {
       expect(all).not.toContain(private_);
     }
+  });
+});
+
+describe('a model call', () => {
+  it('is a span by the GenAI conventions, a failed one and its fallback, without a word of what was said', async () => {
+    model.next(fail(400), {
+      kind: 'answer',
+      text: 'a private answer',
+      usage: { input: 12, output: 7 },
+    });
+    const { sessionId } = await stack.post({ route: 'asked', body: { text: 'a private question' } });
+    const session = await stack.waitForEnd(sessionId, { settled: true });
+    const spans = await receiver.traceWith(session.trace_id, [
+      'delivery',
+      'chat m1',
+      'chat m2',
+      'invoke_agent asking',
+    ]);
+    const named = (name: string) => spans.find((span) => span.name === name);
+    const agent = named('invoke_agent asking');
+    const where = { 'server.address': '127.0.0.1', 'server.port': Number(new URL(model.baseUrl).port) };
+    expect(named('chat m1')).toMatchObject({
+      parentSpanId: agent?.spanId,
+      status: 'error',
+      attributes: { 'gen_ai.provider.name': 'openai-compatible', 'error.type': 'refused', ...where },
+    });
+    expect(named('chat m2')).toMatchObject({
+      parentSpanId: agent?.spanId,
+      status: 'unset',
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'anthropic',
+        'gen_ai.request.model': 'm2',
+        'gen_ai.conversation.id': sessionId,
+        'gen_ai.response.id': 'msg_test',
+        'gen_ai.response.model': 'm2',
+        'gen_ai.response.finish_reasons': ['stop'],
+        'gen_ai.usage.input_tokens': 12,
+        'gen_ai.usage.output_tokens': 7,
+        ...where,
+      },
+    });
+    expect(JSON.stringify(receiver.spans)).not.toMatch(
+      /private (question|answer)|sk-key-of-the-model|scripted/,
+    );
+    expect(model.problems).toEqual([]);
   });
 });
 

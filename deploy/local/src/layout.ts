@@ -41,5 +41,7 @@ export async function makeLayout(dataDir: string): Promise<Layout> {
     await mkdir(dir, { recursive: true });
   }
   await chmod(layout.etc, 0o700);
+  // Commands of agents run as other users, who may pass through the data directory to their own and read nothing else.
+  await chmod(layout.logs, 0o700);
   return layout;
 }

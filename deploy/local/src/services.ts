@@ -38,8 +38,17 @@ function nodeOptions(service: ServiceName): string[] {
   return ['--enable-source-maps', ...(service === 'ingress' ? [] : ['--max-semi-space-size=8'])];
 }
 
-/** Only ingress serves /v1 and seals the secrets of routes; nobody else needs to know these. */
-const WITHOUT_INGRESS_SECRETS = { ANGELIA_MASTER_KEY: undefined, ANGELIA_ADMIN_TOKEN: undefined };
+/** Ingress seals the secrets of routes with it and checks signed links; delivery makes those that go with a question, the runner
+ * those for the callbacks of agents. */
+const HOLDERS_OF_THE_MASTER_KEY: readonly ServiceName[] = ['ingress', 'delivery', 'agent-runner'];
+
+/** Each service knows only those of the stack's own secrets that it needs. */
+function withoutForeignSecrets(service: ServiceName): NodeJS.ProcessEnv {
+  return {
+    ...(HOLDERS_OF_THE_MASTER_KEY.includes(service) ? {} : { ANGELIA_MASTER_KEY: undefined }),
+    ...(service === 'ingress' ? {} : { ANGELIA_ADMIN_TOKEN: undefined }),
+  };
+}
 
 /** Above the service's own deadline, so that it is the service that decides what happens at it. */
 const DRAIN_MARGIN_MS = 5_000;
@@ -71,10 +80,12 @@ export async function planServices(options: {
         cwd: process.cwd(),
         env: {
           ...env,
-          ...(service === 'ingress' ? {} : WITHOUT_INGRESS_SECRETS),
+          ...withoutForeignSecrets(service),
           ANGELIA_INSTANCE: instance,
           ANGELIA_ADMIN_PORT: String(adminPort),
-          ...(service === 'ingress' ? { ANGELIA_HOST: host, ANGELIA_PORT: String(publicPort) } : {}),
+          // The others need it for links that lead to (the first) ingress.
+          ANGELIA_HOST: host,
+          ANGELIA_PORT: String(publicPort ?? options.port),
         },
         ending: [
           { signal: 'SIGTERM', patienceMs: drainSeconds * 1000 + DRAIN_MARGIN_MS },

@@ -24,6 +24,17 @@ describe('publishing', () => {
     await server.dispose();
   });
 
+  it('a request has the first answer that somebody has, and none where nobody has one', async () => {
+    const listeners = [
+      bus.respond('angelia.test.ask', async () => null),
+      bus.respond('angelia.test.ask', async (payload) => (payload === 'you?' ? 'me' : null)),
+    ];
+    expect(await bus.request('angelia.test.ask', 'you?', 5_000)).toBe('me');
+    expect(await bus.request('angelia.test.ask', 'who?', 100)).toBeNull();
+    expect(await bus.request('angelia.test.nobody', 'you?', 5_000)).toBeNull();
+    for (const stop of listeners) stop();
+  });
+
   const stored = () => server.asOperator(async (jsm) => (await jsm.streams.info(STREAM_NAME)).state.messages);
 
   it('resolves when all hints are stored, however many', async () => {

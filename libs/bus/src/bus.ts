@@ -1,5 +1,5 @@
 import { JetStreamApiError, type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import type { Subscription } from '@nats-io/transport-node';
+import { createInbox, type Subscription } from '@nats-io/transport-node';
 import { DurableConsumption } from './consumption.ts';
 import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
 import { Link, type Live } from './link.ts';
@@ -16,7 +16,7 @@ export function connectBus(options: BusOptions): Bus {
 
 interface CoreListener {
   readonly subject: string;
-  readonly listener: (subject: string, payload: string) => void;
+  readonly listener: (subject: string, payload: string, reply?: string) => void;
   subscription: Subscription | null;
 }
 
@@ -138,13 +138,54 @@ class JetStreamBus implements Bus {
   }
 
   subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void {
-    const entry: CoreListener = { subject, listener, subscription: null };
+    return this.#listen({ subject, listener, subscription: null });
+  }
+
+  #listen(entry: CoreListener): () => void {
     this.#listeners.add(entry);
     if (this.#link.live !== null) this.#attach(entry, this.#link.live);
     return () => {
       this.#listeners.delete(entry);
       entry.subscription?.unsubscribe();
     };
+  }
+
+  async request(subject: string, payload: string, timeoutMs: number): Promise<string | null> {
+    const { nc } = await this.#need();
+    // Several may listen and only one have an answer: the first that comes, not the first that hears.
+    const inbox = createInbox();
+    return new Promise((resolve) => {
+      const settle = (answer: string | null): void => {
+        clearTimeout(timer);
+        subscription.unsubscribe();
+        resolve(answer);
+      };
+      const timer = setTimeout(() => settle(null), timeoutMs);
+      const subscription = nc.subscribe(inbox, {
+        callback: (error, message) => {
+          // An empty message with a status: the server says that nobody listens there.
+          const nobody = error !== null || message.headers?.code === 503;
+          settle(nobody ? null : message.string());
+        },
+      });
+      nc.publish(subject, payload, { reply: inbox });
+    });
+  }
+
+  respond(subject: string, answer: (payload: string) => Promise<string | null>): () => void {
+    const entry: CoreListener = {
+      subject,
+      listener: (_subject, payload, reply) => {
+        if (reply === undefined) return;
+        answer(payload).then(
+          (text) => (text === null ? undefined : this.ping(reply, text)),
+          (error: unknown) =>
+            this.#options.logger.warn({ subject, reason: reasonOf(error) }, 'a request has no answer'),
+        );
+      },
+      subscription: null,
+    };
+    return this.#listen(entry);
   }
 
   close(): Promise<void> {
@@ -165,7 +206,8 @@ class JetStreamBus implements Bus {
             { subject: entry.subject, reason: error.message },
             'subscription refused',
           );
-        else this.#guard(entry.subject, () => entry.listener(message.subject, message.string()));
+        else
+          this.#guard(entry.subject, () => entry.listener(message.subject, message.string(), message.reply));
       },
     });
   }

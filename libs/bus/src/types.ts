@@ -87,6 +87,13 @@ export interface Bus {
   ping(subject: string, payload?: string): void;
   /** Core NATS. The subscription outlives reconnects; returns how to end it. */
   subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void;
+  /**
+   * Core NATS: asks whoever answers on this subject, and takes the first answer. Null: nobody answered in time, or
+   * there is nobody. Throws BusUnavailable.
+   */
+  request(subject: string, payload: string, timeoutMs: number): Promise<string | null>;
+  /** Core NATS: answers requests; null leaves one to others. Outlives reconnects; returns how to end it. */
+  respond(subject: string, answer: (payload: string) => Promise<string | null>): () => void;
   /** Stops all consumptions, waits for their handlers, flushes, disconnects. */
   close(): Promise<void>;
 }

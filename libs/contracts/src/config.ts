@@ -9,6 +9,7 @@ const name = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'a name is lower-cas
 const seconds = z.number().nonnegative();
 const positiveSeconds = z.number().positive();
 const positiveInt = z.number().int().positive();
+const count = z.number().int().nonnegative();
 const httpUrl = z.url({ protocol: /^https?$/, error: 'an http or https URL is wanted' });
 
 const modelBase = {
@@ -20,11 +21,23 @@ const modelBase = {
   timeout_seconds: positiveSeconds.default(600),
   /** No token for this long: the model has stalled. */
   stall_seconds: positiveSeconds.default(90),
+  /** The model's window. Near it, older steps are replaced by a summary. */
+  context_tokens: positiveInt
+    .min(1000, 'a window of less than 1000 tokens holds no conversation')
+    .default(128_000),
+  /** The longest answer; without it what the provider has as its default. */
+  max_output_tokens: positiveInt.optional(),
+  /** False: for a server that cannot stream. A stalled model is then noticed by `timeout_seconds` only. */
+  streaming: z.boolean().default(true),
 };
+/** Their own servers take nobody without a key; what stands at a base_url may. */
+const withKey = (model: { base_url?: string | undefined; api_key?: string | undefined }) =>
+  model.api_key !== undefined || model.base_url !== undefined;
+const keyWanted = { error: 'an api_key is wanted', path: ['api_key'] };
 const model = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('openai-compatible'), ...modelBase, base_url: httpUrl }),
-  z.strictObject({ provider: z.literal('openai'), ...modelBase }),
-  z.strictObject({ provider: z.literal('anthropic'), ...modelBase }),
+  z.strictObject({ provider: z.literal('openai'), ...modelBase }).refine(withKey, keyWanted),
+  z.strictObject({ provider: z.literal('anthropic'), ...modelBase }).refine(withKey, keyWanted),
   z.strictObject({ provider: z.literal('builtin'), model: z.literal('echo') }),
 ]);
 
@@ -34,8 +47,19 @@ const resume = z.strictObject({
   max_interruption_seconds: positiveSeconds.default(86_400),
 });
 
-const agent = z.strictObject({
-  kind: z.enum(['llm', 'command', 'http']).default('llm'),
+/** What every kind of agent has. */
+const agentBase = {
+  /** The whole run. */
+  timeout_seconds: positiveSeconds.default(1800),
+  resume: resume.prefault({}),
+  max_concurrency: positiveInt.default(64),
+  status_interval_seconds: seconds.default(180),
+};
+
+/** A model and its tools, step by step. */
+const llmAgent = z.strictObject({
+  // Optional, so that it is found by a file that names no kind; the default then fills it in.
+  kind: z.literal('llm').optional().default('llm'),
   model: name.optional(),
   fallback_models: z.array(name).default([]),
   system: z
@@ -43,9 +67,7 @@ const agent = z.strictObject({
     .default('You are a helpful agent. Finish the task you are given and answer with the result.'),
   toolsets: z.array(z.string()).default([]),
   max_steps: positiveInt.default(40),
-  timeout_seconds: positiveSeconds.default(1800),
   budget: z.strictObject({ max_tokens: positiveInt.default(200_000) }).prefault({}),
-  resume: resume.prefault({}),
   clarify: z
     .strictObject({
       timeout_seconds: positiveSeconds.default(3600),
@@ -58,8 +80,105 @@ const agent = z.strictObject({
       max_per_session: positiveInt.default(16),
     })
     .prefault({}),
-  max_concurrency: positiveInt.default(64),
-  status_interval_seconds: seconds.default(180),
+  ...agentBase,
+});
+
+/** A program: the prompt on its stdin, its stdout is the answer, its exit code decides. */
+const commandAgent = z.strictObject({
+  kind: z.literal('command'),
+  /** The program and its arguments; no shell in between. */
+  command: z
+    .array(z.string(), { error: 'a list is wanted: the program, then its arguments' })
+    .min(1, 'the program is missing'),
+  /** Where it runs; without it a directory of the session's own. */
+  cwd: z.string().min(1).optional(),
+  /** Beside a small clean environment: nothing else of ours is handed over. */
+  env: z.record(z.string(), z.string()).default({}),
+  /** A line of its output that begins so is an interim status, and no part of the answer. */
+  status_prefix: z.string().min(1).default('::status '),
+  /** An answer that is longer fails the run: half of one could say the opposite. */
+  max_output_bytes: positiveInt.max(16 * 1_048_576).default(1_048_576),
+  ...agentBase,
+});
+
+/** Somebody else's service: a signed POST, the answer in the body or later by a callback. */
+const httpAgent = z.strictObject({
+  kind: z.literal('http'),
+  url: httpUrl,
+  /** Signs what we send (Standard Webhooks). */
+  secret: z.string({ error: 'an agent of kind http needs a secret: requests to it are signed' }).min(1),
+  headers: z.record(z.string(), z.string()).default({}),
+  /** One request. An agent that needs longer says 202 and calls back. */
+  request_timeout_seconds: positiveSeconds.default(300),
+  ...agentBase,
+});
+
+const agent = z.discriminatedUnion('kind', [llmAgent, commandAgent, httpAgent], {
+  error: 'the kind of an agent is llm, command or http',
+});
+
+/** A server of tools (Model Context Protocol): a program of the operator's own, or an address. */
+const mcpServer = z
+  .strictObject({
+    /** The program, spoken to over stdin and stdout; its arguments stand in `args`. */
+    command: z.string().min(1).optional(),
+    args: z.array(z.string()).optional(),
+    /** Beside PATH, HOME and the like: nothing else of ours is handed over. */
+    env: z.record(z.string(), z.string()).optional(),
+    cwd: z.string().min(1).optional(),
+    /** Streamable HTTP. */
+    url: httpUrl.optional(),
+    headers: z.record(z.string(), z.string()).optional(),
+    /** One call. */
+    timeout_seconds: positiveSeconds.max(86_400).default(120),
+  })
+  .superRefine((given, context) => {
+    const refuse = (message: string, path: string[] = []) =>
+      context.addIssue({ code: 'custom', message, path });
+    if ((given.command === undefined) === (given.url === undefined)) {
+      refuse('an MCP server has either a `command` (stdio) or a `url` (streamable HTTP)');
+      return;
+    }
+    const foreign = given.command === undefined ? (['args', 'env', 'cwd'] as const) : (['headers'] as const);
+    for (const key of foreign) {
+      if (given[key] === undefined) continue;
+      refuse(`goes with ${given.command === undefined ? '`command`' : '`url`'}, which this server has not`, [
+        key,
+      ]);
+    }
+  });
+
+/** How commands run: `terminal`, `process` and agents of kind `command`. 0 = no limit, where it may be 0. */
+const processWatcher = z.strictObject({
+  /**
+   * Who commands run as. `auto`: as root a user of each session's own (numbers from 200000 on), else the service's own
+   * user. `same`: the service's own user also as root. A number: always this user.
+   */
+  run_as: z.union([z.enum(['auto', 'same']), z.number().int().positive()]).default('auto'),
+  /** Runs the model's command lines; without it bash, or sh where there is none. */
+  shell: z.string().min(1).optional(),
+  /** Added to the small clean environment of every command. Models can read it. */
+  environment: z.record(z.string(), z.string()).default({}),
+  /** Commands at once, foreground and background together. */
+  max_processes: positiveInt.default(512),
+  /** How much of each command's output is kept. */
+  output_bytes: positiveInt.min(65_536).default(4 * 1_048_576),
+  /** A background process that lives longer is ended. */
+  max_lifetime_seconds: positiveSeconds.default(86_400),
+  /** One that prints nothing for so long is ended. */
+  max_idle_seconds: seconds.default(0),
+  /** Of CPU time, per process. */
+  cpu_seconds: count.default(0),
+  /** Of address space, per process. */
+  memory_bytes: count.default(0),
+  /** The largest file that a command may write. */
+  file_bytes: count.default(4 * 1024 ** 3),
+  /** Processes and threads of one user: of one session, where each has a user of its own (run_as: auto, as root). */
+  max_user_processes: count.default(1024),
+  /** Output of ended processes and the files of ended sessions are kept for so long. */
+  keep_hours: positiveSeconds.default(72),
+  /** A watcher that was not heard of for so long is gone for good: its processes are lost. */
+  host_lease_seconds: positiveSeconds.default(120),
 });
 
 /** Keys of the target adapters differ; each adapter checks its own part (unknown keys included) at start. */
@@ -272,7 +391,7 @@ export const configSchema = z
       .prefault({}),
     models: z.record(name, model).default({}),
     agents: z.record(name, agent).default({}),
-    mcp_servers: z.record(name, z.record(z.string(), z.unknown())).default({}),
+    mcp_servers: z.record(name, mcpServer).default({}),
     targets: z.record(z.string(), targetConfig).default({}),
     delivery: z
       .strictObject({
@@ -295,6 +414,7 @@ export const configSchema = z
         exports: z.string().default('./exports'),
       })
       .prefault({}),
+    process_watcher: processWatcher.prefault({}),
     api_routes: z.strictObject({ allowed_toolsets: z.array(z.string()).default(['clarify']) }).prefault({}),
     timing: z
       .strictObject({
@@ -311,7 +431,12 @@ export const configSchema = z
 export type Config = z.infer<typeof configSchema>;
 export type RouteConfig = Config['routes'][string];
 export type AgentConfig = Config['agents'][string];
+export type LlmAgentConfig = Extract<AgentConfig, { kind: 'llm' }>;
+export type CommandAgentConfig = Extract<AgentConfig, { kind: 'command' }>;
+export type HttpAgentConfig = Extract<AgentConfig, { kind: 'http' }>;
 export type ModelConfig = Config['models'][string];
+export type ProcessWatcherConfig = Config['process_watcher'];
+export type McpServerConfig = Config['mcp_servers'][string];
 
 /** What an operator reads: the place as it stands in the file, and the reason. */
 export interface ConfigProblem {

@@ -52,6 +52,17 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
     });
   });
 
+  it('has them for a model', () => {
+    const model = { provider: 'anthropic', model: 'm', api_key: 'k' };
+    expect(configOf({ models: { main: model } }).models.main).toEqual({
+      ...model,
+      timeout_seconds: 600,
+      stall_seconds: 90,
+      context_tokens: 128_000,
+      streaming: true,
+    });
+  });
+
   it('has them for a route', () => {
     expect(configOf({ routes: { r: {} } }).routes.r).toMatchObject({
       enabled: true,
@@ -122,6 +133,15 @@ describe('what the config refuses', () => {
     expect(problemsOf({ limits: { max_body_bytes: 'many' } })[0]?.place).toBe('limits.max_body_bytes');
   });
 
+  it.each(['openai', 'anthropic'])('needs an api_key for %s, unless another server is named', (provider) => {
+    const model = { provider, model: 'm' };
+    expect(problemsOf({ models: { main: model } })).toEqual([
+      { place: 'models.main.api_key', reason: 'an api_key is wanted' },
+    ]);
+    expect(problemsOf({ models: { main: { ...model, api_key: 'k' } } })).toEqual([]);
+    expect(problemsOf({ models: { main: { ...model, base_url: 'http://127.0.0.1:1/v1' } } })).toEqual([]);
+  });
+
   it('needs the base_url of an openai-compatible model', () => {
     expect(problemsOf({ models: { m: { provider: 'openai-compatible', model: 'x' } } })[0]?.place).toBe(
       'models.m.base_url',
@@ -138,5 +158,36 @@ describe('the JSON Schema for editors', () => {
     const schema = JSON.parse(configSchemaText());
     expect(schema.additionalProperties).toBe(false);
     expect(schema.properties.limits.properties.max_body_bytes.default).toBe(1_048_576);
+  });
+});
+
+describe('an MCP server', () => {
+  const problems = (server: object) =>
+    problemsOf({ mcp_servers: { m: server } }).map(({ place, reason }) => `${place}: ${reason}`);
+
+  it('is a program or an address', () => {
+    const config = configOf({
+      mcp_servers: {
+        files: { command: 'npx', args: ['-y', 'x'], env: { A: 'b' }, cwd: '/srv' },
+        search: { url: 'https://example.com/mcp', headers: { Authorization: 'x' }, timeout_seconds: 5 },
+      },
+    });
+    expect(config.mcp_servers.files?.timeout_seconds).toBe(120);
+    expect(config.mcp_servers.search?.timeout_seconds).toBe(5);
+  });
+
+  it('is refused by name where it is neither, both, or has keys of the other', () => {
+    const either = 'mcp_servers.m: an MCP server has either a `command` (stdio) or a `url` (streamable HTTP)';
+    expect(problems({})).toEqual([either]);
+    expect(problems({ command: 'x', url: 'https://example.com' })).toEqual([either]);
+    expect(problems({ command: 'x', headers: {} })).toEqual([
+      'mcp_servers.m.headers: goes with `url`, which this server has not',
+    ]);
+    expect(problems({ url: 'https://example.com', args: [], cwd: '/' })).toEqual([
+      'mcp_servers.m.args: goes with `command`, which this server has not',
+      'mcp_servers.m.cwd: goes with `command`, which this server has not',
+    ]);
+    expect(problems({ command: 'x', transport: 'stdio' })[0]).toContain('unknown key `transport`');
+    expect(problems({ url: 'ftp://example.com' })[0]).toContain('mcp_servers.m.url');
   });
 });

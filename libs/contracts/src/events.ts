@@ -96,6 +96,22 @@ const modelResponded = z.object({
   usage,
 });
 
+/** For the model, from here on, a summary stands in place of what came before; the log keeps all of it. */
+const contextCompressed = z.object({
+  generation: ordinal,
+  turn: ordinal,
+  /** The n-th of this run: tells a repeated command from a second one. */
+  sequence: ordinal.default(1),
+  /** Of this turn the steps up to this version are replaced, of what is before it everything. */
+  through_version: count,
+  summary: z.string(),
+  /** Takes the place of the turn's input, when that alone is too long for the model. null: as it was given. */
+  input: z.string().nullable().default(null),
+  /** Name in the config of the model that made the summary, and what that took. */
+  model: z.string(),
+  usage,
+});
+
 const toolStarted = z.object({
   generation: ordinal,
   turn: ordinal,
@@ -110,6 +126,8 @@ const toolFinished = z.object({
   tool: z.string(),
   outcome: z.enum(['ok', 'error', 'unknown']),
   result: z.string(),
+  /** The process-watcher that carried it out: the session's files are there, and so are its further commands. */
+  watcher: z.string().nullable().default(null),
 });
 
 const webhookCoalesced = z.object({
@@ -230,6 +248,8 @@ const processStarted = z.object({
   watch_patterns: z.array(z.string()).default([]),
   /** The session stops waiting for this process then. */
   wait_deadline: isoTime.nullable().default(null),
+  /** The instance of process-watcher that started it. */
+  watcher: z.string().nullable().default(null),
 });
 
 const processMatched = z.object({
@@ -248,6 +268,8 @@ const processExited = z.object({
   signal: z.string().nullable(),
   duration_seconds: z.number().nonnegative(),
   output_tail: z.string(),
+  /** Set when we ended it: at which limit, or at whose request. */
+  reason: z.string().nullable().default(null),
 });
 
 const processLost = z.object({
@@ -255,6 +277,8 @@ const processLost = z.object({
   reason: z.string(),
   output_tail: z.string().default(''),
 });
+/** By the API: the watcher ends it. How it ended is told by `process.exited`, and its session hears of it. */
+const processKillRequested = z.object({ process_id: z.string(), by: z.string() });
 const processCompletionConsumed = z.object({ process_id: z.string(), by: z.enum(['wait', 'log', 'kill']) });
 
 const sessionEnded = z.object({
@@ -268,6 +292,7 @@ export const eventSchemas = {
   'turn.requested': turnRequested,
   'run.started': runStarted,
   'model.responded': modelResponded,
+  'context.compressed': contextCompressed,
   'tool.started': toolStarted,
   'tool.finished': toolFinished,
   'webhook.coalesced': webhookCoalesced,
@@ -290,6 +315,7 @@ export const eventSchemas = {
   'process.exited': processExited,
   'process.lost': processLost,
   'process.completion-consumed': processCompletionConsumed,
+  'process.kill-requested': processKillRequested,
   'session.ended': sessionEnded,
 } as const;
 

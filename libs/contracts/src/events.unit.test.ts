@@ -7,7 +7,7 @@ const PUBLIC_TYPES = `
   session.interim-status clarification.requested clarification.answered clarification.timed-out session.final-response
   run.failed run.cancelled run.interrupted delivery.attempted delivery.succeeded delivery.failed delivery.dead
   delivery.dropped delivery.retry-requested process.started process.matched process.exited process.lost
-  process.completion-consumed session.ended`
+  process.completion-consumed session.ended context.compressed process.kill-requested`
   .trim()
   .split(/\s+/);
 

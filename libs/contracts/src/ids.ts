@@ -31,6 +31,16 @@ export function runResource(id: string): string {
   return `run:${id}`;
 }
 
+/** The lease of the watcher that carries out a session's commands. */
+export function watchResource(id: string): string {
+  return `watch:${id}`;
+}
+
+/** The lease by which the others know that a watcher is there: its sessions' files are on its host. */
+export function watcherResource(instance: string): string {
+  return `watcher:${instance}`;
+}
+
 /** The stable name in front of the incarnation: a restarted service frees what its dead predecessor held. */
 export function instanceOf(holder: HolderId): string {
   const cut = holder.lastIndexOf('#');

@@ -24,6 +24,9 @@ export type Owner = 'run' | 'delivery' | 'process';
 const unhinted: ReadonlySet<string> = new Set<EventType | RouteEventType | keyof typeof keyEventSchemas>([
   'run.started',
   'model.responded',
+  // The run that waits for it hears of the commit itself (agent-runner, run-watch.ts).
+  'tool.finished',
+  'context.compressed',
   'delivery.attempted',
   'delivery.succeeded',
   'key.session-opened',
@@ -55,6 +58,14 @@ export function cancelSubject(streamId: string): string {
   return `angelia.cancel.${streamId}`;
 }
 
+/** Core NATS, among watchers: a hint came to one that does not have the session's files. */
+export function watchPingSubject(streamId: string): string {
+  return `angelia.watch.${streamId}`;
+}
+
+/** Core NATS, a request: part of a process's output, from the watcher on whose host it is. */
+export const OUTPUT_SUBJECT = 'angelia.output';
+
 /** A message on the bus: "look at this stream". Never any event data: personal data lives in one store only. */
 export const hintSchema = z.object({
   stream_id: z.string(),
@@ -64,3 +75,23 @@ export const hintSchema = z.object({
   traceparent: z.string().optional(),
 });
 export type Hint = z.infer<typeof hintSchema>;
+
+export const outputRequestSchema = z.object({
+  session_id: z.string(),
+  process_id: z.string(),
+  /** Null: the last `limit` bytes. */
+  offset: z.number().int().nonnegative().nullable(),
+  limit: z.number().int().positive(),
+});
+export type OutputRequest = z.infer<typeof outputRequestSchema>;
+
+export const outputAnswerSchema = z.object({
+  output: z.string(),
+  offset: z.number().int().nonnegative(),
+  next_offset: z.number().int().nonnegative(),
+  /** The first byte that is still kept. */
+  kept_from: z.number().int().nonnegative(),
+  /** Nothing more was printed so far. */
+  at_end: z.boolean(),
+});
+export type OutputAnswer = z.infer<typeof outputAnswerSchema>;

@@ -18,6 +18,7 @@ import {
 } from './lists.ts';
 import { type Logger, silent } from './logger.ts';
 import { knownKey, readHead } from './read-head.ts';
+import { RouteReader, type SessionRoute } from './read-route.ts';
 import { StreamReader } from './read-stream.ts';
 import { readTail, type TailPage, tailEnd } from './tail.ts';
 import type { TailCursor } from './tail-cursor.ts';
@@ -65,6 +66,7 @@ export class EventLog {
   private readonly appends: AppendBatcher;
   private readonly streams: StreamReader;
   private readonly leases: LeaseReader;
+  private readonly routes: RouteReader;
   private readonly lists: Lists;
 
   constructor(options: EventLogOptions) {
@@ -82,6 +84,7 @@ export class EventLog {
     this.appends = new AppendBatcher(this.database, options.holder, options.onCommitted ?? (() => {}));
     this.streams = new StreamReader(this.database.durable);
     this.leases = new LeaseReader(this.database.durable);
+    this.routes = new RouteReader(this.database.durable);
     this.lists = new Lists(this.database.relaxed);
   }
 
@@ -114,6 +117,11 @@ export class EventLog {
   /** The stream that this idempotency key stored first; null when it is unknown. Appending asks this by itself. */
   knownKey(key: string): Promise<string | null> {
     return knownKey(this.database.durable, key);
+  }
+
+  /** Route and agent of a session; null when there is no such session. Many asked at once are one query. */
+  routeOf(sessionId: string): Promise<SessionRoute | null> {
+    return this.routes.read(sessionId);
   }
 
   lease(resource: string): Promise<LeaseNow> {

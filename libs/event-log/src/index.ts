@@ -41,6 +41,7 @@ export type {
 export type { Logger } from './logger.ts';
 export { type MigrateOptions, type MigrateResult, migrate, raiseEpoch } from './migrate.ts';
 export { type ProjectionOptions, runProjection } from './projection.ts';
+export type { SessionRoute } from './read-route.ts';
 export { type RebuildOptions, type RebuildResult, rebuildViews } from './rebuild.ts';
 export { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
 export { storable } from './storable.ts';

@@ -54,6 +54,7 @@ export interface ListedDelivery {
 export interface ProcessFilter {
   readonly sessionId?: string;
   readonly processId?: string;
+  readonly status?: string;
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -212,6 +213,7 @@ export class Lists {
       .limit(filter.limit + 1);
     if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
     if (filter.processId !== undefined) query = query.where('process_id', '=', filter.processId);
+    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
     const after = decodeCursor(filter.cursor, 2);
     if (after) {
       query = query.where(

@@ -1,5 +1,7 @@
 export type { HintVerdict } from '@angelia/bus';
 export { HEALTH_PATHS, healthAnswer } from './admin-server.ts';
+export { type AnswerLinks, answerLinks, type QuestionName } from './answer-links.ts';
+export { type CallbackLinks, type CallName, callbackLinks } from './callback-links.ts';
 export { type CheckedRoute, checkApiRoute } from './config/api-route.ts';
 export { literalApiRoute } from './config/interpolate.ts';
 export { demoConfigPath, type LoadedConfig, loadConfig } from './config/load.ts';
@@ -22,7 +24,8 @@ export {
   keyStream,
 } from './keyed-sessions.ts';
 export { createLogger, type Logger } from './logging.ts';
-export { isSecretKey, REDACTED } from './redaction.ts';
+export { publicUrl } from './public-url.ts';
+export { isSecretKey, REDACTED, scrubber } from './redaction.ts';
 export type { PublicHttp, ServiceDefinition } from './run-service.ts';
 export { ServiceKitModule, type ServiceRuntime } from './service-kit.module.ts';
 export {
@@ -33,6 +36,7 @@ export {
   type SessionsOptions,
   TooManyConflicts,
 } from './sessions.ts';
+export { type LinkPurpose, type SignedLinks, signedLinks } from './signed-links.ts';
 export { EXIT_CONFIG, StartupError } from './startup-error.ts';
 export { tailPinger } from './tail-ping.ts';
 export {
@@ -60,3 +64,4 @@ export {
 } from './tracing.ts';
 export { JetStreamStrategy, type JetStreamStrategyOptions } from './transport/jetstream.strategy.ts';
 export { EventTooNew, upcast } from './upcast.ts';
+export { type Signer, signerOf } from './webhook-signature.ts';

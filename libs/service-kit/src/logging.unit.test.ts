@@ -76,6 +76,14 @@ describe('log lines', () => {
     expect(text).toContain('postgres://angelia:');
   });
 
+  it('hide the token of a signed link', () => {
+    const { text } = logged((logger) =>
+      logger.info({ url: '/answers/0192-a.5.mAc_1' }, 'see https://x.example/callbacks/0192-a.b.mAc_2?x=1'),
+    );
+    expect(text).not.toMatch(/0192-a|mAc/);
+    expect(text).toContain('https://x.example/callbacks/[redacted]?x=1');
+  });
+
   it('show of an error its type, message, code, stack and cause, and nothing that it drags along', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const error = Object.assign(new Error('could not send', { cause }), {

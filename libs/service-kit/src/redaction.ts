@@ -38,6 +38,8 @@ export function secretsInUrl(text: string): string[] {
 }
 
 const URL_PASSWORD = /(:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/g;
+/** The token of a signed link opens what it names, and is in no list of known secrets. */
+const SIGNED_LINK = /\/(answers|callbacks)\/[A-Za-z0-9._-]+/g;
 const AUTH_SCHEME = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{6,}/g;
 
 /**
@@ -61,6 +63,8 @@ export function scrubber(secrets: Iterable<string>): (text: string) => string {
       if (clean.includes(secret)) clean = clean.replaceAll(secret, REDACTED);
     }
     if (clean.includes('://') && clean.includes('@')) clean = clean.replace(URL_PASSWORD, `$1${REDACTED}@`);
+    if (clean.includes('/answers/') || clean.includes('/callbacks/'))
+      clean = clean.replace(SIGNED_LINK, `/$1/${REDACTED}`);
     if (clean.includes('Bearer ') || clean.includes('Basic '))
       clean = clean.replace(AUTH_SCHEME, `$1 ${REDACTED}`);
     return clean;

@@ -1,13 +1,16 @@
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyServerOptions } from 'fastify';
-import { loadConfig } from './config/load.ts';
+import { loadCommandConfig, loadConfig } from './config/load.ts';
 import { type Environment, readEnvironment, type ServiceName } from './environment.ts';
 import { createLogger, type Logger } from './logging.ts';
 import { secretsInUrl, secretValuesIn } from './redaction.ts';
 import type { ServiceRuntime } from './service-kit.module.ts';
 import { EXIT_CONFIG, StartupError, startupMessage } from './startup-error.ts';
 import { startTelemetry } from './telemetry.ts';
+
+/** For what happens before a service runs; the package's index loads what telemetry must come before. */
+export { loadCommandConfig };
 
 /** What a service's `main.ts` says about it. */
 export interface ServiceDefinition {
@@ -36,7 +39,8 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
   let logger: Logger | undefined;
   try {
     const environment = readEnvironment(definition.name, process.env);
-    const { config, path, demo } = loadConfig(process.env);
+    const load = definition.name === 'process-watcher' ? loadCommandConfig : loadConfig;
+    const { config, path, demo } = load(process.env);
     logger = createLogger({
       service: environment.service,
       instance: environment.instance,

@@ -1,4 +1,7 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connectBus } from '@angelia/bus';
 import { NatsServer } from '@angelia/bus/testing';
 import { openEventLog } from '@angelia/event-log';
@@ -15,12 +18,15 @@ const MAIN = 'services/process-watcher/dist/main.js';
 let nats: NatsServer;
 let database: TestDatabase;
 let services: RunningService[];
+let dataDirectory: string;
 
 beforeAll(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'angelia-life-'));
   nats = await NatsServer.start();
 });
 afterAll(async () => {
   await nats.dispose();
+  await rm(dataDirectory, { recursive: true });
 });
 beforeEach(async () => {
   services = [];
@@ -36,6 +42,7 @@ async function start(env: NodeJS.ProcessEnv = {}): Promise<RunningService> {
     DATABASE_URL: database.url,
     NATS_URL: nats.url,
     ANGELIA_INSTANCE: 'process-watcher',
+    ANGELIA_DATA: dataDirectory,
     ANGELIA_DEMO_SECRET: 'demo-secret-of-the-test',
     ...env,
   });
@@ -157,7 +164,10 @@ describe('the life of a service', () => {
     await take('run:other', 'process-watcher-2#alive');
     await dead.close();
     await ready(await start());
-    const left = await database.query<{ resource: string }>('SELECT resource FROM angelia.leases');
+    const left = await database.query<{ resource: string }>(
+      // But for the one by which it says that it is there.
+      "SELECT resource FROM angelia.leases WHERE resource NOT LIKE 'watcher:%'",
+    );
     expect(left.map((row) => row.resource)).toEqual(['run:other']);
   });
 });
@@ -173,7 +183,10 @@ describe('a start that only a person can mend: one line, exit code 78', () => {
   }
 
   it('a variable of the config that is not set', async () => {
-    expect(await refusal({ ANGELIA_DEMO_SECRET: '' })).toContain('routes.demo.secret');
+    const path = join(dataDirectory, 'angelia.yaml');
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config
+    await writeFile(path, 'process_watcher: { environment: { NAME: "${NOT_SET}" } }');
+    expect(await refusal({ ANGELIA_CONFIG: path })).toContain('process_watcher.environment.NAME');
   });
 
   it('a config file that is not there', async () => {

@@ -1,3 +1,4 @@
+import { agentTools } from './agent-calls.ts';
 import { deliveryPlan } from './delivery-plan.ts';
 import { processesAwaitedUntil } from './recover.ts';
 import type { SessionState } from './state.ts';
@@ -13,14 +14,14 @@ export interface Agenda {
   readonly running: boolean;
   /** delivery: an output to send, to retry, to drop, or whose attempt has become unknown. */
   readonly delivery: number | null;
-  /** process-watcher: a call that waits for it. Live processes are found by their own leases, not by time. */
+  /** process-watcher: a call that waits for it, or a process to end. Live processes are found by their own leases, not by time. */
   readonly process: number | null;
   /** Nothing will happen to this session any more: it may be pruned. */
   readonly settled: boolean;
 }
 
 /** The tools whose calls process-watcher carries out. */
-export const WATCHER_TOOLS: readonly string[] = ['terminal', 'process'];
+export const WATCHER_TOOLS: readonly string[] = ['terminal', 'process', agentTools.command];
 
 export function agenda(state: SessionState): Agenda {
   const delivery = deliveryDue(state);
@@ -57,5 +58,8 @@ function processDue(state: SessionState): number | null {
   const started = (state.turns[0]?.calls ?? [])
     .filter((call) => call.status === 'started' && WATCHER_TOOLS.includes(call.tool))
     .map((call) => call.startedAt ?? state.lastActivityAt);
-  return started.length === 0 ? null : Math.min(...started);
+  // When it was asked for is not kept: since it began is early enough for the sweep.
+  const toEnd = state.processes.filter((p) => p.status === 'running' && p.killRequested);
+  const due = [...started, ...toEnd.map((process) => process.startedAt)];
+  return due.length === 0 ? null : Math.min(...due);
 }

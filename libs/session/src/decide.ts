@@ -1,3 +1,4 @@
+import { type StartAgent, startAgent } from './agent-calls.ts';
 import {
   type AnswerClarification,
   answerClarification,
@@ -6,6 +7,7 @@ import {
   type TimeOutClarification,
   timeOutClarification,
 } from './clarifications.ts';
+import { type CompressContext, compressContext } from './compression.ts';
 import type { Decision } from './decision.ts';
 import {
   type AttemptDelivery,
@@ -35,6 +37,8 @@ import {
   type RecordProcessLost,
   type RecordProcessMatched,
   type RecordProcessStarted,
+  type RequestKill,
+  requestKill,
 } from './processes.ts';
 import {
   type FailRun,
@@ -66,7 +70,9 @@ export type SessionCommand =
   | CoalesceWebhook
   | StartRun
   | RecordModelResponse
+  | CompressContext
   | StartTool
+  | StartAgent
   | FinishTool
   | InterruptRun
   | FailRun
@@ -86,6 +92,7 @@ export type SessionCommand =
   | RecordProcessExited
   | RecordProcessLost
   | ConsumeCompletion
+  | RequestKill
   | Cancel
   | Expire;
 
@@ -105,8 +112,12 @@ export function decide(state: SessionState, command: SessionCommand): Decision {
       return startRun(state, command);
     case 'record-model-response':
       return recordModelResponse(state, command);
+    case 'compress-context':
+      return compressContext(state, command);
     case 'start-tool':
       return startTool(state, command);
+    case 'start-agent':
+      return startAgent(state, command);
     case 'finish-tool':
       return finishTool(state, command);
     case 'interrupt-run':
@@ -145,6 +156,8 @@ export function decide(state: SessionState, command: SessionCommand): Decision {
       return processLost(state, command);
     case 'consume-completion':
       return consumeCompletion(state, command);
+    case 'request-kill':
+      return requestKill(state, command);
     case 'cancel':
       return cancel(state, command);
     case 'expire':

@@ -42,7 +42,9 @@ export type RefusalCode =
   | 'stale_attempt'
   /** An interim status that a later output follows is not sent any more. */
   | 'too_late'
-  | 'unknown_process';
+  | 'unknown_process'
+  /** It has exited or is lost: there is nothing to end. */
+  | 'process_over';
 
 export interface Accepted {
   readonly ok: true;

@@ -1,4 +1,5 @@
 import type { EventData, RecordedFact } from '@angelia/contracts';
+import { isAgentTool } from './agent-calls.ts';
 import {
   initialState,
   type OpenCall,
@@ -80,7 +81,14 @@ function apply(draft: Draft, event: StreamEvent): void {
     case 'model.responded':
       modelResponded(draft, fact.data, at);
       break;
+    case 'context.compressed':
+      addUsage(draft, fact.data.usage);
+      if (draft.run !== null)
+        draft.run = { ...draft.run, compressions: fact.data.sequence ?? (draft.run.compressions ?? 0) + 1 };
+      progress(draft, fact.data.turn, at);
+      break;
     case 'tool.started':
+      agentCalled(draft, fact.data);
       changeCall(draft, fact.data.turn, fact.data.call_id, {
         status: 'started',
         startedIn: fact.data.generation,
@@ -90,6 +98,7 @@ function apply(draft: Draft, event: StreamEvent): void {
       break;
     case 'tool.finished':
       changeCall(draft, fact.data.turn, fact.data.call_id, { status: 'done' });
+      draft.watcher = fact.data.watcher ?? draft.watcher ?? null;
       progress(draft, fact.data.turn, at);
       break;
     case 'session.interim-status':
@@ -180,6 +189,9 @@ function apply(draft: Draft, event: StreamEvent): void {
       changeProcess(draft, fact.data.process_id, () => ({ status: 'lost', endedAt: at }));
       forgetOldProcesses(draft);
       break;
+    case 'process.kill-requested':
+      changeProcess(draft, fact.data.process_id, () => ({ killRequested: true }));
+      break;
     case 'process.completion-consumed':
       completionConsumed(draft, fact.data.process_id);
       break;
@@ -265,6 +277,7 @@ function runStarted(draft: Draft, data: EventData<'run.started'>, at: number): v
     attempt: data.attempt,
     startedAt: at,
     statuses: 0,
+    compressions: 0,
   };
   changeTurn(draft, data.turn, (turn) => ({
     startedAt: turn.startedAt ?? at,
@@ -275,10 +288,7 @@ function runStarted(draft: Draft, data: EventData<'run.started'>, at: number): v
 }
 
 function modelResponded(draft: Draft, data: EventData<'model.responded'>, at: number): void {
-  draft.usage = {
-    input_tokens: draft.usage.input_tokens + data.usage.input_tokens,
-    output_tokens: draft.usage.output_tokens + data.usage.output_tokens,
-  };
+  addUsage(draft, data.usage);
   draft.model = data.model;
   progress(draft, data.turn, at);
   changeTurn(draft, data.turn, () => ({
@@ -295,6 +305,28 @@ function modelResponded(draft: Draft, data: EventData<'model.responded'>, at: nu
       }),
     ),
   }));
+}
+
+/** Nobody asked for this one: the turn itself is the call. */
+function agentCalled(draft: Draft, data: EventData<'tool.started'>): void {
+  if (!isAgentTool(data.tool)) return;
+  const call: OpenCall = {
+    id: data.call_id,
+    tool: data.tool,
+    status: 'asked',
+    startedIn: null,
+    startedAt: null,
+  };
+  changeTurn(draft, data.turn, ({ calls }) =>
+    calls.some(({ id }) => id === call.id) ? {} : { calls: [...calls, call] },
+  );
+}
+
+function addUsage(draft: Draft, used: SessionState['usage']): void {
+  draft.usage = {
+    input_tokens: draft.usage.input_tokens + used.input_tokens,
+    output_tokens: draft.usage.output_tokens + used.output_tokens,
+  };
 }
 
 function clarificationRequested(
@@ -384,6 +416,7 @@ function deliveryDead(draft: Draft, data: EventData<'delivery.dead'>, at: number
 }
 
 function processStarted(draft: Draft, data: EventData<'process.started'>, at: number): void {
+  draft.watcher = data.watcher ?? draft.watcher ?? null;
   draft.processes = [
     ...draft.processes,
     {
@@ -406,6 +439,7 @@ function processStarted(draft: Draft, data: EventData<'process.started'>, at: nu
       endedAt: null,
       exitCode: null,
       signal: null,
+      watcher: data.watcher ?? null,
     },
   ];
 }

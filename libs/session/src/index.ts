@@ -1,7 +1,11 @@
 export { type Agenda, agenda, WATCHER_TOOLS } from './agenda.ts';
+export { agentCall, agentCallId, agentTools, isAgentTool, type StartAgent } from './agent-calls.ts';
+export { conversation, programPrompt, type Said } from './agent-prompt.ts';
 export type { AnswerClarification, RequestClarification, TimeOutClarification } from './clarifications.ts';
+export type { CompressContext } from './compression.ts';
 export { type Continuation, continuation } from './continuation.ts';
 export { decide, type SessionCommand } from './decide.ts';
+export { decideAll } from './decide-all.ts';
 export type { Accepted, Decision, RefusalCode, Refused } from './decision.ts';
 export type {
   AttemptDelivery,
@@ -22,6 +26,7 @@ export type {
   RecordProcessLost,
   RecordProcessMatched,
   RecordProcessStarted,
+  RequestKill,
 } from './processes.ts';
 export {
   type DeliveryViewRow,
@@ -63,7 +68,15 @@ export {
   type SessionSummary,
   sessionSummary,
 } from './summary.ts';
-export { type Message, pendingAnswer, resumeNote, transcript } from './transcript.ts';
+export {
+  type Compressible,
+  compressible,
+  type Message,
+  pendingAnswer,
+  resumeNote,
+  transcript,
+  UNKNOWN_RESULT,
+} from './transcript.ts';
 export {
   type CoalesceWebhook,
   type CreateSession,

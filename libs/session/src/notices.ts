@@ -3,11 +3,12 @@ import type { ProcessState } from './state.ts';
 /** The user message that a process notice becomes. How it begins is public (INTERFACES.md). */
 export function exitNotice(
   process: ProcessState,
-  end: { exitCode: number | null; signal: string | null },
+  end: { exitCode: number | null; signal: string | null; reason?: string | null },
   outputTail: string,
 ): string {
   const how = end.exitCode !== null ? `exit code ${end.exitCode}` : `signal ${end.signal ?? 'unknown'}`;
-  return notice(`${process.processId} exited with ${how}`, outputTail);
+  const why = end.reason ? `It was ended: ${end.reason}.` : '';
+  return notice(`${process.processId} exited with ${how}`, [why, outputTail].filter(Boolean).join('\n'));
 }
 
 export function matchNotice(process: ProcessState, pattern: string, line: string): string {

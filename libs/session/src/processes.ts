@@ -35,6 +35,7 @@ export interface RecordProcessStarted {
   readonly notifyOnComplete?: boolean;
   readonly watchPatterns?: readonly string[];
   readonly waitDeadline?: number | null;
+  readonly watcher?: string;
 }
 
 export interface RecordProcessMatched {
@@ -54,6 +55,8 @@ export interface RecordProcessExited {
   readonly signal: string | null;
   readonly durationSeconds: number;
   readonly outputTail: string;
+  /** Why we ended it. */
+  readonly reason?: string | null;
 }
 
 export interface RecordProcessLost {
@@ -67,6 +70,13 @@ export interface ConsumeCompletion {
   readonly type: 'consume-completion';
   readonly processId: string;
   readonly by: EventData<'process.completion-consumed'>['by'];
+}
+
+/** By somebody outside: the watcher ends the process. Its session is told of the end as of any other. */
+export interface RequestKill {
+  readonly type: 'request-kill';
+  readonly processId: string;
+  readonly by: string;
 }
 
 export function processStarted(state: SessionState, command: RecordProcessStarted): Decision {
@@ -95,6 +105,7 @@ export function processStarted(state: SessionState, command: RecordProcessStarte
       notify_on_complete: command.notifyOnComplete ?? false,
       watch_patterns: [...(command.watchPatterns ?? [])],
       wait_deadline: command.waitDeadline == null ? null : iso(command.waitDeadline),
+      watcher: command.watcher ?? null,
     }),
   );
 }
@@ -128,6 +139,7 @@ export function processExited(state: SessionState, command: RecordProcessExited)
     signal: command.signal,
     duration_seconds: command.durationSeconds,
     output_tail: command.outputTail,
+    reason: command.reason ?? null,
   });
   if (!endIsWanted(state, process)) return withEndIfOpen(state, [exited]);
   return accept(
@@ -157,6 +169,16 @@ export function consumeCompletion(state: SessionState, command: ConsumeCompletio
   return withEndIfOpen(state, [
     fact('process.completion-consumed', { process_id: process.processId, by: command.by }),
   ]);
+}
+
+export function requestKill(state: SessionState, command: RequestKill): Decision {
+  const process = find(state, command.processId);
+  if (process === undefined) return unknown(command.processId);
+  if (process.status !== 'running') {
+    return refuse('process_over', `${command.processId} is not running any more: it is ${process.status}`);
+  }
+  if (process.killRequested) return alreadySo;
+  return accept(fact('process.kill-requested', { process_id: process.processId, by: command.by }));
 }
 
 /** Is the end of this process news that somebody asked for? */

@@ -1,5 +1,6 @@
 import type { SessionFact } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
+import { agenda } from './agenda.ts';
 import type { SessionCommand } from './decide.ts';
 import { fact } from './decision.ts';
 import {
@@ -258,6 +259,50 @@ describe('no-phantom-turns: a watch match', () => {
       .when(match(1))
       .thenNothing();
   });
+});
+
+describe('a kill that somebody asks for by API', () => {
+  const kill: SessionCommand = { type: 'request-kill', processId: 'proc_1', by: 'api' };
+
+  it('is a fact that the watcher acts on, once, also after the end of the session', () => {
+    const asked = given(withProcess())
+      .when(kill)
+      .then([fact('process.kill-requested', { process_id: 'proc_1', by: 'api' })]);
+    asked.when(kill).thenNothing();
+    given([...withProcess(), answered(), ended()])
+      .when(kill)
+      .thenTypes(['process.kill-requested']);
+  });
+
+  it('is due at the watcher until the process has ended', () => {
+    const calm = given([...withProcess(), answered()]);
+    expect(agenda(calm.state).process).toBeNull();
+    const asked = calm.when(kill).after;
+    expect(agenda(asked.state).process).not.toBeNull();
+    expect(agenda(asked.and([exited('proc_1')]).state).process).toBeNull();
+  });
+
+  it('does not take the notice away: the agent did not do it', () => {
+    given([...withProcess(), answered()])
+      .when(kill)
+      .after.when({ ...exit, exitCode: null, signal: 'SIGTERM', reason: 'on request' })
+      .thenTypes(['process.exited', 'turn.requested']);
+  });
+
+  it('is refused when the process is over', () => {
+    given([...withProcess(), exited('proc_1')])
+      .when(kill)
+      .thenRefused('process_over');
+  });
+});
+
+it('the session belongs to the watcher that carried out its last command', () => {
+  const history = given([...called, toolFinished('c-1', { watcher: 'watcher-2' })]);
+  expect(history.state.watcher).toBe('watcher-2');
+  expect(history.and([turn(2)]).state.watcher).toBe('watcher-2');
+  expect(given([...called, processStarted('proc_1', { watcher: 'watcher-3' })]).state.watcher).toBe(
+    'watcher-3',
+  );
 });
 
 it('a process that the session does not know is refused', () => {

@@ -165,6 +165,7 @@ function processRow(state: SessionState, event: StreamEvent): ProcessViewRow | n
     case 'process.matched':
     case 'process.exited':
     case 'process.lost':
+    case 'process.kill-requested':
     case 'process.completion-consumed': {
       const process = state.processes.find((p) => p.processId === fact.data.process_id);
       if (process === undefined) return null;
@@ -188,5 +189,6 @@ function processDetail(process: SessionState['processes'][number]) {
     pid_start_time: process.pidStartTime,
     cwd: process.cwd,
     consumed: process.consumed,
+    watcher: process.watcher ?? null,
   };
 }

@@ -209,13 +209,14 @@ function steps(state: SessionState, now: number, serial: number, luck: number): 
       { type: 'finish-tool', generation, callId: call.id, outcome: 'ok', result: `result ${serial}` },
     ];
   });
-  const anything = [
+  const anything: SessionCommand[] = [
     ...calls,
     ...calls,
     ...calls,
     respond(['terminal', 'terminal']),
     respond(['terminal', 'clarify']),
     respond(['terminal']),
+    { type: 'start-agent', generation, kind: luck % 2 === 0 ? 'command' : 'http', arguments: '{}' },
   ];
   // One in four: else most sessions would end before anything happened to them.
   if (luck % 4 !== 0) return anything;
@@ -228,6 +229,16 @@ function steps(state: SessionState, now: number, serial: number, luck: number): 
       sequence: run.statuses + 1,
       kind: 'progress',
       text: `status ${serial}`,
+    },
+    {
+      type: 'compress-context',
+      generation,
+      sequence: (run.compressions ?? 0) + 1,
+      throughVersion: Math.max(0, state.version - (luck % 12)),
+      summary: `summary ${serial}`,
+      input: luck % 3 === 0 ? 'shortened' : null,
+      model: 'main',
+      usage,
     },
     { type: 'finish-turn', generation, text: luck % 5 === 0 ? '[SILENT]' : `answer ${serial}` },
     { type: 'fail-run', generation, code: 'timeout', message: 'm', text: `failure ${serial}` },
@@ -308,6 +319,7 @@ function watcher(state: SessionState, now: number, serial: number): SessionComma
         overload: serial % 7 === 0,
       },
       { type: 'process-lost', processId: process.processId, reason: 'gone' },
+      { type: 'request-kill', processId: process.processId, by: 'api' },
     ]),
     ...state.processes.map(
       (process): SessionCommand => ({ type: 'consume-completion', processId: process.processId, by: 'kill' }),
@@ -583,7 +595,7 @@ describe('for every history', () => {
           attempts.set(turn, count + 1);
         }
         if (event.type === 'run.interrupted') attempts.set(turn, Math.max(0, count - 1));
-        if (/model.responded|tool.finished/.test(event.type)) attempts.set(turn, 0);
+        if (/model.responded|tool.finished|context.compressed/.test(event.type)) attempts.set(turn, 0);
         if (event.type.startsWith('clarification.')) attempts.clear();
       }
     }, crashLoop);
@@ -609,8 +621,13 @@ describe('for every history', () => {
         const rows = transcript(seen);
         expectAlternation(rows);
         const answers = rows.filter((row) => row.outcome !== undefined && row.outcome !== 'cancelled');
+        // What was compressed is told by its summary; of the rest every answer is there.
+        const from = compressedIn(seen);
         expect(answers.map((row) => row.content)).toEqual(
-          finals(seen).map((event) => (event.data as { text: string }).text),
+          finals(seen)
+            .map((event) => event.data as { text: string; turn: number })
+            .filter(({ turn }) => turn >= from)
+            .map(({ text }) => text),
         );
       }
     });
@@ -656,6 +673,12 @@ it('the histories get around: every event type comes up', () => {
     for (const e of events) seen.add(e.type);
   expect([...seen].sort()).toEqual(Object.keys(eventSchemas).sort());
 });
+
+/** The turn with which the conversation begins for the model: the one in which it was compressed last. */
+function compressedIn(events: readonly StreamEvent[]): number {
+  const last = events.findLast((event) => event.type === 'context.compressed');
+  return last === undefined ? 1 : (last.data as { turn: number }).turn;
+}
 
 function expectAlternation(rows: readonly Message[]): void {
   let before: Message | undefined;

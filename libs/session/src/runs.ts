@@ -57,6 +57,8 @@ export interface FinishTool {
   readonly callId: string;
   readonly outcome: EventData<'tool.finished'>['outcome'];
   readonly result: string;
+  /** The watcher's instance, where one carried it out. */
+  readonly watcher?: string;
 }
 
 export interface InterruptRun {
@@ -177,6 +179,7 @@ export function finishTool(state: SessionState, command: FinishTool): Decision {
       tool: call.tool,
       outcome: command.outcome,
       result: command.result,
+      watcher: command.watcher ?? null,
     }),
   );
 }

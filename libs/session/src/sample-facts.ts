@@ -81,6 +81,23 @@ export function modelSaid(text: string, data: Partial<EventData<'model.responded
   return modelAsked([], { text, ...data });
 }
 
+export function compressed(
+  throughVersion: number,
+  data: Partial<EventData<'context.compressed'>> = {},
+): SessionFact {
+  return fact('context.compressed', {
+    generation: 1,
+    turn: 1,
+    sequence: 1,
+    through_version: throughVersion,
+    summary: 'what happened so far',
+    input: null,
+    model: 'main',
+    usage: { input_tokens: 100, output_tokens: 20 },
+    ...data,
+  });
+}
+
 export function toolStarted(callId: string, data: Partial<EventData<'tool.started'>> = {}): SessionFact {
   return fact('tool.started', {
     generation: 1,
@@ -99,6 +116,7 @@ export function toolFinished(callId: string, data: Partial<EventData<'tool.finis
     tool: 'terminal',
     outcome: 'ok',
     result: `result of ${callId}`,
+    watcher: null,
     ...data,
   });
 }
@@ -203,6 +221,7 @@ export function processStarted(
     notify_on_complete: true,
     watch_patterns: [],
     wait_deadline: null,
+    watcher: null,
     ...data,
   });
 }
@@ -214,6 +233,7 @@ export function exited(processId: string, data: Partial<EventData<'process.exite
     signal: null,
     duration_seconds: 3,
     output_tail: 'last line',
+    reason: null,
     ...data,
   });
 }

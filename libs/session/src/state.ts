@@ -48,6 +48,8 @@ export interface SessionState {
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
   /** Name (in the config) of the model that answered last. */
   readonly model: string | null;
+  /** The process-watcher that has the session's files. Not there in states that were kept before there was this. */
+  readonly watcher?: string | null;
   /** Delivery ids of the last turns and coalesced webhooks: the same webhook or message is taken once. */
   readonly recentDeliveryIds: readonly string[];
 }
@@ -132,6 +134,8 @@ export interface OpenRun {
   readonly startedAt: number;
   /** Interim statuses of this run so far. */
   readonly statuses: number;
+  /** Times that this run compressed the conversation. Not there in states that were kept before there was this. */
+  readonly compressions?: number;
 }
 
 export interface OpenClarification {
@@ -186,6 +190,10 @@ export interface ProcessState {
   readonly endedAt: number | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
+  /** Somebody asked by API that it be ended. Not there in states that were kept before there was this. */
+  readonly killRequested?: boolean;
+  /** Instance of the watcher that started it. */
+  readonly watcher?: string | null;
 }
 
 export function initialState(): SessionState {
@@ -207,6 +215,7 @@ export function initialState(): SessionState {
     processes: [],
     usage: { input_tokens: 0, output_tokens: 0 },
     model: null,
+    watcher: null,
     recentDeliveryIds: [],
   };
 }

@@ -9,7 +9,8 @@ import type { SessionState } from './state.ts';
  * front of it is over, so that roles alternate however many messages were queued (D8). An answer is one row: the
  * final response, of which the model's own last text is an earlier copy. Within a step every call has one result, in
  * the order of the calls: the recorded one, the answer to the question, or that it is unknown. That a run is a resumed
- * one is no row here (C4): see `resumeNote`.
+ * one is no row here (C4): see `resumeNote`. Where a conversation was compressed, it begins with the input of the turn
+ * in which it was, and the summary of what is left out.
  */
 export interface Message extends TranscriptMessage {
   readonly turn?: number;
@@ -19,16 +20,23 @@ export interface Message extends TranscriptMessage {
 }
 
 /** C14: the model decides what to do about it; we do not run the call again. */
-const UNKNOWN_RESULT =
+export const UNKNOWN_RESULT =
   'The outcome of this call is unknown: the work was interrupted before its result was recorded. ' +
   'It may have taken effect. Check before you do it again.';
 const NOT_RUN_RESULT = 'This call was not carried out.';
 const CANCELLED = '[This was cancelled before it was answered.]';
 
 interface Step {
+  /** Version of the model's answer: all rows of the step have it. */
+  readonly version: number;
   readonly calls: readonly ToolCall[];
   readonly startedIn: Map<string, number>;
   readonly results: Map<string, string>;
+}
+
+interface TurnRow {
+  readonly message: Message;
+  readonly version: number;
 }
 
 interface Turn {
@@ -36,7 +44,7 @@ interface Turn {
   input: string;
   superseded: number;
   generation: number | null;
-  rows: Message[];
+  rows: TurnRow[];
   step: Step | null;
   /** The model's text without tool calls: its answer, until the final response takes its place. */
   said: string | null;
@@ -44,8 +52,63 @@ interface Turn {
   withdrawn: boolean;
 }
 
+interface Conversation {
+  readonly turns: ReadonlyMap<number, Turn>;
+  readonly ended: boolean;
+  readonly compressed: EventData<'context.compressed'> | null;
+}
+
 export function transcript(events: readonly StreamEvent[]): Message[] {
+  return rowsOf(read(events));
+}
+
+/** What a summary could take the place of. */
+export interface Compressible {
+  /** The rows that it would be made of, oldest first: with the input of the turn under way. */
+  readonly older: readonly Message[];
+  /** Those of them that are not there any more afterwards. None: only a shorter input can help. */
+  readonly replaced: readonly Message[];
+  readonly throughVersion: number;
+  /** The turn's input, as it was given. */
+  readonly input: string;
+  /** It stands shortened already. */
+  readonly inputShortened: boolean;
+}
+
+/**
+ * The older part of the conversation: everything before the last steps of the turn under way that `keeps` says are
+ * to stay as they are. Null when no turn is under way.
+ */
+export function compressible(
+  events: readonly StreamEvent[],
+  turnNumber: number,
+  keeps: (rows: readonly Message[]) => boolean,
+): Compressible | null {
+  const conversation = read(events);
+  const turn = conversation.turns.get(turnNumber);
+  if (turn === undefined || turn.over) return null;
+  closeStep(turn);
+  const before = conversation.compressed?.turn === turnNumber ? conversation.compressed : null;
+  const rows = turn.rows.filter(({ version }) => version > (before?.through_version ?? 0));
+  const versions = [...new Set(rows.map(({ version }) => version))];
+  const since = (version: number) => rows.filter((row) => row.version >= version).map((row) => row.message);
+  const firstKept = versions.find((version) => keeps(since(version)));
+  const kept = firstKept === undefined ? [] : since(firstKept);
+  const all = rowsOf(conversation);
+  const older = all.slice(0, all.length - kept.length);
+  return {
+    older,
+    replaced: older.filter((row) => row.role !== 'user' || row.turn !== turnNumber),
+    throughVersion:
+      versions.findLast((version) => version < (firstKept ?? Infinity)) ?? before?.through_version ?? 0,
+    input: inputOf(turn),
+    inputShortened: (before?.input ?? null) !== null,
+  };
+}
+
+function read(events: readonly StreamEvent[]): Conversation {
   const turns = new Map<number, Turn>();
+  let compressed: Conversation['compressed'] = null;
   const questions = new Map<string, { turn: number; callId: string }>();
   let ended = false;
 
@@ -68,7 +131,10 @@ export function transcript(events: readonly StreamEvent[]): Message[] {
         break;
       }
       case 'model.responded':
-        modelResponded(turns.get(fact.data.turn), fact.data);
+        modelResponded(turns.get(fact.data.turn), fact.data, event.version);
+        break;
+      case 'context.compressed':
+        compressed = fact.data;
         break;
       case 'tool.started':
         turns.get(fact.data.turn)?.step?.startedIn.set(fact.data.call_id, fact.data.generation);
@@ -90,12 +156,13 @@ export function transcript(events: readonly StreamEvent[]): Message[] {
       }
       case 'session.final-response': {
         const { text: content, outcome, silent } = fact.data;
-        close(turns.get(fact.data.turn), { role: 'assistant', content, outcome, silent });
+        close(turns.get(fact.data.turn), { role: 'assistant', content, outcome, silent }, event.version);
         break;
       }
       case 'run.cancelled':
         if (fact.data.turn !== null) {
-          close(turns.get(fact.data.turn), { role: 'assistant', content: CANCELLED, outcome: 'cancelled' });
+          const cancelled: Message = { role: 'assistant', content: CANCELLED, outcome: 'cancelled' };
+          close(turns.get(fact.data.turn), cancelled, event.version);
         }
         break;
       case 'process.completion-consumed':
@@ -112,7 +179,7 @@ export function transcript(events: readonly StreamEvent[]): Message[] {
         break;
     }
   }
-  return rowsOf(turns, ended);
+  return { turns, ended, compressed };
 }
 
 /**
@@ -149,7 +216,7 @@ function newTurn(requested: EventData<'turn.requested'>): Turn {
   };
 }
 
-function modelResponded(turn: Turn | undefined, data: EventData<'model.responded'>): void {
+function modelResponded(turn: Turn | undefined, data: EventData<'model.responded'>, version: number): void {
   if (turn === undefined) return;
   closeStep(turn);
   const content = turn.said === null ? data.text : `${turn.said}\n\n${data.text}`;
@@ -158,14 +225,14 @@ function modelResponded(turn: Turn | undefined, data: EventData<'model.responded
     return;
   }
   turn.said = null;
-  turn.rows.push({ role: 'assistant', content, tool_calls: data.tool_calls });
-  turn.step = { calls: data.tool_calls, startedIn: new Map(), results: new Map() };
+  turn.rows.push({ message: { role: 'assistant', content, tool_calls: data.tool_calls }, version });
+  turn.step = { version, calls: data.tool_calls, startedIn: new Map(), results: new Map() };
 }
 
-function close(turn: Turn | undefined, answer: Message): void {
+function close(turn: Turn | undefined, answer: Message, version: number): void {
   if (turn === undefined || turn.over) return;
   closeStep(turn);
-  turn.rows.push(answer);
+  turn.rows.push({ message: answer, version });
   turn.said = null;
   turn.over = true;
 }
@@ -176,30 +243,40 @@ function closeStep(turn: Turn): void {
   if (step === null) return;
   for (const call of step.calls) {
     const missing = step.startedIn.has(call.id) ? UNKNOWN_RESULT : NOT_RUN_RESULT;
-    turn.rows.push(resultRow(call, step.results.get(call.id) ?? missing));
+    const message = resultRow(call, step.results.get(call.id) ?? missing);
+    turn.rows.push({ message, version: step.version });
   }
   turn.step = null;
 }
 
-function rowsOf(turns: ReadonlyMap<number, Turn>, ended: boolean): Message[] {
+function rowsOf({ turns, ended, compressed }: Conversation): Message[] {
   const rows: Message[] = [];
   for (const turn of turns.values()) {
     // Queued behind a cancelled turn and never answered: nobody will.
     if (turn.withdrawn || (ended && !turn.over)) continue;
     const number = turn.requested.turn;
-    rows.push(...(turn.requested.history ?? []));
-    rows.push({ role: 'user', content: inputOf(turn), turn: number });
-    for (const row of [...turn.rows, ...underWay(turn)]) rows.push({ ...row, turn: number });
+    // Turns before the one in which it was compressed are all over, and in the summary.
+    if (compressed !== null && number < compressed.turn) continue;
+    const summary = compressed?.turn === number ? compressed : null;
+    if (summary === null) rows.push(...(turn.requested.history ?? []));
+    rows.push({
+      role: 'user',
+      content: summary === null ? inputOf(turn) : summarised(turn, summary),
+      turn: number,
+    });
+    const shown = turn.rows.filter(({ version }) => version > (summary?.through_version ?? 0));
+    for (const row of [...shown.map(({ message }) => message), ...underWay(turn, summary)])
+      rows.push({ ...row, turn: number });
     if (!turn.over) break;
   }
   return rows;
 }
 
 /** What the last step of the turn under way has so far; a call that an earlier run began is unknown to this one. */
-function underWay(turn: Turn): Message[] {
+function underWay(turn: Turn, summary: Conversation['compressed']): Message[] {
   if (turn.said !== null) return [{ role: 'assistant', content: turn.said }];
   const step = turn.step;
-  if (step === null) return [];
+  if (step === null || step.version <= (summary?.through_version ?? 0)) return [];
   return step.calls.flatMap((call) => {
     const result = step.results.get(call.id);
     if (result !== undefined) return [resultRow(call, result)];
@@ -218,4 +295,13 @@ function inputOf(turn: Turn): string {
   if (superseded === 0) return input;
   const webhooks = superseded === 1 ? '1 earlier webhook' : `${superseded} earlier webhooks`;
   return `${input}\n\n[This replaces ${webhooks} that arrived shortly before.]`;
+}
+
+const SUMMARISED =
+  '[To save room, the conversation before this and the steps that were already taken are left out here. ' +
+  'This is a summary of them, written by you. Go on from there.]';
+
+/** One row, so that roles alternate; the input first, since the summary tells what was done about it as well. */
+function summarised(turn: Turn, { input, summary }: EventData<'context.compressed'>): string {
+  return `${input ?? inputOf(turn)}\n\n${SUMMARISED}\n\n${summary}`;
 }

@@ -3,6 +3,7 @@ import { fact } from './decision.ts';
 import {
   answered,
   asked,
+  compressed,
   created,
   ended,
   modelAsked,
@@ -14,7 +15,7 @@ import {
 } from './sample-facts.ts';
 import { type GivenFact, given, START } from './testing.ts';
 import { iso } from './time.ts';
-import { pendingAnswer, resumeNote, transcript } from './transcript.ts';
+import { compressible, pendingAnswer, resumeNote, transcript } from './transcript.ts';
 
 const rows = (facts: readonly GivenFact[]) =>
   transcript(given(facts).events).map((row) => `${row.role}: ${row.content}`);
@@ -188,5 +189,130 @@ describe('an answer that a lost run had already recorded', () => {
     expect(pendingAnswer(given([...running, modelSaid('a'), answered('a')]).events)).toBeNull();
     expect(pendingAnswer(given([...running, modelAsked(['c-1'])]).events)).toBeNull();
     expect(pendingAnswer(given(running).events)).toBeNull();
+  });
+});
+
+describe('a compressed conversation', () => {
+  const step = (n: number, over: { turn?: number } = {}) => [
+    modelAsked([`c-${n}`], { step: n, text: `step ${n}`, ...over }),
+    toolStarted(`c-${n}`, over),
+    toolFinished(`c-${n}`, over),
+  ];
+  /** Versions 4, 7 and 10 are the model's answers. */
+  const threeSteps = [...running, ...step(1), ...step(2), ...step(3)];
+
+  it('begins with the input and the summary, and goes on with the steps that were kept', () => {
+    const shown = rows([...threeSteps, compressed(7)]);
+    expect(shown).toHaveLength(3);
+    expect(shown[0]).toMatch(/^user: input 1\n\n\[To save room.*\n\nwhat happened so far$/s);
+    expect(shown.slice(1)).toEqual(['assistant: step 3', 'tool: result of c-3']);
+  });
+
+  it('has no result without its call, when all steps were replaced', () => {
+    expect(rows([...threeSteps, compressed(10)])).toHaveLength(1);
+  });
+
+  it('goes on from there: further steps, the answer, further turns', () => {
+    const shown = rows([
+      ...threeSteps,
+      compressed(10),
+      ...step(4),
+      modelSaid('done', { step: 5 }),
+      answered('done'),
+      turn(2),
+      runStarted(2, { turn: 2 }),
+    ]);
+    expect(shown.map((row) => row.split(' ', 1)[0])).toEqual([
+      'user:',
+      'assistant:',
+      'tool:',
+      'assistant:',
+      'user:',
+    ]);
+    expect(shown.at(-1)).toBe('user: input 2');
+  });
+
+  it('leaves out the turns before, and what a continuation inherited', () => {
+    const earlier = [created(), turn(1, { history: [{ role: 'user', content: 'long ago' }] }), runStarted(1)];
+    const shown = rows([
+      ...earlier,
+      answered('one'),
+      turn(2),
+      runStarted(2, { turn: 2 }),
+      compressed(0, { turn: 2, generation: 2, summary: 'the turn before' }),
+    ]);
+    expect(shown).toHaveLength(1);
+    expect(shown[0]).toMatch(/^user: input 2.*the turn before$/s);
+  });
+
+  it('does not lose a turn that was requested before it and comes after it', () => {
+    const shown = rows([
+      ...running,
+      turn(2),
+      ...step(1),
+      compressed(5),
+      modelSaid('done', { step: 2 }),
+      answered('done'),
+      runStarted(2, { turn: 2 }),
+    ]);
+    expect(shown.slice(1)).toEqual(['assistant: done', 'user: input 2']);
+  });
+
+  it('has the shortened input where the whole one is too long', () => {
+    expect(rows([...running, compressed(0, { input: 'inp...' })])[0]).toMatch(/^user: inp\.\.\.\n\n/);
+  });
+
+  it('may be compressed again: the last summary counts', () => {
+    const shown = rows([
+      ...threeSteps,
+      compressed(4),
+      ...step(4),
+      compressed(10, { sequence: 2, summary: 'the second' }),
+    ]);
+    expect(shown[0]).toMatch(/the second$/);
+    expect(shown.slice(1)).toEqual(['assistant: step 4', 'tool: result of c-4']);
+  });
+
+  describe('what can be compressed', () => {
+    const split = (facts: readonly GivenFact[], kept: number, turnNumber = 1) => {
+      const found = compressible(given(facts).events, turnNumber, (messages) => messages.length <= kept);
+      return found && { ...found, replaced: found.replaced.length };
+    };
+
+    it('is everything but the last steps, whole ones', () => {
+      const found = split(threeSteps, 3);
+      expect(found).toMatchObject({
+        throughVersion: 7,
+        replaced: 4,
+        input: 'input 1',
+        inputShortened: false,
+      });
+      expect(found?.older.map((row) => row.content)).toEqual([
+        'input 1',
+        'step 1',
+        'result of c-1',
+        'step 2',
+        'result of c-2',
+      ]);
+      expect(split(threeSteps, 0)).toMatchObject({ throughVersion: 10, replaced: 6 });
+    });
+
+    it('is nothing when all of it is kept, or was replaced before', () => {
+      expect(split(threeSteps, 99)).toMatchObject({ throughVersion: 0, replaced: 0 });
+      expect(split([...threeSteps, compressed(10, { input: 'i' })], 0)).toMatchObject({
+        throughVersion: 10,
+        replaced: 0,
+        inputShortened: true,
+      });
+    });
+
+    it('is the turns before as well', () => {
+      const second = [...threeSteps, answered('one'), turn(2), runStarted(2, { turn: 2 })];
+      expect(split(second, 99, 2)).toMatchObject({ throughVersion: 0, replaced: 8, input: 'input 2' });
+    });
+
+    it('is nothing of a turn that is over', () => {
+      expect(split([...threeSteps, answered('one')], 0)).toBeNull();
+    });
   });
 });

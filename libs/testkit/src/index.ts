@@ -1,4 +1,3 @@
-export type { ChatMessage, ChatRequest } from './chat-request.ts';
 export {
   SHORT_TIMING,
   TEST_SECRET,
@@ -9,15 +8,21 @@ export {
 } from './config.ts';
 export { createTestDatabase, type TestDatabase } from './database.ts';
 export { countHints, deleteHintStream } from './jetstream.ts';
+export type { ChatMessage, ChatRequest, ChatTool, ChatToolCall } from './model-protocol.ts';
 export {
+  callTool,
+  callTools,
   fail,
   type ModelRequest,
   type ModelServer,
   type ModelStep,
   say,
   startModelServer,
+  type ToolCallStep,
+  tooLong,
 } from './model-server.ts';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
+export { selfSigned } from './self-signed.ts';
 export { type PostAnswer, type SignedPost, signatureHeaders, signedPost } from './signed-post.ts';
 export {
   answer,

@@ -1,13 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ChatRequest, problemsOf } from './chat-request.ts';
+import { anthropicMessages } from './anthropic-messages.ts';
+import { chatCompletions } from './chat-completions.ts';
 import { listen, readBody } from './http-server.ts';
+import type { ChatRequest, ModelAnswer, ModelProtocol } from './model-protocol.ts';
 
 /** What the model does with one request. */
 export type ModelStep =
   | {
       readonly kind: 'answer';
       readonly text: string;
+      readonly toolCalls?: readonly ToolCallStep[];
       /** Before the first byte. */
       readonly delayMs?: number;
       /** Between the pieces of a streamed answer. */
@@ -15,27 +18,76 @@ export type ModelStep =
       readonly finishReason?: string;
       readonly usage?: { readonly input: number; readonly output: number };
     }
-  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string; readonly body?: string }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly retryAfter?: string;
+      readonly body?: string;
+      /** The provider's own word for it, such as `context_length_exceeded`. */
+      readonly code?: string;
+      /** Where a redirect leads. */
+      readonly location?: string;
+    }
   /** The connection is reset before any answer. */
   | { readonly kind: 'reset' }
   /** Headers and a first piece of the answer (when `text` is not empty), then silence on an open connection. */
   | { readonly kind: 'stall'; readonly text?: string }
   /** A first piece of the answer, then the connection is cut. */
-  | { readonly kind: 'cut-off'; readonly text: string };
+  | { readonly kind: 'cut-off'; readonly text: string }
+  /** A first piece of the answer, then a proper end of the response, which does not say that it is complete. */
+  | { readonly kind: 'no-finish'; readonly text: string }
+  /** A first piece of the answer, then an error event. */
+  | {
+      readonly kind: 'stream-error';
+      readonly text: string;
+      readonly type: string;
+      readonly message?: string;
+    }
+  /** 200, and not the protocol. */
+  | { readonly kind: 'garbage' };
+
+export interface ToolCallStep {
+  readonly name: string;
+  /** A text is what the model writes: it need not be JSON. */
+  readonly args: Readonly<Record<string, unknown>> | string;
+  /** Default: unique in this server. */
+  readonly id?: string;
+}
 
 export const say = (text: string, delayMs = 0): ModelStep => ({ kind: 'answer', text, delayMs });
+export const callTool = (name: string, args: ToolCallStep['args'], id?: string): ModelStep =>
+  callTools({ name, args, ...(id === undefined ? {} : { id }) });
+/** Several calls in one step. */
+export const callTools = (...toolCalls: ToolCallStep[]): ModelStep => ({
+  kind: 'answer',
+  text: '',
+  toolCalls,
+});
 export const fail = (status: number, retryAfter?: string): ModelStep => ({
   kind: 'status',
   status,
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
+/** As OpenAI says it; Anthropic by its message. */
+export const tooLong = (): ModelStep => ({
+  kind: 'status',
+  status: 400,
+  body: 'prompt is too long: 200001 tokens > 200000 maximum',
+  code: 'context_length_exceeded',
+});
 
 export interface ModelRequest {
   readonly at: number;
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** In the shape of chat-completions, also when it came as Anthropic's. */
   readonly body: ChatRequest;
+  /** As it came. */
+  readonly raw: unknown;
   /** Content of the last user message: tells sessions apart in a test. */
   readonly input: string;
+  /** Contents of the tool messages behind it: what came of the calls so far. */
+  readonly results: readonly string[];
   /** Set when the client gave up before the answer was complete. */
   aborted: boolean;
   answered: boolean;
@@ -55,7 +107,12 @@ export interface ModelServer {
   stop(): Promise<void>;
 }
 
-/** A model provider stand-in over real HTTP: the OpenAI chat-completions protocol, streaming and not. */
+const PROTOCOLS: readonly ModelProtocol[] = [chatCompletions, anthropicMessages];
+
+/**
+ * A model provider stand-in over real HTTP: OpenAI's chat-completions and Anthropic's messages, streaming and not. It
+ * refuses what the real ones refuse, and can fail in every way that they do.
+ */
 export async function startModelServer(
   options: { apiKey?: string; port?: number } = {},
 ): Promise<ModelServer> {
@@ -63,24 +120,45 @@ export async function startModelServer(
   const problems: string[] = [];
   const queued: ModelStep[] = [];
   let inFlight = 0;
+  let calls = 0;
   let always: ModelStep | ((request: ModelRequest) => ModelStep) = (request) =>
     say(`answer to: ${request.input}`);
 
+  const answerOf = (step: Answer): ModelAnswer => ({
+    text: step.text,
+    toolCalls: (step.toolCalls ?? []).map(({ name, args, id }) => ({
+      id: id ?? `call_${++calls}`,
+      name,
+      arguments: typeof args === 'string' ? args : JSON.stringify(args),
+    })),
+    usage: step.usage ?? { input: 10, output: 5 },
+    ...(step.finishReason === undefined ? {} : { finishReason: step.finishReason }),
+  });
+
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = JSON.parse((await readBody(incoming)).toString('utf8')) as ChatRequest;
-    const found = problemsOf(incoming, body);
-    if (options.apiKey !== undefined && incoming.headers.authorization !== `Bearer ${options.apiKey}`) {
-      return refuse(response, 401, 'Incorrect API key provided');
+    const raw: unknown = JSON.parse((await readBody(incoming)).toString('utf8'));
+    const protocol = PROTOCOLS.find(({ path }) => path === incoming.url);
+    if (protocol === undefined || incoming.method !== 'POST') {
+      problems.push(`${incoming.method} ${incoming.url}`);
+      response.writeHead(404).end();
+      return;
     }
+    const keyProblem = options.apiKey === undefined ? null : protocol.keyProblem(incoming, options.apiKey);
+    if (keyProblem !== null) return refuse(protocol, response, 401, keyProblem);
+    const found = protocol.problems(incoming, raw);
     if (found.length > 0) {
       problems.push(...found);
-      return refuse(response, 400, found.join('; '));
+      return refuse(protocol, response, 400, found.join('; '));
     }
+    const body = protocol.asChat(raw);
     const request: ModelRequest = {
       at: performance.now(),
+      path: protocol.path,
       headers: incoming.headers,
       body,
+      raw,
       input: lastUserText(body),
+      results: resultsOf(body),
       aborted: false,
       answered: false,
     };
@@ -89,7 +167,7 @@ export async function startModelServer(
       if (!response.writableFinished) request.aborted = true;
     });
     const step = queued.shift() ?? (typeof always === 'function' ? always(request) : always);
-    await perform(step, request, incoming, response);
+    await perform(step, { protocol, request, incoming, response, answerOf });
   };
 
   const listening = await listen((incoming, response) => {
@@ -116,70 +194,83 @@ export async function startModelServer(
   };
 }
 
-async function perform(
-  step: ModelStep,
-  request: ModelRequest,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+type Answer = Extract<ModelStep, { kind: 'answer' }>;
+
+interface Exchange {
+  readonly protocol: ModelProtocol;
+  readonly request: ModelRequest;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly answerOf: (step: Answer) => ModelAnswer;
+}
+
+async function perform(step: ModelStep, exchange: Exchange): Promise<void> {
+  const { protocol, request, incoming, response } = exchange;
   switch (step.kind) {
     case 'reset':
       incoming.socket.resetAndDestroy();
       return;
     case 'status':
       if (step.retryAfter !== undefined) response.setHeader('retry-after', step.retryAfter);
-      refuse(response, step.status, step.body ?? 'scripted failure');
+      if (step.location !== undefined) response.setHeader('location', step.location);
+      refuse(protocol, response, step.status, step.body ?? 'scripted failure', step.code);
+      return;
+    case 'garbage':
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome to the proxy</html>');
       return;
     case 'stall':
-      begin(response, request);
-      if (step.text) response.write(chunk(request, { role: 'assistant', content: step.text }, null));
+      await beginning(step.text ?? '', exchange);
       return;
     case 'cut-off':
-      begin(response, request);
-      response.write(chunk(request, { role: 'assistant', content: step.text }, null), () =>
-        incoming.socket.destroy(),
-      );
+      await beginning(step.text, exchange);
+      incoming.socket.destroy();
+      return;
+    case 'no-finish':
+      await beginning(step.text, exchange);
+      response.end();
+      return;
+    case 'stream-error':
+      await beginning(step.text, exchange);
+      response.end(protocol.streamedError(step.message ?? 'scripted error', step.type));
       return;
     case 'answer':
       // A client that left is not answered: a test can tell by `answered` that nobody waited for it.
       if (step.delayMs) await pause(step.delayMs, undefined, { ref: false });
       if (request.aborted) return;
-      await (request.body.stream ? answerStreamed : answerWhole)(step, request, response);
+      await (request.body.stream ? answerStreamed : answerWhole)(step, exchange);
   }
 }
 
-type Answer = Extract<ModelStep, { kind: 'answer' }>;
-
-async function answerStreamed(step: Answer, request: ModelRequest, response: ServerResponse): Promise<void> {
+/** Headers and the first tokens of an answer; nothing but headers when there are none. */
+async function beginning(text: string, { protocol, request, response, answerOf }: Exchange): Promise<void> {
+  const { head, tokens } = protocol.streamed(request.body, answerOf({ kind: 'answer', text }));
   begin(response, request);
-  const pieces = step.text.match(/[\s\S]{1,16}/g) ?? [];
-  for (const [index, piece] of pieces.entries()) {
+  if (text === '') return;
+  await new Promise<void>((resolve) => {
+    response.write([...head, ...tokens].join(''), () => resolve());
+  });
+}
+
+async function answerStreamed(
+  step: Answer,
+  { protocol, request, response, answerOf }: Exchange,
+): Promise<void> {
+  const { head, tokens, tail } = protocol.streamed(request.body, answerOf(step));
+  begin(response, request);
+  for (const piece of head) response.write(piece);
+  for (const [index, token] of tokens.entries()) {
     if (index > 0 && step.tokenDelayMs) await pause(step.tokenDelayMs, undefined, { ref: false });
     if (request.aborted) return;
-    response.write(chunk(request, { role: 'assistant', content: piece }, null));
+    response.write(token);
   }
-  response.write(chunk(request, {}, step.finishReason ?? 'stop'));
-  if (request.body.stream_options?.include_usage) {
-    response.write(event({ ...head(request, 'chat.completion.chunk'), choices: [], usage: usageOf(step) }));
-  }
-  response.end('data: [DONE]\n\n');
+  response.end(tail.join(''));
   request.answered = true;
 }
 
-async function answerWhole(step: Answer, request: ModelRequest, response: ServerResponse): Promise<void> {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(
-    JSON.stringify({
-      ...head(request, 'chat.completion'),
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: step.text },
-          finish_reason: step.finishReason ?? 'stop',
-        },
-      ],
-      usage: usageOf(step),
-    }),
-  );
+async function answerWhole(step: Answer, { protocol, request, response, answerOf }: Exchange): Promise<void> {
+  response
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify(protocol.whole(request.body, answerOf(step))));
   request.answered = true;
 }
 
@@ -191,35 +282,32 @@ function begin(response: ServerResponse, request: ModelRequest): void {
   response.flushHeaders();
 }
 
-function chunk(request: ModelRequest, delta: object, finishReason: string | null): string {
-  return event({
-    ...head(request, 'chat.completion.chunk'),
-    choices: [{ index: 0, delta, finish_reason: finishReason }],
-  });
-}
-
-const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
-
-const head = (request: ModelRequest, object: string) => ({
-  id: 'chatcmpl-test',
-  object,
-  created: Math.floor(Date.now() / 1000),
-  model: request.body.model,
-});
-
-function usageOf(step: Answer) {
-  const { input, output } = step.usage ?? { input: 10, output: 5 };
-  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
-}
-
-function refuse(response: ServerResponse, status: number, message: string): void {
+function refuse(
+  protocol: ModelProtocol,
+  response: ServerResponse,
+  status: number,
+  message: string,
+  code?: string,
+): void {
   response
     .writeHead(status, { 'content-type': 'application/json' })
-    .end(JSON.stringify({ error: { message, type: 'test_error', param: null, code: null } }));
+    .end(JSON.stringify(protocol.error(status, message, code)));
 }
 
 function lastUserText(body: ChatRequest): string {
   const last = body.messages.findLast((message) => message.role === 'user');
-  if (typeof last?.content === 'string') return last.content;
-  return (last?.content ?? []).map((part) => part.text ?? '').join('');
+  return contentText(last?.content);
+}
+
+function resultsOf({ messages }: ChatRequest): string[] {
+  const user = messages.findLastIndex(({ role }) => role === 'user');
+  return messages
+    .slice(user + 1)
+    .filter(({ role }) => role === 'tool')
+    .map(({ content }) => contentText(content));
+}
+
+function contentText(content: ChatRequest['messages'][number]['content'] | undefined): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map((part) => part.text ?? '').join('');
 }

@@ -105,10 +105,11 @@ function spansIn(body: TraceExport): ReceivedSpan[] {
 }
 
 function attributesOf(pairs: readonly KeyValue[] = []): Record<string, unknown> {
-  return Object.fromEntries(
-    pairs.map(({ key, value }) => [
-      key,
-      value.stringValue ?? value.intValue ?? value.doubleValue ?? value.boolValue ?? value,
-    ]),
-  );
+  return Object.fromEntries(pairs.map(({ key, value }) => [key, plain(value)]));
+}
+
+function plain(value: KeyValue['value']): unknown {
+  const list = value.arrayValue as { readonly values?: readonly KeyValue['value'][] } | undefined;
+  if (list !== undefined) return (list.values ?? []).map(plain);
+  return value.stringValue ?? value.intValue ?? value.doubleValue ?? value.boolValue ?? value;
 }

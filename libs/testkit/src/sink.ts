@@ -17,7 +17,7 @@ export const answer = (status: number, retryAfter?: string): SinkBehaviour => ({
 
 /** The body of the `http` target (INTERFACES.md). */
 export interface SinkPayload {
-  readonly type: 'interim-status' | 'final-response';
+  readonly type: 'interim-status' | 'clarification' | 'final-response';
   readonly session_id: string;
   readonly delivery_id: string;
   readonly route: string;

@@ -3,8 +3,11 @@ import type { EventLog } from '@angelia/event-log';
 import {
   BUS,
   CONFIG,
+  callbackLinks,
   DRAIN,
   type Drain,
+  ENVIRONMENT,
+  type Environment,
   EVENT_LOG,
   HOLDER,
   LOGGER,
@@ -12,32 +15,46 @@ import {
   SESSIONS,
   type Sessions,
 } from '@angelia/service-kit';
-import { Module } from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { agentPoster } from './agents/http-request.ts';
 import { type CancelSignals, listenForCancels } from './cancel.ts';
 import { drainOf } from './drain.ts';
 import { HintsController } from './hints.controller.ts';
 import { provideModels } from './models/models.ts';
 import { takeUpFromPredecessor } from './predecessor.ts';
 import { RUNNER, Runner } from './runner.ts';
+import { MCP_SERVERS, McpServers } from './tools/mcp/mcp-servers.ts';
+import { provideToolsets } from './tools/toolsets.ts';
 
 @Module({
   controllers: [HintsController],
   providers: [
     {
+      provide: MCP_SERVERS,
+      inject: [CONFIG, LOGGER],
+      useFactory: (config: Config, logger: Logger) => new McpServers(config, logger),
+    },
+    {
       provide: RUNNER,
-      inject: [CONFIG, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS],
+      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS, MCP_SERVERS],
       useFactory: async (
         config: Config,
+        environment: Environment,
         log: EventLog,
         sessions: Sessions,
         holder: HolderId,
         logger: Logger,
         drain: Drain,
         bus: CancelSignals,
+        mcp: McpServers,
       ): Promise<Runner> => {
         const runner = new Runner({
           config,
           models: await provideModels(config),
+          toolsets: provideToolsets(mcp),
+          callbacks: callbackLinks(config, environment),
+          postToAgent: agentPoster(),
+          pings: bus,
           sessions,
           log,
           holder,
@@ -57,4 +74,11 @@ import { RUNNER, Runner } from './runner.ts';
     },
   ],
 })
-export class AgentRunnerModule {}
+export class AgentRunnerModule implements OnApplicationShutdown {
+  constructor(@Inject(MCP_SERVERS) private readonly mcp: McpServers) {}
+
+  /** After the drain: the last runs may still call their tools. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.mcp.close();
+  }
+}

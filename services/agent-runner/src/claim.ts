@@ -1,7 +1,7 @@
 import { type AgentConfig, type Config, type HolderId, runResource } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import type { Loaded, Sessions } from '@angelia/service-kit';
-import { decide, type Recovery, type RecoveryPolicy, recover } from '@angelia/session';
+import { decide, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
 
 /** A run that is ours: its events carry this generation, and its lease is held. */
 export interface Claim {
@@ -23,10 +23,18 @@ export interface ClaimDeps {
 /** What the log says is to be done about this session now (invariant resume-is-derived). */
 export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> {
   const policy = policyOf(deps.config, loaded);
-  // Only an open run can have a lease that matters: the usual case, a turn that nobody began, needs no second query.
-  if (loaded.state.run === null) return recover(loaded.state, null, Date.now(), policy);
+  // The usual case, a turn that nobody began and that may wait for ever, needs no clock and no second query.
+  if (isTimeless(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
   const { lease, now } = await deps.log.lease(runResource(loaded.id));
   return recover(loaded.state, lease, now, policy);
+}
+
+/** No verdict on it depends on the time. Whatever does is judged by the database's clock: ours may be wrong. */
+function isTimeless({ ended, run, clarification, turns }: SessionState): boolean {
+  const head = turns[0];
+  if (ended !== null) return true;
+  if (run !== null || clarification !== null || head === undefined) return false;
+  return head.startedAt === null && head.startAfter === null && head.queueDeadline === null;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { type Config, holderId } from '@angelia/contracts';
 import type { Loaded } from '@angelia/service-kit';
+import { decide, evolveAll, initialState, type SessionCommand } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
-import { type ClaimDeps, claim } from './claim.ts';
+import { type ClaimDeps, claim, judge } from './claim.ts';
 
 type Execute = ClaimDeps['sessions']['execute'];
 
@@ -25,5 +26,74 @@ describe('a claim', () => {
       holder: holderId('a', 'test'),
     });
     expect(pool).toEqual({ name: 'route:constructor', places: 2 });
+  });
+});
+
+describe('the time by which a session is judged', () => {
+  const NOON = Date.parse('2026-01-01T12:00:00.000Z');
+  const config = { agents: {}, routes: {}, timing: { lease_seconds: 1 } } as unknown as Config;
+
+  /** Recorded at noon; the database then says that it is `now`. This machine's own clock is years ahead or behind. */
+  async function judged(now: number, created: Partial<SessionCommand>, more: readonly SessionCommand[] = []) {
+    const first = {
+      type: 'create-session',
+      route: 'hook',
+      event: null,
+      deliveryId: 'd',
+      title: 't',
+      agent: 'default',
+      deliver: { target: 'log', to: {}, untrusted_address: false },
+      input: 'i',
+      ...created,
+    } as SessionCommand;
+    let state = initialState();
+    for (const command of [first, ...more]) {
+      const decision = decide(state, command);
+      if (!decision.ok) throw new Error(decision.reason);
+      state = evolveAll(
+        state,
+        decision.events.map((event, i) => ({ ...event, version: state.version + 1 + i, recordedAt: NOON })),
+      );
+    }
+    let asked = 0;
+    const verdict = await judge({ id: 's', state, events: [], version: state.version } as unknown as Loaded, {
+      config,
+      sessions: { execute: () => Promise.reject(new Error('not asked')) },
+      log: {
+        lease: async () => {
+          asked += 1;
+          return { lease: null, now };
+        },
+      },
+      holder: holderId('a', 'test'),
+    });
+    return { action: verdict.action, asked };
+  }
+  const start: SessionCommand = {
+    type: 'start-run',
+    generation: 1,
+    turn: 1,
+    runner: 'r#1',
+    resumed: false,
+    attempt: 1,
+    takeover: false,
+  };
+  const interrupted: SessionCommand[] = [start, { type: 'interrupt-run', generation: 1, reason: 'drain' }];
+
+  it.each([
+    ['a coalescing window that is open', { startAfter: NOON + 1_000 }, [], 'wait', 'resume'],
+    ['a deadline in the queue', { queueDeadline: NOON + 1_000 }, [], 'resume', 'expire'],
+  ] as const)('is the database’s: %s', async (_what, created, more, before, after) => {
+    expect(await judged(NOON, created, more)).toEqual({ action: before, asked: 1 });
+    expect(await judged(NOON + 2_000, created, more)).toEqual({ action: after, asked: 1 });
+  });
+
+  it('is the database’s: an interruption that has lasted too long', async () => {
+    expect(await judged(NOON + 86_000_000, {}, interrupted)).toEqual({ action: 'resume', asked: 1 });
+    expect(await judged(NOON + 87_000_000, {}, interrupted)).toEqual({ action: 'expire', asked: 1 });
+  });
+
+  it('is not asked for where none is needed: a turn that nobody began', async () => {
+    expect(await judged(NOON, {})).toEqual({ action: 'resume', asked: 0 });
   });
 });

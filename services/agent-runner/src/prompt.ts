@@ -1,7 +1,7 @@
-import type { AgentConfig } from '@angelia/contracts';
+import type { LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
 import { type Loaded, readSkill } from '@angelia/service-kit';
 import { resumeNote, transcript } from '@angelia/session';
-import type { ModelMessage, ModelRequest } from './models/model.ts';
+import type { ModelMessage, ModelRequest, ToolSpec } from './models/model.ts';
 
 /**
  * What the model is given: the agent's system prompt and the route's skills, the recorded conversation, and that it
@@ -10,9 +10,10 @@ import type { ModelMessage, ModelRequest } from './models/model.ts';
  * @throws SkillUnavailable
  */
 export function renderPrompt(
-  agent: AgentConfig,
+  agent: Pick<LlmAgentConfig, 'system'>,
   skillsDirectory: string,
   { events, state }: Pick<Loaded, 'events' | 'state'>,
+  tools: readonly ToolSpec[],
 ): ModelRequest {
   const note = resumeNote(state);
   const skills = (state.created?.skills ?? []).map(
@@ -21,8 +22,22 @@ export function renderPrompt(
   return {
     // In the system prompt, not in the conversation: there is one note, however often the run was resumed (C4).
     system: [agent.system, ...skills, ...(note === null ? [] : [note])].join('\n\n'),
-    messages: transcript(events).flatMap(({ role, content }): ModelMessage[] =>
-      role === 'tool' ? [] : [{ role, content }],
-    ),
+    messages: asMessages(transcript(events)),
+    tools,
   };
+}
+
+/** The rows of a transcript for a model. The name of a result's tool is in the call that it answers. */
+export function asMessages(rows: readonly TranscriptMessage[]): ModelMessage[] {
+  const names = new Map<string, string>();
+  return rows.map((row): ModelMessage => {
+    const { role, content } = row;
+    if (role === 'user') return { role, content };
+    if (role === 'assistant') {
+      for (const call of row.tool_calls ?? []) names.set(call.id, call.name);
+      return { role, content, toolCalls: row.tool_calls ?? [] };
+    }
+    const callId = row.tool_call_id ?? '';
+    return { role, callId, tool: names.get(callId) ?? '', content };
+  });
 }

@@ -107,6 +107,42 @@ describe('max_concurrency of a route', () => {
     await Promise.all(flood.map(ended));
   });
 
+  it('gives the next place to the route that has none, with hundreds of another waiting before it', async () => {
+    await given({ agent: { max_concurrency: 4 } });
+    server.behave((request) => say(request.input, 50));
+    const flood = await create(200, 'flood');
+    const quiet = await Promise.all(
+      [0, 1, 2].map((n) => world.create(`quiet ${n}`, 'default', [], { route: 'other' })),
+    );
+    const runner = world.runner('a');
+    await Promise.all(flood.map((id) => runner.look(id)));
+    const before = asked('flood');
+    await Promise.all(quiet.map((id) => runner.look(id)));
+    await Promise.all(quiet.map(ended));
+    // Two places of four are the quiet route's share: its three runs take as long as some four of the flood's.
+    expect(asked('flood') - before).toBeLessThan(20);
+    await Promise.all(flood.map(ended));
+  });
+
+  it('asks the view again when that showed only what is in hand: those behind are not forgotten', async () => {
+    await given({ agent: { max_concurrency: 2 } });
+    server.behave((request) => (request.input === 'busy' ? hung('x') : say('quick', 350)));
+    const busy = await world.create('busy');
+    const [first, second, third] = (await create(3, 'session')) as [SessionId, SessionId, SessionId];
+    let looks = 0;
+    const queued = () => {
+      looks += 1;
+      // It lags: a whole page of what has been started since.
+      if (looks <= 2) return Array<SessionId>(64).fill(busy);
+      return asked('session') < 3 ? [third] : [];
+    };
+    const runner = world.runner('a', { waitingCap: 1, queued });
+    for (const id of [busy, first, second, third]) await runner.look(id);
+    await Promise.all([first, second, third].map(ended));
+    runner.close();
+    runner.interruptAll();
+  });
+
   it('frees the place of a runner that died when its lease is over', async () => {
     await given({ routes: hook(1), leaseSeconds: 1 });
     server.next(hung('lost'));

@@ -365,13 +365,27 @@ describe('a cancel', () => {
 
   it('that no event stands behind changes nothing', async () => {
     await given();
-    server.next(hung('never'));
+    server.next(say('the answer', 700));
     const id = await world.create('work');
     const runner = world.runner('a');
     await runner.look(id);
     await eventually(() => server.requests.length === 1);
     runner.cancel(id);
     expect((await ended(id)).map((event) => event.type)).toEqual(WHOLE);
-    expect(server.requests).toHaveLength(2);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('stops it within a second also when nobody says so but the log', async () => {
+    await given();
+    server.behave(hung('never'));
+    const id = await world.create('work');
+    const runner = world.runner('a', { deaf: true });
+    await runner.look(id);
+    await eventually(() => server.requests.length === 1);
+    await world.sessions.execute(id, ({ state }) => decide(state, { type: 'cancel', by: 'api' }));
+    const begun = performance.now();
+    await eventually(() => server.requests[0]?.aborted, { everyMs: 10 });
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    await runner.idle();
   });
 });

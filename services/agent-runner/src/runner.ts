@@ -1,8 +1,9 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
 import { sessionId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { CallbackLinks, Loaded, Logger, Sessions } from '@angelia/service-kit';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
+import type { PostToAgent } from './agents/http-request.ts';
 import { claim, expire, judge } from './claim.ts';
 import { RunLeases } from './leases.ts';
 import type { Models } from './models/models.ts';
@@ -10,18 +11,27 @@ import { Room, VIEW_LAG_MS } from './room.ts';
 import { RouteLines } from './route-lines.ts';
 import { type RunStop, StopSwitch } from './run-stop.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
+import { type Pings, RunWatch } from './run-watch.ts';
+import type { Toolsets } from './tools/tool-set.ts';
 
 export const RUNNER = Symbol('RUNNER');
 
 export interface RunnerOptions {
   readonly config: Config;
   readonly models: Models;
+  readonly toolsets: Toolsets;
+  readonly callbacks: CallbackLinks | null;
+  readonly postToAgent: PostToAgent;
+  /** Says that something was committed, by whichever service. */
+  readonly pings: Pings;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
-  readonly log: Pick<EventLog, 'lease' | 'renewLeases' | 'pickQueued' | 'queuedOf'>;
+  readonly log: Pick<EventLog, 'lease' | 'renewLeases' | 'pickQueued' | 'queuedOf' | 'routeOf'>;
   readonly holder: HolderId;
   readonly logger: Logger;
   /** Sessions that may wait for a place here; default: see room.ts. */
   readonly waitingCap?: number;
+  /** How long a result of process-watcher may be late; default: see run-tools.ts. */
+  readonly watcherGraceSeconds?: number;
 }
 
 /** A session that this runner looks at or runs. */
@@ -55,6 +65,7 @@ export class Runner {
   readonly #deps: RunDeps;
   readonly #room: Room;
   readonly #leases: RunLeases;
+  readonly #watch: RunWatch;
   readonly #atWork = new Map<SessionId, AtWork>();
   #idle: (() => void)[] = [];
   #picking: Promise<void> | null = null;
@@ -76,7 +87,8 @@ export class Runner {
       logger,
     });
     this.#leases.start();
-    this.#deps = { ...options, leases: this.#leases };
+    this.#watch = new RunWatch(options);
+    this.#deps = { ...options, leases: this.#leases, watch: this.#watch };
     this.#queueMayExpire = Object.values(config.routes).some(
       (route) => route.max_queue_seconds !== undefined,
     );
@@ -87,8 +99,21 @@ export class Runner {
     if (this.#room.closed) throw new Draining('this runner goes down: another one takes it');
     const inHand = this.#atWork.get(id);
     if (inHand !== undefined) inHand.again = true;
-    else if (!this.#room.hasPlace) this.#room.wait(id, null);
+    else if (!this.#room.hasPlace) await this.#wait(id);
     else await this.#begin(id, null);
+  }
+
+  /** Behind the others of its route. Which one that is is all that is read of it now. */
+  async #wait(id: SessionId): Promise<void> {
+    if (!this.#room.hasWaitingRoom) return this.#room.leaveToView();
+    const wanted = await this.#options.log.routeOf(id);
+    if (wanted === null) return;
+    if (this.#room.closed) throw new Draining('this runner goes down: another one takes it');
+    const inHand = this.#atWork.get(id);
+    if (inHand !== undefined) inHand.again = true;
+    // One may have come free meanwhile.
+    else if (this.#room.hasPlaceFor(wanted.agent)) await this.#begin(id, null);
+    else this.#room.wait(id, wanted);
   }
 
   /** Like `look`, for a hint of the timers or the sweep: what waited too long expires, place or no place. */
@@ -103,9 +128,9 @@ export class Runner {
     return this.#atWork.size;
   }
 
-  /** Stops the model call of a session that is said to be cancelled. */
+  /** The session is said to be cancelled. Only the event counts: if it is there, what runs is stopped at once. */
   cancel(id: SessionId): void {
-    this.#stop(id, { kind: 'cancel' });
+    this.#aside(() => this.#watch.look(id));
   }
 
   /** No new runs from now on. */
@@ -161,7 +186,7 @@ export class Runner {
       return null;
     }
     if (agent !== place && !this.#room.enter(agent)) {
-      this.#room.wait(id, agent);
+      this.#room.wait(id, { route, agent });
       return null;
     }
     try {
@@ -170,6 +195,7 @@ export class Runner {
         this.#lines.wait(route, id);
         this.#tryLinesLater();
       } else if (claimed !== null) {
+        this.#room.began(route);
         void this.#run(id, { agent, route }, inHand, () => runTurn(claimed, inHand.stop, this.#deps));
         return { in: agent };
       }
@@ -194,6 +220,7 @@ export class Runner {
       // The run stays open in the log; when its lease is over, the sweep has it resumed.
       this.#options.logger.error({ err: error, session_id: id }, 'a run could not be carried on');
     } finally {
+      this.#room.finished(route);
       this.#letGo(id, inHand);
       this.#leave(agent);
       if (this.#lines.has(route)) this.#aside(() => this.#tryLine(route));
@@ -233,7 +260,8 @@ export class Runner {
 
   /** Gives the place to whoever waits for it. */
   #leave(agent: string): void {
-    const next = this.#room.next(agent);
+    // Where it is time to look at the view, that comes first: somebody there may have more of a claim to the place.
+    const next = this.#room.pickIsDue ? null : this.#room.next(agent);
     if (next === null && !this.#room.overflowed) this.#room.leave(agent);
     else this.#aside(() => this.#handOn(agent, next));
   }
@@ -282,12 +310,13 @@ export class Runner {
 
   async #pickNow(): Promise<void> {
     const lookedAt = performance.now();
+    this.#room.lookingAtView();
     // Who stands in the line of a full route would only be sent back to it.
     const queued = await this.#options.log.pickQueued(PICKED_AT_ONCE, this.#lines.routes);
     const news = queued.filter((session) => !this.#atWork.has(sessionId(session.sessionId)));
-    // The view lags a little: what it still shows and we have in hand is no reason to ask again.
-    if (news.length === 0 || queued.length < PICKED_AT_ONCE) this.#room.caughtUp(lookedAt);
-    for (const { sessionId: id } of news) this.#room.picked(id);
+    const left = news.filter(({ sessionId: id, route }) => !this.#room.picked(id, route));
+    // The view lags a little: also a page full of what we have in hand says nothing about those behind it.
+    if (queued.length < PICKED_AT_ONCE && left.length === 0) this.#room.caughtUp(lookedAt);
   }
 
   /**

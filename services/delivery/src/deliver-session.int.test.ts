@@ -68,6 +68,7 @@ function sender(options: SenderOptions = {}): Deliveries {
     random: () => 0.5,
     startedAt: logClock.now(),
     unrecorded: new Set(),
+    answerLinks: null,
   };
   return new Deliveries(tools, {
     ...DELIVERIES_LIMITS,

@@ -1,5 +1,5 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
-import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { AnswerLinks, Loaded, Logger, Sessions } from '@angelia/service-kit';
 import { deliveryPlan } from '@angelia/session';
 import { attemptOutput } from './attempt-output.ts';
 import { decideDelivery } from './decide-delivery.ts';
@@ -24,6 +24,8 @@ export interface DeliveryTools {
   readonly startedAt: number;
   /** Sessions of which something was sent that is not recorded yet; one stays here only when recording failed for good. */
   readonly unrecorded: Set<string>;
+  /** Null: no agent of this config asks questions, and there is no key. */
+  readonly answerLinks: Pick<AnswerLinks, 'url'> | null;
 }
 
 /** How one session's deliveries fit among the others of this process. */

@@ -1,9 +1,12 @@
 import type { Config, HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import {
+  answerLinks,
   CONFIG,
   DRAIN,
   type Drain,
+  ENVIRONMENT,
+  type Environment,
   EVENT_LOG,
   HOLDER,
   LOGGER,
@@ -36,7 +39,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
     },
     {
       provide: DELIVERIES,
-      inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN],
+      inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN, ENVIRONMENT],
       useFactory: (
         log: EventLog,
         sessions: Sessions,
@@ -45,6 +48,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         holder: HolderId,
         logger: Logger,
         drain: Drain,
+        environment: Environment,
       ): Deliveries => {
         const logClock = new LogClock();
         const startedAt = logClock.now();
@@ -59,6 +63,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
           random: Math.random,
           startedAt,
           unrecorded: new Set(),
+          answerLinks: answerLinks(config, environment),
         });
         drain.add(deliveries);
         void lookBack({

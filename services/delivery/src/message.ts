@@ -1,14 +1,22 @@
 import type { EventData, RecordedEvent } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
+import type { AnswerLinks, Loaded } from '@angelia/service-kit';
 import type { OutboundMessage } from './targets/target.ts';
 
-/** The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). */
-export function messageOf(loaded: Loaded, output: number, possibleDuplicate: boolean): OutboundMessage {
+/**
+ * The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). Only the link of a question
+ * is made here, the same on every attempt: it is a key, and the log holds none. `links`: null where it must not stand.
+ */
+export function messageOf(
+  loaded: Loaded,
+  output: number,
+  possibleDuplicate: boolean,
+  links: Pick<AnswerLinks, 'url'> | null,
+): OutboundMessage {
   const event = outputEvent(loaded, output);
   const { created } = loaded.state;
   if (created === null) throw new Error(`${loaded.id} has outputs and no session.created`);
   return {
-    ...spoken(event),
+    ...spoken(event, () => howToAnswer(loaded, output, links)),
     sessionId: loaded.id,
     version: output,
     route: created.route,
@@ -24,7 +32,7 @@ export function outputEvent(loaded: Loaded, output: number): RecordedEvent {
   return event;
 }
 
-function spoken(event: RecordedEvent): Pick<OutboundMessage, 'type' | 'text'> {
+function spoken(event: RecordedEvent, howToAnswer: () => string): Pick<OutboundMessage, 'type' | 'text'> {
   switch (event.type) {
     case 'session.interim-status':
       return { type: 'interim-status', text: (event.data as EventData<'session.interim-status'>).text };
@@ -34,10 +42,20 @@ function spoken(event: RecordedEvent): Pick<OutboundMessage, 'type' | 'text'> {
       const { question, choices } = event.data as EventData<'clarification.requested'>;
       return {
         type: 'clarification',
-        text: [question, ...choices.map((choice) => `- ${choice}`)].join('\n'),
+        text: [question, numbered(choices), howToAnswer()].filter((part) => part !== '').join('\n\n'),
       };
     }
     default:
       throw new Error(`event ${event.version} (${event.type}) is no output`);
   }
+}
+
+function numbered(choices: readonly string[]): string {
+  return choices.map((choice, index) => `${index + 1}. ${choice}`).join('\n');
+}
+
+function howToAnswer({ id }: Loaded, output: number, links: Pick<AnswerLinks, 'url'> | null): string {
+  return links === null
+    ? `Answer with POST /v1/sessions/${id}/messages`
+    : `Answer here: ${links.url({ sessionId: id, output })}`;
 }

@@ -15,7 +15,7 @@ export async function sendOutput(
   const window = openSendWindow(claim.asked, claim.times, tools.clock);
   try {
     return await ready.target.send({
-      message: messageOf(loaded, plan.output, plan.possibleDuplicate),
+      message: messageOf(loaded, plan.output, plan.possibleDuplicate, linksFor(ready.target.name, tools)),
       address,
       settings: ready.settings,
       idempotencyKey: `${loaded.id}.${plan.output}`,
@@ -34,4 +34,9 @@ export async function sendOutput(
   } finally {
     window.close();
   }
+}
+
+/** Whoever reads a log need not be somebody who may answer: there the link would be a key that lies around. */
+function linksFor(target: string, { answerLinks }: DeliveryTools): DeliveryTools['answerLinks'] {
+  return target === 'log' ? null : answerLinks;
 }

@@ -1,5 +1,8 @@
+import type { Config } from '@angelia/contracts';
+import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT, type Environment } from '@angelia/service-kit';
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { AnswersController } from './answers/answers.controller.ts';
 import { DeliveriesController } from './api/deliveries.controller.ts';
 import { LiveStreams } from './api/live-streams.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
@@ -9,16 +12,19 @@ import { SessionsController } from './api/sessions.controller.ts';
 import { StreamController } from './api/stream.controller.ts';
 import { TurnsController } from './api/turns.controller.ts';
 import { UnstartedWebhooksController } from './api/unstarted-webhooks.controller.ts';
+import { CallbacksController } from './callbacks/callbacks.controller.ts';
 import { ErrorFilter } from './error.filter.ts';
 import { LiveRoutes } from './routes/live-routes.ts';
 import { RouteChanges } from './routes/route-changes.ts';
-import { ROUTES } from './tokens.ts';
+import { ANSWER_LINKS, CALLBACK_LINKS, ROUTES } from './tokens.ts';
 import { UnstartedWebhooks } from './unstarted/unstarted-webhooks.ts';
 import { WebhookRoute } from './webhook.route.ts';
 
 @Module({
   controllers: [
     OpenApiController,
+    AnswersController,
+    CallbacksController,
     DeliveriesController,
     ProcessesController,
     RoutesController,
@@ -28,6 +34,16 @@ import { WebhookRoute } from './webhook.route.ts';
     SessionsController,
   ],
   providers: [
+    {
+      provide: ANSWER_LINKS,
+      inject: [CONFIG, ENVIRONMENT],
+      useFactory: (config: Config, environment: Environment) => answerLinks(config, environment),
+    },
+    {
+      provide: CALLBACK_LINKS,
+      inject: [CONFIG, ENVIRONMENT],
+      useFactory: (config: Config, environment: Environment) => callbackLinks(config, environment),
+    },
     LiveRoutes,
     { provide: ROUTES, useExisting: LiveRoutes },
     RouteChanges,

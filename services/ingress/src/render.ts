@@ -4,6 +4,7 @@ import { jsonBlock } from './json-block.ts';
 import type { Route } from './route-table.ts';
 import { keyOf } from './session-key.ts';
 import { type Quote, RAW_LIMIT, type TemplateValues } from './template.ts';
+import { titleFromPrompt } from './title.ts';
 import { truncate } from './truncate.ts';
 import { markUntrusted } from './untrusted.ts';
 
@@ -21,9 +22,10 @@ const LONGEST_TITLE = 200;
 
 /** Step 4: what the agent is told, what the session is called, and where its answer goes. */
 export function render(route: Route, values: TemplateValues): Rendered {
+  const input = storable(inputOf(route, values));
   return {
-    input: storable(inputOf(route, values)),
-    title: titleOf(route, values),
+    input,
+    title: titleOf(route, values, input),
     deliver: route.deliver(values),
     fallbackTarget: route.fallbackTarget === null ? null : route.fallbackTarget(values),
     key: route.keying === null ? null : keyOf(route.keying, values),
@@ -41,7 +43,11 @@ function inputOf(route: Route, values: TemplateValues): string {
   return route.prompt.render(values, quote);
 }
 
-function titleOf(route: Route, values: TemplateValues): string {
-  if (route.title === null) return values.event === null ? route.name : `${route.name}: ${values.event}`;
-  return truncate(storable(route.title.render(values)).replace(/\s+/g, ' ').trim(), LONGEST_TITLE);
+/** The route's template; else the prompt's first words; else (a bare payload) route and event. */
+function titleOf(route: Route, values: TemplateValues, input: string): string {
+  const made =
+    route.title === null
+      ? route.prompt && titleFromPrompt(input)
+      : truncate(storable(route.title.render(values)).replace(/\s+/g, ' ').trim(), LONGEST_TITLE);
+  return made || (values.event === null ? route.name : `${route.name}: ${values.event}`);
 }

@@ -49,9 +49,26 @@ describe('the title', () => {
     expect(render(routeOf({ title: ' {t}' }), long).title).toMatch(/^a b x{196}$/);
   });
 
-  it('names the route and the event when the route has none', () => {
+  it('is made of the first words of the prompt when the route has none', () => {
+    const titled = (prompt: string, text = '') =>
+      render(routeOf({ prompt }), { payload: { text }, event: 'push' }).title;
+    expect(titled('\n  Review   PR #7:\nbe brief')).toBe('Review PR #7');
+    expect(titled('{text}', 'one line')).toBe('one line');
+    expect(titled('{text}', 'the first line\nthe second')).toBe('the first line');
+    expect(titled('Summarise: {text}', 'one\ntwo')).toBe('Summarise');
+    expect(titled('***\n---\nReally')).toBe('Really');
+    expect(titled(`${'word '.repeat(40)}`)).toBe(`${'word '.repeat(15)}word…`);
+    expect(titled('語'.repeat(100))).toBe(`${'語'.repeat(79)}…`);
+    expect(titled(`${'x'.repeat(78)}😀😀`)).toBe(`${'x'.repeat(78)}…`);
+  });
+
+  it('names the route and the event when the prompt is a bare payload, or the template says nothing', () => {
     expect(render(routeOf({}), values).title).toBe('hook: pull_request');
-    expect(render(routeOf({}), { payload, event: null }).title).toBe('hook');
+    expect(render(routeOf({ prompt: '{__raw__}' }), values).title).toBe('hook: pull_request');
+    expect(render(routeOf({ prompt: '' }), values).title).toBe('hook: pull_request');
+    expect(
+      render(routeOf({ title: '{nothing}', prompt: 'x' }), { payload: { nothing: ' ' }, event: null }).title,
+    ).toBe('hook');
   });
 });
 

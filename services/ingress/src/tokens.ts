@@ -1,2 +1,6 @@
 /** RouteTable of the config's routes. */
 export const ROUTES = Symbol('ROUTES');
+/** AnswerLinks, or null without a master key. */
+export const ANSWER_LINKS = Symbol('ANSWER_LINKS');
+/** CallbackLinks, or null without a master key. */
+export const CALLBACK_LINKS = Symbol('CALLBACK_LINKS');

@@ -13,6 +13,11 @@ const LINE_BREAK = /[\n\r\u2028\u2029]/;
 /** A payload must not be able to close its own fence. */
 const FENCE = /<(\/?)(?=untrusted-webhook-data)/gi;
 
+/** For people: the words without the fences around them. */
+export function withoutMarks(line: string): string {
+  return line.replace(OPEN, ' ').replace(CLOSE, ' ');
+}
+
 export function markUntrusted(value: string, kind: 'block' | 'text'): string {
   if (kind === 'text' && value.length <= LONGEST_INLINE && !LINE_BREAK.test(value)) return value;
   return `${OPEN}\n${value.replace(FENCE, '&lt;$1')}\n${CLOSE}`;

@@ -1,5 +1,5 @@
 import { type Config, type ConfigProblem, parseConfig, type RouteConfig } from '@angelia/contracts';
-import { agentNamed, crossReferenceProblems } from './cross-references.ts';
+import { agentNamed, crossReferenceProblems, toolsetsOf } from './cross-references.ts';
 import { refusedAsNotYet } from './not-yet.ts';
 import { privateHostOf } from './target-url.ts';
 import { targetOptions } from './targets.ts';
@@ -30,7 +30,7 @@ export function checkApiRoute(
     // The fallback secret is the operator's, for the routes of the file.
     secret: undefined,
     // What the agent may use is pinned: if its toolsets grow, this route's do not.
-    routes: { [name]: route.deliver_only ? route : { ...route, toolsets: toolsetsOf(config, route) } },
+    routes: { [name]: route.deliver_only ? route : { ...route, toolsets: toolsetsOfRoute(config, route) } },
   };
   const notYet = refusedAsNotYet(inFile);
   const known = new Set(notYet.map((problem) => problem.place));
@@ -99,8 +99,9 @@ function privateAddressProblems(config: Config, route: RouteConfig): ConfigProbl
   });
 }
 
-function toolsetsOf(config: Config, route: RouteConfig): string[] | undefined {
-  return route.toolsets ?? agentNamed(config, route.agent)?.toolsets;
+function toolsetsOfRoute(config: Config, route: RouteConfig): string[] | undefined {
+  const agent = agentNamed(config, route.agent);
+  return route.toolsets ?? (agent && [...toolsetsOf(agent)]);
 }
 
 function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
@@ -108,6 +109,13 @@ function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
   if (route.deliver_only) return [];
   const allowed = config.api_routes.allowed_toolsets;
   const list = allowed.join(', ') || 'none';
+  // A program with the sender's text as its input is a terminal by another name.
+  if (agentNamed(config, route.agent)?.kind === 'command' && !allowed.includes('terminal')) {
+    const reason =
+      `agent \`${route.agent}\` is a program, and routes made by API may not have one run: ` +
+      `that needs \`terminal\` (\`api_routes.allowed_toolsets\` of the config: ${list})`;
+    return [{ place: 'agent', reason }];
+  }
   if (route.toolsets !== undefined) {
     return route.toolsets
       .filter((toolset) => !allowed.includes(toolset))
@@ -116,7 +124,7 @@ function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
         reason: `\`${toolset}\` is not allowed to routes made by API (\`api_routes.allowed_toolsets\` of the config: ${list})`,
       }));
   }
-  const beyond = (toolsetsOf(config, route) ?? []).filter((toolset) => !allowed.includes(toolset));
+  const beyond = (toolsetsOfRoute(config, route) ?? []).filter((toolset) => !allowed.includes(toolset));
   if (beyond.length === 0) return [];
   return [
     {

@@ -9,6 +9,8 @@ function configOf(more: object = {}): Config {
     agents: {
       default: { model: 'm', toolsets: ['clarify'] },
       strong: { model: 'm', toolsets: ['clarify', 'terminal'] },
+      program: { kind: 'command', command: ['claude', '-p'] },
+      elsewhere: { kind: 'http', url: 'https://agent.example/', secret: 's' },
     },
     routes: { broken: { agent: 'nobody' } },
     ...more,
@@ -37,6 +39,14 @@ describe('a route made by API', () => {
 
   it('has the toolsets that its agent has now, not those it may get', () => {
     expect(check({})).toMatchObject({ ok: true, route: { toolsets: ['clarify'] } });
+  });
+
+  it('has no program for an agent, unless a terminal is allowed: it would be one', () => {
+    expect(problems({ agent: 'program' })).toEqual(['agent']);
+    expect(problems({ agent: 'program', toolsets: [] })).toEqual(['agent']);
+    const allowed = configOf({ api_routes: { allowed_toolsets: ['terminal'] } });
+    expect(problems({ agent: 'program' }, allowed)).toEqual([]);
+    expect(problems({ agent: 'elsewhere' })).toEqual([]);
   });
 
   it('with deliver_only has no toolsets, its agent’s neither', () => {

@@ -1,5 +1,6 @@
-import type { Config, ConfigProblem, RouteConfig } from '@angelia/contracts';
+import type { AgentConfig, Config, ConfigProblem, RouteConfig } from '@angelia/contracts';
 import type { z } from 'zod';
+import { signerOf } from '../webhook-signature.ts';
 import { routePatternProblems } from './patterns.ts';
 import { isKnownTarget, knownTargets, targetSchema } from './targets.ts';
 
@@ -20,14 +21,17 @@ export function crossReferenceProblems(config: Config, listenHost: string): Conf
       ...routePatternProblems(`routes.${name}.filters`, route.filters),
     ]),
     ...secretProblems('secret', config.secret, listenHost),
+    ...unknownToolsets(config, 'api_routes.allowed_toolsets', config.api_routes.allowed_toolsets),
   ];
 }
 
 function agentProblems(config: Config, name: string, agent: Config['agents'][string]): ConfigProblem[] {
   const place = `agents.${name}`;
+  if (agent.kind === 'http') return signingProblems(`${place}.secret`, agent.secret);
+  if (agent.kind !== 'llm') return [];
   const unknownModel = (model: string): boolean => !Object.hasOwn(config.models, model);
   const problems: ConfigProblem[] = [];
-  if (agent.kind === 'llm' && agent.model === undefined) {
+  if (agent.model === undefined) {
     problems.push({ place: `${place}.model`, reason: 'an agent of kind llm needs a model' });
   }
   if (agent.model !== undefined && unknownModel(agent.model)) {
@@ -44,7 +48,25 @@ function agentProblems(config: Config, name: string, agent: Config['agents'][str
       });
     }
   });
-  return problems;
+  return [...problems, ...unknownToolsets(config, `${place}.toolsets`, agent.toolsets)];
+}
+
+/** A route's are a part of its agent's, so that these two places are enough. */
+function unknownToolsets(config: Config, place: string, toolsets: readonly string[]): ConfigProblem[] {
+  const known = ['terminal', 'clarify', ...Object.keys(config.mcp_servers).map((server) => `mcp:${server}`)];
+  return toolsets
+    .filter((toolset) => !known.includes(toolset))
+    .map((toolset) => ({ place, reason: unknown('toolset', toolset, known) }));
+}
+
+/** One that cannot sign would fail every run. */
+function signingProblems(place: string, secret: string): ConfigProblem[] {
+  try {
+    signerOf(secret);
+    return [];
+  } catch (error) {
+    return [{ place, reason: error instanceof Error ? error.message : String(error) }];
+  }
 }
 
 function targetProblems(name: string, options: unknown): ConfigProblem[] {
@@ -58,6 +80,11 @@ export function agentNamed(config: Config, name: string): Config['agents'][strin
   return Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
 }
 
+/** Programs and services bring their own tools. */
+export function toolsetsOf(agent: AgentConfig): readonly string[] {
+  return agent.kind === 'llm' ? agent.toolsets : [];
+}
+
 function routeAgentProblems(config: Config, name: string, route: RouteConfig): ConfigProblem[] {
   if (route.deliver_only) return [];
   const agent = agentNamed(config, route.agent);
@@ -66,8 +93,9 @@ function routeAgentProblems(config: Config, name: string, route: RouteConfig): C
       { place: `routes.${name}.agent`, reason: unknown('agent', route.agent, Object.keys(config.agents)) },
     ];
   }
+  const own = toolsetsOf(agent);
   return (route.toolsets ?? [])
-    .filter((toolset) => !agent.toolsets.includes(toolset))
+    .filter((toolset) => !own.includes(toolset))
     .map((toolset) => ({
       place: `routes.${name}.toolsets`,
       reason: `\`${toolset}\` is none of the toolsets of agent \`${route.agent}\`, of which a route's must be a part`,

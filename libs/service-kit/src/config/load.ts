@@ -27,6 +27,43 @@ export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
   return { config: placeFiles(config, demo ? process.cwd() : dirname(resolve(path))), path, demo };
 }
 
+/** What process-watcher needs of the config; the rest holds model keys, credentials and secrets of routes. */
+const COMMAND_PARTS = ['agents', 'process_watcher', 'directories', 'timing', 'nats'] as const;
+
+/**
+ * The part of the config that commands are run by. Nothing else is read: whoever gets hold of the service that runs
+ * the model's commands finds no model key, no credential of a target and no secret of a route there, and need not be
+ * given the variables that they stand in. Whether the parts fit together is checked by the other services.
+ * @throws StartupError as loadConfig
+ */
+export function loadCommandConfig(env: NodeJS.ProcessEnv): LoadedConfig {
+  const { path, demo } = configPath(env);
+  const written = parseYaml(readText(path), path);
+  const missing: ConfigProblem[] = [];
+  const raw = interpolate(commandParts(written), env, missing);
+  refuse(missing, path);
+  const parsed = parseConfig(raw);
+  if (!parsed.ok) throw refusal(parsed.problems, path);
+  return { config: placeFiles(parsed.config, demo ? process.cwd() : dirname(resolve(path))), path, demo };
+}
+
+function commandParts(written: unknown): unknown {
+  if (!isRecord(written)) return written;
+  const parts = Object.fromEntries(
+    COMMAND_PARTS.flatMap((key) => (written[key] === undefined ? [] : [[key, written[key]]])),
+  );
+  if (!isRecord(parts.agents)) return parts;
+  // Agents of kind http are called by the runner, with a secret.
+  const agents = Object.entries(parts.agents).filter(
+    ([, agent]) => !isRecord(agent) || agent.kind !== 'http',
+  );
+  return { ...parts, agents: Object.fromEntries(agents) };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function configPath(env: NodeJS.ProcessEnv): { path: string; demo: boolean } {
   if (env.ANGELIA_CONFIG) return { path: env.ANGELIA_CONFIG, demo: false };
   return existsSync(DEFAULT_PATH)

@@ -1,10 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the syntax under test
 
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { configJsonSchema } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { StartupError, startupMessage } from '../startup-error.ts';
-import { demoConfigPath, loadConfig, parseConfigText } from './load.ts';
+import { demoConfigPath, loadCommandConfig, loadConfig, parseConfigText } from './load.ts';
 
 const BASE = `
 models: { echo: { provider: builtin, model: echo } }
@@ -101,12 +103,54 @@ describe('names that must exist', () => {
     ['agents: { a: { model: gone } }', 'agents.a.model: no model is named `gone`'],
     ['agents: { a: { model: constructor } }', 'agents.a.model: no model is named `constructor`'],
     ['agents: { a: {} }', 'agents.a.model: an agent of kind llm needs a model'],
+    ['agents: { a: { kind: robot } }', 'agents.a.kind: the kind of an agent is llm, command or http'],
+    [
+      'agents: { a: { kind: command } }',
+      'agents.a.command: a list is wanted: the program, then its arguments',
+    ],
+    [
+      'agents: { a: { kind: command, command: "run me" } }',
+      'agents.a.command: a list is wanted: the program, then its arguments',
+    ],
+    [
+      'agents: { a: { kind: command, command: [x], toolsets: [] } }',
+      'agents.a.toolsets: unknown key `toolsets`',
+    ],
+    ['agents: { a: { kind: command, command: [x], model: m } }', 'agents.a.model: unknown key `model`'],
+    ['agents: { a: { kind: llm, model: m, command: [x] } }', 'agents.a.command: unknown key `command`'],
+    ['agents: { a: { kind: http, secret: s } }', 'agents.a.url: an http or https URL is wanted'],
+    [
+      'agents: { a: { kind: http, url: "https://a.example" } }',
+      'agents.a.secret: an agent of kind http needs a secret: requests to it are signed',
+    ],
+    [
+      'agents: { a: { kind: http, url: "https://a.example", secret: "whsec_?" } }',
+      'agents.a.secret: the part after whsec_ must be base64 and not empty',
+    ],
+    [
+      'agents: { a: { kind: http, url: "https://a.example", secret: s, system: x } }',
+      'agents.a.system: unknown key `system`',
+    ],
     [
       'models: { e: { provider: builtin, model: echo } }\nagents: { a: { model: e, fallback_models: [e, gone] } }',
       'agents.a.fallback_models.1: no model is named `gone`',
     ],
+    [
+      'models: { e: { provider: builtin, model: echo } }\nagents: { a: { model: e, toolsets: [terminal, clarify, shell] } }',
+      'agents.a.toolsets: no toolset is named `shell` (there are terminal, clarify)',
+    ],
+    [
+      'models: { e: { provider: builtin, model: echo } }\nagents: { a: { model: e, toolsets: ["mcp:gone"] } }',
+      'agents.a.toolsets: no toolset is named `mcp:gone`',
+    ],
+    [
+      'api_routes: { allowed_toolsets: [process] }',
+      'api_routes.allowed_toolsets: no toolset is named `process`',
+    ],
   ])('%s', (text, expected) => {
-    expect(linesOf(text)[0]).toContain(`angelia: ${expected}`);
+    const lines = linesOf(text);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`angelia: ${expected}`);
   });
 
   it("takes the top's secret for a route without one", () => {
@@ -251,23 +295,9 @@ describe('coalesce, session_key and on_busy', () => {
 
 describe('what this version cannot do yet (no-silent-downgrade)', () => {
   const route = (keys: string) => `${BASE}\nroutes: { r: { secret: s, ${keys} } }`;
-  it.each([
-    ['mcp_servers: { m: { command: x } }', 'mcp_servers'],
-    ['models: { m: { provider: anthropic, model: x } }', 'models.m.provider'],
-    ['models: { m: { provider: openai, model: x } }', 'models.m.provider'],
-    ['agents: { a: { kind: command } }', 'agents.a.kind'],
-    ['agents: { a: { kind: http } }', 'agents.a.kind'],
-    [route('interim: edit'), 'routes.r.interim'],
-  ])('%s', (text, place) => {
+  it.each([[route('interim: edit'), 'routes.r.interim']])('%s', (text, place) => {
     const lines = linesOf(text).filter((line) => line.includes('not built in this version'));
     expect(lines.map((line) => line.split(':')[1]?.trim())).toEqual([place]);
-  });
-
-  it('refuses toolsets of an agent', () => {
-    const lines = linesOf(
-      'models: { e: { provider: builtin, model: echo } }\nagents: { a: { model: e, toolsets: [clarify] } }',
-    );
-    expect(lines).toEqual([expect.stringContaining('angelia: agents.a.toolsets: tools: not built')]);
   });
 
   it('takes the same keys when they ask for nothing', () => {
@@ -308,7 +338,7 @@ describe('files', () => {
 
 describe('docs/angelia.example.yaml', () => {
   const text = readFileSync(new URL('../../../../docs/angelia.example.yaml', import.meta.url), 'utf8');
-  const env = { WEBHOOK_SECRET: 'w', MODEL_KEY: 'k', OUTGOING_SECRET: 'o' };
+  const env = { WEBHOOK_SECRET: 'w', MODEL_KEY: 'k', ANTHROPIC_KEY: 'a', OUTGOING_SECRET: 'o' };
 
   it('is a config that starts', () => {
     expect(linesOf(text, env)).toEqual([]);
@@ -327,14 +357,9 @@ describe('docs/angelia.example.yaml', () => {
 models: { main: { provider: openai-compatible, base_url: "http://127.0.0.1:9000/v1", model: m1 }, demo: { provider: builtin, model: echo } }
 agents: { default: { model: main } }`,
     );
-    expect({ ...shown, models: {}, agents: {}, routes: {}, targets: {}, secret: '' }).toEqual({
-      ...bare,
-      models: {},
-      agents: {},
-      routes: {},
-      targets: {},
-      secret: '',
-    });
+    const named = { models: {}, agents: {}, mcp_servers: {}, routes: {}, targets: {}, secret: '' };
+    expect({ ...shown, ...named }).toEqual({ ...bare, ...named });
+    expect(shown.mcp_servers.search?.timeout_seconds).toBe(shown.mcp_servers.files?.timeout_seconds);
     expect(agents.default).toEqual(bare.agents.default);
     expect(models.main).toEqual({ ...bare.models.main, api_key: 'k', headers: {} });
     expect(routes['github-pr']?.dedupe_window_seconds).toBe(600);
@@ -350,3 +375,34 @@ function keysOf(schema: unknown, keys = new Set<string>()): Set<string> {
   }
   return keys;
 }
+
+describe('the part of the config that commands are run by', () => {
+  const text = `
+secret: "\${ROUTES}"
+models: { main: { provider: openai, model: m1, api_key: "\${MODEL_KEY}" } }
+agents:
+  default: { model: main, toolsets: [terminal] }
+  program: { kind: command, command: [run, "\${ARGUMENT}"] }
+  remote: { kind: http, url: "http://127.0.0.1:1", secret: "\${REMOTE}" }
+targets: { http: { secret: "\${TARGET}" } }
+process_watcher: { max_processes: 7 }
+routes: { r: { secret: "\${ROUTE}" } }
+`;
+  const path = join(mkdtempSync(join(tmpdir(), 'angelia-config-')), 'angelia.yaml');
+  writeFileSync(path, text);
+
+  it('needs no variable that stands for a key, a credential or a secret, and knows none', () => {
+    const { config } = loadCommandConfig({ ANGELIA_CONFIG: path, ARGUMENT: 'x' });
+    expect(config.process_watcher.max_processes).toBe(7);
+    expect(config.agents.program).toMatchObject({ command: ['run', 'x'] });
+    expect(config.agents.default).toMatchObject({ toolsets: ['terminal'] });
+    expect(config).toMatchObject({ models: {}, targets: {}, routes: {} });
+    expect(config.agents.remote).toBeUndefined();
+  });
+
+  it('names what it does need and has not', () => {
+    expect(() => loadCommandConfig({ ANGELIA_CONFIG: path })).toThrow(
+      /agents.program.command.1.*ARGUMENT is not set/,
+    );
+  });
+});

@@ -16,20 +16,11 @@ const oneOf =
   (...values: unknown[]) =>
   (value: unknown): boolean =>
     values.includes(value);
-const notEmpty = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== null;
-const notZero = (value: unknown): boolean => value !== 0;
-
 const LATER = 'not built in this version yet: remove it, or see CHANGELOG.md for a version that has it';
 
 export const notYet: readonly NotYet[] = [
-  { at: 'mcp_servers', when: notEmpty, what: 'MCP servers' },
   { at: 'retention.sessions_days', what: 'pruning of ended sessions' },
   { at: 'directories.exports', what: 'exports' },
-  { at: 'models.*.provider', when: oneOf('openai', 'anthropic'), what: 'this provider' },
-  { at: 'agents.*.kind', when: oneOf('command', 'http'), what: 'this kind of agent' },
-  { at: 'agents.*.toolsets', when: notEmpty, what: 'tools' },
-  { at: 'agents.*.status_interval_seconds', when: notZero, what: 'the "Still working" status' },
   { at: 'routes.*.interim', when: oneOf('edit'), what: 'editing of interim statuses' },
 ];
 

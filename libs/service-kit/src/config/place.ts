@@ -12,6 +12,21 @@ export function placeFiles(config: Config, base: string): Config {
       skills: placed(base, skills),
       exports: placed(base, exports),
     },
+    agents: Object.fromEntries(
+      Object.entries(config.agents).map(([name, agent]) => [
+        name,
+        agent.kind === 'command' && agent.cwd !== undefined
+          ? { ...agent, cwd: placed(base, agent.cwd) }
+          : agent,
+      ]),
+    ),
+    mcp_servers: Object.fromEntries(
+      Object.entries(config.mcp_servers).map(([name, server]) => [
+        name,
+        // A program of the operator's: it finds its files from where the config is, as the operator does.
+        server.command === undefined ? server : { ...server, cwd: placed(base, server.cwd ?? '.') },
+      ]),
+    ),
     routes: Object.fromEntries(
       Object.entries(config.routes).map(([name, route]) => [
         name,

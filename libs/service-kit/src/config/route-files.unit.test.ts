@@ -132,10 +132,16 @@ describe('a route', () => {
     const text = `directories: { scripts: ./scripts, skills: /srv/skills }
 models: { echo: { provider: builtin, model: echo } }
 agents: { default: { model: echo } }
+mcp_servers: { here: { command: x }, below: { command: x, cwd: tools }, far: { url: 'https://example.com' } }
 routes: { r: { secret: s, filters: [{ all: [{ field: a, in_file: list.txt }, { not: { field: b, in_file: ~/w } }] }] } }
 `;
     const { config } = loadConfig({ ANGELIA_CONFIG: file(join(base, 'angelia.yaml'), text) });
     expect(config.directories).toMatchObject({ scripts, skills: '/srv/skills' });
+    expect(Object.values(config.mcp_servers).map(({ cwd }) => cwd)).toEqual([
+      base,
+      join(base, 'tools'),
+      undefined,
+    ]);
     expect(config.routes.r?.filters).toEqual([
       {
         all: [

@@ -1,14 +1,25 @@
 import type { Model, ModelReply, ModelRequest } from './model.ts';
 
+/** It has no window; a number that no request comes near. */
+const NO_WINDOW = Number.MAX_SAFE_INTEGER;
+
 /** Answers with the turn's input. Needs no key and no network, and is the same every time: for demos, tests, benchmarks. */
 export function echoModel(name: string): Model {
-  return { name, provider: 'builtin', modelId: 'echo', call: async (request) => echo(request) };
+  return {
+    name,
+    provider: 'builtin',
+    modelId: 'echo',
+    contextTokens: NO_WINDOW,
+    server: null,
+    call: async (request) => echo(request),
+  };
 }
 
 function echo(request: ModelRequest): ModelReply {
   const input = request.messages.findLast((message) => message.role === 'user')?.content ?? '';
   const tokens = roughTokens(input);
-  return { text: input, finishReason: 'stop', usage: { input_tokens: tokens, output_tokens: tokens } };
+  const usage = { input_tokens: tokens, output_tokens: tokens };
+  return { text: input, toolCalls: [], finishReason: 'stop', usage };
 }
 
 /** Four characters a token, the usual rule of thumb: usage figures of the demo look like a model's. */

@@ -1,3 +1,5 @@
+import type { ToolCall } from '@angelia/contracts';
+
 /** One step of an agent: what the model is given, what it answers. The loop is ours, not the SDK's. */
 export interface Model {
   /** Its name in the config: what events and people call it. */
@@ -5,6 +7,10 @@ export interface Model {
   /** For spans: `builtin`, `openai-compatible` ... and the provider's own name of the model. */
   readonly provider: string;
   readonly modelId: string;
+  /** Its window: what it is given and what it answers must fit in. */
+  readonly contextTokens: number;
+  /** Host and port of the provider, for spans. Null: no network. */
+  readonly server: { readonly address: string; readonly port: number } | null;
   /**
    * Throws ModelFailure when the model is at fault, and `signal.reason` as it is when it was aborted: whoever
    * aborted knows why.
@@ -15,17 +21,38 @@ export interface Model {
 export interface ModelRequest {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
+  /** Empty: the model can only answer. */
+  readonly tools: readonly ToolSpec[];
 }
 
-export interface ModelMessage {
-  readonly role: 'user' | 'assistant';
-  readonly content: string;
+/** What the model is told about a tool. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of type `object`. */
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
+
+/** Every `tool` message answers a call of the last assistant message before it: providers refuse anything else. */
+export type ModelMessage =
+  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'assistant'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
+  | { readonly role: 'tool'; readonly callId: string; readonly tool: string; readonly content: string };
 
 export interface ModelReply {
   readonly text: string;
+  /** As the model wrote them: `arguments` need not be JSON, the ids need not be unique in the session. */
+  readonly toolCalls: readonly ToolCall[];
+  /** `stop`, `length`, `content-filter`, `tool-calls`, `other`. */
   readonly finishReason: string;
-  readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
+  readonly usage: ModelUsage;
+  /** What the provider calls the answer, and the model that gave it: for spans. */
+  readonly response?: { readonly id?: string | undefined; readonly model?: string | undefined };
+}
+
+export interface ModelUsage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
 }
 
 export type ModelFailureCode =
@@ -39,8 +66,10 @@ export type ModelFailureCode =
   | 'timeout'
   /** A status that says "not now": 408, 409, 425, 429, 5xx. */
   | 'unavailable'
-  /** The provider refuses the request or the key: the same request fails again. */
+  /** The provider refuses the request or the key, or withholds the answer: the same request fails again. */
   | 'refused'
+  /** Refused because it does not fit in the model's window: a shorter one may be taken. */
+  | 'too_long'
   /** An answer that is not the protocol. */
   | 'protocol';
 

@@ -1,18 +1,18 @@
 import type { Config, ModelConfig } from '@angelia/contracts';
-import { StartupError } from '@angelia/service-kit';
+import { anthropicModel } from './anthropic.ts';
 import { echoModel } from './echo.ts';
 import type { Model } from './model.ts';
+import { openAIModel } from './openai.ts';
 import { openAICompatibleModel } from './openai-compatible.ts';
 
 export type Models = ReadonlyMap<string, Model>;
 
-/** Every model that an agent names, ready to be called. A provider that we cannot call is refused at start. */
+/** Every model that an agent names, ready to be called. */
 export async function provideModels(config: Pick<Config, 'models' | 'agents'>): Promise<Models> {
   const wanted = new Set(
-    Object.values(config.agents).flatMap((agent) => [
-      ...(agent.model ? [agent.model] : []),
-      ...agent.fallback_models,
-    ]),
+    Object.values(config.agents).flatMap((agent) =>
+      agent.kind === 'llm' ? [...(agent.model ? [agent.model] : []), ...agent.fallback_models] : [],
+    ),
   );
   const made = await Promise.all(
     Object.entries(config.models)
@@ -22,16 +22,16 @@ export async function provideModels(config: Pick<Config, 'models' | 'agents'>): 
   return new Map(made);
 }
 
-function provideModel(name: string, config: ModelConfig): Model | Promise<Model> {
+/** The SDK of a provider takes some 25 MB and 100 ms to load: only services that call such a model pay for it, once. */
+async function provideModel(name: string, config: ModelConfig): Promise<Model> {
   switch (config.provider) {
     case 'builtin':
       return echoModel(name);
     case 'openai-compatible':
       return openAICompatibleModel(name, config);
     case 'openai':
+      return openAIModel(name, config);
     case 'anthropic':
-      throw new StartupError([
-        `models.${name}: provider ${config.provider} is not supported yet: use openai-compatible or builtin`,
-      ]);
+      return anthropicModel(name, config);
   }
 }

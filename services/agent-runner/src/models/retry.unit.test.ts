@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
+import { isRetryableStatus, retryAfter } from './call-failure.ts';
 import { echoModel } from './echo.ts';
 import { type Model, ModelFailure } from './model.ts';
-import { isRetryableStatus, retryAfter } from './openai-compatible.ts';
 import { callWithRetry, nextTry } from './retry.ts';
 
 const busy = (retryAfterMs?: number) =>
   new ModelFailure('unavailable', 'busy', { retryable: true, retryAfterMs: retryAfterMs ?? null });
 const refused = new ModelFailure('refused', 'bad request', { retryable: false });
-const request = { system: '', messages: [{ role: 'user' as const, content: 'hello' }] };
+const request = { system: '', messages: [{ role: 'user' as const, content: 'hello' }], tools: [] };
 const never = new AbortController().signal;
 
 function failing(...failures: Error[]): Model & { calls: number } {
@@ -17,7 +17,12 @@ function failing(...failures: Error[]): Model & { calls: number } {
     call: async () => {
       const failure = failures[model.calls++];
       if (failure) throw failure;
-      return { text: 'done', finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1 } };
+      return {
+        text: 'done',
+        toolCalls: [],
+        finishReason: 'stop',
+        usage: { input_tokens: 1, output_tokens: 1 },
+      };
     },
   };
   return model;
@@ -85,14 +90,15 @@ describe('the echo model', () => {
   it('answers with the input of the turn, the same every time', async () => {
     const messages = [
       { role: 'user' as const, content: 'first' },
-      { role: 'assistant' as const, content: 'first' },
+      { role: 'assistant' as const, content: 'first', toolCalls: [] },
       { role: 'user' as const, content: 'second' },
     ];
     const replies = await Promise.all(
-      [1, 2].map(() => echoModel('demo').call({ system: 's', messages }, never)),
+      [1, 2].map(() => echoModel('demo').call({ system: 's', messages, tools: [] }, never)),
     );
     expect(replies[0]).toEqual({
       text: 'second',
+      toolCalls: [],
       finishReason: 'stop',
       usage: { input_tokens: 2, output_tokens: 2 },
     });

@@ -1,53 +1,80 @@
 import { holderId, parseConfig, type RecordedEvent, type SessionId, sessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
-import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { type CallbackLinks, createLogger, newSessionId, Sessions } from '@angelia/service-kit';
 import { type CreateSession, decide } from '@angelia/session';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
+import { agentPoster } from '../agents/http-request.ts';
+import type { Model } from '../models/model.ts';
 import { provideModels } from '../models/models.ts';
 import { Runner } from '../runner.ts';
+import { McpServers } from '../tools/mcp/mcp-servers.ts';
+import type { Tool } from '../tools/tool.ts';
+import { provideToolsets } from '../tools/toolsets.ts';
 
 const silent = createLogger({ service: 'agent-runner', instance: 'test', level: 'silent' });
 
 type AgentOptions = Readonly<Record<string, unknown>>;
 
 export interface FixtureOptions {
-  readonly modelUrl: string;
+  /** A model server, or a model of the test's own. */
+  readonly modelUrl?: string;
+  readonly model?: Model;
   readonly leaseSeconds?: number;
   readonly agent?: AgentOptions;
+  /** Beside `default`. */
+  readonly agents?: Readonly<Record<string, AgentOptions>>;
   readonly models?: Readonly<Record<string, unknown>>;
   readonly skillsDirectory?: string;
   readonly routes?: Readonly<Record<string, unknown>>;
+  readonly callbacks?: CallbackLinks;
+  readonly mcpServers?: Readonly<Record<string, unknown>>;
+  /** Toolsets of the test's own, beside ours. */
+  readonly toolsets?: Readonly<Record<string, readonly Tool[]>>;
 }
 
 /** Runners over one real Postgres, in one process; each is a holder of its own, as two replicas are. */
 export async function runnerFixture(options: FixtureOptions) {
   const database: TestDatabase = await createTestDatabase();
   const logs: EventLog[] = [];
-  const runners: Runner[] = [];
-  const parsed = parseConfig({
+  const runners: (Runner & { mend(): void })[] = [];
+  const listeners = new Set<() => void>();
+  const configWith = (agent: AgentOptions = {}) => {
+    const parsed = parseConfig({
+      ...raw,
+      agents: { ...raw.agents, default: { ...raw.agents.default, ...agent } },
+    });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+    return parsed.config;
+  };
+  const raw = {
     models: {
       main: {
         provider: 'openai-compatible',
-        base_url: options.modelUrl,
+        base_url: options.modelUrl ?? 'http://127.0.0.1:9/v1',
         model: 'm1',
         api_key: 'sk-secret-key',
       },
       ...options.models,
     },
-    agents: { default: { model: 'main', ...options.agent } },
+    agents: { ...options.agents, default: { model: 'main', ...options.agent } },
     timing: { lease_seconds: options.leaseSeconds ?? 1 },
     routes: options.routes ?? {},
     directories: { skills: options.skillsDirectory ?? './skills' },
-  });
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  const { config } = parsed;
-  const models = await provideModels(config);
+    mcp_servers: options.mcpServers ?? {},
+  };
+  const config = configWith();
+  const mcp = new McpServers(config, silent);
+  const ours = provideToolsets(mcp);
+  const models = options.model ? new Map([['main', options.model]]) : await provideModels(config);
   const open = (instance: string): EventLog => {
     const log = openEventLog({
       url: database.url,
       instance,
       holder: holderId(instance, 'test'),
       logger: silent,
+      onCommitted: () => {
+        for (const ring of listeners) ring();
+      },
     });
     logs.push(log);
     return log;
@@ -62,28 +89,53 @@ export async function runnerFixture(options: FixtureOptions) {
     /** `cut()` cuts its line to Postgres for good, as a kill or an outage does: calls neither succeed nor fail. */
     runner(
       instance: string,
-      over: { agentGone?: boolean; waitingCap?: number; queued?: () => SessionId[] } = {},
+      over: {
+        agentGone?: boolean;
+        /** As if NATS were away: no pings. */
+        deaf?: boolean;
+        watcherGraceSeconds?: number;
+        waitingCap?: number;
+        queued?: () => SessionId[];
+        agent?: AgentOptions;
+      } = {},
     ) {
       const own = open(instance);
       const line = cuttable(own);
       const queued = () =>
-        (over.queued?.() ?? []).map((id) => ({ sessionId: id, route: 'hook', version: 2, runDueAt: 0 }));
+        Promise.all(
+          (over.queued?.() ?? []).map(async (id) => {
+            const route = (await own.routeOf(id))?.route ?? '';
+            return { sessionId: id, route, version: 2, runDueAt: 0 };
+          }),
+        );
       const runner = new Runner({
-        config: over.agentGone ? { ...config, agents: {} } : config,
+        config: over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
         models,
+        toolsets: (name) => options.toolsets?.[name] ?? ours(name),
+        callbacks: options.callbacks ?? null,
+        postToAgent: agentPoster(),
+        pings: {
+          subscribe(_subject, listener) {
+            if (!over.deaf) listeners.add(listener);
+            return () => listeners.delete(listener);
+          },
+        },
         sessions: new Sessions({ log: line.log, instance }),
         log: {
           lease: (resource) => line.log.lease(resource),
           renewLeases: (...args) => line.log.renewLeases(...args),
-          pickQueued: async () => queued(),
-          queuedOf: async () => queued(),
+          routeOf: (id) => own.routeOf(id),
+          pickQueued: queued,
+          queuedOf: queued,
         },
         holder: holderId(instance, 'test'),
         logger: silent,
+        ...(over.watcherGraceSeconds === undefined ? {} : { watcherGraceSeconds: over.watcherGraceSeconds }),
         ...(over.waitingCap === undefined ? {} : { waitingCap: over.waitingCap }),
       });
-      runners.push(runner);
-      return Object.assign(runner, { cut: line.cut, mend: line.mend });
+      const made = Object.assign(runner, { cut: line.cut, mend: line.mend, asked: line.asked });
+      runners.push(made);
+      return made;
     },
     async create(
       input: string,
@@ -113,7 +165,15 @@ export async function runnerFixture(options: FixtureOptions) {
       return (await log.readStream(id)).map((event) => event.type);
     },
     async stop(): Promise<void> {
+      for (const runner of runners) {
+        runner.mend();
+        runner.close();
+        // What a failed test left under way would keep the process for minutes.
+        runner.interruptAll();
+      }
+      await Promise.all(runners.map((runner) => runner.idle()));
       for (const runner of runners) runner.stopRenewing();
+      await mcp.close();
       await Promise.all(logs.map((one) => one.close()));
       await database.drop();
     },
@@ -124,19 +184,27 @@ export async function runnerFixture(options: FixtureOptions) {
 function cuttable(log: EventLog) {
   let gate: Promise<void> = Promise.resolve();
   let open: () => void = () => {};
+  const asked = { append: 0, readStream: 0, lease: 0, renewLeases: 0 };
   const wrap =
-    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    <A extends unknown[], R>(name: keyof typeof asked, call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
+      asked[name] += 1;
       await gate;
       return call(...args);
     };
   return {
     log: {
-      append: wrap((...args: Parameters<EventLog['append']>) => log.append(...args)),
-      readStream: wrap((...args: Parameters<EventLog['readStream']>) => log.readStream(...args)),
-      lease: wrap((...args: Parameters<EventLog['lease']>) => log.lease(...args)),
-      renewLeases: wrap((...args: Parameters<EventLog['renewLeases']>) => log.renewLeases(...args)),
+      append: wrap('append', (...args: Parameters<EventLog['append']>) => log.append(...args)),
+      readStream: wrap('readStream', (...args: Parameters<EventLog['readStream']>) =>
+        log.readStream(...args),
+      ),
+      lease: wrap('lease', (...args: Parameters<EventLog['lease']>) => log.lease(...args)),
+      renewLeases: wrap('renewLeases', (...args: Parameters<EventLog['renewLeases']>) =>
+        log.renewLeases(...args),
+      ),
     },
+    /** How often what was asked of it. */
+    asked,
     cut() {
       gate = new Promise((resolve) => {
         open = resolve;

@@ -150,7 +150,7 @@ describe('retry', () => {
 });
 
 describe('processes', () => {
-  it('are listed by session and page by page, and a kill is answered honestly', async () => {
+  it('are listed by session and page by page, and a kill is a fact that the watcher acts on', async () => {
     const one = await newSession('p1');
     const two = await newSession('p2');
     await worker.startsProcess(one, 'proc_1');
@@ -192,14 +192,27 @@ describe('processes', () => {
 
     const kill = (id: string) => apiCall(ingress, `/v1/processes/${id}/kill`, { method: 'POST' });
     expect(await kill('proc_1')).toMatchObject({
-      status: 501,
-      body: { error: expect.stringContaining('4242') },
+      status: 202,
+      body: { id: 'proc_1', session_id: one },
     });
+    expect((await kill('proc_1')).status).toBe(202);
+    const { body: log } = await apiCall(ingress, `/v1/sessions/${one}/events`);
+    const asked = (log.items as { type: string; data: unknown }[]).filter(
+      ({ type }) => type === 'process.kill-requested',
+    );
+    expect(asked.map(({ data }) => data)).toEqual([{ process_id: 'proc_1', by: 'api' }]);
     expect(await kill('proc_2')).toMatchObject({
       status: 409,
       body: { error: expect.stringContaining('exited') },
     });
     expect((await kill('proc_3')).status).toBe(404);
+    const output = (query: string) => apiCall(ingress, `/v1/processes/proc_1/output${query}`);
+    expect((await output('?bytes=0')).status).toBe(400);
+    expect((await output('?offset=-1')).status).toBe(400);
+    expect(await output('')).toMatchObject({
+      status: 503,
+      body: { error: expect.stringContaining('does not answer') },
+    });
     expect((await apiCall(ingress, '/v1/processes?session=abc')).status).toBe(400);
     expect((await apiCall(ingress, '/v1/processes', { token: null })).status).toBe(401);
   });

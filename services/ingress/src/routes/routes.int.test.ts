@@ -549,7 +549,10 @@ describe('a session of a route made by API', () => {
 
 describe('the master key', () => {
   it('that is missing refuses PUT with what to do, and nothing else', async () => {
-    const keyless = await start({ masterKey: null });
+    // An agent that asks questions needs it for their links, and does not start without.
+    await expect(start({ masterKey: null })).rejects.toThrow('agent `handy` has the toolset `clarify`');
+    const agents = { ...config.agents, handy: { model: 'demo' } };
+    const keyless = await start({ masterKey: null, config: { agents } });
     const refused = await put(keyless, 'keyless', {});
     expect([refused.status, refused.body.error]).toEqual([
       503,

@@ -128,6 +128,7 @@ function unconnectedBus(pings: string[]): ServiceRuntime['bus'] {
     // The one of every commit would only be in the way.
     ping: (subject: string) => subject === TAIL_PING_SUBJECT || pings.push(subject),
     subscribe: () => () => {},
+    request: async () => null,
     close: async () => {},
   } as unknown as ServiceRuntime['bus'];
 }

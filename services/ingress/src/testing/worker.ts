@@ -10,6 +10,8 @@ export interface Worker {
   startsRun(id: string): Promise<void>;
   /** A run that answers. */
   answers(id: string, text: string): Promise<Loaded>;
+  /** A run whose model asks for a tool. */
+  asksFor(id: string, tool: string, callId: string): Promise<void>;
   /** A run that asks the user. */
   asks(id: string, question: string): Promise<void>;
   /** The next output is sent, and is delivered or given up for good. */
@@ -70,6 +72,7 @@ export function openWorker(options: { readonly databaseUrl: string; readonly nat
   return {
     does,
     startsRun,
+    asksFor,
     answers: async (id, text) => {
       await startsRun(id);
       return does(id, (state) => ({ type: 'finish-turn', generation: state.generation, text }));

@@ -58,3 +58,5 @@ CREATE TABLE :views.processes (
 
 CREATE INDEX processes_session ON :views.processes (session_id);
 CREATE INDEX processes_updated ON :views.processes (updated_at);
+-- Those that a watcher may have to take over: few, whatever has run before.
+CREATE INDEX processes_running ON :views.processes (updated_at, process_id) WHERE status = 'running';

@@ -1,16 +1,20 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
+import { answerOperations } from '../../answers/answers.operations.ts';
+import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
 import { deliveryOperations } from '../deliveries.operations.ts';
 import { processOperations } from '../processes.operations.ts';
 import { routeOperations } from '../routes.operations.ts';
 import { sessionOperations } from '../sessions.operations.ts';
 import { unstartedOperations } from '../unstarted-webhooks.operations.ts';
-import { components, errorBody, type Operation } from './operation.ts';
+import { components, errorBody, htmlPage, type Operation } from './operation.ts';
 import { publicOperations } from './public.operations.ts';
 
 /** Every call that ingress answers. */
 export const operations: readonly Operation[] = [
   ...publicOperations,
+  ...answerOperations,
+  ...callbackOperations,
   ...sessionOperations,
   ...deliveryOperations,
   ...processOperations,
@@ -61,6 +65,7 @@ function operationJson(described: Operation): Json {
   // Whatever the log is needed for: it may be away.
   const errors = [...(described.errors ?? []), ...(described.access === 'admin' ? [401, 503] : [])];
   for (const status of errors.sort()) answers[status] ??= errorAnswer(status);
+  if (described.pages === true) for (const given of Object.values(answers)) alsoAsPage(given);
   const parameters = parametersOf(described);
   return {
     operationId: operationId(described),
@@ -73,7 +78,11 @@ function operationJson(described: Operation): Json {
   };
 }
 
-function requestBody({ body, bodyIsOptional }: Operation): Json {
+function alsoAsPage(given: Json): void {
+  Object.assign(given.content as object, { 'text/html': { schema: reference(htmlPage) } });
+}
+
+function requestBody({ body, bodyIsOptional, formBody }: Operation): Json {
   const required = bodyIsOptional !== true;
   if (body === null || body === undefined) {
     return {
@@ -81,7 +90,14 @@ function requestBody({ body, bodyIsOptional }: Operation): Json {
       content: { 'application/json': {}, 'application/x-www-form-urlencoded': {} },
     };
   }
-  return { required, content: { 'application/json': { schema: reference(body) } } };
+  const schema = reference(body);
+  return {
+    required,
+    content: {
+      'application/json': { schema },
+      ...(formBody === true ? { 'application/x-www-form-urlencoded': { schema } } : {}),
+    },
+  };
 }
 
 function errorAnswer(status: number): Json {

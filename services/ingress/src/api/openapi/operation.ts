@@ -20,9 +20,13 @@ export interface Operation {
   /** A component, or null for any JSON or form. */
   readonly body?: z.ZodType | null;
   readonly bodyIsOptional?: boolean;
+  /** The body may come as a form, too. */
+  readonly formBody?: boolean;
   readonly answers: Readonly<Record<number, Answer>>;
   /** Statuses that are answered with `{"error"}`, beside the 401 and 503 of `admin`. */
   readonly errors?: readonly number[];
+  /** Who does not ask for JSON gets every answer as a page. */
+  readonly pages?: boolean;
 }
 
 export interface Answer {
@@ -51,6 +55,8 @@ export const errorBody = component(
   'Error',
   z.object({ error: z.string().describe('what is wrong, where, and what to do') }),
 );
+
+export const htmlPage = component('HtmlPage', z.string());
 
 /** A page of a list. */
 export function pageOf<T extends z.ZodType>(name: string, item: T) {

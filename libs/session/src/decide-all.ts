@@ -1,5 +1,8 @@
 import type { SessionFact } from '@angelia/contracts';
-import { type Decision, decide, evolveAll, type SessionCommand, type SessionState } from '@angelia/session';
+import { decide, type SessionCommand } from './decide.ts';
+import type { Decision } from './decision.ts';
+import { afterwards } from './ending.ts';
+import type { SessionState } from './state.ts';
 
 /** Several commands, each on the state that those before it leave, as one decision and so as one append. */
 export function decideAll(state: SessionState, commands: readonly SessionCommand[]): Decision {
@@ -9,15 +12,7 @@ export function decideAll(state: SessionState, commands: readonly SessionCommand
     const decision = decide(now, command);
     if (!decision.ok) return decision;
     events.push(...decision.events);
-    // They have no time yet; who holds what does not depend on it.
-    now = evolveAll(
-      now,
-      decision.events.map((event, index) => ({
-        ...event,
-        version: now.version + 1 + index,
-        recordedAt: state.lastActivityAt,
-      })),
-    );
+    now = afterwards(now, decision.events);
   }
   return { ok: true, events };
 }

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+
+/**
+ * The arguments of the tools that process-watcher carries out (INTERFACES.md, "Tools that a model sees"). The runner
+ * shows them to the model and checks a call before it is begun; the watcher parses them again with the same schema.
+ */
+
+const seconds = z.number().positive();
+/** Longer work belongs into the background: a foreground call keeps a run waiting. */
+const LONGEST_FOREGROUND_SECONDS = 3600;
+/** A line to a shell may not hold more (Linux: 128 KiB per argument). */
+const LONGEST_COMMAND = 100_000;
+
+export const terminalArguments = z
+  .strictObject({
+    command: z
+      .string()
+      .min(1)
+      .max(LONGEST_COMMAND)
+      .refine((command) => !command.includes('\0'), 'a command has no NUL character')
+      .describe('A command line for the shell.'),
+    background: z
+      .boolean()
+      .default(false)
+      .describe('Start it and return its process_id at once, instead of waiting for its end.'),
+    timeout_seconds: seconds
+      .max(LONGEST_FOREGROUND_SECONDS)
+      .default(180)
+      .describe('In the foreground: after so long it is killed.'),
+    cwd: z.string().min(1).optional().describe('Directory to run it in; default: the session’s own.'),
+    notify_on_complete: z
+      .boolean()
+      .default(false)
+      .describe('In the background: tell you when it has ended, with its exit code and last output.'),
+    watch_patterns: z
+      .array(z.string().min(1).max(1000))
+      .max(20)
+      .default([])
+      .describe('In the background: tell you when a line of its output contains one of these texts.'),
+  })
+  .superRefine(({ background, notify_on_complete, watch_patterns }, context) => {
+    if (background) return;
+    const refuse = (key: string) =>
+      context.addIssue({ code: 'custom', path: [key], message: 'only with `background: true`' });
+    if (notify_on_complete) refuse('notify_on_complete');
+    if (watch_patterns.length > 0) refuse('watch_patterns');
+  });
+
+const processActions = ['list', 'poll', 'log', 'wait', 'kill', 'write'] as const;
+
+export const processArguments = z
+  .strictObject({
+    action: z.enum(processActions),
+    process_id: z.string().min(1).optional().describe('Of `terminal`; needed by all actions but list.'),
+    timeout_seconds: seconds
+      .max(LONGEST_FOREGROUND_SECONDS)
+      .default(180)
+      .describe('wait: for at most so long; the process goes on after that.'),
+    data: z.string().optional().describe('write: what to write to its standard input.'),
+    lines: z.number().int().positive().max(10_000).default(200).describe('log: how many of the last lines.'),
+    offset: z
+      .number()
+      .int()
+      .nonnegative()
+      .optional()
+      .describe(
+        'log: a page from this byte on (`next_offset` of the page before) instead of the last lines.',
+      ),
+    close: z.boolean().default(false).describe('write: close its standard input behind the data.'),
+  })
+  .superRefine(({ action, process_id, data }, context) => {
+    const refuse = (key: string) =>
+      context.addIssue({ code: 'custom', path: [key], message: `\`${action}\` needs it` });
+    if (action !== 'list' && process_id === undefined) refuse('process_id');
+    if (action === 'write' && data === undefined) refuse('data');
+  });
+
+export type TerminalArguments = z.infer<typeof terminalArguments>;
+export type ProcessArguments = z.infer<typeof processArguments>;
+
+/** What a model reads about the arguments of a tool. */
+export function argumentsJsonSchema(schema: z.ZodType): Readonly<Record<string, unknown>> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  return rest;
+}
+
+/** What is wrong with arguments, in one line that a model can mend them by; null: nothing. */
+export function argumentsProblem(schema: z.ZodType, args: unknown): string | null {
+  const parsed = schema.safeParse(args);
+  if (parsed.success) return null;
+  return parsed.error.issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    .join('; ');
+}

@@ -1,0 +1,45 @@
+import type { EventData } from '@angelia/contracts';
+import { storable } from '@angelia/event-log';
+import type { Loaded } from '@angelia/service-kit';
+import { agentCall } from '@angelia/session';
+import type { Run } from '../run.ts';
+
+/** What became of the turn's call to its agent. */
+export type AgentResult = Pick<EventData<'tool.finished'>, 'outcome' | 'result'>;
+
+/** Null: the call has no result yet. */
+export function resultOf({ events, state }: Loaded, turn: number): AgentResult | null {
+  const open = state.turns.find((one) => one.turn === turn);
+  const call = open === undefined ? null : agentCall(open);
+  if (call?.status !== 'done') return null;
+  const finished = events.findLast(
+    (event) =>
+      event.type === 'tool.finished' && (event.data as EventData<'tool.finished'>).call_id === call.id,
+  );
+  return (finished?.data as AgentResult | undefined) ?? null;
+}
+
+/** The turn ends as its agent's call did. The result is JSON text: `{"text"}`, or `{"error"}`, which the user is not shown. */
+export function endWith(run: Run, { outcome, result }: AgentResult): Promise<Loaded | null> {
+  const { text, error } = parse(result);
+  if (outcome === 'ok' && text !== null) {
+    return run.end([{ type: 'finish-turn', generation: run.generation, text: storable(text) }]);
+  }
+  if (outcome === 'unknown') {
+    return run.fail('agent_lost', error ?? 'what became of the work of the agent is unknown');
+  }
+  return run.fail('agent_failed', error ?? 'the agent failed without saying why');
+}
+
+function parse(result: string): { text: string | null; error: string | null } {
+  let value: unknown;
+  try {
+    value = JSON.parse(result);
+  } catch {
+    // Not ours: then it is a message of whoever carried the call out.
+    return { text: null, error: result };
+  }
+  const given = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  const string = (field: unknown): string | null => (typeof field === 'string' ? field : null);
+  return { text: string(given.text), error: string(given.error) };
+}

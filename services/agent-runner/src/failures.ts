@@ -1,0 +1,17 @@
+/** Why a run failed, and what the user reads about it: one sentence, never the raw error. Codes are stable. */
+export const told = {
+  models_failed: 'Sorry, the language model could not be reached, so this was not answered.',
+  timeout: 'Sorry, this took longer than allowed and was stopped.',
+  max_steps: 'Sorry, this needed more steps than allowed and was stopped.',
+  budget: 'Sorry, this session has used all the tokens that it may.',
+  agent_missing: 'Sorry, the agent that should do this is no longer configured.',
+  agent_unreachable: 'Sorry, the agent that should do this could not be reached.',
+  agent_failed: 'Sorry, the agent that should do this failed.',
+  agent_lost: 'Sorry, the work on this was interrupted, and what became of it is unknown.',
+  toolset_missing: 'Sorry, a tool that is needed for this is no longer configured.',
+  toolset_unavailable: 'Sorry, a tool that is needed for this could not be reached.',
+  skill_unavailable: 'Sorry, an instruction that is needed for this is missing here.',
+  internal: 'Sorry, this could not be finished because of an internal error.',
+} as const;
+
+export type FailureCode = keyof typeof told;

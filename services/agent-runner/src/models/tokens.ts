@@ -1,0 +1,27 @@
+import type { ModelMessage, ModelRequest } from './model.ts';
+
+/**
+ * About as many tokens as a text has. Four characters of English make one, and so do three of code; of other scripts
+ * each character is about one. Whoever needs to be sure keeps a margin.
+ */
+export function roughTokens(text: string): number {
+  let ascii = 0;
+  for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) < 0x80) ascii += 1;
+  return Math.ceil(ascii / 4 + (text.length - ascii));
+}
+
+export function tokensOfMessage(message: ModelMessage): number {
+  const calls =
+    message.role === 'assistant'
+      ? message.toolCalls.reduce((sum, call) => sum + roughTokens(call.name) + roughTokens(call.arguments), 0)
+      : 0;
+  return PER_MESSAGE + roughTokens(message.content) + calls;
+}
+
+export function tokensOfRequest({ system, messages, tools }: ModelRequest): number {
+  const conversation = messages.reduce((sum, message) => sum + tokensOfMessage(message), 0);
+  return conversation + roughTokens(system) + (tools.length === 0 ? 0 : roughTokens(JSON.stringify(tools)));
+}
+
+/** Role, separators, ids. */
+const PER_MESSAGE = 8;

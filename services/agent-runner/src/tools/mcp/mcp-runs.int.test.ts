@@ -1,0 +1,116 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { EventData, EventType, SessionId } from '@angelia/contracts';
+import { decide } from '@angelia/session';
+import { eventually } from '@angelia/testkit';
+import { afterEach, expect, it } from '@jest/globals';
+import { type McpHttpServer, startMcpHttpServer } from '../../testing/mcp-http-server.ts';
+import { runnerFixture } from '../../testing/runner-fixture.ts';
+import { callsFor, says, scriptedModel } from '../../testing/scripted-model.ts';
+
+let world: Awaited<ReturnType<typeof runnerFixture>>;
+let server: McpHttpServer | null = null;
+const model = scriptedModel();
+
+afterEach(async () => {
+  await world.stop();
+  await server?.stop();
+  server = null;
+});
+
+async function given(url: string) {
+  model.requests.length = 0;
+  world = await runnerFixture({
+    model: model.model,
+    leaseSeconds: 5,
+    agent: { toolsets: ['mcp:tools'] },
+    mcpServers: { tools: { url, timeout_seconds: 60 } },
+  });
+  return world.runner('a');
+}
+
+const has = <T extends EventType>(id: SessionId, type: T, times = 1) =>
+  eventually(async () => {
+    const found = (await world.events(id)).filter((event) => event.type === type);
+    return found.length >= times && found.map(({ data }) => data as EventData<T>);
+  });
+
+it('a run has the tools of its MCP server, and what they answer or get wrong', async () => {
+  server = await startMcpHttpServer();
+  const runner = await given(server.url);
+  model.next(
+    callsFor(
+      { name: 'mcp__tools__echo', args: { say: 'hello' } },
+      { name: 'mcp__tools__echo', args: { say: 7 } },
+      { name: 'mcp__tools__fail' },
+    ),
+    says('all seen'),
+  );
+  const id = await world.create('go');
+  await runner.look(id);
+  await has(id, 'session.ended');
+  expect(model.requests[0]?.tools.map(({ name }) => name)).toContain('mcp__tools__echo');
+  expect(model.requests[1]?.messages.slice(-3)).toMatchObject([
+    { role: 'tool', content: 'hello' },
+    { role: 'tool', content: expect.stringContaining('must be string') },
+    { role: 'tool', content: 'no such table' },
+  ]);
+  const results = await has(id, 'tool.finished', 3);
+  expect(results.map(({ outcome }) => outcome).sort()).toEqual(['error', 'error', 'ok']);
+  // What does not fit was never begun.
+  expect(await has(id, 'tool.started', 2)).toHaveLength(2);
+});
+
+it('a run that cannot be given its tools fails with the reason, and the user is told', async () => {
+  const { url, stop } = await startMcpHttpServer();
+  await stop();
+  const runner = await given(url);
+  const id = await world.create('go');
+  await runner.look(id);
+  expect(await has(id, 'run.failed')).toMatchObject([
+    {
+      code: 'toolset_unavailable',
+      message: expect.stringMatching(/MCP server tools: cannot be reached .*ECONNREFUSED/),
+    },
+  ]);
+  expect(await has(id, 'session.final-response')).toMatchObject([{ outcome: 'failed', silent: false }]);
+  expect(await has(id, 'session.ended')).toMatchObject([{ outcome: 'failed' }]);
+  expect(model.requests).toEqual([]);
+});
+
+it('a cancelled run ends at once, in a call and while it waits for a server that says nothing', async () => {
+  const mute = createServer(() => {});
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+  let cancelled = 0;
+  server = await startMcpHttpServer({ onCancelled: () => (cancelled += 1) });
+  const cancel = (id: SessionId) =>
+    world.sessions.execute(id, ({ state }) => decide(state, { type: 'cancel', by: 'test' }));
+  try {
+    const waiting = await given(`http://127.0.0.1:${(mute.address() as AddressInfo).port}/mcp`);
+    const first = await world.create('go');
+    await waiting.look(first);
+    await has(first, 'run.started');
+    await cancel(first);
+    waiting.cancel(first);
+    const began = performance.now();
+    await waiting.idle();
+    expect(performance.now() - began).toBeLessThan(2_000);
+    // The service goes down: it does not wait for the server either.
+    await world.stop();
+    expect(performance.now() - began).toBeLessThan(5_000);
+
+    const calling = await given(server.url);
+    model.next(callsFor({ name: 'mcp__tools__slow' }));
+    const second = await world.create('go');
+    await calling.look(second);
+    await has(second, 'tool.started');
+    await cancel(second);
+    calling.cancel(second);
+    await calling.idle();
+    expect(await has(second, 'session.ended')).toMatchObject([{ outcome: 'cancelled' }]);
+    await eventually(() => cancelled === 1);
+  } finally {
+    mute.closeAllConnections();
+    mute.close();
+  }
+});

@@ -1,0 +1,288 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { McpServerConfig } from '@angelia/contracts';
+import type { Logger } from '@angelia/service-kit';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
+import { abortable } from '../../abortable.ts';
+import type { CallContext, RunnerTool, ToolResult } from '../tool.ts';
+import { ToolsetProblem } from '../tool-set.ts';
+import type { argumentChecks } from './argument-checks.ts';
+import { capped, resultText } from './result-text.ts';
+import { toolName } from './tool-names.ts';
+import { openTransport } from './transport.ts';
+
+/** A program has to start and say hello; `npx` may have to load it first. */
+const CONNECT_TIMEOUT_MS = 30_000;
+const LIST_TIMEOUT_MS = 10_000;
+/** What went wrong is said in a sentence or two; what a proxy sends with a 502 is a page. */
+const LONGEST_REASON = 2_000;
+/** After a connection failed, so long nobody tries again: hundreds of runs must not start hundreds of programs. */
+const COOL_DOWN_MS = 1_000;
+/** A server that changes its tools says so, if it can; this is for those that cannot. */
+const LIST_MAX_AGE_MS = 5 * 60_000;
+/** Providers take some 128 tools in one request. More pages than this are a server that goes round in circles. */
+const MOST_PAGES = 20;
+
+interface ToolList {
+  readonly tools: readonly RunnerTool[];
+  readonly at: number;
+}
+
+/**
+ * One MCP server, shared by all runs of this runner.
+ *
+ *   away --a run wants its tools, or calls one--> connecting --hello--> up --it ends, or forgets us--> away
+ *   connecting --fails--> away, for a moment without another try
+ *
+ * Whatever goes wrong with a call is a result for the model, which says whether the call may have taken effect; a run
+ * that cannot even be given the tools fails, and says so. The list of tools is kept while the server is away.
+ */
+export class McpServer {
+  readonly #name: string;
+  readonly #config: McpServerConfig;
+  readonly #logger: Logger;
+  #client: Client | null = null;
+  #connecting: Promise<Client> | null = null;
+  /** Of the connection that is being made: closing it ends the wait for it. */
+  #opening: Transport | null = null;
+  #failure: { readonly error: Error; readonly until: number } | null = null;
+  /** As long as it is to be believed. */
+  #list: ToolList | null = null;
+  /** The last list that was read, however old. */
+  #stale: readonly RunnerTool[] | null = null;
+  #listing: Promise<readonly RunnerTool[]> | null = null;
+  /** How often the list was said to have changed. */
+  #changes = 0;
+  #closed = false;
+
+  constructor(name: string, config: McpServerConfig, logger: Logger) {
+    this.#name = name;
+    this.#config = config;
+    this.#logger = logger.child({ mcp_server: name });
+  }
+
+  /** @throws ToolsetProblem when the server cannot be reached and never was */
+  async tools(): Promise<readonly RunnerTool[]> {
+    if (this.#list !== null && performance.now() - this.#list.at < LIST_MAX_AGE_MS) return this.#list.tools;
+    try {
+      return await this.#listNow();
+    } catch {
+      if (!this.#closed) await pause(COOL_DOWN_MS);
+    }
+    try {
+      return await this.#listNow();
+    } catch (error) {
+      if (this.#stale === null) {
+        throw new ToolsetProblem('toolset_unavailable', `MCP server ${this.#name}: ${messageOf(error)}`, {
+          cause: error,
+        });
+      }
+      this.#logger.warn({ err: error }, 'an MCP server is away: its tools as they were last');
+      return this.#stale;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = this.#client;
+    this.#client = null;
+    await Promise.all([client?.close(), this.#opening?.close()]);
+  }
+
+  #listNow(): Promise<readonly RunnerTool[]> {
+    this.#listing ??= this.#readList().finally(() => {
+      this.#listing = null;
+    });
+    return this.#listing;
+  }
+
+  async #readList(): Promise<readonly RunnerTool[]> {
+    if (this.#closed) throw new Error(GOING_DOWN);
+    const [{ ListToolsResultSchema }, checking] = await Promise.all([
+      import('@modelcontextprotocol/sdk/types.js'),
+      import('./argument-checks.ts'),
+    ]);
+    const client = await this.#connection();
+    const changes = this.#changes;
+    const at = performance.now();
+    const listed: ListedTool[] = [];
+    let cursor: string | undefined;
+    for (let pages = 1; ; pages += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      // Not `listTools`: that also compiles every output schema, and one that is broken would cost us all tools.
+      const page = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, {
+        timeout: LIST_TIMEOUT_MS,
+      });
+      listed.push(...page.tools);
+      cursor = page.nextCursor;
+      if (cursor === undefined) break;
+      if (pages === MOST_PAGES) throw new Error(`its list of tools has more than ${MOST_PAGES} pages`);
+    }
+    const checks = checking.argumentChecks();
+    const tools = listed.map((tool) => this.#tool(tool, checks));
+    this.#stale = tools;
+    // Changed again while it was read: used now, read anew for the next run.
+    this.#list = changes === this.#changes ? { tools, at } : null;
+    this.#logger.info({ tools: tools.length }, 'the tools of an MCP server were read');
+    return tools;
+  }
+
+  #tool(listed: ListedTool, checks: ReturnType<typeof argumentChecks>): RunnerTool {
+    return {
+      name: toolName(this.#name, listed.name),
+      by: 'runner',
+      description: listed.description ?? listed.title ?? '',
+      parameters: listed.inputSchema,
+      // Side effects follow each other in the model's order, unless the server says that there are none.
+      parallel: listed.annotations?.readOnlyHint === true,
+      check: checks(listed.inputSchema),
+      run: (args, call) => this.#call(listed.name, args as Record<string, unknown>, call),
+    };
+  }
+
+  async #call(tool: string, args: Record<string, unknown>, { signal }: CallContext): Promise<ToolResult> {
+    const { CallToolResultSchema } = await import('@modelcontextprotocol/sdk/types.js');
+    const timeout = this.#config.timeout_seconds * 1000;
+    for (let tries = 1; ; tries += 1) {
+      let client: Client;
+      try {
+        client = await abortable(this.#connection(), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        return failed(this.#notReached(messageOf(error)));
+      }
+      try {
+        const result = await client.request(
+          { method: 'tools/call', params: { name: tool, arguments: args } },
+          CallToolResultSchema,
+          // No reset by progress: a tool that reports for ever would hold the run for ever.
+          { signal, timeout, maxTotalTimeout: timeout },
+        );
+        return { outcome: result.isError === true ? 'error' : 'ok', result: resultText(result) };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (forgotUs(error)) {
+          await this.#drop(client);
+          if (tries === 1) continue;
+        }
+        return failed(this.#explain(error, client));
+      }
+    }
+  }
+
+  #explain(error: unknown, client: Client): string {
+    const { code } = error as { code?: unknown };
+    const MAY_HAVE = 'It may have taken effect: check before you do it again.';
+    if (code === REQUEST_TIMEOUT) {
+      return `No answer within ${this.#config.timeout_seconds} seconds. ${MAY_HAVE}`;
+    }
+    const network = networkProblem(error);
+    if (network?.sent === false) return this.#notReached(network.reason);
+    if (code === CONNECTION_CLOSED || network !== null || this.#client !== client) {
+      return `The connection to MCP server ${this.#name} was lost during the call (${messageOf(error)}). ${MAY_HAVE}`;
+    }
+    return messageOf(error);
+  }
+
+  #notReached(reason: string): string {
+    return `MCP server ${this.#name} could not be reached, the call was not made (${reason}).`;
+  }
+
+  #connection(): Promise<Client> {
+    if (this.#closed) return Promise.reject(new Error(GOING_DOWN));
+    if (this.#client !== null) return Promise.resolve(this.#client);
+    if (this.#failure !== null && performance.now() < this.#failure.until) {
+      return Promise.reject(this.#failure.error);
+    }
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = null;
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<Client> {
+    const [{ Client: McpClient }, { ToolListChangedNotificationSchema }] = await Promise.all([
+      import('@modelcontextprotocol/sdk/client/index.js'),
+      import('@modelcontextprotocol/sdk/types.js'),
+    ]);
+    const transport = await openTransport(this.#config, (line) =>
+      this.#logger.debug({ line }, 'an MCP server wrote to stderr'),
+    );
+    const client = new McpClient({ name: 'angelia', version: '1' }, { capabilities: {} });
+    client.onerror = (error) => this.#logger.debug({ err: error }, 'an MCP connection has a problem');
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => this.#listChanged());
+    this.#opening = transport;
+    try {
+      if (this.#closed) throw new Error(GOING_DOWN);
+      await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
+    } catch (error) {
+      await transport.close().catch(() => {});
+      const failure = new Error(`cannot be reached (${messageOf(error)})`, { cause: error });
+      this.#failure = { error: failure, until: performance.now() + COOL_DOWN_MS };
+      this.#logger.warn({ err: error }, 'an MCP server cannot be reached');
+      throw failure;
+    } finally {
+      this.#opening = null;
+    }
+    this.#failure = null;
+    this.#client = client;
+    client.onclose = () => {
+      if (this.#client !== client) return;
+      this.#client = null;
+      // It may come back as another version of itself.
+      this.#listChanged();
+      this.#logger.warn({}, 'the connection to an MCP server was lost: it is made again when it is needed');
+    };
+    return client;
+  }
+
+  #listChanged(): void {
+    this.#changes += 1;
+    this.#list = null;
+  }
+
+  async #drop(client: Client): Promise<void> {
+    if (this.#client === client) this.#client = null;
+    await client.close();
+  }
+}
+
+const GOING_DOWN = 'this runner is going down';
+
+/** Of the SDK; named here because its types are loaded only with a server. */
+const CONNECTION_CLOSED = -32_000;
+const REQUEST_TIMEOUT = -32_001;
+
+/** A server that was started again does not know our session: it refused the request and did nothing. */
+function forgotUs(error: unknown): boolean {
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  return name !== 'McpError' && (code === 404 || code === 400);
+}
+
+function failed(reason: string): ToolResult {
+  return { outcome: 'error', result: capped(reason) };
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return (networkProblem(error)?.reason ?? error.message).slice(0, LONGEST_REASON);
+}
+
+/** No connection at all: the other side cannot have heard of the call. */
+const UNSENT = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
+/** fetch says "fetch failed", and why in its cause. */
+function networkProblem(error: unknown): { readonly reason: string; readonly sent: boolean } | null {
+  const { message, cause } = error as { message?: unknown; cause?: { message?: string; code?: string } };
+  if (message !== 'fetch failed' || cause === undefined) return null;
+  const { code = '' } = cause;
+  return { reason: cause.message || code, sent: !UNSENT.includes(code) };
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { toolsOf } from './tool-set.ts';
+import { provideToolsets } from './toolsets.ts';
+
+const agent = { toolsets: ['terminal', 'mcp:files'] };
+const ours = provideToolsets({ toolset: () => null });
+const toolsets: typeof ours = (name) => (name === 'mcp:files' ? [] : ours(name));
+
+describe('the tools of a run', () => {
+  it('are those of its agent, unless the session was given fewer', async () => {
+    expect([...(await toolsOf(agent, null, toolsets)).keys()]).toEqual(['terminal', 'process']);
+    expect([...(await toolsOf(agent, ['mcp:files'], toolsets)).keys()]).toEqual([]);
+    expect([...(await toolsOf(agent, [], toolsets)).keys()]).toEqual([]);
+  });
+
+  it('are none at all by default', async () => {
+    expect((await toolsOf({ toolsets: [] }, null, toolsets)).size).toBe(0);
+  });
+
+  it('are not fewer in silence: one that the agent or this runner has no more is an error', async () => {
+    const missing = { code: 'toolset_missing' };
+    await expect(toolsOf({ toolsets: [] }, ['terminal'], toolsets)).rejects.toMatchObject(missing);
+    await expect(toolsOf({ toolsets: ['mcp:gone'] }, null, toolsets)).rejects.toMatchObject(missing);
+  });
+});

@@ -1,0 +1,19 @@
+import { clarify } from './clarify.ts';
+import type { McpServers } from './mcp/mcp-servers.ts';
+import { process } from './process.ts';
+import { terminal } from './terminal.ts';
+import type { Toolsets } from './tool-set.ts';
+
+/** Every toolset that a run may have, by the name that the config calls it. */
+export function provideToolsets(mcp: Pick<McpServers, 'toolset'>): Toolsets {
+  return (name) => {
+    switch (name) {
+      case 'terminal':
+        return [terminal, process];
+      case 'clarify':
+        return [clarify];
+      default:
+        return mcp.toolset(name);
+    }
+  };
+}

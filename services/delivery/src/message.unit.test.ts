@@ -1,0 +1,76 @@
+import type { HolderId, RecordedEvent, SessionId } from '@angelia/contracts';
+import type { Loaded } from '@angelia/service-kit';
+import { describe, expect, it } from '@jest/globals';
+import type { Attempt } from './attempt-output.ts';
+import type { DeliveryTools } from './deliver-session.ts';
+import { messageOf } from './message.ts';
+import { sendOutput } from './send-output.ts';
+import { claimTimes, momentOf, systemClock } from './send-window.ts';
+import type { OutboundMessage } from './targets/target.ts';
+
+const id = '0192aaaa-0000-7000-8000-000000000001' as SessionId;
+const links = {
+  url: ({ output }: { output: number }) => `https://hooks.example.com/answers/t.${output}.mac`,
+};
+
+function asked(question: string, choices: string[]): Loaded {
+  const events = [
+    { version: 1, type: 'session.created', data: {} },
+    { version: 2, type: 'clarification.requested', data: { question, choices } },
+  ] as unknown as RecordedEvent[];
+  const state = { created: { route: 'hook', deliveryId: 'd-1' } };
+  return { id, events, version: 2, state } as unknown as Loaded;
+}
+
+describe('the message of a question', () => {
+  it('has the question, its choices by number, and the link by which it is answered', () => {
+    expect(messageOf(asked('Red or blue?', ['Red', 'Blue']), 2, false, links)).toEqual({
+      type: 'clarification',
+      text: 'Red or blue?\n\n1. Red\n2. Blue\n\nAnswer here: https://hooks.example.com/answers/t.2.mac',
+      sessionId: id,
+      version: 2,
+      route: 'hook',
+      deliveryId: 'd-1',
+      possibleDuplicate: false,
+    });
+    expect(messageOf(asked('Which?', []), 2, true, links).text).toBe(
+      'Which?\n\nAnswer here: https://hooks.example.com/answers/t.2.mac',
+    );
+  });
+
+  it('says how else to answer where there is no link', () => {
+    expect(messageOf(asked('Which?', []), 2, false, null).text).toBe(
+      `Which?\n\nAnswer with POST /v1/sessions/${id}/messages`,
+    );
+  });
+
+  it.each([
+    ['http', 'Answer here: https://'],
+    ['telegram', 'Answer here: https://'],
+    ['log', 'Answer with POST'],
+  ])('goes to %s with "%s": the key to the answer does not lie around in a log', async (name, told) => {
+    const sent: OutboundMessage[] = [];
+    const target = {
+      name,
+      send: async ({ message }: { message: OutboundMessage }) => {
+        sent.push(message);
+        return { kind: 'taken', receipt: null };
+      },
+    };
+    const plan = { output: 2, possibleDuplicate: false };
+    const attempt = { plan, ready: { target, settings: {} }, address: { to: {}, untrusted: false } };
+    const tools = { clock: systemClock, answerLinks: links, holder: 'x' as HolderId };
+    const claim = {
+      mine: true as const,
+      loaded: asked('Which?', []),
+      asked: momentOf(systemClock),
+      times: claimTimes(5),
+    };
+    await sendOutput(
+      claim as unknown as Parameters<typeof sendOutput>[0],
+      attempt as unknown as Attempt,
+      tools as unknown as DeliveryTools,
+    );
+    expect(sent).toMatchObject([{ text: expect.stringContaining(told) }]);
+  });
+});

@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import type { Question } from './question.ts';
+
+/** Readable by every browser and screen reader: no script, one style sheet, system fonts, dark where that is wanted. */
+const STYLE = `:root{color-scheme:light dark}
+body{font:1.125rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.25rem}.question{white-space:pre-wrap;overflow-wrap:anywhere}
+fieldset{border:1px solid;border-radius:.5rem;padding:1rem;margin:0}
+label{display:block;padding:.5rem 0;overflow-wrap:anywhere}
+textarea{font:inherit;width:100%;box-sizing:border-box}
+button{font:inherit;padding:.5rem 1.5rem;margin-top:1rem}`;
+
+/**
+ * Nothing but our own style and our own form: what a model wrote stands on this page. No referrer, no frame, no cache,
+ * no index: the address is the key.
+ */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; ` +
+    "base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-robots-tag': 'noindex, nofollow',
+  'cache-control': 'no-store',
+};
+
+export function sendPage(reply: FastifyReply, status: number, html: string): void {
+  reply.code(status).headers(HEADERS).send(html);
+}
+
+export function questionPage(question: Question, problem: string | null = null): string {
+  const { choices } = question;
+  const field =
+    choices.length > 0
+      ? `<fieldset><legend>Choose one</legend>${choices.map(choiceField).join('')}</fieldset>`
+      : '<label for="answer">Your answer</label><textarea id="answer" name="answer" rows="5" required autofocus></textarea>';
+  return page(
+    question.title,
+    `<h1>${escaped(question.title)}</h1>
+<p class="question">${escaped(question.question)}</p>
+${problem === null ? '' : `<p role="alert"><strong>${escaped(problem)}</strong></p>\n`}<form method="post">
+${field}
+<button type="submit">Send</button>
+</form>
+<p><small>Until <time datetime="${escaped(question.deadline)}">${escaped(readable(question.deadline))}</time>. This link can be used once.</small></p>`,
+  );
+}
+
+export function messagePage(heading: string, text: string): string {
+  return page(heading, `<h1>${escaped(heading)}</h1>\n<p>${escaped(text)}</p>`);
+}
+
+function choiceField(choice: string): string {
+  return `<label><input type="radio" name="answer" value="${escaped(choice)}" required> ${escaped(choice)}</label>`;
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+/** `2026-11-16 07:20 UTC`: whoever reads it may be in any zone, and without a script the page does not know which. */
+function readable(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

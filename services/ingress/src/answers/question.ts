@@ -1,0 +1,46 @@
+import type { EventData } from '@angelia/contracts';
+import type { Loaded, QuestionName } from '@angelia/service-kit';
+
+export interface Question {
+  readonly clarificationId: string;
+  readonly title: string;
+  readonly question: string;
+  readonly choices: readonly string[];
+  readonly deadline: string;
+  readonly status: 'open' | 'answered' | 'timed_out' | 'closed';
+}
+
+/** The question that a link names, as the log has it now; null when there is none (any more). */
+export function questionIn({ events, state }: Loaded, { output }: QuestionName): Question | null {
+  // Streams are read from version 1 and have no gaps.
+  const asked = events[output - 1];
+  if (asked?.type !== 'clarification.requested' || state.created === null) return null;
+  const data = asked.data as EventData<'clarification.requested'>;
+  const closing = events.find(
+    ({ type, data: closed }) =>
+      (type === 'clarification.answered' || type === 'clarification.timed-out') &&
+      (closed as { clarification_id: string }).clarification_id === data.clarification_id,
+  );
+  return {
+    clarificationId: data.clarification_id,
+    title: state.created.title,
+    question: data.question,
+    choices: data.choices,
+    deadline: data.deadline,
+    status:
+      state.clarification?.output === output
+        ? 'open'
+        : closing?.type === 'clarification.answered'
+          ? 'answered'
+          : closing?.type === 'clarification.timed-out'
+            ? 'timed_out'
+            : 'closed',
+  };
+}
+
+/** Why an answer is not taken any more, as the person reads it who has it ready. */
+export const whyClosed: Readonly<Record<Exclude<Question['status'], 'open'>, string>> = {
+  answered: 'This question has been answered already. A link can be used once.',
+  timed_out: 'The time to answer this question is over.',
+  closed: 'This question is not open any more: the session that asked it has ended.',
+};
