@@ -13,6 +13,7 @@ export function messageOf(loaded: Loaded, output: number, possibleDuplicate: boo
     version: output,
     route: created.route,
     deliveryId: created.deliveryId,
+    title: created.title,
     possibleDuplicate,
   };
 }

@@ -30,7 +30,6 @@ export const notYet: readonly NotYet[] = [
   { at: 'agents.*.kind', when: oneOf('command', 'http'), what: 'this kind of agent' },
   { at: 'agents.*.toolsets', when: notEmpty, what: 'tools' },
   { at: 'agents.*.status_interval_seconds', when: notZero, what: 'the "Still working" status' },
-  { at: 'routes.*.interim', when: oneOf('edit'), what: 'editing of interim statuses' },
 ];
 
 /** `raw`: the file as it was written, before defaults. */
