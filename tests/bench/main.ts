@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local';
 import { stringify } from 'yaml';
 import { benchAppend, benchCost } from './append.ts';
+import { benchDeliveries } from './deliveries.ts';
 import { postLoad } from './load.ts';
 import { residentMegabytes } from './memory.ts';
 import { relayLag } from './relay-lag.ts';
@@ -18,7 +19,7 @@ import { type Figure, table, writeJson } from './report.ts';
 import { latencyAtRate, type SessionsTarget, sessionsPerSecond } from './sessions.ts';
 import { startBenchSink } from './sink.ts';
 
-const PARTS = ['append', 'cost', 'ingest', 'relay', 'sessions', 'latency', 'memory'] as const;
+const PARTS = ['append', 'cost', 'ingest', 'relay', 'sessions', 'deliveries', 'latency', 'memory'] as const;
 type Part = (typeof PARTS)[number];
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, quick: { type: 'boolean' } } });
@@ -39,7 +40,11 @@ const home = await mkdtemp(join(tmpdir(), 'angelia-bench-'));
 
 try {
   if (wanted.has('append') || wanted.has('cost')) await logFigures();
-  if (['ingest', 'relay', 'sessions', 'latency', 'memory'].some((part) => wanted.has(part as Part))) {
+  if (
+    ['ingest', 'relay', 'sessions', 'deliveries', 'latency', 'memory'].some((part) =>
+      wanted.has(part as Part),
+    )
+  ) {
     await stackFigures();
   }
   process.stdout.write(`\n${table(figures)}\n`);
@@ -93,7 +98,8 @@ async function stackFigures(): Promise<void> {
   const target = { url: stack.url, secret: SECRET, sink };
   try {
     if (wanted.has('memory')) await idleMemory(stack);
-    const bare = await bareServer();
+    if (wanted.has('deliveries')) await deliveries(stack);
+    const bare = wanted.has('ingest') || wanted.has('sessions') ? await bareServer() : Number.NaN;
     if (wanted.has('ingest')) await ingest(stack, bare);
     if (wanted.has('relay')) await relay(stack);
     if (wanted.has('latency')) await latency(target);
@@ -215,6 +221,20 @@ async function sessions(target: SessionsTarget, bare: number): Promise<void> {
   figures.push({ name: 'whole sessions', value: result.perSecond, unit: 'sessions/s' });
   figures.push({ name: 'whole sessions p50 under full load', value: result.p50, unit: 'ms' });
   figures.push({ name: 'sessions lost', value: result.lost, unit: '', goal: { value: 0, good: 'at most' } });
+}
+
+async function deliveries(stack: Stack): Promise<void> {
+  say('deliveries to a local http sink, of one session and of many');
+  const rates = await benchDeliveries(stack, { ofOne: quick ? 200 : 500, sessions: quick ? 1_500 : 6_000 });
+  const floor = { name: 'bare POSTs/s', value: rates.bare };
+  figures.push({ name: 'deliveries of many sessions', value: rates.manySessions, unit: '/s', floor });
+  figures.push({ name: 'deliveries of one session, in order', value: rates.oneSession, unit: '/s' });
+  figures.push({
+    name: 'outputs that were sent twice',
+    value: rates.surplus,
+    unit: '',
+    goal: { value: 0, good: 'at most' },
+  });
 }
 
 async function idleMemory(stack: Stack): Promise<void> {

@@ -216,6 +216,18 @@ const deliverySucceeded = z.object({
   receipt: z.string().nullable().default(null),
 });
 
+/** One of the messages that a long output is cut into was taken; `delivery.succeeded` stands for the last of them. */
+const deliveryChunkTaken = z.object({
+  output: ordinal,
+  attempt: ordinal,
+  /** 1 is the first. */
+  chunk: ordinal,
+  chunks: ordinal,
+  receipt: z.string().nullable().default(null),
+  /** The claim holds for this long after recorded_at: each chunk renews it. */
+  deadline_seconds: z.number().positive(),
+});
+
 const deliveryFailed = z.object({
   output: ordinal,
   attempt: ordinal,
@@ -305,6 +317,7 @@ export const eventSchemas = {
   'run.cancelled': runCancelled,
   'run.interrupted': runInterrupted,
   'delivery.attempted': deliveryAttempted,
+  'delivery.chunk-taken': deliveryChunkTaken,
   'delivery.succeeded': deliverySucceeded,
   'delivery.failed': deliveryFailed,
   'delivery.dead': deliveryDead,

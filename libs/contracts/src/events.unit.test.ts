@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventSchemas, eventTypes, isEventType, outputTypes } from './index.ts';
 
-/** INTERFACES.md, "Event types in a session's stream": written out here, so that a type cannot vanish unseen. */
+/** INTERFACES.md, "Event types in a session's stream", and what was added since: written out here, so that a type cannot vanish unseen. */
 const PUBLIC_TYPES = `
   session.created turn.requested run.started model.responded tool.started tool.finished webhook.coalesced
   session.interim-status clarification.requested clarification.answered clarification.timed-out session.final-response
-  run.failed run.cancelled run.interrupted delivery.attempted delivery.succeeded delivery.failed delivery.dead
-  delivery.dropped delivery.retry-requested process.started process.matched process.exited process.lost
+  run.failed run.cancelled run.interrupted delivery.attempted delivery.chunk-taken delivery.succeeded delivery.failed
+  delivery.dead delivery.dropped delivery.retry-requested process.started process.matched process.exited process.lost
   process.completion-consumed session.ended context.compressed process.kill-requested`
   .trim()
   .split(/\s+/);

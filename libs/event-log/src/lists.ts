@@ -34,8 +34,10 @@ export interface ListedSession {
 }
 
 export interface DeliveryFilter {
-  readonly status?: string;
-  readonly sessionId?: string;
+  readonly status?: string | undefined;
+  readonly sessionId?: string | undefined;
+  readonly target?: string | undefined;
+  readonly route?: string | undefined;
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -193,6 +195,14 @@ export class Lists {
       .limit(filter.limit + 1);
     if (filter.status !== undefined) query = query.where('status', '=', filter.status);
     if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
+    if (filter.target !== undefined) query = query.where('target', '=', filter.target);
+    if (filter.route !== undefined) {
+      const ofRoute = build
+        .selectFrom('angelia.sessions')
+        .select('session_id')
+        .where('route', '=', filter.route);
+      query = query.where('session_id', 'in', ofRoute);
+    }
     const after = decodeCursor(filter.cursor, 3);
     if (after) {
       query = query.where(

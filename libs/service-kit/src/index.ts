@@ -9,7 +9,17 @@ export { compilePattern, type Pattern } from './config/patterns.ts';
 export { routeFileProblems } from './config/route-files.ts';
 export { findScript } from './config/script-file.ts';
 export { readSkill, SkillUnavailable } from './config/skill-file.ts';
-export { type KnownTarget, knownTargets, type TargetOptions, targetOptions } from './config/targets.ts';
+export {
+  isConfigured,
+  isKnownTarget,
+  type KnownTarget,
+  knownTargets,
+  type ParsedAddress,
+  parseAddress,
+  type TargetOptions,
+  targetOptions,
+  targetSchema,
+} from './config/targets.ts';
 export { openValueFile, type ValueFile, ValueFileUnreadable } from './config/value-file.ts';
 export { Drain, type DrainParticipant } from './drain.ts';
 export { type Duties, type DutiesOptions, type DutyName, startDuties } from './duties.ts';
@@ -24,8 +34,9 @@ export {
   keyStream,
 } from './keyed-sessions.ts';
 export { createLogger, type Logger } from './logging.ts';
+export { isPublicAddress } from './public-address.ts';
 export { publicUrl } from './public-url.ts';
-export { isSecretKey, REDACTED, scrubber } from './redaction.ts';
+export { isSecretKey, REDACTED, scrubber, secretValuesIn } from './redaction.ts';
 export type { PublicHttp, ServiceDefinition } from './run-service.ts';
 export { ServiceKitModule, type ServiceRuntime } from './service-kit.module.ts';
 export {

@@ -22,6 +22,8 @@ import {
   retryDelivery,
   type SucceedDelivery,
   succeedDelivery,
+  type TakeChunk,
+  takeChunk,
 } from './deliveries.ts';
 import { type Cancel, cancel } from './ending.ts';
 import { type Expire, expire } from './expiry.ts';
@@ -82,6 +84,7 @@ export type SessionCommand =
   | AnswerClarification
   | TimeOutClarification
   | AttemptDelivery
+  | TakeChunk
   | SucceedDelivery
   | FailDelivery
   | GiveUpDelivery
@@ -136,6 +139,8 @@ export function decide(state: SessionState, command: SessionCommand): Decision {
       return timeOutClarification(state, command);
     case 'attempt-delivery':
       return attemptDelivery(state, command);
+    case 'take-chunk':
+      return takeChunk(state, command);
     case 'succeed-delivery':
       return succeedDelivery(state, command);
     case 'fail-delivery':

@@ -18,6 +18,18 @@ export interface AttemptDelivery {
   readonly now: number;
 }
 
+export interface TakeChunk {
+  readonly type: 'take-chunk';
+  readonly output: number;
+  readonly attempt: number;
+  /** 1 is the first; the last one is `succeed-delivery`. */
+  readonly chunk: number;
+  readonly chunks: number;
+  readonly receipt?: string | null;
+  /** For the next chunk, as in `attempt-delivery`. */
+  readonly deadlineSeconds: number;
+}
+
 export interface SucceedDelivery {
   readonly type: 'succeed-delivery';
   readonly output: number;
@@ -80,6 +92,33 @@ export function attemptDelivery(state: SessionState, command: AttemptDelivery): 
       sender: command.sender,
       deadline_seconds: command.deadlineSeconds,
       possible_duplicate: plan.possibleDuplicate,
+    }),
+  );
+}
+
+export function takeChunk(state: SessionState, command: TakeChunk): Decision {
+  const output = unsettled(state, command.output);
+  if (!output.ok) return output;
+  // Renews the claim: only who holds it may.
+  if (command.attempt !== output.attempts) {
+    return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
+  }
+  if (command.chunk <= output.taken) return alreadySo;
+  if (
+    output.status !== 'attempting' ||
+    command.chunk !== output.taken + 1 ||
+    command.chunk >= command.chunks
+  ) {
+    return refuse('stale_attempt', `chunk ${output.taken + 1} is next, not ${command.chunk}`);
+  }
+  return accept(
+    fact('delivery.chunk-taken', {
+      output: output.output,
+      attempt: command.attempt,
+      chunk: command.chunk,
+      chunks: command.chunks,
+      receipt: command.receipt ?? null,
+      deadline_seconds: command.deadlineSeconds,
     }),
   );
 }

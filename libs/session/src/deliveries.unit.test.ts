@@ -7,6 +7,7 @@ import {
   answered,
   asked,
   attempted,
+  chunkTaken,
   created,
   email,
   ended,
@@ -127,6 +128,101 @@ describe('the plan', () => {
     expect(plan(given([...running(), answered('[SILENT]', { silent: true }), ended()]))).toEqual({
       action: 'nothing',
     });
+  });
+});
+
+describe('an output in several messages', () => {
+  const sending = onlyAnswer.and([attempted(4)]);
+  const chunk = (n: number, attemptNo = 1): SessionCommand => ({
+    type: 'take-chunk',
+    output: 4,
+    attempt: attemptNo,
+    chunk: n,
+    chunks: 3,
+    receipt: `m-${n}`,
+    deadlineSeconds: 30,
+  });
+
+  it('is taken step by step, each of which renews the claim', () => {
+    const one = sending.when(chunk(1)).then([chunkTaken(4, 1, { receipt: 'm-1' })]);
+    expect(plan(one)).toEqual({ action: 'wait', output: 4, until: one.now + 30_000 });
+    const two = one.when(chunk(2)).thenTypes(['delivery.chunk-taken']);
+    two.when(succeed(4)).thenTypes(['delivery.succeeded']);
+  });
+
+  it('goes on after the last one taken, at the next attempt', () => {
+    const history = sending.and([chunkTaken(4, 1), failed(4, START)]);
+    expect(plan(history)).toMatchObject({ action: 'send', attempt: 2, taken: 1, possibleDuplicate: false });
+    history
+      .and([attempted(4, { attempt: 2 })])
+      .when(chunk(2, 2))
+      .thenTypes(['delivery.chunk-taken']);
+  });
+
+  it('is marked where it broke off, and not after that', () => {
+    const died = sending.and([chunkTaken(4, 1)]);
+    expect(plan(died, died.now + 30_000)).toMatchObject({ taken: 1, unknowns: 1, possibleDuplicate: true });
+    const next = died.and([
+      attempted(4, { attempt: 2, possible_duplicate: true }),
+      chunkTaken(4, 2, { attempt: 2 }),
+    ]);
+    expect(plan(next.and([failed(4, START, { attempt: 2 })]))).toMatchObject({ taken: 2, unknowns: 0 });
+  });
+
+  it('is recorded once, in order, by who holds the claim', () => {
+    const one = sending.and([chunkTaken(4, 1)]);
+    one.when(chunk(1)).thenNothing();
+    one.when(chunk(3)).thenRefused('stale_attempt');
+    sending.when(chunk(2)).thenRefused('stale_attempt');
+    one.when({ ...chunk(2), chunks: 2 } as SessionCommand).thenRefused('stale_attempt');
+    sending
+      .and([attempted(4, { attempt: 2 })])
+      .when(chunk(1))
+      .thenRefused('stale_attempt');
+    sending
+      .and([delivered(4)])
+      .when(chunk(1))
+      .thenRefused('delivery_settled');
+  });
+
+  it('begins anew at the fallback target, and when it comes back from there', () => {
+    const history = given([...running({ fallback_target: email }), answered(), ended()]).and([
+      attempted(4),
+      chunkTaken(4, 1),
+      dead(4),
+    ]);
+    expect(plan(history)).toMatchObject({ via: 'fallback_target', taken: 0, possibleDuplicate: false });
+    const revived = history.and([
+      attempted(4, { attempt: 2, via: 'fallback_target' }),
+      dead(4, 2),
+      fact('delivery.retry-requested', { output: 4, by: 'api' }),
+    ]);
+    // The first target has a part of it already.
+    expect(plan(revived)).toMatchObject({ via: 'target', taken: 0, possibleDuplicate: true });
+  });
+});
+
+describe('unknown outcomes', () => {
+  it('are counted: claims that ran out, and requests without an answer', () => {
+    const once = onlyAnswer.and([attempted(4), failed(4, START, { unknown: true })]);
+    expect(plan(once)).toMatchObject({ unknowns: 1 });
+    const twice = once.and([attempted(4, { attempt: 2, possible_duplicate: true })]);
+    expect(plan(twice, twice.now + 30_000)).toMatchObject({ unknowns: 2 });
+    // A definite failure is none.
+    expect(plan(twice.and([failed(4, START, { attempt: 2 })]))).toMatchObject({ unknowns: 1 });
+  });
+
+  it('do not keep from another attempt who asks for it, which is marked', () => {
+    const given2 = onlyAnswer.and([
+      attempted(4),
+      failed(4, START, { unknown: true }),
+      attempted(4, { attempt: 2, possible_duplicate: true }),
+      failed(4, START, { attempt: 2, unknown: true }),
+      attempted(4, { attempt: 3, possible_duplicate: true }),
+      dead(4, 3),
+      fact('delivery.retry-requested', { output: 4, by: 'api' }),
+    ]);
+    expect(plan(given2)).toMatchObject({ unknowns: 1, possibleDuplicate: true });
   });
 });
 

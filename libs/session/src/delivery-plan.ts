@@ -5,6 +5,7 @@ import type { OpenOutput, OutputKind, SessionState } from './state.ts';
  * Which output is next, and what to do about it (invariant in-order-once).
  *
  *   pending --attempted--> attempting --succeeded--> delivered
+ *   attempting --chunk-taken--> attempting     a long output is several messages; a retry goes on after the last taken
  *   attempting --failed--> retry (at retry_at) --attempted--> attempting
  *   attempting, past its deadline: outcome unknown --attempted, possible duplicate--> attempting
  *   pending | attempting | retry --dead--> pending via the fallback target if there is one, else dead
@@ -30,6 +31,10 @@ export interface SendPlan {
   readonly attempt: number;
   readonly via: 'target' | 'fallback_target';
   readonly target: DeliveryTarget;
+  /** Messages of it that the target has already, when it is cut into several. */
+  readonly taken: number;
+  /** So many attempts at what is to be sent now ended unknown: where not 0, it may be there already. */
+  readonly unknowns: number;
   /** An earlier attempt may have reached the platform. */
   readonly possibleDuplicate: boolean;
   /** Failed attempts that spent the retry schedule so far: the index of the next delay in it. */
@@ -48,6 +53,7 @@ export function deliveryPlan(state: SessionState, now: number): DeliveryPlan {
   if (reason !== null) return { action: 'drop', output: next.output, reason };
   if (next.status === 'retry' && now < next.until) return wait(next);
 
+  const unknowns = next.unknowns + (next.status === 'attempting' ? 1 : 0);
   return {
     action: 'send',
     output: next.output,
@@ -56,7 +62,9 @@ export function deliveryPlan(state: SessionState, now: number): DeliveryPlan {
     attempt: next.attempts + 1,
     via: next.via,
     target: next.via === 'fallback_target' ? (created.fallbackTarget ?? created.deliver) : created.deliver,
-    possibleDuplicate: next.unknown || next.status === 'attempting',
+    taken: next.taken,
+    unknowns,
+    possibleDuplicate: unknowns > 0,
     failures: next.failures,
     recordedAt: next.recordedAt,
   };

@@ -26,6 +26,12 @@ const REMEMBERED_IDS = 32;
 /** Ended processes stay for `process list` and the API; a session that starts hundreds must not grow for ever. */
 const REMEMBERED_ENDED_PROCESSES = 32;
 
+/** Of an output that its target has nothing of yet, or a target that did not get it before. */
+const STARTS_ANEW = { taken: 0, unknowns: 0 } as const;
+
+/** Who asks for another attempt knows what may be there already: it gets a resend as after one unknown outcome. */
+const MADE_UP_FOR = 1;
+
 /** For the eye only: the whole reason or command is in the event. */
 const SHORT_TEXT = 200;
 
@@ -138,7 +144,15 @@ function apply(draft: Draft, event: StreamEvent): void {
         attempts: fact.data.attempt,
         via: fact.data.via,
         until: at + seconds(fact.data.deadline_seconds),
+        unknowns: o.unknowns + (o.status === 'attempting' ? 1 : 0),
         unknown: o.unknown || o.status === 'attempting' || fact.data.possible_duplicate,
+      }));
+      break;
+    case 'delivery.chunk-taken':
+      changeOutput(draft, fact.data.output, () => ({
+        taken: fact.data.chunk,
+        unknowns: 0,
+        until: at + seconds(fact.data.deadline_seconds),
       }));
       break;
     case 'delivery.failed':
@@ -146,6 +160,7 @@ function apply(draft: Draft, event: StreamEvent): void {
         status: 'retry',
         until: ms(fact.data.retry_at),
         failures: o.failures + (fact.data.counts ? 1 : 0),
+        unknowns: o.unknowns + (fact.data.unknown === true ? 1 : 0),
         unknown: o.unknown || fact.data.unknown === true,
         reason: short(fact.data.reason),
       }));
@@ -160,11 +175,14 @@ function apply(draft: Draft, event: StreamEvent): void {
       deliveryDead(draft, fact.data, at);
       break;
     case 'delivery.retry-requested':
-      changeOutput(draft, fact.data.output, () => ({
+      changeOutput(draft, fact.data.output, (o) => ({
         status: 'pending',
         via: 'target',
         failures: 0,
         until: at,
+        // Back from the fallback: what the first target has of it is forgotten, not that it may have something.
+        ...(o.via === 'target' ? {} : { taken: 0 }),
+        unknowns: Math.min(o.via === 'target' ? o.unknowns : Number(o.unknown), MADE_UP_FOR),
       }));
       break;
     case 'process.started':
@@ -393,6 +411,7 @@ function output(draft: Draft, kind: OutputKind, event: StreamEvent, turn: number
       failures: 0,
       via: 'target',
       until: event.recordedAt,
+      ...STARTS_ANEW,
       unknown: false,
       reason: null,
     },
@@ -410,7 +429,15 @@ function deliveryDead(draft: Draft, data: EventData<'delivery.dead'>, at: number
   const fallback = draft.created?.fallbackTarget ?? null;
   changeOutput(draft, data.output, (o) =>
     o.via === 'target' && fallback !== null
-      ? { status: 'pending', via: 'fallback_target', failures: 0, until: at, reason: short(data.reason) }
+      ? {
+          status: 'pending',
+          via: 'fallback_target',
+          failures: 0,
+          until: at,
+          reason: short(data.reason),
+          unknown: o.unknown || o.taken > 0,
+          ...STARTS_ANEW,
+        }
       : { status: 'dead', until: at, reason: short(data.reason) },
   );
 }

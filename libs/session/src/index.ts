@@ -14,6 +14,7 @@ export type {
   GiveUpDelivery,
   RetryDelivery,
   SucceedDelivery,
+  TakeChunk,
 } from './deliveries.ts';
 export { type DeliveryPlan, deliveryPlan, type SendPlan } from './delivery-plan.ts';
 export type { Cancel } from './ending.ts';

@@ -123,6 +123,7 @@ function deliveryRow(before: SessionState, after: SessionState, event: StreamEve
       reason = fact.data.reason;
       break;
     case 'delivery.attempted':
+    case 'delivery.chunk-taken':
     case 'delivery.failed':
     case 'delivery.dead':
     case 'delivery.retry-requested':

@@ -249,8 +249,7 @@ function steps(state: SessionState, now: number, serial: number, luck: number): 
 function sender(state: SessionState, now: number, luck: number): SessionCommand[] {
   const plan = deliveryPlan(state, now);
   const sending = state.outputs.find((output) => output.status === 'attempting');
-  const reports =
-    sending === undefined ? [] : reportsOf(sending.output, sending.attempts, sending.via, now, luck);
+  const reports = sending === undefined ? [] : reportsOf(sending, now, luck);
   const revive = state.outputs
     .filter((output) => output.status === 'dead')
     .map((output): SessionCommand => ({ type: 'retry-delivery', output: output.output, by: 'api' }));
@@ -265,9 +264,7 @@ function sender(state: SessionState, now: number, luck: number): SessionCommand[
 }
 
 function reportsOf(
-  output: number,
-  attempt: number,
-  via: 'target' | 'fallback_target',
+  { output, attempts: attempt, via, taken }: SessionState['outputs'][number],
   now: number,
   luck: number,
 ): SessionCommand[] {
@@ -275,7 +272,16 @@ function reportsOf(
   return [
     { type: 'succeed-delivery', output, attempt },
     { type: 'succeed-delivery', output, attempt },
-    { type: 'fail-delivery', output, attempt, reason: '503', retryAt, counts: luck % 3 !== 0 },
+    { type: 'take-chunk', output, attempt, chunk: taken + 1, chunks: taken + 2, deadlineSeconds: 30 },
+    {
+      type: 'fail-delivery',
+      output,
+      attempt,
+      reason: '503',
+      retryAt,
+      counts: luck % 3 !== 0,
+      unknown: luck % 4 === 0,
+    },
     { type: 'give-up-delivery', output, attempt, via, reason: 'gone' },
   ];
 }
@@ -563,23 +569,36 @@ describe('for every history', () => {
           if (open.get(data.output)) expect(data.possible_duplicate).toBe(true);
           open.set(data.output, true);
         }
-        if (/delivery.(failed|dead)/.test(event.type)) open.set(data.output, false);
+        if (/delivery.(failed|dead|chunk-taken)/.test(event.type)) open.set(data.output, false);
         if (/delivery.(succeeded|dropped)/.test(event.type)) settled.add(data.output);
       }
     });
   });
 
-  it('in-order-once: once an outcome was unknown, whatever follows is marked', () => {
+  it('in-order-once: once an outcome was unknown, whatever follows there is marked, until more of it was taken', () => {
     holds(({ events }) => {
-      const sending = new Set<number>();
-      const unknown = new Set<number>();
+      /** By output and target. */
+      const sending = new Set<string>();
+      const unknown = new Set<string>();
+      const vias = new Map<number, string>();
       for (const event of events) {
-        const data = event.data as { output: number; possible_duplicate: boolean };
+        const data = event.data as {
+          output: number;
+          via: string;
+          unknown: boolean;
+          possible_duplicate: boolean;
+        };
+        const name = `${data.output} ${data.via ?? vias.get(data.output)}`;
         if (event.type === 'delivery.attempted') {
-          if (sending.has(data.output)) unknown.add(data.output);
-          if (unknown.has(data.output)) expect(data.possible_duplicate).toBe(true);
-          sending.add(data.output);
-        } else if (event.type.startsWith('delivery.')) sending.delete(data.output);
+          vias.set(data.output, data.via);
+          if (sending.has(name)) unknown.add(name);
+          if (unknown.has(name)) expect(data.possible_duplicate).toBe(true);
+          sending.add(name);
+        }
+        if (event.type === 'delivery.failed' && data.unknown) unknown.add(name);
+        // The claim goes on with the next chunk.
+        if (event.type === 'delivery.chunk-taken') unknown.delete(name);
+        else if (/delivery.(failed|dead|succeeded|dropped)/.test(event.type)) sending.delete(name);
       }
     });
   });
@@ -608,6 +627,8 @@ describe('for every history', () => {
         const data = event.data as { output: number; deadline_seconds: number };
         if (event.type === 'delivery.attempted') {
           expect(event.recordedAt).toBeGreaterThanOrEqual(Math.max(0, ...until.values()));
+          until.set(data.output, event.recordedAt + data.deadline_seconds * 1000);
+        } else if (event.type === 'delivery.chunk-taken') {
           until.set(data.output, event.recordedAt + data.deadline_seconds * 1000);
         } else if (event.type.startsWith('delivery.')) until.delete(data.output);
       }

@@ -187,6 +187,22 @@ export function attempted(output: number, data: Partial<EventData<'delivery.atte
   });
 }
 
+export function chunkTaken(
+  output: number,
+  chunk: number,
+  data: Partial<EventData<'delivery.chunk-taken'>> = {},
+): SessionFact {
+  return fact('delivery.chunk-taken', {
+    output,
+    attempt: 1,
+    chunk,
+    chunks: 3,
+    receipt: null,
+    deadline_seconds: 30,
+    ...data,
+  });
+}
+
 export function failed(
   output: number,
   retryAt: number,

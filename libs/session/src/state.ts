@@ -163,7 +163,11 @@ export interface OpenOutput {
   readonly via: 'target' | 'fallback_target';
   /** `attempting`: the claim's deadline; `retry`: when; else since when it is due. */
   readonly until: number;
-  /** Some attempt ended unknown: whatever is sent from now on may be a second copy. */
+  /** Messages of it that its target has taken, when it is cut into several: a retry goes on after them. */
+  readonly taken: number;
+  /** Attempts of unknown outcome at what is to be sent next: it may be there already. */
+  readonly unknowns: number;
+  /** Some attempt ended unknown: a part of it may be there twice. */
   readonly unknown: boolean;
   /** Why the last attempt failed, cut short. */
   readonly reason: string | null;

@@ -18,6 +18,8 @@ export interface OtlpReceiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
   readonly spans: readonly ReceivedSpan[];
+  /** All that was sent, traces and metrics, as it came: for tests of what must not be in there. */
+  readonly bodies: readonly string[];
   /** Requests that could not be read; a test ends with this empty. */
   readonly problems: readonly string[];
   spansOf(traceId: string): ReceivedSpan[];
@@ -29,6 +31,7 @@ export interface OtlpReceiver {
 /** Takes OTLP/HTTP JSON, which is what service-kit's exporter sends; anything else is a visible problem, not silence. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
+  const bodies: string[] = [];
   const problems: string[] = [];
   const listening = await listen(async (request, response) => {
     try {
@@ -36,8 +39,9 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       const type = request.headers['content-type'] ?? '';
       if (!type.startsWith('application/json')) throw new Error(`${request.url}: content-type ${type}`);
       const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-      if (request.url === '/v1/traces')
-        spans.push(...spansIn(JSON.parse(text.toString('utf8')) as TraceExport));
+      const sent = text.toString('utf8');
+      bodies.push(sent);
+      if (request.url === '/v1/traces') spans.push(...spansIn(JSON.parse(sent) as TraceExport));
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     } catch (error) {
       problems.push(String(error));
@@ -48,6 +52,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     endpoint: listening.url,
     spans,
+    bodies,
     problems,
     spansOf,
     traceWith: (traceId, names) =>

@@ -1,30 +1,38 @@
 import { type Loaded, withSpan } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { Verdict } from './circuits.ts';
 import { claimOutput } from './claim-output.ts';
-import type { DeliveryTools } from './deliver-session.ts';
+import type { DeliveryTools, Turnstile } from './deliver-session.ts';
+import type { Ask } from './gate.ts';
 import { outputEvent } from './message.ts';
 import { recordOutcome } from './record-outcome.ts';
 import { sendOutput } from './send-output.ts';
 import type { ReadyTarget } from './targets/registry.ts';
-import type { TargetAddress } from './targets/target.ts';
+import type { SendResult, TargetAddress } from './targets/target.ts';
 
 export interface Attempt {
   readonly plan: SendPlan;
   readonly ready: ReadyTarget;
   readonly address: TargetAddress;
+  readonly ask: Ask;
   /** When the plan was made. */
   readonly now: number;
-  readonly onClaimed: () => void;
+  readonly turnstile: Turnstile;
+}
+
+export interface Attempted {
+  /** The session as it is then; when another sender was quicker to claim, with the other's claim in it. */
+  readonly loaded: Loaded;
+  readonly verdict: Verdict;
 }
 
 /**
  * One attempt at one output: claim, send, record. It is in the trace of the event that said it, so that retries,
- * however late and by whom, are in the session's trace (invariant one-trace). Returns the session as it is then; when
- * another sender was quicker to claim, with the other's claim in it.
+ * however late and by whom, are in the session's trace (invariant one-trace).
  */
-export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryTools): Promise<Loaded> {
-  const { plan } = attempt;
+export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryTools): Promise<Attempted> {
+  const { plan, ready } = attempt;
   return withSpan(
     'delivery',
     {
@@ -38,17 +46,31 @@ export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryT
         'angelia.possible_duplicate': plan.possibleDuplicate,
       },
     },
-    async (span) => {
+    async (span): Promise<Attempted> => {
       const claim = await claimOutput(loaded, attempt, tools);
-      if (!claim.mine) return claim.loaded;
-      attempt.onClaimed();
+      if (!claim.mine) return { loaded: claim.loaded, verdict: 'undecided' };
+      attempt.turnstile.onClaimed();
       tools.unrecorded.add(loaded.id);
-      const result = await sendOutput(claim, attempt, tools);
+      const sent = await sendOutput(claim, attempt, tools);
+      const { result } = sent;
       span.setAttribute('angelia.outcome', result.kind);
       if (result.kind !== 'taken') span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason });
-      const recorded = await recordOutcome(claim.loaded, plan, result, tools);
+      const recorded = sent.overtaken ? sent.loaded : await recordOutcome(sent, plan, ready.target, tools);
       tools.unrecorded.delete(loaded.id);
-      return recorded;
+      return { loaded: recorded, verdict: verdictOf(result) };
     },
   );
+}
+
+/** Whoever answers, if only that it refuses, is up; who asks us to wait is looked at again after the wait. */
+function verdictOf(result: SendResult): Verdict {
+  switch (result.kind) {
+    case 'taken':
+    case 'permanent':
+      return 'worked';
+    case 'unknown':
+      return 'failed';
+    case 'retryable':
+      return result.retryAfterSeconds === undefined ? 'failed' : 'undecided';
+  }
 }

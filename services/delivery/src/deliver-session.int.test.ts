@@ -1,34 +1,26 @@
-import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
-import { type EventLog, LogUnavailable, openEventLog } from '@angelia/event-log';
-import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
-import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
-import { decide, type SessionCommand } from '@angelia/session';
+import type { DeliveryTarget, SessionId } from '@angelia/contracts';
+import { LogUnavailable } from '@angelia/event-log';
+import { Sessions } from '@angelia/service-kit';
 import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DeliveryTools } from './deliver-session.ts';
-import { DELIVERIES_LIMITS, Deliveries } from './deliveries.ts';
-import { LogClock } from './log-clock.ts';
-import { systemClock } from './send-window.ts';
-import { openTargets, type Targets } from './targets/registry.ts';
+import { type DeliveryFixture, final, openDeliveryFixture, status } from './testing/delivery-fixture.ts';
 
-const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
-
-let database: TestDatabase;
-let log: EventLog;
-let sessions: Sessions;
+let fixture: DeliveryFixture;
+let log: DeliveryFixture['log'];
+let sender: DeliveryFixture['sender'];
+let put: DeliveryFixture['put'];
+let deliveryEvents: DeliveryFixture['deliveryEvents'];
+let types: DeliveryFixture['types'];
+let lookUntil: DeliveryFixture['lookUntil'];
+let settled: DeliveryFixture['settled'];
 let sink: Sink;
-const opened: Targets[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
-  sessions = new Sessions({ log, instance: 'test' });
+  fixture = await openDeliveryFixture();
+  ({ log, sender, put, deliveryEvents, types, lookUntil, settled } = fixture);
 });
 
-afterAll(async () => {
-  await log.close();
-  await database.drop();
-});
+afterAll(() => fixture?.close());
 
 beforeEach(async () => {
   sink = await startSink({ secret: TEST_SINK_SECRET });
@@ -36,113 +28,16 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await sink.stop();
-  for (const targets of opened.splice(0)) await targets.close();
+  await fixture.closeSenders();
 });
-
-interface SenderOptions {
-  readonly name?: string;
-  readonly incarnation?: string;
-  readonly delivery?: Partial<Config['delivery']>;
-  readonly sessions?: Sessions;
-  readonly perDestination?: number;
-  readonly targets?: (targets: Targets) => Targets;
-}
-
-/** A delivery service without its transport: what a replica is, as far as the log can tell. */
-function sender(options: SenderOptions = {}): Deliveries {
-  const config = configSchema.parse({
-    targets: { http: { secret: TEST_SINK_SECRET } },
-    delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 0.4, ...options.delivery },
-  });
-  const targets = openTargets(config, logger);
-  opened.push(targets);
-  const logClock = new LogClock();
-  const tools: DeliveryTools = {
-    sessions: options.sessions ?? sessions,
-    targets: options.targets?.(targets) ?? targets,
-    policy: config.delivery,
-    holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
-    logger,
-    logClock,
-    clock: systemClock,
-    random: () => 0.5,
-    startedAt: logClock.now(),
-    unrecorded: new Set(),
-    answerLinks: null,
-  };
-  return new Deliveries(tools, {
-    ...DELIVERIES_LIMITS,
-    perDestination: options.perDestination ?? DELIVERIES_LIMITS.perDestination,
-  });
-}
-
-async function put(id: SessionId, ...commands: SessionCommand[]): Promise<void> {
-  for (const command of commands) {
-    const executed = await sessions.execute(id, ({ state }) => decide(state, command));
-    if (executed.status !== 'appended') throw new Error(`${command.type}: ${JSON.stringify(executed)}`);
-  }
-}
 
 const toSink = (): DeliveryTarget => ({ target: 'http', to: { url: sink.url }, untrusted_address: false });
 
-/** A session whose run has begun. */
-async function running(
-  options: { deliver?: DeliveryTarget; interim?: 'message' | 'off' } = {},
-): Promise<SessionId> {
-  const id = newSessionId();
-  await put(
-    id,
-    {
-      type: 'create-session',
-      route: 'hook',
-      event: 'push',
-      deliveryId: `d-${id}`,
-      title: 'a session',
-      agent: 'default',
-      deliver: options.deliver ?? toSink(),
-      interim: options.interim ?? 'message',
-      input: 'hello',
-    },
-    { type: 'start-run', generation: 1, turn: 1, runner: 'r', resumed: false, attempt: 1, takeover: false },
-  );
-  return id;
-}
+const running = (options: { deliver?: DeliveryTarget; interim?: 'message' | 'off' } = {}) =>
+  fixture.running({ deliver: toSink(), ...options });
 
-const status = (sequence: number, text: string): SessionCommand => ({
-  type: 'interim-status',
-  generation: 1,
-  sequence,
-  kind: 'progress',
-  text,
-});
-const final = (text: string): SessionCommand => ({ type: 'finish-turn', generation: 1, text });
-
-async function answered(text = 'the answer', deliver?: DeliveryTarget): Promise<SessionId> {
-  const id = await running(deliver === undefined ? {} : { deliver });
-  await put(id, final(text));
-  return id;
-}
-
-async function deliveryEvents(id: SessionId): Promise<{ type: string; data: Record<string, unknown> }[]> {
-  return (await log.readStream(id))
-    .filter(({ type }) => type.startsWith('delivery.'))
-    .map(({ type, data }) => ({ type, data: data as Record<string, unknown> }));
-}
-
-const types = async (id: SessionId) => (await deliveryEvents(id)).map(({ type }) => type);
-
-/** As the timers and the sweep do: look again and again, until it is so. */
-async function lookUntil(deliveries: Deliveries, id: SessionId, so: () => unknown): Promise<void> {
-  await eventually(async () => {
-    await deliveries.look({ stream_id: id, version: 0 });
-    return (await so()) as boolean;
-  });
-}
-
-const settled = (id: SessionId) => async () => {
-  const { state } = await sessions.load(id);
-  return state.outputs.every((output) => output.status === 'dead');
-};
+const answered = (text = 'the answer', deliver = toSink()): Promise<SessionId> =>
+  fixture.answered(text, { deliver });
 
 describe('an output that was recorded', () => {
   it('is claimed, sent signed, and recorded as delivered', async () => {
@@ -438,7 +333,7 @@ describe('several senders', () => {
     const slow = await startSink();
     slow.behave({ kind: 'hang' });
     try {
-      const deliveries = sender({ perDestination: 2, delivery: { request_timeout_seconds: 20 } });
+      const deliveries = sender({ limits: { perDestination: 2 }, delivery: { request_timeout_seconds: 20 } });
       const toSlow = { target: 'http', to: { url: slow.url }, untrusted_address: false };
       const stuck = await Promise.all([1, 2, 3, 4].map(() => answered('slow', toSlow)));
       for (const id of stuck) await deliveries.look({ stream_id: id, version: 4 });
@@ -455,7 +350,7 @@ describe('several senders', () => {
   });
 
   it('who found no place is sent when one is free, without another hint', async () => {
-    const deliveries = sender({ perDestination: 1 });
+    const deliveries = sender({ limits: { perDestination: 1 } });
     const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => answered(`answer ${n}`)));
     for (const id of ids) await deliveries.look({ stream_id: id, version: 4 });
     await eventually(() => sink.received.length === 10);

@@ -1,13 +1,16 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
 import type { AnswerLinks, Loaded, Logger, Sessions } from '@angelia/service-kit';
-import { deliveryPlan } from '@angelia/session';
+import { deliveryPlan, type SendPlan } from '@angelia/session';
 import { attemptOutput } from './attempt-output.ts';
+import type { Verdict } from './circuits.ts';
 import { decideDelivery } from './decide-delivery.ts';
+import type { Ask, Gate, Ticket } from './gate.ts';
 import type { LogClock } from './log-clock.ts';
 import { takeUpOrphanedClaim } from './orphaned-claim.ts';
 import type { Clock } from './send-window.ts';
 import type { Targets } from './targets/registry.ts';
 import type { TargetAddress } from './targets/target.ts';
+import { isBeyondKnowing, TWICE_UNKNOWN } from './unknown-outcome.ts';
 
 export interface DeliveryTools {
   readonly sessions: Sessions;
@@ -28,21 +31,24 @@ export interface DeliveryTools {
   readonly answerLinks: Pick<AnswerLinks, 'url'> | null;
 }
 
-/** How one session's deliveries fit among the others of this process. */
-export interface Turnstile {
-  /** False: so many are being sent to this destination that this one has to wait. */
-  enter(destination: string): boolean;
-  leave(destination: string): void;
+/** How one session's deliveries fit among the others of this process: see gate.ts. */
+export interface Turnstile extends Pick<Gate, 'isDown' | 'takeTurn' | 'sending' | 'pause' | 'leave'> {
+  /** null: it has to wait for others, and is called when it is its turn. */
+  enter(ask: Ask): Ticket | null;
   /** A claim is committed: whoever hinted need not do so again. */
   onClaimed(): void;
   /** No further claim: the service is going down. */
   closed(): boolean;
 }
 
-export type Looked =
-  /** All is settled, or it is not our time or turn: a timer, a hint or the sweep says when to look again. */
-  | { readonly kind: 'done'; readonly version: number }
-  | { readonly kind: 'full'; readonly destination: string };
+export interface Looked {
+  /**
+   * `done`: all is settled, or it is not our time: a timer, a hint or the sweep says when to look again. `waits`: not
+   * our turn, see `Turnstile.enter`.
+   */
+  readonly kind: 'done' | 'waits';
+  readonly version: number;
+}
 
 /**
  * Brings the outputs of one session to their target, in order, until the plan says wait or nothing. One read of the
@@ -76,17 +82,62 @@ export async function deliverSession(
       case 'send': {
         const ready = targets.find(plan.target.target);
         const address: TargetAddress = { to: plan.target.to, untrusted: plan.target.untrusted_address };
-        const destination = ready.target.destination(address);
-        if (!turnstile.enter(destination)) return { kind: 'full', destination };
+        if (isBeyondKnowing(ready.target, plan.unknowns)) {
+          loaded = await giveUp(loaded, plan, TWICE_UNKNOWN, tools);
+          break;
+        }
+        const patience = patienceFor(loaded, plan, now, tools);
+        const ask: Ask = {
+          place: ready.target.place(address, ready.settings),
+          limits: ready.target.limits,
+          ...(patience === null ? {} : { patientUntil: tools.clock.monotonic() + patience }),
+        };
+        if (patience !== null && patience <= 0 && turnstile.isDown(ask)) {
+          const elsewhere = await giveUp(loaded, plan, DOWN_TOO_LONG, tools);
+          if (elsewhere.version > loaded.version) {
+            loaded = elsewhere;
+            break;
+          }
+        }
+        const ticket = turnstile.enter(ask);
+        if (ticket === null) return { kind: 'waits', version: loaded.version };
+        let verdict: Verdict = 'undecided';
         try {
-          const onClaimed = () => turnstile.onClaimed();
-          loaded = await attemptOutput(loaded, { plan, ready, address, now, onClaimed }, tools);
+          const attempt = { plan, ready, address, ask, now, turnstile };
+          ({ loaded, verdict } = await attemptOutput(loaded, attempt, tools));
         } finally {
-          turnstile.leave(destination);
+          turnstile.leave(ticket, verdict);
         }
         break;
       }
     }
   }
   return { kind: 'done', version: loaded.version };
+}
+
+const DOWN_TOO_LONG = 'the target is down, and was for as long as the retry schedule is';
+
+/**
+ * An open circuit spends no attempts. Who has a fallback target must not wait for that longer than the schedule would
+ * have taken: milliseconds until then, null where there is nowhere else to go.
+ */
+function patienceFor(loaded: Loaded, plan: SendPlan, now: number, tools: DeliveryTools): number | null {
+  if (plan.via !== 'target' || (loaded.state.created?.fallbackTarget ?? null) === null) return null;
+  const seconds = tools.policy.retry_schedule_seconds.reduce((sum, delay) => sum + delay, 0);
+  return plan.recordedAt + seconds * 1000 - now;
+}
+
+/** Without another attempt. */
+async function giveUp(loaded: Loaded, plan: SendPlan, reason: string, tools: DeliveryTools): Promise<Loaded> {
+  const { output, via } = plan;
+  const attempt = plan.attempt - 1;
+  const command = { type: 'give-up-delivery', output, attempt, via, reason } as const;
+  const decided = await decideDelivery(tools.sessions, loaded, command);
+  if (decided.appended) {
+    tools.logger.warn(
+      { session_id: loaded.id, output, target: plan.target.target, reason },
+      'delivery is dead',
+    );
+  }
+  return decided.loaded;
 }

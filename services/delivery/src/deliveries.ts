@@ -1,15 +1,16 @@
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
+import { CIRCUIT_LIMITS, type CircuitLimits } from './circuits.ts';
 import { type DeliveryTools, deliverSession, type Turnstile } from './deliver-session.ts';
-import { Places } from './places.ts';
-import { CONNECTIONS_PER_ORIGIN } from './targets/http.ts';
+import { Gate } from './gate.ts';
+import { CONNECTIONS_PER_ORIGIN } from './targets/http-call.ts';
 
 /**
  * Sessions whose stream is held in memory while an output of theirs is sent. Each costs its stream and a socket; this
  * many streams of some 20 kB are 20 MB. It is 16 destinations that hang at once with all their places taken.
  */
 const MAX_UNDER_WAY = 16 * CONNECTIONS_PER_ORIGIN;
-/** Ids that wait for a place at their destination: 10,000 of them are about 1 MB. What does not fit waits for the sweep. */
+/** Ids that wait for their turn at their destination: 10,000 of them are some MB. What does not fit waits for the sweep. */
 const MAX_PARKED = 10_000;
 /** A hint that finds everything taken comes back after this long: about what a slow platform needs for one answer. */
 const FULL_RETRY_MS = 1_000;
@@ -18,17 +19,21 @@ export interface DeliveriesLimits {
   readonly underWay: number;
   readonly perDestination: number;
   readonly parked: number;
+  readonly circuit: CircuitLimits;
 }
 
 export const DELIVERIES_LIMITS: DeliveriesLimits = {
   underWay: MAX_UNDER_WAY,
   perDestination: CONNECTIONS_PER_ORIGIN,
   parked: MAX_PARKED,
+  circuit: CIRCUIT_LIMITS,
 };
 
 interface UnderWay {
   /** The newest version that a hint spoke of meanwhile. */
   hinted: number;
+  /** Its turn has come while it was being looked at. */
+  called: boolean;
 }
 
 /**
@@ -39,7 +44,7 @@ export class Deliveries implements DrainParticipant {
   readonly name = 'deliveries';
   readonly #tools: DeliveryTools;
   readonly #limits: DeliveriesLimits;
-  readonly #places: Places;
+  readonly #gate: Gate;
   readonly #underWay = new Map<string, UnderWay>();
   #closed = false;
   #onIdle: (() => void) | null = null;
@@ -47,11 +52,23 @@ export class Deliveries implements DrainParticipant {
   constructor(tools: DeliveryTools, limits: DeliveriesLimits = DELIVERIES_LIMITS) {
     this.#tools = tools;
     this.#limits = limits;
-    this.#places = new Places({ perDestination: limits.perDestination, maxParked: limits.parked });
+    this.#gate = new Gate({
+      perDestination: limits.perDestination,
+      maxParked: limits.parked,
+      circuit: limits.circuit,
+      now: () => tools.clock.monotonic(),
+      call: (id) => this.#call(sessionId(id)),
+      onCircuit: (destination, change) => this.#tellOf(destination, change),
+    });
   }
 
   get underWay(): number {
     return this.#underWay.size;
+  }
+
+  /** Sessions that wait for their turn at a destination. */
+  get waiting(): number {
+    return this.#gate.parkedCount;
   }
 
   /** Looks at one session. Throws when its stream cannot be read or the claim not be written: hint again later. */
@@ -62,14 +79,19 @@ export class Deliveries implements DrainParticipant {
       known.hinted = Math.max(known.hinted, hint.version === 0 ? Number.POSITIVE_INFINITY : hint.version);
       return 'done';
     }
+    if (this.#gate.isParked(hint.stream_id)) {
+      // It is looked at when it is called: then it is read, with whatever was appended meanwhile.
+      this.#gate.nudge(hint.stream_id);
+      return 'done';
+    }
     if (this.#closed || this.#underWay.size >= this.#limits.underWay) return { retryInMs: FULL_RETRY_MS };
-    await this.#begin(sessionId(hint.stream_id), false);
+    await this.#begin(sessionId(hint.stream_id));
     return 'done';
   }
 
   async drain(deadline: number, hurry: AbortSignal): Promise<void> {
     this.#closed = true;
-    this.#places.forgetParked();
+    this.#gate.close();
     if (this.#underWay.size === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.max(0, deadline - Date.now()));
@@ -82,8 +104,8 @@ export class Deliveries implements DrainParticipant {
   }
 
   /** Resolves when the first claim is committed or there is nothing to do; rejects with what happened before that. */
-  #begin(id: SessionId, waited: boolean): Promise<void> {
-    const mark: UnderWay = { hinted: 0 };
+  #begin(id: SessionId): Promise<void> {
+    const mark: UnderWay = { hinted: 0, called: false };
     this.#underWay.set(id, mark);
     return new Promise((resolve, reject) => {
       let answered = false;
@@ -91,7 +113,7 @@ export class Deliveries implements DrainParticipant {
         answered = true;
         resolve();
       };
-      this.#deliver(id, mark, waited, onClaimed)
+      this.#deliver(id, mark, onClaimed)
         .then(resolve, (error: unknown) => {
           reject(error);
           if (!answered) return;
@@ -100,45 +122,55 @@ export class Deliveries implements DrainParticipant {
         })
         .finally(() => {
           this.#underWay.delete(id);
+          this.#gate.done(id);
           if (this.#underWay.size === 0) this.#onIdle?.();
         });
     });
   }
 
-  async #deliver(id: SessionId, mark: UnderWay, waited: boolean, onClaimed: () => void): Promise<void> {
+  async #deliver(id: SessionId, mark: UnderWay, onClaimed: () => void): Promise<void> {
+    const gate = this.#gate;
     const turnstile: Turnstile = {
-      enter: (destination) => this.#places.take(destination, waited),
-      leave: (destination) => this.#leave(destination),
+      enter: (ask) => gate.enter(id, ask),
+      leave: (ticket, verdict) => gate.leave(ticket, verdict),
+      isDown: (ask) => gate.isDown(ask),
+      takeTurn: (ask, mostMs) => gate.takeTurn(ask, mostMs),
+      sending: (ask) => gate.sending(ask),
+      pause: (ask, scope, seconds) => gate.pause(ask, scope, seconds),
       onClaimed,
       closed: () => this.#closed,
     };
     for (;;) {
       mark.hinted = 0;
+      mark.called = false;
       const looked = await deliverSession(id, this.#tools, turnstile);
-      if (looked.kind === 'full') {
-        if (!this.#closed) this.#park(looked.destination, id);
-        return;
-      }
+      if (this.#closed) return;
+      // What waits is looked at when it is called, which may be already.
+      if (looked.kind === 'waits' && !mark.called) return;
       // Hinted for something that we have not seen; what we have seen needs no second look.
-      if (this.#closed || mark.hinted <= looked.version) return;
+      if (looked.kind === 'done' && mark.hinted <= looked.version) return;
     }
   }
 
-  #park(destination: string, id: SessionId): void {
-    if (!this.#places.park(destination, id)) {
-      this.#tools.logger.debug(
-        { session_id: id, destination },
-        'no room to wait for a place: left to the sweep',
-      );
+  /** Its turn has come. */
+  #call(id: SessionId): void {
+    const known = this.#underWay.get(id);
+    if (known !== undefined) {
+      known.called = true;
+      return;
     }
-  }
-
-  #leave(destination: string): void {
-    const next = this.#places.free(destination);
-    if (next === null || this.#closed || this.#underWay.has(next)) return;
-    this.#begin(sessionId(next), true).catch((error: unknown) => {
+    this.#begin(id).catch((error: unknown) => {
       // Not lost: it is still due in the views.
-      this.#tools.logger.warn({ err: error, session_id: next }, 'a waiting delivery could not be begun');
+      this.#tools.logger.warn({ err: error, session_id: id }, 'a waiting delivery could not be begun');
     });
+  }
+
+  #tellOf(destination: string, change: 'opened' | 'closed'): void {
+    if (change === 'opened') {
+      this.#tools.logger.warn(
+        { destination },
+        'a target is down: it is asked now and then, what goes there waits',
+      );
+    } else this.#tools.logger.info({ destination }, 'a target is back');
   }
 }

@@ -21,6 +21,7 @@ export function messageOf(
     version: output,
     route: created.route,
     deliveryId: created.deliveryId,
+    title: created.title,
     possibleDuplicate,
   };
 }

@@ -5,16 +5,19 @@ import type { SendPlan, SessionCommand } from '@angelia/session';
 import { decideDelivery } from './decide-delivery.ts';
 import type { DeliveryTools } from './deliver-session.ts';
 import { afterFailure } from './retry-schedule.ts';
-import type { SendResult } from './targets/target.ts';
+import type { Sent } from './send-output.ts';
+import type { Target } from './targets/target.ts';
+import { isBeyondKnowing, TWICE_UNKNOWN } from './unknown-outcome.ts';
 
 /** `delivery.succeeded`, `.failed` with its retry, or `.dead`: what the target said, or that it did not say. */
 export async function recordOutcome(
-  loaded: Loaded,
+  sent: Sent,
   plan: SendPlan,
-  result: SendResult,
+  target: Target,
   tools: DeliveryTools,
 ): Promise<Loaded> {
-  const command = outcomeCommand(plan, result, tools);
+  const { loaded, result } = sent;
+  const command = outcomeCommand(sent, plan, target, tools);
   const decided = await untilRecorded(
     () => decideDelivery(tools.sessions, loaded, command),
     loaded.id,
@@ -42,8 +45,18 @@ export async function recordOutcome(
   return decided.loaded;
 }
 
-function outcomeCommand(plan: SendPlan, result: SendResult, tools: DeliveryTools): SessionCommand {
+function outcomeCommand(
+  { result, first }: Sent,
+  plan: SendPlan,
+  target: Target,
+  tools: DeliveryTools,
+): SessionCommand {
   const { output, attempt, via } = plan;
+  const unknowns = (first ? plan.unknowns : 0) + 1;
+  if (result.kind === 'unknown' && isBeyondKnowing(target, unknowns)) {
+    const reason = `${result.reason}; ${TWICE_UNKNOWN}`;
+    return { type: 'give-up-delivery', output, attempt, via, reason };
+  }
   switch (result.kind) {
     case 'taken':
       return { type: 'succeed-delivery', output, attempt, receipt: result.receipt };
@@ -75,7 +88,7 @@ const LAST_PAUSE_MS = 2_000;
  * What was sent and is not recorded will be sent again: so it is tried for as long as the process lives. Nobody else
  * can claim the output while Postgres is away, and past the claim's deadline the domain decides who is right.
  */
-async function untilRecorded<T>(
+export async function untilRecorded<T>(
   record: () => Promise<T>,
   sessionId: string,
   tools: DeliveryTools,

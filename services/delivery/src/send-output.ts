@@ -1,35 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Loaded } from '@angelia/service-kit';
 import type { Attempt } from './attempt-output.ts';
 import type { Claim } from './claim-output.ts';
 import type { DeliveryTools } from './deliver-session.ts';
 import { messageOf } from './message.ts';
+import { recordChunk } from './record-chunk.ts';
+import { sendPiece } from './send-piece.ts';
 import { openSendWindow } from './send-window.ts';
-import type { SendResult } from './targets/target.ts';
+import { statusMessage } from './status-message.ts';
+import type { OutboundMessage, Piece, SendResult } from './targets/target.ts';
 
-/** Sends what the claim is for, within the time that the claim leaves. */
-export async function sendOutput(
-  claim: Extract<Claim, { mine: true }>,
+export interface Sent {
+  readonly loaded: Loaded;
+  /** Of the piece that was sent last. */
+  readonly result: SendResult;
+  /** The plan's unknown outcomes are about that piece. */
+  readonly first: boolean;
+  /** Others took over between two pieces: there is nothing to record any more. */
+  readonly overtaken: boolean;
+}
+
+type Held = Extract<Claim, { mine: true }>;
+
+/**
+ * Sends what the claim is for, within the time that the claim leaves. A long output is several messages; each that was
+ * taken is recorded, which renews the claim, and a retry goes on after the last.
+ */
+export async function sendOutput(claim: Held, attempt: Attempt, tools: DeliveryTools): Promise<Sent> {
+  const { plan, ready } = attempt;
+  const message = messageOf(
+    claim.loaded,
+    plan.output,
+    plan.possibleDuplicate,
+    linksFor(attempt.ready.target.name, tools),
+  );
+  const pieces = composed(message, attempt, tools);
+  let held = claim;
+  for (let index = plan.taken; ; index += 1) {
+    const first = index === plan.taken;
+    const done = (result: SendResult, overtaken = false): Sent => ({
+      loaded: held.loaded,
+      result,
+      first,
+      overtaken,
+    });
+    if (pieces === null)
+      return done({ kind: 'permanent', reason: `target ${ready.target.name} cannot send this` });
+    const piece = pieces[index];
+    // An earlier version of the target cut it into fewer, or more: what there was to say is said.
+    if (piece === undefined) return done({ kind: 'taken', receipt: null });
+    attempt.turnstile.sending(attempt.ask);
+    const result = await sendOne({ message, piece, index, count: pieces.length }, held, attempt, tools);
+    heed(result, attempt);
+    if (result.kind !== 'taken' || index + 1 >= pieces.length) return done(result);
+
+    const next = await recordChunk(held, plan, { chunk: index + 1, chunks: pieces.length, ...result }, tools);
+    if (next === null) return done(result, true);
+    held = next;
+    const waitMs = attempt.turnstile.takeTurn(attempt.ask, held.times.beginWithinMs / 2);
+    if (waitMs === null || attempt.turnstile.closed()) {
+      const reason = waitMs === null ? "the platform's rate limit" : 'the service is going down';
+      return done({ kind: 'retryable', reason: `not sent yet: ${reason}`, retryAfterSeconds: 0 });
+    }
+    if (waitMs > 0) await pause(waitMs);
+  }
+}
+
+interface PieceOf {
+  readonly message: OutboundMessage;
+  readonly piece: Piece;
+  readonly index: number;
+  readonly count: number;
+}
+
+async function sendOne(
+  { message, piece, index, count }: PieceOf,
+  held: Held,
   { plan, ready, address }: Attempt,
   tools: DeliveryTools,
 ): Promise<SendResult> {
-  const { loaded } = claim;
-  const window = openSendWindow(claim.asked, claim.times, tools.clock);
+  const { target, settings } = ready;
+  const first = index === plan.taken;
+  const window = openSendWindow(held.asked, held.times, tools.clock);
+  const name = `${held.loaded.id}.${plan.output}`;
   try {
-    return await ready.target.send({
-      message: messageOf(loaded, plan.output, plan.possibleDuplicate, linksFor(ready.target.name, tools)),
-      address,
-      settings: ready.settings,
-      idempotencyKey: `${loaded.id}.${plan.output}`,
-      window,
+    return await sendPiece({
+      target,
+      plan,
+      first,
+      statusMessage: count === 1 ? statusMessage(held.loaded, plan) : null,
+      request: {
+        message: first ? message : { ...message, possibleDuplicate: false },
+        piece,
+        index,
+        count,
+        markDuplicate: false,
+        address,
+        settings,
+        idempotencyKey: index === 0 ? name : `${name}.${index}`,
+        recordedAt: plan.recordedAt,
+        window,
+      },
     });
   } catch (error) {
     // A fault in the target's own code. Whether it had sent is not known; that it happened must be.
     tools.logger.error(
-      { err: error, session_id: loaded.id, target: ready.target.name },
+      { err: error, session_id: held.loaded.id, target: target.name },
       'a target failed unexpectedly',
     );
     return {
       kind: 'unknown',
-      reason: `target ${ready.target.name} failed unexpectedly; see the log of ${tools.holder}`,
+      reason: `target ${target.name} failed unexpectedly; see the log of ${tools.holder}`,
     };
   } finally {
     window.close();
@@ -39,4 +120,31 @@ export async function sendOutput(
 /** Whoever reads a log need not be somebody who may answer: there the link would be a key that lies around. */
 function linksFor(target: string, { answerLinks }: DeliveryTools): DeliveryTools['answerLinks'] {
   return target === 'log' ? null : answerLinks;
+}
+
+/** null: the target's own code failed at it, as it would on every attempt. */
+function composed(
+  message: OutboundMessage,
+  { ready }: Attempt,
+  tools: DeliveryTools,
+): readonly Piece[] | null {
+  try {
+    return ready.target.compose(message, ready.settings);
+  } catch (error) {
+    tools.logger.error(
+      { err: error, session_id: message.sessionId, target: ready.target.name },
+      'a target could not compose a message',
+    );
+    return null;
+  }
+}
+
+/** A wait that the platform asked for holds others that go to the same place too: they need not ask themselves. */
+function heed(result: SendResult, { ask, turnstile }: Attempt): void {
+  if (result.kind === 'taken' && result.pauseSeconds !== undefined) {
+    turnstile.pause(ask, 'chat', result.pauseSeconds);
+  }
+  if (result.kind === 'retryable' && result.retryAfterSeconds !== undefined) {
+    turnstile.pause(ask, result.scope ?? 'chat', result.retryAfterSeconds);
+  }
 }

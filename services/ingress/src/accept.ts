@@ -18,7 +18,7 @@ export interface Acceptance {
  * and no read before it: the stream is new, and the key in the same append recognises a delivery that was taken
  * before, here or on another replica (invariant one-delivery-one-session).
  *
- * @throws Refusal 429; LogUnavailable, LogOverloaded: nothing was taken, the sender should come again
+ * @throws Refusal 400 (no address for the answer), 429; LogUnavailable, LogOverloaded: nothing was taken, the sender should come again
  */
 export async function accept(
   sessions: Sessions,

@@ -38,7 +38,7 @@ export interface JoinDeps {
  * current under its key. Resolves after the commit, like `accept`; the idempotency key is in the same append, so that
  * a coalesced delivery is known as a duplicate afterwards like any other.
  *
- * @throws Refusal 409 for `on_busy: reject`, 429; LogUnavailable, LogOverloaded: nothing was taken
+ * @throws Refusal 400, 409 for `on_busy: reject`, 429; LogUnavailable, LogOverloaded: nothing was taken
  */
 export async function join(
   deps: JoinDeps,
@@ -52,10 +52,12 @@ export async function join(
   const traceparent = traceOf(received);
   const webhook: KeyedWebhook = {
     keying,
-    session: {
+    deliveryId: delivery.id,
+    input: rendered.input,
+    asSession: () => ({
       ...newSession(received, admitted, rendered),
       sessionKey: keying.by === 'session' ? key : null,
-    },
+    }),
     id: newSessionId(),
     nowMs,
     maxQueueSeconds: route.maxQueueSeconds,
@@ -93,8 +95,11 @@ export async function join(
 
 export interface KeyedWebhook {
   readonly keying: Keying;
-  /** As a session of its own; its input is the turn's, wherever that goes. */
-  readonly session: CreateSession;
+  readonly deliveryId: string;
+  /** The turn's, wherever that goes. */
+  readonly input: string;
+  /** As a session of its own. Throws Refusal where the payload does not make an address for its answers. */
+  readonly asSession: () => CreateSession;
   /** For the session, if it becomes one. */
   readonly id: SessionId;
   readonly nowMs: number;
@@ -119,7 +124,7 @@ export function planWebhook(
   current: Loaded | null,
   webhook: KeyedWebhook,
 ): KeyedPlan<{ readonly busy: SessionId }> {
-  const { keying, session } = webhook;
+  const { keying, deliveryId, input } = webhook;
   if (current === null || current.state.created === null) return open(webhook);
   const { state } = current;
   if (state.ended !== null) {
@@ -136,8 +141,8 @@ export function planWebhook(
     return add(current, {
       type: 'coalesce-webhook',
       keyed: true,
-      deliveryId: session.deliveryId,
-      input: session.input,
+      deliveryId,
+      input,
       startAfter,
       queueDeadline: queueDeadline(webhook, startAfter),
       traceparent: webhook.traceparent,
@@ -152,8 +157,8 @@ export function planWebhook(
     type: 'request-turn',
     keyed: true,
     source: 'webhook',
-    deliveryId: session.deliveryId,
-    input: session.input,
+    deliveryId,
+    input,
     startAfter,
     queueDeadline: queueDeadline(webhook, startAfter),
     interrupt: keying.onBusy === 'interrupt',
@@ -166,7 +171,7 @@ function open(
 ): KeyedPlan<never> {
   const startAfter = windowStart(webhook);
   const fields = { startAfter, queueDeadline: queueDeadline(webhook, startAfter) };
-  const facts = factsOf(decide(initialState(), { ...webhook.session, ...fields, ...from }));
+  const facts = factsOf(decide(initialState(), { ...webhook.asSession(), ...fields, ...from }));
   return { to: 'new', id: webhook.id, facts };
 }
 

@@ -24,6 +24,7 @@ const config = {
     strict: keyed({ on_busy: 'reject' }),
     both: keyed({ coalesce: { key: '{key}' } }),
     limited: keyed({ rate_limit: 2 }),
+    asked: keyed({ deliver: 'http', deliver_extra: { url: 'https://example.com/{place}' } }),
   },
 };
 
@@ -60,9 +61,9 @@ async function post(
   route: string,
   key: string | undefined,
   text: string,
-  { deliveryId = newDelivery(), to = posts % 2 } = {},
+  { deliveryId = newDelivery(), to = posts % 2, more = {} } = {},
 ): Promise<Posted> {
-  const payload = JSON.stringify({ text, ...(key === undefined ? {} : { key }) });
+  const payload = JSON.stringify({ text, ...(key === undefined ? {} : { key }), ...more });
   const answer = await rawRequest({
     url: `${replicas[to as 0 | 1].baseUrl}/webhooks/${route}`,
     headers: {
@@ -254,6 +255,16 @@ describe('session_key', () => {
     const { state } = await sessions.load(first.session);
     expect(state.created?.sessionKey).toBe(key);
     expect(state.turns.map((turn) => turn.turn)).toEqual([1, 2, 3]);
+  });
+
+  it('asks for an address only of the webhook that opens the session', async () => {
+    const key = newKey();
+    expect((await post('asked', key, 'nowhere')).status).toBe(400);
+    const first = await post('asked', key, 'one', { more: { place: 'here' } });
+    expect(first.status).toBe(202);
+    expect(await post('asked', key, 'two')).toMatchObject({ status: 202, session: first.session });
+    const { state } = await sessions.load(first.session);
+    expect(state.created?.deliver.to).toEqual({ url: 'https://example.com/here' });
   });
 
   it('agrees on one session when two replicas get the first webhook at the same time', async () => {

@@ -11,6 +11,7 @@ import { markUntrusted } from './untrusted.ts';
 export interface Rendered {
   readonly input: string;
   readonly title: string;
+  /** Reading these two throws Refusal 400 where the payload does not make an address. */
   readonly deliver: DeliveryTarget;
   readonly fallbackTarget: DeliveryTarget | null;
   /** Of a route with `coalesce` or `session_key`; null where the payload lacks a part of it. */
@@ -26,8 +27,14 @@ export function render(route: Route, values: TemplateValues): Rendered {
   return {
     input,
     title: titleOf(route, values, input),
-    deliver: route.deliver(values),
-    fallbackTarget: route.fallbackTarget === null ? null : route.fallbackTarget(values),
+    // Asked for only where a session is opened: a webhook that joins one has no say in where its answers go, and need
+    // not make an address.
+    get deliver() {
+      return route.deliver(values);
+    },
+    get fallbackTarget() {
+      return route.fallbackTarget === null ? null : route.fallbackTarget(values);
+    },
     key: route.keying === null ? null : keyOf(route.keying, values),
   };
 }

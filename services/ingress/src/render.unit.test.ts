@@ -8,17 +8,15 @@ const values = { payload, event: 'pull_request' };
 describe('where an answer goes', () => {
   it('is rendered at any depth, and other values stay as they are', () => {
     const route = routeOf({
-      deliver: 'telegram',
+      deliver: 'http',
       deliver_extra: {
-        chat_id: '{chat}',
-        list: ['{number}', 3],
-        headers: { 'x-n': 'n{number}' },
-        flag: true,
+        url: 'https://example.com/in',
+        headers: { 'x-n': 'n{number}', 'x-fixed': 'as it is' },
       },
     });
     expect(render(route, values).deliver).toEqual({
-      target: 'telegram',
-      to: { chat_id: '-100', list: ['7', 3], headers: { 'x-n': 'n7' }, flag: true },
+      target: 'http',
+      to: { url: 'https://example.com/in', headers: { 'x-n': 'n7', 'x-fixed': 'as it is' } },
       untrusted_address: false,
     });
   });
@@ -28,8 +26,21 @@ describe('where an answer goes', () => {
       render(routeOf({ deliver: 'http', deliver_extra: { url, headers: { a: '{name}' } } }), values);
     expect(of('{url}').deliver).toMatchObject({ to: { url: 'http://10.0.0.1/' }, untrusted_address: true });
     expect(of('https://example.com/{number}').deliver.untrusted_address).toBe(true);
-    expect(of('https://example.com/{missing}').deliver.untrusted_address).toBe(true);
     expect(of('https://example.com/fixed').deliver.untrusted_address).toBe(false);
+  });
+
+  it('is refused to the sender when the payload makes no address of it', () => {
+    const of = (target: Record<string, unknown>) => () => {
+      const { deliver, fallbackTarget } = render(routeOf(target), values);
+      return { deliver, fallbackTarget };
+    };
+    const to = (url: string) => ({ deliver: 'http', deliver_extra: { url } });
+    const refused = (reason: string) =>
+      expect.objectContaining({ status: 400, code: 'bad_address', message: expect.stringContaining(reason) });
+    expect(of(to('https://example.com/{missing}'))).toThrow(refused('the payload lacks a part of'));
+    expect(of(to('{name}'))).toThrow(refused('deliver_extra.url of this route'));
+    expect(of(to('ftp://{name}.example'))).toThrow(refused('is no http or https URL'));
+    expect(of({ fallback_target: to('{name}') })).toThrow(refused('deliver_extra.url'));
   });
 
   it('has a fallback that is rendered in the same way', () => {
@@ -104,8 +115,9 @@ describe('what the agent is told', () => {
 
   it('holds nothing that Postgres could not store', () => {
     const bad = { payload: { t: 'a\u0000b\ud800c' }, event: null };
-    const result = render(routeOf({ prompt: '{t}', title: '{t}', deliver_extra: { to: '{t}' } }), bad);
-    expect([result.input, result.title, result.deliver.to.to]).toEqual([
+    const to = { deliver: 'http', deliver_extra: { url: 'https://example.com', headers: { t: '{t}' } } };
+    const result = render(routeOf({ prompt: '{t}', title: '{t}', ...to }), bad);
+    expect([result.input, result.title, (result.deliver.to.headers as { t: string }).t]).toEqual([
       'a\ufffdb\ufffdc',
       'a\ufffdb\ufffdc',
       'a\ufffdb\ufffdc',

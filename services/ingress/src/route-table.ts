@@ -112,9 +112,11 @@ function compileRoute(
     script: scriptOf(route, config),
     prompt: route.prompt === '' ? null : compileTemplate(route.prompt),
     title: route.title === undefined ? null : compileTemplate(route.title),
-    deliver: compileTarget(route.deliver, route.deliver_extra, untrusted),
+    deliver: compileTarget(config, route.deliver, route.deliver_extra, untrusted),
     fallbackTarget:
-      fallback === undefined ? null : compileTarget(fallback.deliver, fallback.deliver_extra, untrusted),
+      fallback === undefined
+        ? null
+        : compileTarget(config, fallback.deliver, fallback.deliver_extra, untrusted),
     deliveryId: deliveryIdTemplate(name, route),
     keepSeconds: {
       sender: Math.ceil(deliveryIdsDays * SECONDS_PER_DAY),

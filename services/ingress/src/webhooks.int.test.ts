@@ -17,6 +17,12 @@ const config = {
       prompt: 'Say {text}',
       title: 'About {text}',
       deliver: 'http',
+      deliver_extra: { url: 'https://example.com/in' },
+    },
+    asked: {
+      prompt: 'Say {text}',
+      title: 'About {text}',
+      deliver: 'http',
       deliver_extra: { url: '{reply_to}', headers: { 'x-for': '{text}' } },
       max_queue_seconds: 60,
     },
@@ -101,13 +107,13 @@ describe('a signed webhook', () => {
   it('is answered 202 once its session is in the log, with everything captured that the session needs', async () => {
     const answer = await post(
       { text: 'hello', reply_to: 'https://example.com/in' },
-      { deliveryId: 'first', event: 'issues' },
+      { deliveryId: 'first', event: 'issues', route: 'asked' },
     );
     expect(answer.status).toBe(202);
     expect(answer.headers['content-type']).toMatch(/^application\/json/);
     expect(answer.body).toEqual({
       status: 'accepted',
-      route: 'hook',
+      route: 'asked',
       event: 'issues',
       delivery_id: 'first',
       session_id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
@@ -117,7 +123,7 @@ describe('a signed webhook', () => {
     expect(created).toMatchObject({
       type: 'session.created',
       data: {
-        route: 'hook',
+        route: 'asked',
         event: 'issues',
         delivery_id: 'first',
         title: 'About hello',
@@ -136,6 +142,20 @@ describe('a signed webhook', () => {
       type: 'turn.requested',
       data: { turn: 1, source: 'webhook', input: 'Say hello' },
     });
+  });
+
+  it.each([
+    ['lacks the address', { text: 'hello' }],
+    ['has no address where it should be', { text: 'hello', reply_to: 'the door' }],
+    ['has an address that the target cannot reach', { text: 'hello', reply_to: 'mailto:a@example.com' }],
+    ['has a password in the address', { text: 'hello', reply_to: 'https://a:pass-in-url@example.com' }],
+  ])('whose payload %s is answered 400 with the key, and starts nothing', async (_what, body) => {
+    const before = await sessionCount();
+    const answer = await post(body, { route: 'asked' });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toContain('deliver_extra.url of this route');
+    expect(answer.text).not.toContain('pass-in-url');
+    expect(await sessionCount()).toBe(before);
   });
 
   it('is not answered before its commit', async () => {
@@ -167,7 +187,7 @@ describe('a signed webhook', () => {
   });
 
   it('is taken when its text holds what Postgres cannot store', async () => {
-    const answer = await post('{"text":"a\\u0000b\\ud800c","reply_to":"\\u0000"}');
+    const answer = await post('{"text":"a\\u0000b\\ud800c","more":"\\u0000"}');
     expect(answer.status).toBe(202);
     expect((await storedEvents(answer.body.session_id))[1]?.data.input).toBe('Say a\ufffdb\ufffdc');
   });

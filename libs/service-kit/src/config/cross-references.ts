@@ -2,7 +2,7 @@ import type { AgentConfig, Config, ConfigProblem, RouteConfig } from '@angelia/c
 import type { z } from 'zod';
 import { signerOf } from '../webhook-signature.ts';
 import { routePatternProblems } from './patterns.ts';
-import { isKnownTarget, knownTargets, targetSchema } from './targets.ts';
+import { isKnownTarget, knownTargets, targetSchema, templateProblems } from './targets.ts';
 
 export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
 
@@ -13,7 +13,7 @@ export function crossReferenceProblems(config: Config, listenHost: string): Conf
     ...Object.entries(config.targets).flatMap(([name, options]) => targetProblems(name, options)),
     ...Object.entries(config.routes).flatMap(([name, route]) => [
       ...routeAgentProblems(config, name, route),
-      ...routeTargetProblems(name, route),
+      ...routeTargetProblems(config, name, route),
       ...routeSecretProblems(config, name, route, listenHost),
       ...deliverOnlyProblems(name, route),
       ...scriptProblems(name, route),
@@ -102,25 +102,47 @@ function routeAgentProblems(config: Config, name: string, route: RouteConfig): C
     }));
 }
 
-function routeTargetProblems(name: string, route: RouteConfig): ConfigProblem[] {
+function routeTargetProblems(config: Config, name: string, route: RouteConfig): ConfigProblem[] {
   const place = `routes.${name}`;
+  const { deliver, deliver_extra, fallback_target: fallback } = route;
   return [
-    ...deliverProblems(place, route.deliver, route.deliver_extra),
-    ...(route.fallback_target === undefined
+    ...deliverProblems(config, place, deliver, deliver_extra),
+    ...(fallback === undefined
       ? []
-      : deliverProblems(
-          `${place}.fallback_target`,
-          route.fallback_target.deliver,
-          route.fallback_target.deliver_extra,
-        )),
+      : deliverProblems(config, `${place}.fallback_target`, fallback.deliver, fallback.deliver_extra)),
+    ...editProblems(place, route),
   ];
 }
 
-function deliverProblems(place: string, target: string, extra: unknown): ConfigProblem[] {
+function deliverProblems(
+  config: Config,
+  place: string,
+  target: string,
+  extra: Readonly<Record<string, unknown>>,
+): ConfigProblem[] {
   if (!isKnownTarget(target)) {
     return [{ place: `${place}.deliver`, reason: unknown('target', target, knownTargets) }];
   }
-  return schemaProblems(targetSchema(target).extra, extra, `${place}.deliver_extra`);
+  return [
+    // What stands there is checked by itself; here it is that nothing does, and the target cannot do without.
+    ...(config.targets[target] === undefined
+      ? schemaProblems(targetSchema(target).options, {}, `targets.${target}`).map((missing) => ({
+          place: `${place}.deliver`,
+          reason: `target \`${target}\` is not configured: set \`${missing.place}\``,
+        }))
+      : []),
+    ...templateProblems(config, target, extra).map(({ key, reason }) => ({
+      place: key === '' ? `${place}.deliver_extra` : `${place}.deliver_extra.${key}`,
+      reason,
+    })),
+  ];
+}
+
+function editProblems(place: string, { deliver, interim }: RouteConfig): ConfigProblem[] {
+  if (interim !== 'edit' || !isKnownTarget(deliver) || targetSchema(deliver).edits) return [];
+  const able = knownTargets.filter((name) => targetSchema(name).edits);
+  const reason = `target \`${deliver}\` cannot edit what it sent (${able.join(', ') || 'none'} can): use \`message\` or \`off\``;
+  return [{ place: `${place}.interim`, reason }];
 }
 
 /** What only an agent could heed. Accepted and ignored it would look as if it did something (no-silent-downgrade). */

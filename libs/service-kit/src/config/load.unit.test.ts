@@ -293,9 +293,47 @@ describe('coalesce, session_key and on_busy', () => {
   });
 });
 
+describe('targets', () => {
+  const TELEGRAM =
+    'targets: { telegram: { bot_token: "123456:abcdefghijklmnopqrstuvwxyzABCDEFGHI", chat_id: -100, message_thread_id: 7 } }';
+  const of = (route: string, targets = '') =>
+    linesOf(`${BASE}\n${targets}\nroutes: { r: { secret: s, ${route} } }`);
+
+  it('that a route delivers to must have what they cannot do without', () => {
+    expect(of('deliver: telegram, deliver_extra: { chat_id: 1 }')).toEqual([
+      expect.stringContaining(
+        'routes.r.deliver: target `telegram` is not configured: set `targets.telegram.bot_token`',
+      ),
+    ]);
+    expect(of('deliver: telegram, deliver_extra: { chat_id: 1 }', TELEGRAM)).toEqual([]);
+  });
+
+  it('have defaults for an address that says nothing; placeholders are judged when they are filled in', () => {
+    expect(of('deliver: telegram', TELEGRAM)).toEqual([]);
+    expect(of('deliver: telegram, deliver_extra: { chat_id: "{chat.id}" }', TELEGRAM)).toEqual([]);
+    expect(of('deliver: telegram, deliver_extra: { chat_id: "the door" }', TELEGRAM)).toEqual([
+      expect.stringContaining('routes.r.deliver_extra.chat_id'),
+    ]);
+    expect(of('deliver: telegram, deliver_extra: { chat_id: 1, colour: red }', TELEGRAM)).toEqual([
+      expect.stringContaining('unknown key `colour`'),
+    ]);
+    expect(of('deliver: http, deliver_extra: { url: "ftp://{host}" }')).toEqual([
+      expect.stringContaining('routes.r.deliver_extra.url: is no http or https URL'),
+    ]);
+  });
+
+  it('can be told to edit interim statuses where they can', () => {
+    expect(of('deliver: telegram, interim: edit', TELEGRAM)).toEqual([]);
+    expect(of('deliver: http, deliver_extra: { url: "https://x.test" }, interim: edit')).toEqual([
+      expect.stringMatching(
+        /routes\.r\.interim: target `http` cannot edit what it sent \(.*telegram.* can\)/,
+      ),
+    ]);
+  });
+});
+
 describe('what this version cannot do yet (no-silent-downgrade)', () => {
-  const route = (keys: string) => `${BASE}\nroutes: { r: { secret: s, ${keys} } }`;
-  it.each([[route('interim: edit'), 'routes.r.interim']])('%s', (text, place) => {
+  it.each([['retention: { sessions_days: 90 }', 'retention.sessions_days']])('%s', (text, place) => {
     const lines = linesOf(text).filter((line) => line.includes('not built in this version'));
     expect(lines.map((line) => line.split(':')[1]?.trim())).toEqual([place]);
   });
@@ -338,7 +376,19 @@ describe('files', () => {
 
 describe('docs/angelia.example.yaml', () => {
   const text = readFileSync(new URL('../../../../docs/angelia.example.yaml', import.meta.url), 'utf8');
-  const env = { WEBHOOK_SECRET: 'w', MODEL_KEY: 'k', ANTHROPIC_KEY: 'a', OUTGOING_SECRET: 'o' };
+  const env = {
+    WEBHOOK_SECRET: 'w',
+    MODEL_KEY: 'k',
+    ANTHROPIC_KEY: 'a',
+    OUTGOING_SECRET: 'o',
+    TELEGRAM_TOKEN: '1:t',
+    SLACK_TOKEN: 't',
+    DISCORD_TOKEN: 't',
+    GITHUB_TOKEN: 't',
+    SMTP_PASSWORD: 'p',
+    MATRIX_TOKEN: 't',
+    MATTERMOST_TOKEN: 't',
+  };
 
   it('is a config that starts', () => {
     expect(linesOf(text, env)).toEqual([]);

@@ -21,7 +21,6 @@ const LATER = 'not built in this version yet: remove it, or see CHANGELOG.md for
 export const notYet: readonly NotYet[] = [
   { at: 'retention.sessions_days', what: 'pruning of ended sessions' },
   { at: 'directories.exports', what: 'exports' },
-  { at: 'routes.*.interim', when: oneOf('edit'), what: 'editing of interim statuses' },
 ];
 
 /** `raw`: the file as it was written, before defaults. */

@@ -1,7 +1,8 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { isPublicAddress } from '../public-address.ts';
 
 /** As templates have them (services/ingress/src/template.ts). */
-const PLACEHOLDER = /\{[a-zA-Z0-9_.]+\}/;
+export const PLACEHOLDER = /\{[a-zA-Z0-9_.]+\}/;
 /** What a URL may begin with before its `:`; ended by a placeholder, it may go on (`http{s}://`). */
 const SCHEME = /^([a-z][a-z0-9+.-]*)(:|$)/i;
 
@@ -34,9 +35,8 @@ export function privateHostOf(url: string): string | null {
   const hostIsFixed = !dynamic || /^[^:]+:[/\\]*[^/\\?#]+[/\\?#]/.test(fixed);
   if (!hostIsFixed || example === null) return null;
   const host = example.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
-  const version = isIP(host);
-  if (version === 0) return /(^|\.)localhost$/.test(host) ? host : null;
-  return notPublic.check(host, version === 6 ? 'ipv6' : 'ipv4') ? host : null;
+  if (isIP(host) === 0) return /(^|\.)localhost$/.test(host) ? host : null;
+  return isPublicAddress(host) ? null : host;
 }
 
 function take(url: string): { fixed: string; example: URL | null; dynamic: boolean } {
@@ -54,42 +54,4 @@ function take(url: string): { fixed: string; example: URL | null; dynamic: boole
 
 function authorityOf(fixed: string): string {
   return /^[^:]+:[/\\]*([^/\\?#]*)/.exec(fixed)?.[1] ?? '';
-}
-
-/**
- * The same ranges as services/delivery/src/targets/address-safety.ts, whose word it is: that judges what a socket is
- * given, this only tells early what it would refuse. Services do not import each other.
- */
-const notPublic = new BlockList();
-for (const [network, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['168.63.129.16', 32],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const) {
-  notPublic.addSubnet(network, bits, 'ipv4');
-}
-for (const [network, bits] of [
-  ['::', 127],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-  ['fc00::', 7],
-  ['fe80::', 9],
-  ['ff00::', 8],
-] as const) {
-  notPublic.addSubnet(network, bits, 'ipv6');
 }

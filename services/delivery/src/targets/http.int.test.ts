@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { selfSigned } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { claimTimes, momentOf, openSendWindow, type SendWindow, systemClock } from '../send-window.ts';
 import { httpTarget } from './http.ts';
 import type { OutboundMessage, SendResult, Target, TargetSettings } from './target.ts';
-import { selfSigned } from './testing/self-signed.ts';
 
 const message: OutboundMessage = {
   type: 'final-response',
@@ -14,6 +14,7 @@ const message: OutboundMessage = {
   version: 5,
   route: 'hook',
   deliveryId: 'd-1',
+  title: 'a push',
   text: 'Done: ✓ שלום',
   possibleDuplicate: false,
 };
@@ -75,6 +76,11 @@ async function send(
   try {
     return await target.send({
       message,
+      piece: { text: message.text },
+      index: 0,
+      count: 1,
+      markDuplicate: false,
+      recordedAt: 0,
       address: { to, untrusted: options.untrusted ?? false },
       settings,
       idempotencyKey: `${message.sessionId}.${message.version}`,

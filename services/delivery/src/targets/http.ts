@@ -1,19 +1,9 @@
-import { Agent, type Dispatcher } from 'undici';
-import type { SendWindow } from '../send-window.ts';
-import { AddressRefused, publicOnlyLookup, refuseLiteralPrivateHost } from './address-safety.ts';
+import { publicOnlyLookup, refuseLiteralPrivateHost } from './address-safety.ts';
 import { type HttpAddress, parseHeaders, parseHttpAddress } from './http-address.ts';
 import { classifyAnswer } from './http-answer.ts';
-import type { OutboundMessage, SendResult, Target, TargetSettings } from './target.ts';
+import { callHttp, connections, describeRefusal, messageOf } from './http-call.ts';
+import type { OutboundMessage, Target, TargetSettings } from './target.ts';
 import { type Signer, signerOf } from './webhook-signature.ts';
-
-/** As many as may send to one destination at once: none queues behind another inside the pool, with its claim running out. */
-export const CONNECTIONS_PER_ORIGIN = 64;
-/** An answer is read to its end only to keep the connection; more than this is not worth a connection. */
-const MAX_ANSWER_BYTES = 64 * 1024;
-/** The rest of an answer whose status we know already. */
-const ANSWER_BODY_TIMEOUT_MS = 5_000;
-/** Idle connections: below the 5 s after which Node's servers close, so that we seldom write to one being closed. */
-const KEEP_ALIVE_MS = 4_000;
 
 interface HttpTargetOptions {
   /** Certificates to trust besides the system's; for tests with a server of their own. */
@@ -26,20 +16,9 @@ interface HttpTargetOptions {
  * checked to lead to public addresses, and are never lent to the other.
  */
 export function httpTarget(options: HttpTargetOptions = {}): Target {
-  const pool = (connect: { lookup?: ReturnType<typeof publicOnlyLookup> }) =>
-    new Agent({
-      connections: CONNECTIONS_PER_ORIGIN,
-      pipelining: 1,
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      bodyTimeout: ANSWER_BODY_TIMEOUT_MS,
-      // The window's signal ends a request; a second clock in the pool would only blur whose timeout it was.
-      headersTimeout: 0,
-      connect: options.ca === undefined ? connect : { ...connect, ca: options.ca },
-    });
-  const anywhere = pool({});
-  const publicOnly = pool({ lookup: publicOnlyLookup(options.resolve) });
+  const trusted = options.ca === undefined ? {} : { ca: options.ca };
+  const anywhere = connections(trusted);
+  const publicOnly = connections({ ...trusted, lookup: publicOnlyLookup(options.resolve) });
   const signers = new Map<string, Signer>();
 
   function signer(secret: string): Signer {
@@ -52,6 +31,8 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
 
   return {
     name: 'http',
+    // By `webhook-id`. Whether a receiver heeds it is its affair: it is also told (`possible_duplicate`).
+    idempotent: true,
 
     checkSettings(settings) {
       const problems: string[] = [];
@@ -68,10 +49,15 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
       return problems;
     },
 
-    destination(address) {
+    place(address) {
       const { url } = address.to;
-      return typeof url === 'string' && URL.canParse(url) ? `http ${new URL(url).origin}` : 'http';
+      if (typeof url !== 'string' || !URL.canParse(url)) return { destination: 'http', chat: null };
+      const { origin, pathname } = new URL(url);
+      return { destination: `http ${origin}`, chat: null, circuit: `http ${origin}${pathname}` };
     },
+
+    /** Whole: a receiver of JSON has no limit that we know of. */
+    compose: ({ text }) => [{ text }],
 
     async send({ message, address, settings, idempotencyKey, window }) {
       let to: HttpAddress;
@@ -84,7 +70,16 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
       } catch (error) {
         return { kind: 'permanent', reason: describeRefusal(error) };
       }
-      return await post(to.publicOnly ? publicOnly : anywhere, to.url, headers, body, window);
+      const result = await callHttp(
+        to.publicOnly ? publicOnly : anywhere,
+        { method: 'POST', url: to.url, headers, body },
+        window,
+        // An answer is read to its end only to keep the connection.
+        { readBody: false },
+      );
+      return result.kind === 'answered'
+        ? classifyAnswer(result.status, result.headers, to.url.origin, Date.now())
+        : result;
     },
 
     async close() {
@@ -120,99 +115,4 @@ function ownHeaders(
   if (typeof settings.secret === 'string')
     headers['webhook-signature'] = signer(settings.secret)(id, now, body);
   return headers;
-}
-
-/**
- * One POST. undici calls `onRequestStart` in the same turn of the event loop in which it writes to the socket, so it
- * is where the time left is checked, and it tells an attempt that was surely not sent from one of unknown outcome.
- */
-function post(
-  pool: Dispatcher,
-  url: URL,
-  headers: Record<string, string>,
-  body: string,
-  window: SendWindow,
-): Promise<SendResult> {
-  return new Promise((resolve) => {
-    let written = false;
-    let settled = false;
-    let answerBytes = 0;
-    let request: Dispatcher.DispatchController | undefined;
-
-    const settle = (result: SendResult) => {
-      if (settled) return;
-      settled = true;
-      window.signal.removeEventListener('abort', onTimeout);
-      resolve(result);
-    };
-    const onTimeout = () => {
-      settle(
-        written
-          ? { kind: 'unknown', reason: `no answer from ${url.origin} in time` }
-          : { kind: 'retryable', reason: `not sent: no connection to ${url.origin} in time` },
-      );
-      request?.abort(new Error('the request had its time'));
-    };
-    window.signal.addEventListener('abort', onTimeout, { once: true });
-
-    pool.dispatch(
-      { origin: url.origin, path: `${url.pathname}${url.search}`, method: 'POST', headers, body },
-      {
-        onRequestStart(controller) {
-          request = controller;
-          if (settled || !window.mayBegin()) {
-            settle({ kind: 'retryable', reason: 'not sent: the claim ran out of time' });
-            controller.abort(new Error('the claim ran out of time'));
-            return;
-          }
-          written = true;
-        },
-        onResponseStart(_controller, status, answerHeaders) {
-          // 1xx: the answer is still to come.
-          if (status >= 200) settle(classifyAnswer(status, answerHeaders, url.origin, Date.now()));
-        },
-        onResponseData(controller, chunk) {
-          answerBytes += chunk.length;
-          if (answerBytes > MAX_ANSWER_BYTES)
-            controller.abort(new Error('the answer is too long to be read'));
-        },
-        onResponseEnd() {
-          settle({ kind: 'unknown', reason: `${url.origin} ended without an answer` });
-        },
-        onResponseError(_controller, error) {
-          settle(classifyError(error, written, url.origin));
-        },
-      },
-    );
-  });
-}
-
-/** What a broken request means. After the answer's status is known nothing here counts any more. */
-export function classifyError(error: Error, written: boolean, origin: string): SendResult {
-  if (error instanceof AddressRefused) return { kind: 'permanent', reason: describeRefusal(error) };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  if (written)
-    return { kind: 'unknown', reason: `the connection to ${origin} broke before the answer (${code})` };
-  if (isCertificateProblem(code)) {
-    return { kind: 'retryable', reason: `not sent: the certificate of ${origin} was not accepted (${code})` };
-  }
-  return { kind: 'retryable', reason: `not sent: no connection to ${origin} (${code})` };
-}
-
-function isCertificateProblem(code: string): boolean {
-  return (
-    code.includes('CERT') ||
-    code === 'ERR_TLS_CERT_ALTNAME_INVALID' ||
-    code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
-  );
-}
-
-function describeRefusal(error: unknown): string {
-  return error instanceof AddressRefused
-    ? `address refused: ${error.message} (targets.http.allow_private_networks: true would allow it)`
-    : messageOf(error);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -9,8 +9,11 @@ export interface LogLine {
 export function logTarget(logger: LogLine): Target {
   return {
     name: 'log',
+    // A second line says `possible_duplicate`, and harms nobody.
+    idempotent: true,
     checkSettings: () => [],
-    destination: () => 'log',
+    place: () => ({ destination: 'log', chat: null }),
+    compose: ({ text }) => [{ text }],
     async send({ message, window }: SendRequest): Promise<SendResult> {
       if (!window.mayBegin()) return { kind: 'retryable', reason: 'not written: the claim ran out of time' };
       logger.info(

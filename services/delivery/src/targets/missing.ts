@@ -1,3 +1,4 @@
+import { isKnownTarget } from '@angelia/service-kit';
 import type { Target } from './target.ts';
 
 /**
@@ -5,11 +6,16 @@ import type { Target } from './target.ts';
  * the reason, which someone sees; they never go to `log` or anywhere else instead (seed 000, no-silent-downgrade).
  */
 export function missingTarget(name: string): Target {
+  const reason = isKnownTarget(name)
+    ? `target \`${name}\` is not configured: set \`targets.${name}\``
+    : `there is no target \`${name}\` in this version`;
   return {
     name,
+    idempotent: true,
     checkSettings: () => [],
-    destination: () => `missing ${name}`,
-    send: async () => ({ kind: 'permanent', reason: `there is no target \`${name}\` in this version` }),
+    place: () => ({ destination: `missing ${name}`, chat: null }),
+    compose: ({ text }) => [{ text }],
+    send: async () => ({ kind: 'permanent', reason }),
     close: async () => {},
   };
 }

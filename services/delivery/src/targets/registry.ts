@@ -1,9 +1,17 @@
 import type { Config } from '@angelia/contracts';
-import { type KnownTarget, knownTargets, targetOptions } from '@angelia/service-kit';
+import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@angelia/service-kit';
+import { discordTarget } from './discord.ts';
+import { emailTarget } from './email.ts';
+import { githubCommentTarget } from './github-comment.ts';
 import { httpTarget } from './http.ts';
 import { type LogLine, logTarget } from './log.ts';
+import { matrixTarget } from './matrix.ts';
+import { mattermostTarget } from './mattermost.ts';
 import { missingTarget } from './missing.ts';
+import { slackTarget } from './slack.ts';
 import type { Target, TargetSettings } from './target.ts';
+import { telegramTarget } from './telegram.ts';
+import { withoutCredentials } from './without-credentials.ts';
 
 /** A target with its part of the config. */
 export interface ReadyTarget {
@@ -19,11 +27,28 @@ export interface Targets {
   close(): Promise<void>;
 }
 
-/** All targets of this version. service-kit knows their config; the type makes sure that none is missing here. */
+/** How each target of this version is opened. service-kit knows their config; the type makes sure that none is missing here. */
+const adapters: Readonly<Record<KnownTarget, (logger: LogLine) => Target>> = {
+  discord: () => discordTarget(),
+  email: () => emailTarget(),
+  github_comment: () => githubCommentTarget(),
+  http: () => httpTarget(),
+  log: (logger) => logTarget(logger),
+  matrix: () => matrixTarget(),
+  mattermost: () => mattermostTarget(),
+  slack: () => slackTarget(),
+  telegram: () => telegramTarget(),
+};
+
 export function openTargets(config: Config, logger: LogLine): Targets {
-  const adapters: Readonly<Record<KnownTarget, Target>> = { http: httpTarget(), log: logTarget(logger) };
+  // One that needs a credential and has none is not opened: no route can name it, only a session from before.
   const ready = new Map<string, ReadyTarget>(
-    knownTargets.map((name) => [name, { target: adapters[name], settings: targetOptions(config, name) }]),
+    knownTargets
+      .filter((name) => isConfigured(config, name))
+      .map((name) => {
+        const settings: TargetSettings = targetOptions(config, name);
+        return [name, { target: withoutCredentials(adapters[name](logger), settings), settings }];
+      }),
   );
   return {
     find: (name) => ready.get(name) ?? { target: missingTarget(name), settings: {} },

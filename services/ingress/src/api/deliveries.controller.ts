@@ -1,12 +1,20 @@
-import { outputTypes } from '@angelia/contracts';
+import { outputTypes, type SessionId } from '@angelia/contracts';
 import type { EventLog, ListedDelivery } from '@angelia/event-log';
-import { EVENT_LOG, SESSIONS, type Sessions } from '@angelia/service-kit';
+import { EVENT_LOG, type Executed, SESSIONS, type Sessions } from '@angelia/service-kit';
 import { type DeliveryViewRow, decide } from '@angelia/session';
-import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';
-import { type DeliveryJson, deliveriesQuery } from './deliveries.operations.ts';
-import { parseQuery, wholeSessionId } from './query.ts';
+import {
+  type DeliveryJson,
+  deliveriesQuery,
+  type RetriedJson,
+  retryFilter,
+} from './deliveries.operations.ts';
+import { parseBody, parseQuery, wholeSessionId } from './query.ts';
+
+/** Of the view, while many are retried. */
+const PAGE = 200;
 
 /** What was, is and could not be delivered: from the view, and so a moment behind. A retry is decided on the log. */
 @Controller('/v1/deliveries')
@@ -27,21 +35,54 @@ export class DeliveriesController {
     return { items: page.items.map(deliveryJson), next_cursor: page.nextCursor };
   }
 
+  @Post('/retry')
+  @HttpCode(202)
+  async retryMany(@Body() body: unknown): Promise<RetriedJson> {
+    const { session, limit, ...filter } = parseBody(retryFilter, body);
+    const retried: string[] = [];
+    const refused: { id: string; reason: string }[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.log.listDeliveries({
+        ...filter,
+        sessionId: session,
+        limit: PAGE,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      for (const { sessionId, output } of page.items) {
+        if (retried.length + refused.length >= limit) return { retried, refused, more: true };
+        const id = `${sessionId}.${output}`;
+        const executed = await this.revive(wholeSessionId(sessionId), output);
+        if (executed.status === 'appended') retried.push(id);
+        // Delivered or retried since the view was written: it is not of this list any more.
+        else if (executed.status === 'refused' && executed.code !== 'delivery_settled') {
+          refused.push({ id, reason: executed.reason });
+        }
+      }
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return { retried, refused, more: false };
+  }
+
   @Post('/:id/retry')
   @HttpCode(202)
   async retry(@Param('id') id: string): Promise<{ id: string; session_id: string }> {
     const { session, output } = deliveryId(id);
-    const executed = await this.sessions.execute(
-      session,
-      ({ state }) => decide(state, { type: 'retry-delivery', output, by: 'api' }),
-      { actor: 'api' },
-    );
+    const executed = await this.revive(session, output);
     if (executed.status === 'refused') {
       const event = executed.loaded.events.find(({ version }) => version === output);
       if (event === undefined || !outputTypes.some((type) => type === event.type)) throw unknownDelivery();
       throw new Refusal(409, executed.code, `this delivery cannot be retried: ${whyNot(executed)}`);
     }
     return { id, session_id: session };
+  }
+
+  private revive(session: SessionId, output: number): Promise<Executed> {
+    return this.sessions.execute(
+      session,
+      ({ state }) => decide(state, { type: 'retry-delivery', output, by: 'api' }),
+      { actor: 'api' },
+    );
   }
 }
 

@@ -20,7 +20,11 @@ beforeAll(async () => {
   database = await createTestDatabase();
   ingress = await startIngress({
     databaseUrl: database.url,
-    config: { secret: SECRET, agents: { default: {} }, routes: { hook: { prompt: '{text}' } } },
+    config: {
+      secret: SECRET,
+      agents: { default: {} },
+      routes: { hook: { prompt: '{text}' }, bulk: {}, beside: {} },
+    },
   });
   worker = openWorker({ databaseUrl: database.url });
   [delivered, dead, pending] = [await answered('a'), await answered('b'), await answered('c')];
@@ -106,7 +110,7 @@ describe('the list of deliveries', () => {
     expect([...seen].sort()).toEqual([delivered, dead, pending].sort());
   });
 
-  it.each(['status=gone', 'session=abc', 'cursor=x', 'limit=0', 'route=hook'])(
+  it.each(['status=gone', 'session=abc', 'cursor=x', 'limit=0', 'color=red', 'route=NO'])(
     'refuses %s with 400 that names it',
     async (query) => {
       const { status, body } = await apiCall(ingress, `/v1/deliveries?${query}`);
@@ -146,6 +150,63 @@ describe('retry', () => {
     const path = `/v1/deliveries/${dead}.4/retry`;
     expect((await apiCall(ingress, path, { method: 'POST', token: null })).status).toBe(401);
     expect((await apiCall(ingress, '/v1/deliveries', { token: null })).status).toBe(401);
+  });
+});
+
+describe('retry of many', () => {
+  const retryMany = (body: unknown) => apiCall(ingress, '/v1/deliveries/retry', { method: 'POST', body });
+  const deadOn = async (route: string, count: number): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      const { sessionId } = await signedPost({
+        baseUrl: ingress.baseUrl,
+        route,
+        secret: SECRET,
+        body: { text: 'many' },
+      });
+      await worker.answers(sessionId, 'done');
+      await worker.delivers(sessionId, 'dead');
+      ids.push(`${sessionId}.4`);
+    }
+    return ids;
+  };
+
+  it('takes those that the filters name and no others, up to the limit, and says whether some are left', async () => {
+    const mine = await deadOn('bulk', 3);
+    const [other] = await deadOn('beside', 1);
+    await rebuild();
+    const filter = { status: 'dead', route: 'bulk' };
+    expect((await list('status=dead&route=bulk')).items).toHaveLength(3);
+    expect(await retryMany({ ...filter, target: 'telegram' })).toMatchObject({
+      status: 202,
+      body: { retried: [], refused: [], more: false },
+    });
+    const first = await retryMany({ ...filter, target: 'log', limit: 2 });
+    expect(first).toMatchObject({ status: 202, body: { refused: [], more: true } });
+    // The view need not have caught up: what is pending again is not counted twice.
+    const second = await retryMany(filter);
+    expect(second.body).toMatchObject({ refused: [], more: false });
+    const retried = [first, second].map(({ body }) => body.retried as string[]);
+    expect(retried.map((ids) => ids.length)).toEqual([2, 1]);
+    expect(retried.flat().sort()).toEqual([...mine].sort());
+    const [session = ''] = (other ?? '').split('.');
+    expect((await apiCall(ingress, `/v1/sessions/${session}`)).body.deliveries).toMatchObject({ dead: 1 });
+    expect((await retryMany({ status: 'dead', session })).body).toMatchObject({ retried: [other] });
+  });
+
+  it.each([
+    ['no status', {}],
+    ['a status that is not dead', { status: 'pending' }],
+    ['a session that is none', { status: 'dead', session: 'abc' }],
+    ['a limit without bounds', { status: 'dead', limit: 100_000 }],
+    ['an unknown filter', { status: 'dead', color: 'red' }],
+  ])('refuses %s with 400', async (_what, body) => {
+    expect((await retryMany(body)).status).toBe(400);
+  });
+
+  it('needs the token', async () => {
+    const request = { method: 'POST', body: { status: 'dead' }, token: null };
+    expect((await apiCall(ingress, '/v1/deliveries/retry', request)).status).toBe(401);
   });
 });
 

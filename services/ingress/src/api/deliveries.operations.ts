@@ -1,13 +1,41 @@
 import { z } from 'zod';
 import { answer, component, operation, pageOf } from './openapi/operation.ts';
-import { cursor, limit, wholeId } from './query.ts';
+import { cursor, limit, routeName, wholeId } from './query.ts';
+
+const targetName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'the name of a target is wanted');
 
 export const deliveriesQuery = z.strictObject({
   status: z.enum(['pending', 'delivered', 'dead', 'dropped']).optional(),
   session: wholeId.optional(),
+  target: targetName.optional(),
+  route: routeName.optional(),
   limit,
   cursor,
 });
+
+/** Of one call: what is retried at once goes out at once. */
+const MOST_RETRIES = 1_000;
+
+export const retryFilter = component(
+  'DeliveryRetryFilter',
+  z.strictObject({
+    status: z.literal('dead').describe('only what is given up can be asked for again; say so'),
+    target: targetName.optional(),
+    route: routeName.optional(),
+    session: wholeId.optional(),
+    limit: z.number().int().min(1).max(MOST_RETRIES).default(100),
+  }),
+);
+
+export type RetriedJson = z.infer<typeof retried>;
+const retried = component(
+  'RetriedDeliveries',
+  z.object({
+    retried: z.array(z.string()).describe('ids of those that are pending again'),
+    refused: z.array(z.object({ id: z.string(), reason: z.string() })).describe('cannot be sent any more'),
+    more: z.boolean().describe('whether `limit` left some: call again'),
+  }),
+);
 
 const time = z.iso.datetime();
 
@@ -59,5 +87,16 @@ export const deliveryOperations = [
       ),
     },
     errors: [400, 404, 409],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/deliveries/retry',
+    summary: 'Send many dead deliveries again',
+    description:
+      'The filters all hold together; the last changed go first. The list of the dead is a moment behind the log.',
+    access: 'admin',
+    body: retryFilter,
+    answers: { 202: answer('those that are pending again', retried) },
+    errors: [400],
   }),
 ];

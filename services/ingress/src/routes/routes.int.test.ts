@@ -21,6 +21,12 @@ const config = {
     filed: {
       prompt: 'from the file',
       deliver: 'http',
+      deliver_extra: { url: 'http://a.test' },
+    },
+    // The loader would not take it: it is here to see that it would not be shown.
+    lax: {
+      prompt: 'from the file',
+      deliver: 'http',
       deliver_extra: { url: 'http://a.test', headers: { authorization: 'Bearer of-the-file' } },
     },
   },
@@ -237,7 +243,8 @@ describe('a route made by API', () => {
       status: 'active',
       definition: { prompt: 'from the file' },
     });
-    expect(JSON.stringify(file.body)).not.toMatch(/of-the-file"|secret-of/);
+    const lax = await call(there, 'GET', '/v1/routes/lax');
+    expect(JSON.stringify([file.body, lax.body])).not.toMatch(/of-the-file"|secret-of/);
     const names: string[] = [];
     let cursor = '';
     do {
@@ -376,6 +383,16 @@ describe('PUT', () => {
     ['an unknown target', { deliver: 'pigeon' }, '`deliver`'],
     ['an unknown scheme', { auth: 'telepathy' }, '`auth`'],
     ['a target without its address', { deliver: 'http' }, '`deliver_extra.url`'],
+    [
+      'a target without its credential',
+      { deliver: 'telegram', deliver_extra: { chat_id: '1' } },
+      'targets.telegram.bot_token',
+    ],
+    [
+      'editing where that cannot be done',
+      { deliver: 'http', deliver_extra: { url: 'https://x.test' }, interim: 'edit' },
+      'cannot edit',
+    ],
     ['an empty secret', { secret: '' }, '`secret`'],
     ['a toolset beyond those for API routes', { agent: 'handy', toolsets: ['terminal'] }, 'allowed_toolsets'],
     ['an agent with a toolset beyond those', { agent: 'handy' }, '`terminal`'],

@@ -1,0 +1,207 @@
+import {
+  Malformed,
+  type PlatformAnswer,
+  type PlatformRequest,
+  type StandIn,
+  startStandIn,
+} from './stand-in.ts';
+
+export interface SlackMessage {
+  readonly ts: string;
+  readonly channel: string;
+  readonly threadTs: string | null;
+  text: string;
+  /** What the block says; null: none was sent. */
+  block: string | null;
+  metadata: unknown;
+  edits: number;
+}
+
+export interface SlackStandIn extends StandIn {
+  readonly messages: readonly SlackMessage[];
+  shownIn(channel: string): string[];
+  /** Blocks are answered with `invalid_blocks` from now on. */
+  refuseBlocks(): void;
+  /** Reading the channel is answered so (`missing_scope`) from now on. */
+  refuseHistory(error: string): void;
+  /** Of others. */
+  addMessages(channel: string, count: number): void;
+  delete(ts: string): void;
+}
+
+const MOST_IN_A_SECTION = 3_000;
+/** "For best results, limit the number of characters in the text field to 4,000 characters." */
+const MOST_IN_TEXT = 4_000;
+const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
+  'chat.postMessage': new Set([
+    'channel',
+    'text',
+    'blocks',
+    'thread_ts',
+    'parse',
+    'link_names',
+    'mrkdwn',
+    'metadata',
+    'unfurl_links',
+    'unfurl_media',
+  ]),
+  'chat.update': new Set(['channel', 'ts', 'text', 'blocks', 'parse', 'link_names', 'mrkdwn', 'metadata']),
+};
+const NAMES: Readonly<Record<string, string>> = { general: 'C0GENERAL' };
+
+/**
+ * Slack's Web API (https://docs.slack.dev/reference/methods) as far as messages go, under `/api`. Every channel is there
+ * but `C404` (not found) and `C403` (the bot is not in it); of names only `#general` is known.
+ */
+export async function startSlack(options: { readonly token: string }): Promise<SlackStandIn> {
+  const messages: SlackMessage[] = [];
+  let blocksRefused = false;
+  let historyError: string | null = null;
+  let made = 0;
+  const ok = (body: Record<string, unknown>): PlatformAnswer => ({
+    status: 200,
+    body: { ok: true, ...body },
+  });
+  const no = (error: string, more: Record<string, unknown> = {}): PlatformAnswer => ({
+    status: 200,
+    body: { ok: false, error, ...more },
+  });
+  const invalid = (what: string) =>
+    new Malformed(what, no('invalid_arguments', { response_metadata: { messages: [`[ERROR] ${what}`] } }));
+  const add = (message: Omit<SlackMessage, 'ts' | 'edits'>): SlackMessage => {
+    made += 1;
+    const ts = `${Math.floor(Date.now() / 1000)}.${String(made).padStart(6, '0')}`;
+    const one = { ...message, ts, edits: 0 };
+    messages.push(one);
+    return one;
+  };
+
+  function answer(request: PlatformRequest): PlatformAnswer {
+    const method = /^\/api\/([\w.]+)$/.exec(request.path)?.[1] ?? '';
+    const { authorization } = request.headers;
+    if (authorization === undefined) return no('not_authed');
+    if (authorization !== `Bearer ${options.token}`) return no('invalid_auth');
+    if (method === 'conversations.history' || method === 'conversations.replies')
+      return read(method, request.query);
+    const keys = KEYS[method];
+    if (keys === undefined || request.method !== 'POST') return no('unknown_method');
+    if (!/^application\/json; charset=utf-8$/.test(request.headers['content-type'] ?? ''))
+      throw invalid('content-type');
+    const body = (request.body ?? {}) as Record<string, unknown>;
+    for (const key of Object.keys(body)) if (!keys.has(key)) throw invalid(`unknown argument ${key}`);
+    const said = check(body);
+    return blocksRefused && body.blocks !== undefined
+      ? no('invalid_blocks')
+      : method === 'chat.postMessage'
+        ? post(body, said)
+        : update(body, said);
+  }
+
+  function check(body: Record<string, unknown>): { text: string; block: string | null; metadata: unknown } {
+    const { text, blocks, metadata, parse, link_names: linkNames } = body;
+    if (typeof body.channel !== 'string') throw invalid('channel');
+    if (typeof text !== 'string' || text.trim() === '') throw new Malformed('text', no('no_text'));
+    if (text.length > MOST_IN_TEXT) throw new Malformed(`${text.length} characters`, no('msg_too_long'));
+    if (parse !== 'none' || linkNames === true) throw invalid('it looks for names to ping');
+    let block: string | null = null;
+    if (blocks !== undefined) {
+      const [section, ...more] = blocks as { type?: unknown; text?: Record<string, unknown> }[];
+      if (section?.type !== 'section' || more.length > 0 || section.text?.type !== 'mrkdwn')
+        throw invalid('blocks');
+      if (section.text.verbatim !== true) throw invalid('the block looks for names to ping');
+      block = String(section.text.text);
+      if (block.length > MOST_IN_A_SECTION) throw invalid('must be less than 3001 characters');
+    }
+    for (const written of [text, block ?? '']) {
+      if (
+        /<(?!(https?:\/\/|mailto:)[^<>|]+(\|[^<>|]+)?>)|(?<!<[^<>]*)>(?! )|&(?!amp;|lt;|gt;)/.test(written)
+      ) {
+        throw invalid('unescaped &, < or >');
+      }
+      if ((written.split('```').length - 1) % 2 !== 0) throw invalid('an open code block');
+    }
+    const { event_type: type, event_payload: payload } = (metadata ?? {}) as Record<string, unknown>;
+    if (typeof type !== 'string' || !/^[a-z0-9_]+$/.test(type) || typeof payload !== 'object') {
+      throw new Malformed('metadata', no('invalid_metadata_format'));
+    }
+    return { text, block, metadata };
+  }
+
+  function post(body: Record<string, unknown>, said: ReturnType<typeof check>): PlatformAnswer {
+    const given = String(body.channel);
+    const channel = NAMES[given.replace(/^#/, '')] ?? given;
+    if (!/^[CGDU][A-Z0-9]+$/.test(channel) || channel === 'C404') return no('channel_not_found');
+    if (channel === 'C403') return no('not_in_channel');
+    if (body.unfurl_links !== false || body.unfurl_media !== false) throw invalid('it unfurls');
+    const thread = body.thread_ts;
+    if (thread !== undefined && (typeof thread !== 'string' || !/^\d+\.\d+$/.test(thread)))
+      throw invalid('thread_ts');
+    const message = add({ channel, threadTs: thread ?? null, ...said });
+    return ok({ channel, ts: message.ts, message: view(message, false) });
+  }
+
+  function update(body: Record<string, unknown>, said: ReturnType<typeof check>): PlatformAnswer {
+    const message = messages.find(({ ts, channel }) => ts === body.ts && channel === body.channel);
+    if (message === undefined) return no('message_not_found');
+    Object.assign(message, said, { edits: message.edits + 1 });
+    return ok({ channel: message.channel, ts: message.ts, text: message.text });
+  }
+
+  function read(method: string, query: URLSearchParams): PlatformAnswer {
+    if (historyError !== null) return no(historyError);
+    const channel = query.get('channel') ?? '';
+    if (!/^[CGD][A-Z0-9]+$/.test(channel)) throw new Malformed('channel', no('channel_not_found'));
+    const thread = query.get('ts');
+    if (method === 'conversations.replies' && thread === null)
+      throw new Malformed('ts', no('invalid_arguments'));
+    const limit = Number(query.get('limit') ?? 100);
+    if (!(limit >= 1 && limit <= 999)) throw new Malformed('limit', no('invalid_limit'));
+    const oldest = Number(query.get('oldest') ?? 0);
+    const matching = messages
+      .filter((one) => one.channel === channel && one.threadTs === thread && Number(one.ts) > oldest)
+      .reverse();
+    const from = Number(query.get('cursor') ?? 0);
+    const more = from + limit < matching.length;
+    return ok({
+      messages: matching
+        .slice(from, from + limit)
+        .map((one) => view(one, query.get('include_all_metadata') === 'true')),
+      has_more: more,
+      ...(more ? { response_metadata: { next_cursor: String(from + limit) } } : {}),
+    });
+  }
+
+  const standIn = await startStandIn({ isMessage: ({ method }) => method === 'POST', answer });
+  return {
+    ...standIn,
+    messages,
+    shownIn: (channel) =>
+      messages.filter((one) => one.channel === channel).map(({ block, text }) => block ?? text),
+    refuseBlocks() {
+      blocksRefused = true;
+    },
+    refuseHistory(error) {
+      historyError = error;
+    },
+    addMessages(channel, count) {
+      for (let index = 0; index < count; index += 1)
+        add({ channel, threadTs: null, text: 'of others', block: null, metadata: undefined });
+    },
+    delete(ts) {
+      messages.splice(
+        messages.findIndex((one) => one.ts === ts),
+        1,
+      );
+    },
+  };
+}
+
+function view({ ts, text, threadTs, metadata }: SlackMessage, withMetadata: boolean): unknown {
+  return {
+    type: 'message',
+    ts,
+    text,
+    ...(threadTs === null ? {} : { thread_ts: threadTs }),
+    ...(withMetadata && metadata !== undefined ? { metadata } : {}),
+  };
+}

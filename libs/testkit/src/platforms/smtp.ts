@@ -1,0 +1,182 @@
+import type { AddressInfo } from 'node:net';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+
+type SmtpStage = 'AUTH' | 'MAIL' | 'RCPT' | 'DATA';
+
+/** What becomes of a mail, by the stage at which it is decided; else as the HTTP stand-ins have it. */
+export type SmtpBehaviour =
+  | { readonly kind: 'take' }
+  | {
+      readonly kind: 'refuse';
+      readonly at: SmtpStage;
+      readonly code: number;
+      readonly text: string;
+    }
+  /** Cut as soon as it is connected. */
+  | { readonly kind: 'reset' }
+  /** The whole mail is read, not taken, and no answer comes. */
+  | { readonly kind: 'hang' }
+  /** Taken, and the sender never learns it. */
+  | { readonly kind: 'cut-off' }
+  /** Taken, and the answer is no SMTP. */
+  | { readonly kind: 'garbled' };
+
+export interface ReceivedMail {
+  readonly from: string;
+  /** Of the envelope. */
+  readonly to: readonly string[];
+  readonly raw: string;
+  readonly mail: Email;
+  /** Whether it came over TLS. */
+  readonly secure: boolean;
+  readonly user: string | null;
+}
+
+export interface SmtpStandIn {
+  readonly host: string;
+  readonly port: number;
+  /** Those that a mailbox would show, in order. */
+  readonly mails: readonly ReceivedMail[];
+  /** Mails that were read to their end, taken or not. */
+  readonly received: readonly ReceivedMail[];
+  /** Names that somebody tried to log in with. */
+  readonly logins: readonly string[];
+  behave(behaviour: SmtpBehaviour): void;
+  next(...behaviours: SmtpBehaviour[]): void;
+  /** These recipients are refused from now on, and no others. */
+  refuseRecipient(address: string, code: number, text: string): void;
+  stop(): Promise<void>;
+}
+
+export interface SmtpOptions {
+  readonly user?: string;
+  readonly password?: string;
+  /** `starttls` (default) offers it, `tls` speaks it from the start, `none` has no TLS. */
+  readonly tls?: 'starttls' | 'tls' | 'none';
+  readonly key?: string;
+  readonly cert?: string;
+}
+
+/** A real SMTP server (smtp-server) that keeps what it takes and can fail in every way one fails. */
+export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn> {
+  const mails: ReceivedMail[] = [];
+  const received: ReceivedMail[] = [];
+  const logins: string[] = [];
+  const queued: SmtpBehaviour[] = [];
+  const refusedRecipients = new Map<string, { code: number; text: string }>();
+  let always: SmtpBehaviour = { kind: 'take' };
+  /** By connection: one mail each. */
+  const behaviours = new Map<string, SmtpBehaviour>();
+  const tls = options.tls ?? 'starttls';
+  const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
+  const behaviourOf = (id: string): SmtpBehaviour => behaviours.get(id) ?? always;
+  const refusedAt = (id: string, stage: SmtpStage) => {
+    const behaviour = behaviourOf(id);
+    return behaviour.kind === 'refuse' && behaviour.at === stage
+      ? refusal(behaviour.code, behaviour.text)
+      : null;
+  };
+
+  const server = new SMTPServer({
+    secure: tls === 'tls',
+    ...(options.key === undefined ? {} : { key: options.key }),
+    ...(options.cert === undefined ? {} : { cert: options.cert }),
+    disabledCommands: tls === 'none' ? ['STARTTLS'] : [],
+    authOptional: options.user === undefined,
+    allowInsecureAuth: tls === 'none',
+    disableReverseLookup: true,
+    logger: false,
+    onConnect(session, callback) {
+      const behaviour = queued.shift() ?? always;
+      behaviours.set(session.id, behaviour);
+      if (behaviour.kind === 'reset') cut(session.id);
+      else callback();
+    },
+    onAuth(auth, session, callback) {
+      logins.push(auth.username ?? '');
+      const refused = refusedAt(session.id, 'AUTH');
+      if (refused !== null) return callback(refused);
+      if (auth.username === options.user && auth.password === options.password) {
+        callback(null, { user: auth.username });
+      } else callback(refusal(535, '5.7.8 Authentication credentials invalid'));
+    },
+    onMailFrom(_address, session, callback) {
+      callback(refusedAt(session.id, 'MAIL'));
+    },
+    onRcptTo(address, session, callback) {
+      const refused = refusedRecipients.get(address.address);
+      callback(refused ? refusal(refused.code, refused.text) : refusedAt(session.id, 'RCPT'));
+    },
+    onData(stream, session, callback) {
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      stream.on('end', () => {
+        const raw = Buffer.concat(parts);
+        void PostalMime.parse(raw).then((mail) => {
+          const { mailFrom, rcptTo } = session.envelope;
+          const one: ReceivedMail = {
+            from: mailFrom === false ? '' : mailFrom.address,
+            to: rcptTo.map(({ address }) => address),
+            raw: raw.toString('utf8'),
+            mail,
+            secure: session.secure,
+            user: typeof session.user === 'string' ? session.user : null,
+          };
+          received.push(one);
+          const behaviour = behaviourOf(session.id);
+          const refused = refusedAt(session.id, 'DATA');
+          if (behaviour.kind === 'hang') return;
+          if (behaviour.kind === 'cut-off') {
+            mails.push(one);
+            cut(session.id);
+            return;
+          }
+          if (refused === null) mails.push(one);
+          if (behaviour.kind === 'garbled') {
+            say(session.id, '?? queued ??');
+            return;
+          }
+          callback(refused, `2.0.0 Ok: queued as ${mails.length}`);
+        });
+      });
+    },
+  });
+  // smtp-server gives a handler the session and not the socket.
+  const cut = (id?: string) => {
+    for (const connection of server.connections) {
+      if (id === undefined || connection.id === id) connection._socket.destroy();
+    }
+  };
+  const say = (id: string, line: string) => {
+    for (const connection of server.connections) {
+      if (connection.id === id) connection._socket.write(`${line}\r\n`);
+    }
+  };
+  server.on('error', () => {}); // a client that hangs up: part of what is tested
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    host: '127.0.0.1',
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    received,
+    logins,
+    behave(behaviour) {
+      always = behaviour;
+    },
+    next(...more) {
+      queued.push(...more);
+    },
+    refuseRecipient(address, code, text) {
+      refusedRecipients.set(address, { code, text });
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        cut();
+      }),
+  };
+}

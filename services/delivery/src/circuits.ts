@@ -1,0 +1,96 @@
+/**
+ * Whether it makes sense to try. A circuit is closed as long as things go well; `failures` in a row open it, and while
+ * it is open nobody sends, so that a platform that is down is not hammered and no attempt of a schedule is spent on it.
+ * After a pause one is let through to see (half-open): if that one works the circuit is closed, if not the next
+ * pause is twice as long.
+ *
+ *   closed --failures in a row--> open --pause over, one passes--> probing --worked--> closed
+ *                                  ^                                 |
+ *                                  +------------ failed -------------+
+ *
+ * Of this process: what other replicas found out is not known here. Each finds out by itself, at the price of
+ * `failures` attempts.
+ */
+export interface CircuitLimits {
+  readonly failures: number;
+  readonly firstPauseMs: number;
+  readonly lastPauseMs: number;
+}
+
+export const CIRCUIT_LIMITS: CircuitLimits = {
+  /** More than a hiccup that hits a few at once; few enough that a schedule of 5 is not eaten up by one outage. */
+  failures: 5,
+  firstPauseMs: 2_000,
+  /** How late it may be noticed that a platform is back. */
+  lastPauseMs: 30_000,
+};
+
+/** What an attempt said about its target: `undecided` says nothing (it asked us to wait, or nothing was sent). */
+export type Verdict = 'worked' | 'failed' | 'undecided';
+
+interface Circuit {
+  failures: number;
+  /** null: closed. */
+  open: { until: number; pauseMs: number; probing: boolean } | null;
+}
+
+/** Circuits that had a failure and no success since: others are not kept. */
+const MAX_KEPT = 10_000;
+
+export class Circuits {
+  readonly #limits: CircuitLimits;
+  readonly #circuits = new Map<string, Circuit>();
+
+  constructor(limits: CircuitLimits = CIRCUIT_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** 0: pass. Infinity: somebody is trying, whose verdict is to be waited for. */
+  waitMs(name: string, now: number): number {
+    const open = this.#circuits.get(name)?.open;
+    if (!open) return 0;
+    return open.probing ? Number.POSITIVE_INFINITY : Math.max(0, open.until - now);
+  }
+
+  /** Passing, after `waitMs` said 0. True: it is the one that is let through to see. */
+  pass(name: string): boolean {
+    const open = this.#circuits.get(name)?.open;
+    if (!open) return false;
+    open.probing = true;
+    return true;
+  }
+
+  /** `probe` as `pass` said. Tells what became of the circuit. */
+  settle(name: string, verdict: Verdict, probe: boolean, now: number): 'opened' | 'closed' | 'same' {
+    const circuit = this.#circuits.get(name);
+    if (probe && circuit?.open) circuit.open.probing = false;
+    if (verdict === 'undecided') return 'same';
+    if (verdict === 'worked') {
+      this.#circuits.delete(name);
+      return circuit?.open ? 'closed' : 'same';
+    }
+    if (circuit?.open) {
+      // Those that were under way when it opened say nothing new.
+      if (probe) {
+        const pauseMs = Math.min(this.#limits.lastPauseMs, circuit.open.pauseMs * 2);
+        circuit.open = { until: now + pauseMs, pauseMs, probing: false };
+      }
+      return 'same';
+    }
+    return this.#count(name, circuit, now);
+  }
+
+  #count(name: string, known: Circuit | undefined, now: number): 'opened' | 'same' {
+    const circuit = known ?? { failures: 0, open: null };
+    if (known === undefined) {
+      const [oldest] = this.#circuits.keys();
+      if (this.#circuits.size >= MAX_KEPT && oldest !== undefined) this.#circuits.delete(oldest);
+      this.#circuits.set(name, circuit);
+    }
+    circuit.failures += 1;
+    if (circuit.failures < this.#limits.failures) return 'same';
+    const pauseMs = this.#limits.firstPauseMs;
+    circuit.open = { until: now + pauseMs, pauseMs, probing: false };
+    return 'opened';
+  }
+}

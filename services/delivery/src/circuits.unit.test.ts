@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import { Circuits } from './circuits.ts';
+
+const limits = { failures: 3, firstPauseMs: 100, lastPauseMs: 300 };
+
+function opened(): Circuits {
+  const circuits = new Circuits(limits);
+  for (const verdict of ['same', 'same', 'opened']) {
+    expect(circuits.settle('p', 'failed', false, 0)).toBe(verdict);
+  }
+  return circuits;
+}
+
+describe('a circuit', () => {
+  it('opens after failures in a row, and stops nobody else', () => {
+    const circuits = opened();
+    expect(circuits.waitMs('p', 40)).toBe(60);
+    expect(circuits.waitMs('q', 40)).toBe(0);
+  });
+
+  it('is closed by any success in between', () => {
+    const circuits = new Circuits(limits);
+    for (const verdict of ['failed', 'failed', 'worked', 'failed', 'failed', 'undecided'] as const) {
+      expect(circuits.settle('p', verdict, false, 0)).toBe('same');
+    }
+    expect(circuits.waitMs('p', 0)).toBe(0);
+  });
+
+  it('lets one through after the pause; the others wait for its verdict', () => {
+    const circuits = opened();
+    expect(circuits.waitMs('p', 100)).toBe(0);
+    expect(circuits.pass('p')).toBe(true);
+    expect(circuits.waitMs('p', 100)).toBe(Number.POSITIVE_INFINITY);
+    expect(circuits.settle('p', 'worked', true, 120)).toBe('closed');
+    expect(circuits.waitMs('p', 120)).toBe(0);
+    expect(circuits.pass('p')).toBe(false);
+  });
+
+  it('stays open when that one fails, each time twice as long, up to the longest pause', () => {
+    const circuits = opened();
+    let now = 100;
+    for (const pause of [200, 300, 300]) {
+      expect(circuits.waitMs('p', now)).toBe(0);
+      circuits.pass('p');
+      circuits.settle('p', 'failed', true, now);
+      expect(circuits.waitMs('p', now)).toBe(pause);
+      now += pause;
+    }
+  });
+
+  it('lets the next one through when that one says nothing', () => {
+    const circuits = opened();
+    circuits.pass('p');
+    expect(circuits.settle('p', 'undecided', true, 100)).toBe('same');
+    expect(circuits.waitMs('p', 100)).toBe(0);
+  });
+
+  it('is not kept open by those that were under way when it opened, and closed by one of them that worked', () => {
+    const circuits = opened();
+    circuits.settle('p', 'failed', false, 90);
+    expect(circuits.waitMs('p', 100)).toBe(0);
+    expect(circuits.settle('p', 'worked', false, 90)).toBe('closed');
+  });
+});

@@ -1,0 +1,303 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { claimTimes, momentOf, openSendWindow, type SendWindow, systemClock } from '../../send-window.ts';
+import type { SendRequest, SpokenMessage, Target, TargetSettings } from '../target.ts';
+import { longAnswer, readable } from './long-answer.ts';
+
+/** How a platform can fail. What each looks like there is the harness's to know. */
+export type Trouble =
+  /** The chat, issue, room or mailbox is not there. */
+  | 'gone'
+  | 'credential-refused'
+  /** Too many: come again in 7 seconds. */
+  | 'busy'
+  | 'down'
+  /** The connection is cut before anything is read. */
+  | 'reset'
+  /** Read, not taken, and no answer. */
+  | 'hang'
+  /** Taken, and the sender never learns it. */
+  | 'cut-off'
+  /** Taken, and the answer cannot be read. */
+  | 'garbled';
+
+export interface TargetHarness {
+  readonly target: Target;
+  readonly settings: TargetSettings;
+  readonly to: Readonly<Record<string, unknown>>;
+  /** What is secret in the settings. */
+  readonly credentials: readonly string[];
+  /** What people see there, message by message, without markup. */
+  shown(): readonly string[];
+  /** What becomes of the next messages, one each. Left out: it cannot fail (log). */
+  next?(...troubles: Trouble[]): void;
+  /** Whether a wait is part of the platform's answer when it is busy. */
+  readonly saysHowLong: boolean;
+  /** What the platform's documentation forbids and a request did. */
+  problems(): readonly string[];
+  stop(): Promise<void>;
+}
+
+export const BUSY_SECONDS = 7;
+
+let version = 0;
+
+export function spoken(text: string, over: Partial<SpokenMessage> = {}): SpokenMessage {
+  version += 1;
+  return {
+    type: 'final-response',
+    sessionId: '018f2f6e-0000-7000-8000-000000000001',
+    version,
+    route: 'hook',
+    deliveryId: 'd-1',
+    title: 'A session',
+    text,
+    ...over,
+  };
+}
+
+const windows: SendWindow[] = [];
+
+/** Closed after the test. */
+export function windowOf(requestTimeoutSeconds = 5): SendWindow {
+  const window = openSendWindow(momentOf(systemClock), claimTimes(requestTimeoutSeconds), systemClock);
+  windows.push(window);
+  return window;
+}
+
+afterEach(() => {
+  for (const window of windows.splice(0)) window.close();
+});
+
+/** A request for each piece of the message, as the core makes them. */
+export function requestsFor(
+  { target, settings, to }: Pick<TargetHarness, 'target' | 'settings' | 'to'>,
+  message: SpokenMessage,
+  over: Partial<SendRequest> = {},
+): SendRequest[] {
+  const pieces = target.compose(message, settings);
+  return pieces.map((piece, index) => ({
+    message: { ...message, possibleDuplicate: over.markDuplicate ?? false },
+    piece,
+    index,
+    count: pieces.length,
+    markDuplicate: false,
+    address: { to, untrusted: false },
+    settings,
+    idempotencyKey: `${message.sessionId}.${message.version}${index === 0 ? '' : `.${index}`}`,
+    recordedAt: Date.now(),
+    window: windowOf(),
+    ...over,
+  }));
+}
+
+function requestFor(harness: TargetHarness, text: string, over: Partial<SendRequest> = {}): SendRequest {
+  const [request] = requestsFor(harness, spoken(text), over);
+  if (request === undefined) throw new Error('a message has at least one piece');
+  return request;
+}
+
+const again = (request: SendRequest, over: Partial<SendRequest> = {}): SendRequest => ({
+  ...request,
+  window: windowOf(),
+  ...over,
+});
+
+/** What every target owes the core; run on each of them against a stand-in of its platform (contract.int.test.ts). */
+export function describeTarget(name: string, start: () => Promise<TargetHarness>): void {
+  describe(`target ${name}`, () => {
+    let harness: TargetHarness;
+    beforeEach(async () => {
+      harness = await start();
+    });
+    afterEach(async () => {
+      await harness.target.close();
+      await harness.stop();
+    });
+
+    /** A reason is written to an event: it says something, in one line, and no credential. */
+    const expectFitForAnEvent = (result: unknown) => {
+      const text = JSON.stringify(result);
+      for (const credential of harness.credentials) expect(text).not.toContain(credential);
+      const { reason } = result as { reason?: string };
+      if (reason !== undefined) expect(reason).toMatch(/^\P{Cc}{5,600}$/u);
+    };
+    const texts = () => harness.shown().map(readable);
+
+    it('brings a message, as its platform documents it', async () => {
+      const result = await harness.target.send(requestFor(harness, 'It is *done*: ✓ שלום'));
+      expect(result).toMatchObject({ kind: 'taken' });
+      expectFitForAnEvent(result);
+      expect(texts()).toEqual([readable('It is *done*: ✓ שלום')]);
+      expect(harness.problems()).toEqual([]);
+    });
+
+    it('brings 10,000 characters of code, emoji and right-to-left text whole, in order, however they are cut', async () => {
+      const source = longAnswer();
+      const requests = requestsFor(harness, spoken(source));
+      for (const request of requests) {
+        expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
+      }
+      expect(harness.shown()).toHaveLength(requests.length);
+      expect(texts().join('')).toBe(readable(source));
+      if (requests.length > 1) {
+        harness.shown().forEach((text, index) => {
+          expect(text.trimEnd()).toMatch(new RegExp(`\\(${index + 1}/${requests.length}\\)$`));
+        });
+      }
+      expect(harness.problems()).toEqual([]);
+    });
+
+    it('cuts the same text the same way every time', () => {
+      const message = spoken(longAnswer());
+      expect(harness.target.compose(message, harness.settings)).toEqual(
+        harness.target.compose({ ...message }, { ...harness.settings }),
+      );
+    });
+
+    it('takes a text with nothing to see in it', async () => {
+      expect(await harness.target.send(requestFor(harness, ' \n\u200b'))).toMatchObject({ kind: 'taken' });
+      expect(harness.problems()).toEqual([]);
+    });
+
+    it('sends nothing when the claim has run out of time', async () => {
+      const frozen: SendWindow = {
+        signal: new AbortController().signal,
+        mayBegin: () => false,
+        close: () => {},
+      };
+      const request = requestFor(harness, 'too late');
+      expect(await harness.target.send({ ...request, window: frozen })).toMatchObject({ kind: 'retryable' });
+      expect(harness.shown()).toEqual([]);
+      expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
+    });
+
+    it('names a place that holds no credential', () => {
+      const place = harness.target.place({ to: harness.to, untrusted: false }, harness.settings);
+      expect(place.destination).toContain(harness.target.name);
+      expectFitForAnEvent(place);
+    });
+
+    if (name === 'log') return;
+
+    const trouble = (...troubles: Trouble[]) => harness.next?.(...troubles);
+
+    it('says that a place that is gone will stay so, in the words of the platform', async () => {
+      trouble('gone');
+      const result = await harness.target.send(requestFor(harness, 'x'));
+      expect(result).toMatchObject({ kind: 'permanent' });
+      expectFitForAnEvent(result);
+      expect(harness.shown()).toEqual([]);
+    });
+
+    it('says that a refused credential can be mended', async () => {
+      trouble('credential-refused');
+      const result = await harness.target.send(requestFor(harness, 'x'));
+      expect(result.kind).toBe(name === 'http' ? 'permanent' : 'retryable');
+      expectFitForAnEvent(result);
+      expect(harness.shown()).toEqual([]);
+    });
+
+    it('passes on how long a busy platform wants to be left alone', async () => {
+      trouble('busy');
+      const result = await harness.target.send(requestFor(harness, 'x'));
+      expect(result).toMatchObject({ kind: 'retryable' });
+      const { retryAfterSeconds } = result as { retryAfterSeconds?: number };
+      if (harness.saysHowLong) {
+        expect(retryAfterSeconds).toBeGreaterThan(BUSY_SECONDS - 2);
+        expect(retryAfterSeconds).toBeLessThanOrEqual(BUSY_SECONDS + 1);
+      } else expect(retryAfterSeconds).toBeUndefined();
+      expect(harness.shown()).toEqual([]);
+    });
+
+    it('tries again later when the platform is down', async () => {
+      trouble('down');
+      const request = requestFor(harness, 'up again');
+      const result = await harness.target.send(request);
+      expect(result).toMatchObject({ kind: 'retryable' });
+      expectFitForAnEvent(result);
+      expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
+      expect(texts()).toEqual([readable('up again')]);
+    });
+
+    it('is never sure of a message whose connection was reset', async () => {
+      trouble('reset');
+      const request = requestFor(harness, 'x');
+      const result = await harness.target.send(request);
+      expect(['retryable', 'unknown']).toContain(result.kind);
+      expectFitForAnEvent(result);
+      expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
+      expect(harness.shown()).toHaveLength(1);
+    });
+
+    it('says unknown, in time, of a message that is not answered', async () => {
+      trouble('hang');
+      const started = performance.now();
+      const result = await harness.target.send(requestFor(harness, 'x', { window: windowOf(0.4) }));
+      expect(performance.now() - started).toBeLessThan(3_000);
+      expect(result).toMatchObject({ kind: 'unknown' });
+      expectFitForAnEvent(result);
+    });
+
+    it('says unknown of a message that was taken and not answered, and the next attempt does what the platform allows', async () => {
+      trouble('cut-off');
+      const request = requestFor(harness, 'was it taken?');
+      const result = await harness.target.send(request);
+      expect(result).toMatchObject({ kind: 'unknown' });
+      expectFitForAnEvent(result);
+      expect(harness.shown()).toHaveLength(1);
+      const { target } = harness;
+      if (target.lookUp !== undefined) {
+        const seen = await target.lookUp(again(request));
+        expect(seen).toMatchObject({ kind: 'found' });
+        expectFitForAnEvent(seen);
+        expect(harness.shown()).toHaveLength(1);
+      } else if (target.idempotent) {
+        expect(await target.send(again(request))).toMatchObject({ kind: 'taken' });
+        if (name !== 'http') expect(harness.shown()).toHaveLength(1);
+      } else {
+        expect(await target.send(again(request, { markDuplicate: true }))).toMatchObject({ kind: 'taken' });
+        expect(harness.shown()).toHaveLength(2);
+        expect(harness.shown()[1]).toContain('(possible duplicate)');
+      }
+      expect(harness.problems()).toEqual([]);
+    });
+
+    it('does not send twice what was taken with an answer that cannot be read', async () => {
+      trouble('garbled');
+      const result = await harness.target.send(requestFor(harness, 'x'));
+      expect(['taken', 'unknown']).toContain(result.kind);
+      expectFitForAnEvent(result);
+      expect(harness.shown()).toHaveLength(1);
+    });
+
+    it('finds by a look-up what was not taken to be absent, and no other piece in its place', async () => {
+      const { target } = harness;
+      if (target.lookUp === undefined) return;
+      expect(await target.send(requestFor(harness, 'the same text'))).toMatchObject({ kind: 'taken' });
+      trouble('hang');
+      const lost = requestFor(harness, 'the same text', { window: windowOf(0.4) });
+      expect(await target.send(lost)).toMatchObject({ kind: 'unknown' });
+      expect(await target.lookUp(again(lost))).toEqual({ kind: 'absent' });
+    });
+
+    it('edits what it sent, and says when it is gone', async () => {
+      const { target } = harness;
+      if (target.edit === undefined) return;
+      const status = await target.send(requestFor(harness, 'working'));
+      const receipt = status.kind === 'taken' ? (status.receipt ?? '') : '';
+      const edited = await target.edit(requestFor(harness, 'the answer'), receipt);
+      expect(edited).toMatchObject({ kind: 'taken' });
+      expect(texts()).toEqual([readable('the answer')]);
+      const further = edited.kind === 'taken' ? (edited.receipt ?? '') : '';
+      expect(await target.edit(requestFor(harness, 'a better answer'), further)).toMatchObject({
+        kind: 'taken',
+      });
+      expect(texts()).toEqual([readable('a better answer')]);
+      trouble('gone');
+      expect(await target.edit(requestFor(harness, 'x'), further)).toMatchObject({ kind: 'gone' });
+      trouble('cut-off');
+      expect(await target.edit(requestFor(harness, 'x'), further)).toMatchObject({ kind: 'unknown' });
+      expect(harness.problems()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,161 @@
+import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
+import { type EventLog, openEventLog } from '@angelia/event-log';
+import { createTestDatabase } from '@angelia/event-log/testing';
+import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { decide, type SessionCommand } from '@angelia/session';
+import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
+import type { DeliveryTools } from '../deliver-session.ts';
+import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../deliveries.ts';
+import { LogClock } from '../log-clock.ts';
+import { systemClock } from '../send-window.ts';
+import { openTargets, type Targets } from '../targets/registry.ts';
+
+const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
+
+export interface SenderOptions {
+  readonly name?: string;
+  readonly incarnation?: string;
+  readonly delivery?: Partial<Config['delivery']>;
+  /** As in the config file, besides `http`. */
+  readonly settings?: Record<string, Record<string, unknown>>;
+  readonly sessions?: Sessions;
+  readonly limits?: Partial<DeliveriesLimits>;
+  readonly targets?: (targets: Targets) => Targets;
+}
+
+export interface NewSession {
+  readonly deliver: DeliveryTarget;
+  readonly fallback?: DeliveryTarget;
+  readonly interim?: 'message' | 'edit' | 'off';
+}
+
+/** A log with sessions in it, and delivery services without their transport: what replicas are, as far as the log can tell. */
+export interface DeliveryFixture {
+  readonly log: EventLog;
+  readonly sessions: Sessions;
+  sender(options?: SenderOptions): Deliveries;
+  put(id: SessionId, ...commands: SessionCommand[]): Promise<void>;
+  /** A session whose run has begun. */
+  running(session: NewSession): Promise<SessionId>;
+  answered(text: string, session: NewSession): Promise<SessionId>;
+  deliveryEvents(id: SessionId): Promise<{ type: string; data: Record<string, unknown> }[]>;
+  types(id: SessionId): Promise<string[]>;
+  /** As the timers and the sweep do: look again and again, until it is so. */
+  lookUntil(deliveries: Deliveries, ids: SessionId | readonly SessionId[], so: () => unknown): Promise<void>;
+  /** Nothing is left to send. */
+  settled(...ids: SessionId[]): () => Promise<boolean>;
+  /** What was opened for one test. */
+  closeSenders(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const status = (sequence: number, text: string, generation = 1): SessionCommand => ({
+  type: 'interim-status',
+  generation,
+  sequence,
+  kind: 'progress',
+  text,
+});
+
+export const final = (text: string, generation = 1): SessionCommand => ({
+  type: 'finish-turn',
+  generation,
+  text,
+});
+
+export async function openDeliveryFixture(): Promise<DeliveryFixture> {
+  const database = await createTestDatabase();
+  const log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
+  const sessions = new Sessions({ log, instance: 'test' });
+  const opened: Targets[] = [];
+
+  const put: DeliveryFixture['put'] = async (id, ...commands) => {
+    for (const command of commands) {
+      const executed = await sessions.execute(id, ({ state }) => decide(state, command));
+      if (executed.status !== 'appended') throw new Error(`${command.type}: ${JSON.stringify(executed)}`);
+    }
+  };
+  const running: DeliveryFixture['running'] = async ({ deliver, fallback, interim = 'message' }) => {
+    const id = newSessionId();
+    await put(
+      id,
+      {
+        type: 'create-session',
+        route: 'hook',
+        event: 'push',
+        deliveryId: `d-${id}`,
+        title: 'a session',
+        agent: 'default',
+        deliver,
+        fallbackTarget: fallback ?? null,
+        interim,
+        input: 'hello',
+      },
+      { type: 'start-run', generation: 1, turn: 1, runner: 'r', resumed: false, attempt: 1, takeover: false },
+    );
+    return id;
+  };
+  const deliveryEvents: DeliveryFixture['deliveryEvents'] = async (id) =>
+    (await log.readStream(id))
+      .filter(({ type }) => type.startsWith('delivery.'))
+      .map(({ type, data }) => ({ type, data: data as Record<string, unknown> }));
+
+  return {
+    log,
+    sessions,
+    put,
+    running,
+    deliveryEvents,
+    sender(options = {}) {
+      const config = configSchema.parse({
+        targets: { http: { secret: TEST_SINK_SECRET }, ...options.settings },
+        delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 0.4, ...options.delivery },
+      });
+      const targets = openTargets(config, logger);
+      opened.push(targets);
+      const logClock = new LogClock();
+      const tools: DeliveryTools = {
+        sessions: options.sessions ?? sessions,
+        targets: options.targets?.(targets) ?? targets,
+        policy: config.delivery,
+        holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
+        logger,
+        logClock,
+        clock: systemClock,
+        random: () => 0.5,
+        startedAt: logClock.now(),
+        unrecorded: new Set(),
+      answerLinks: null,
+      };
+      return new Deliveries(tools, { ...DELIVERIES_LIMITS, ...options.limits });
+    },
+    async answered(text, session) {
+      const id = await running(session);
+      await put(id, final(text));
+      return id;
+    },
+    types: async (id) => (await deliveryEvents(id)).map(({ type }) => type),
+    async lookUntil(deliveries, ids, so) {
+      await eventually(async () => {
+        for (const id of [ids].flat()) await deliveries.look({ stream_id: id, version: 0 });
+        return (await so()) as boolean;
+      });
+    },
+    settled:
+      (...ids) =>
+      async () => {
+        for (const id of ids) {
+          const { state } = await sessions.load(id);
+          if (state.outputs.some((output) => output.status !== 'dead')) return false;
+        }
+        return true;
+      },
+    async closeSenders() {
+      for (const targets of opened.splice(0)) await targets.close();
+    },
+    async close() {
+      await log.close();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Block } from './document.ts';
+import { type Markup, type Measure, utf16Units } from './markup.ts';
+import { NOTHING_TO_SHOW, packBlocks } from './pieces.ts';
+import { readSource } from './read-markdown.ts';
+
+/**
+ * For platforms that render Markdown themselves: as it was written when it fits; else cut between its paragraphs,
+ * code fences closed and reopened, numbered `(1/3)`.
+ */
+export function cutMarkdown(source: string, limit: number, measure: Measure = utf16Units): readonly string[] {
+  const text = source.toWellFormed();
+  if (!/[^\s\p{Cf}\p{Cc}]/u.test(text)) return [NOTHING_TO_SHOW];
+  if (measure(text) <= limit) return [text];
+  return packBlocks(readSource(text), asWritten, { limit, measure }).map((piece) => piece.text);
+}
+
+const asWritten: Markup = {
+  block(block: Block) {
+    if (block.kind === 'text') return block.spans.map((span) => span.text).join('');
+    // Longer than any run of backticks inside.
+    let longest = 2;
+    for (const [run] of block.text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+    const fence = '`'.repeat(longest + 1);
+    return `${fence}${block.language}\n${block.text}\n${fence}`;
+  },
+};

@@ -1,0 +1,153 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Nodes } from 'mdast';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { gfmFromMarkdown } from 'mdast-util-gfm';
+import { gfm } from 'micromark-extension-gfm';
+import { piecesWithoutMentions, withoutMentions } from './harmless-markdown.ts';
+
+const ZERO_WIDTH = '\u200b';
+
+describe('pieces without mentions', () => {
+  it.each([
+    ['one name', `\`${'word '.repeat(500)}@all ${'word '.repeat(100)}\``],
+    ['a thousand names', `\`${'@all '.repeat(1_000)}\``],
+  ])('have none, also when code with %s is cut in two', (_, source) => {
+    const pieces = piecesWithoutMentions(source, 2_000);
+    expect(pieces.length).toBeGreaterThan(1);
+    for (const piece of pieces) {
+      expect(piece.length).toBeLessThanOrEqual(2_000);
+      for (const text of textsIn(piece)) expect(text).not.toMatch(/(^|[^a-z0-9/])@[a-z]/i);
+    }
+  });
+});
+
+describe('Markdown without mentions', () => {
+  it.each([
+    ['@all', '@_all'],
+    ['hello @someone, and @org/team.', 'hello @_someone, and @_org/team.'],
+    ['_@all_ **@here** (@channel)', '_@_all_ **@_here** (@_channel)'],
+    ['https://example.com_@all', 'https://example.com_@_all'],
+    ['日本語@someone', '日本語@_someone'],
+    ['&#64;all &#x40;all &commat;all &#0064;all', '@_all @_all @_all @_all'],
+    ['@&#97;ll', '@_&#97;ll'],
+    ['<div>&nbsp@all</div>', '<div>&nbsp@_all</div>'],
+    ['[text](https://example.com)@someone', '[text](https://example.com)@_someone'],
+    ['| a |\n| - |\n| `x | @all` |', '| a |\n| - |\n| `x | @_all` |'],
+    ['> @all\n> @here', '> @_all\n> @_here'],
+  ])('%j pings nobody', (source, expected) => {
+    expect(withoutMentions(source)).toBe(expected.replaceAll('@_', `@${ZERO_WIDTH}`));
+  });
+
+  it.each([
+    'me@example.com and first.last@example.com',
+    '`npm install @angelia/session`',
+    '```js\nimport x from "@scope/x"; // @all\n```',
+    '    @indented code',
+    'see https://example.com/@someone/posts?by=@me',
+    '[a](https://example.com/@someone)',
+    'an @ alone, and @!',
+  ])('%j stays as it is', (source) => {
+    expect(withoutMentions(source)).toBe(source);
+  });
+
+  it('is so whatever the Markdown around the names is', () => {
+    const part = fc.constantFrom(
+      ...[
+        '@all',
+        '@',
+        'all',
+        '&#64;',
+        '&#x40;',
+        '&commat;',
+        '&#97;',
+        '&nbsp',
+        '&nbsp;',
+        '\\',
+        ' ',
+        '\n',
+        '\n\n',
+        'a',
+        '.',
+      ],
+      ...[
+        '`',
+        '```',
+        '```js\n',
+        '~~~\n',
+        '    ',
+        '|',
+        '| - |\n',
+        '_',
+        '**',
+        '~~',
+        '# ',
+        '- ',
+        '> ',
+        '1. ',
+        '[',
+        ']',
+        '(',
+        ')',
+      ],
+      ...[
+        '<',
+        '>',
+        '<b>',
+        '</b>',
+        '<!--',
+        '-->',
+        '<div>',
+        'https://example.com',
+        'https://example.com/',
+        'www.example.com',
+        '![',
+      ],
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 25 }), (parts) => {
+        for (const text of textsIn(withoutMentions(parts.join('')))) {
+          expect(text).not.toMatch(/(^|[^a-z0-9/])@[a-z]/i);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is so in every part of a long text', () => {
+    const source = 'A `@code` and @name.\n\n```\n@code\n\n@code\n```\n\n'.repeat(400);
+    const harmless = withoutMentions(source);
+    expect(harmless.replaceAll(ZERO_WIDTH, '')).toBe(source);
+    expect(harmless.split(`@${ZERO_WIDTH}name`)).toHaveLength(401);
+    expect(harmless.split('@code')).toHaveLength(1_201);
+  });
+
+  it.each([
+    '*a_@b '.repeat(20_000),
+    `${'['.repeat(60_000)}@all`,
+    `${'> '.repeat(5_000)}@all`,
+    '@all '.repeat(60_000),
+  ])('is quick with %#', (source) => {
+    const started = performance.now();
+    expect(withoutMentions(source)).toContain(`@${ZERO_WIDTH}`);
+    // On a busy machine; parsed as a whole it would take minutes.
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+});
+
+/** What is shown as text, as platforms see it when they look for names: entities are characters, code is not in it. */
+function textsIn(source: string): string[] {
+  const texts: string[] = [];
+  const walk = (node: Nodes): void => {
+    if (node.type === 'text') texts.push(node.value);
+    // An address that was found in the text is no place for a name.
+    if (
+      node.type === 'link' &&
+      node.children.some((child) => child.type === 'text' && node.url.endsWith(child.value))
+    )
+      return;
+    if ('children' in node) for (const child of node.children) walk(child);
+  };
+  walk(fromMarkdown(source, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }));
+  return texts;
+}

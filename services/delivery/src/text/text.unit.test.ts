@@ -1,0 +1,373 @@
+import { shownByTelegram } from '@angelia/testkit';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DUPLICATE_MARK } from '../targets/target.ts';
+import { cutMarkdown } from './cut-markdown.ts';
+import { discordMarkdown } from './discord-markdown.ts';
+import { type Markup, utf8Bytes, utf16Units } from './markup.ts';
+import { piecesOf } from './pieces.ts';
+import { plainText } from './plain-text.ts';
+import { sectionsOf } from './sections.ts';
+import { slackMrkdwn } from './slack-mrkdwn.ts';
+import { telegramHtml } from './telegram-html.ts';
+
+const MARKUPS: readonly [string, Markup][] = [
+  ['Telegram HTML', telegramHtml],
+  ['Slack mrkdwn', slackMrkdwn],
+  ['Discord Markdown', discordMarkdown],
+  ['plain text', plainText],
+];
+
+const write = (source: string, markup: Markup): string => {
+  const pieces = piecesOf(source, markup, { limit: 100_000, measure: utf16Units });
+  expect(pieces).toHaveLength(1);
+  return pieces[0]?.text ?? '';
+};
+
+describe('what Markdown becomes', () => {
+  it.each([
+    [
+      '**b** *i* ~~s~~ `c`',
+      '<b>b</b> <i>i</i> <s>s</s> <code>c</code>',
+      '*b* _i_ ~s~ `c`',
+      '**b** *i* ~~s~~ `c`',
+    ],
+    ['**a *b* c**', '<b>a <i>b</i> c</b>', '*a _b_ c*', '**a *b* c**'],
+    ['a < b & c > d', 'a &lt; b &amp; c &gt; d', 'a &lt; b &amp; c &gt; d', 'a < b & c > d'],
+    ['# Head', '<b>Head</b>', '*Head*', '# Head'],
+    ['##### Deep', '<b>Deep</b>', '*Deep*', '**Deep**'],
+    ['- a\n- b\n  - c', '• a\n• b\n  • c', '• a\n• b\n  • c', '- a\n- b\n  - c'],
+    ['3. a\n4. b', '3. a\n4. b', '3. a\n4. b', '3. a\n4. b'],
+    ['> q\n> r', '<blockquote>q\nr</blockquote>', '> q\n> r', '> q\n> r'],
+    [
+      '```ts\nx < "1"\n```',
+      '<pre><code class="language-ts">x &lt; &quot;1&quot;</code></pre>',
+      '```\nx &lt; "1"\n```',
+      '```ts\nx < "1"\n```',
+    ],
+    [
+      '[t](https://e.org/a_(b)?x=1&y=2)',
+      '<a href="https://e.org/a_(b)?x=1&amp;y=2">t</a>',
+      '<https://e.org/a_(b)?x=1&amp;y=2|t>',
+      '[t](https://e.org/a_%28b%29?x=1&y=2)',
+    ],
+    ['https://e.org/a_b_c', 'https://e.org/a_b_c', '<https://e.org/a_b_c>', 'https://e.org/a_b_c'],
+    [
+      '![alt](https://e.org/i.png)',
+      '<a href="https://e.org/i.png">alt</a>',
+      '<https://e.org/i.png|alt>',
+      '[alt](https://e.org/i.png)',
+    ],
+    ['<b>raw</b>', '&lt;b&gt;raw&lt;/b&gt;', '&lt;b&gt;raw&lt;/b&gt;', '<b>raw</b>'],
+    ['a_b_c and __init__.py', 'a_b_c and <b>init</b>.py', 'a_b_c and *init*.py', 'a_b_c and **init**.py'],
+  ])('%j', (source, telegram, slack, discord) => {
+    expect(write(source, telegramHtml)).toBe(telegram);
+    expect(write(source, slackMrkdwn)).toBe(slack);
+    expect(write(source, discordMarkdown)).toBe(discord);
+  });
+
+  it('a table is columns of a fixed-width font', () => {
+    expect(write('| a | long |\n|---|---|\n| [x](https://e.org) | y |', discordMarkdown)).toBe(
+      '```\na                 | long\n------------------|-----\nx (https://e.org) | y\n```',
+    );
+  });
+
+  it('signs that Markdown escaped stay signs', () => {
+    expect(write('\\*a\\* \\`b\\` \\[x\\](y)', discordMarkdown)).toBe('\\*a\\* \\`b\\` [x\\](y)');
+  });
+
+  it('a definition is shown where it is used, and else where it stands', () => {
+    expect(write('[a][x]\n\n[x]: https://e.org\n[y]: https://f.org', plainText)).toBe(
+      'a (https://e.org)\n\n[y]: https://f.org',
+    );
+  });
+
+  it('at Slack a style ends with its line, and is left out inside of a word', () => {
+    expect(write('**a\nb** c**d**e', slackMrkdwn)).toBe('*a*\n*b* cde');
+    expect(write('`` a`b `` [x|y](https://e.org/a|b)', slackMrkdwn)).toBe('a`b <https://e.org/a%7Cb|x¦y>');
+  });
+
+  it('at Discord a line that begins like a heading or a quote is no such thing', () => {
+    expect(write('\\# a\n-# b\n\\> c', discordMarkdown)).toBe('\\# a\n\\-# b\n\\> c');
+  });
+
+  it('a link over two lines is one', () => {
+    for (const markup of [telegramHtml, slackMrkdwn, discordMarkdown]) {
+      expect(write('[a\nb](https://e.org)', markup)).toContain('a b');
+    }
+  });
+
+  it('a backtick fence inside code does not end the block', () => {
+    for (const markup of [slackMrkdwn, discordMarkdown]) {
+      expect(write('````\n```\nx\n```\n````', markup).split('```')).toHaveLength(3);
+    }
+  });
+
+  it('nothing to show is said, not sent as an empty message', () => {
+    expect(write(' \n\u200b\n', telegramHtml)).toBe('(empty message)');
+    expect(write('```\n```', telegramHtml)).toBe('(empty message)');
+  });
+
+  it('an address that may ping, run or lead into the app is text and no link', () => {
+    for (const address of [
+      'tg://user?id=1',
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'file:///etc/passwd',
+    ]) {
+      const telegram = write(`[here](${address})`, telegramHtml);
+      expect(telegram).not.toContain('<a ');
+      expect(telegram).toContain(address.replace('&', '&amp;'));
+      expect(write(`[here](${address})`, slackMrkdwn)).toBe(`here (${address})`);
+      expect(write(`[here](${address})`, discordMarkdown)).toBe(`here (${address})`);
+    }
+  });
+
+  it.each([
+    ['brackets', '['.repeat(120_000)],
+    ['labels', '[a]'.repeat(40_000)],
+    ['links', '[a](b'.repeat(20_000)],
+    ['styles', '*a_ '.repeat(30_000)],
+    ['stars', `${'*'.repeat(5_000)}a${'*'.repeat(5_000)}`],
+    ['quotes', '>'.repeat(120_000)],
+    ['lists', '- '.repeat(60_000)],
+    ['deep quotes', `${'> '.repeat(3_000)}a`],
+    ['a fence that is none', `\`\`\`a\`\`\`\n${'[a]'.repeat(40_000)}`],
+    ['a megabyte', 'word '.repeat(400_000)],
+  ])('no text can keep the parser busy: %s', (_name, text) => {
+    const started = performance.now();
+    const pieces = piecesOf(text, telegramHtml, { limit: 4_096, measure: utf16Units });
+    // A second when the machine is idle. Unguarded, each of them takes minutes, or the stack.
+    expect(performance.now() - started).toBeLessThan(15_000);
+    expect(pieces.map(({ text: html }) => letters(shownByTelegram(withoutNumber(html)))).join('')).toBe(
+      letters(text),
+    );
+  });
+
+  it('what is nested too deep is not parsed, however short it is', () => {
+    for (const text of ['- '.repeat(2_000), '> '.repeat(2_000), `${'*'.repeat(900)}a${'*'.repeat(900)}`]) {
+      expect(sectionsOf(text)).toEqual([{ text, parse: false }]);
+    }
+    const usual = '> > - **a** ~~b~~\n\n__________\n\n***\n';
+    expect(sectionsOf(usual)).toEqual([{ text: usual, parse: true }]);
+  });
+
+  it('a long text is cut into parts where nothing goes on', () => {
+    const part = `Some **bold** text.\n\n- a\n\n  b\n- c\n\n`;
+    for (let more = 0; more < part.length; more += 1) {
+      const text = `${'x'.repeat(more)}\n\n${part.repeat(250)}`;
+      const sections = sectionsOf(text).map((section) => section.text);
+      expect(sections.join('')).toBe(text);
+      expect(sections.length).toBeGreaterThan(1);
+      for (const section of sections.slice(1)) expect(section).toMatch(/^(Some|- a)/);
+    }
+  });
+
+  it('a long text is read in parts, and is the same as in one', () => {
+    const code = Array.from({ length: 1_000 }, (_, line) => `line ${line} of *code*`).join('\n');
+    const part = `Some **bold** text.\n\n- a\n\n  b\n- c`;
+    const parts = Array.from({ length: 200 }, () => part).join('\n\n');
+    const written = Array.from({ length: 200 }, () => write(part, telegramHtml)).join('\n\n');
+    expect(write(`${parts}\n\n\`\`\`js\n${code}\n\`\`\`\n\n${parts}`, telegramHtml)).toBe(
+      `${written}\n\n<pre><code class="language-js">${code}</code></pre>\n\n${written}`,
+    );
+  });
+});
+
+describe('mentions in untrusted text do not ping', () => {
+  it('at Telegram, a name is no mention any more, and mail and web addresses are as they were', () => {
+    const text = 'ask @admin_bot or (@boss), mail a@b.org or root@localhost, see https://e.org/@boss';
+    const [piece] = piecesOf(text, telegramHtml, { limit: 4_096, measure: utf16Units });
+    const expected =
+      'ask @\u2060admin_bot or (@\u2060boss), mail a@b.org or root@localhost, see https://e.org/@boss';
+    expect(piece).toEqual({ text: expected, plain: expected });
+  });
+
+  it('at Slack, the control sequences are escaped, in text, code, links and plain', () => {
+    const text = '<!channel> <@U123> `<!here>` [<!everyone>](https://e.org/|<!here>) \n```\n<!channel>\n```';
+    const [piece] = piecesOf(text, slackMrkdwn, { limit: 4_096, measure: utf16Units });
+    expect(piece?.text).not.toMatch(/<[!@#]/);
+    expect(piece?.plain).not.toMatch(/<[!@#]/);
+    expect(piece?.text).toContain('&lt;!channel&gt; &lt;@U123&gt;');
+  });
+});
+
+const limits = { limit: 300, measure: utf16Units };
+
+describe('cutting', () => {
+  it('is between paragraphs, and each part says which it is', () => {
+    const paragraphs = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(120));
+    expect(piecesOf(paragraphs.join('\n\n'), plainText, limits).map((piece) => piece.text)).toEqual([
+      `${paragraphs[0]}\n\n${paragraphs[1]}\n\n(1/2)`,
+      `${paragraphs[2]}\n\n${paragraphs[3]}\n\n(2/2)`,
+    ]);
+  });
+
+  it('closes a code block and opens it again, with its language and its indentation', () => {
+    const code = Array.from({ length: 40 }, (_, line) => `  line(${line});`).join('\n');
+    const pieces = piecesOf(`\`\`\`js\n${code}\n\`\`\``, discordMarkdown, limits);
+    expect(pieces.length).toBeGreaterThan(1);
+    for (const { text } of pieces) expect(text).toMatch(/^```js\n {2}line[^`]*;\n```\n\n\(\d\/\d\)$/);
+    expect(pieces.map(({ text }) => text.replace(/^```js\n/, '').replace(/\n```[^`]*$/, '')).join('\n')).toBe(
+      code,
+    );
+  });
+
+  it('goes on with the style and the link that it cuts', () => {
+    const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
+    for (const { text } of piecesOf(`**[${words}](https://e.org)**`, telegramHtml, limits)) {
+      expect(text).toMatch(/^<b><a href="https:\/\/e.org">[^<]*<\/a><\/b>\n\n\(\d+\/\d+\)$/);
+    }
+  });
+
+  it('keeps a heading with its text', () => {
+    const text = `${'x'.repeat(200)}\n\n## Heading\n\n${'y'.repeat(150)}`;
+    expect(piecesOf(text, discordMarkdown, limits).map((piece) => piece.text.includes('## Heading'))).toEqual(
+      [false, true],
+    );
+  });
+
+  it('splits no character as a person sees it', () => {
+    const family = '👨‍👩‍👧‍👦';
+    for (const character of [family, '🇩🇪', 'e\u0301\u0323', '👍🏽', '𝔘', 'ש\u05c1\u05b8']) {
+      const pieces = piecesOf(character.repeat(300), plainText, limits);
+      expect(pieces.length).toBeGreaterThan(1);
+      for (const { text } of pieces) {
+        const shown = text.replace(/\n\n\(\d+\/\d+\)$/, '');
+        expect(shown.length % character.length).toBe(0);
+      }
+    }
+  });
+
+  it('goes on under a list item without a second marker', () => {
+    const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
+    const [first, ...rest] = piecesOf(`- ${words}`, discordMarkdown, limits).map((piece) => piece.text);
+    expect(first).toMatch(/^- w0 /);
+    expect(rest.length).toBeGreaterThan(0);
+    for (const text of rest) expect(text).toMatch(/^ {2}w\d/);
+  });
+
+  it('cuts no pair of surrogates in a character without end', () => {
+    const text = `e${'\u{1d165}'.repeat(2_000)}`;
+    const pieces = piecesOf(text, plainText, limits).map((piece) => withoutNumber(piece.text));
+    expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
+    expect(pieces.join('')).toBe(text);
+  });
+
+  it('takes a character without end apart between code points', () => {
+    const pieces = piecesOf(`e${'\u0301'.repeat(2_000)}`, plainText, limits);
+    expect(pieces.map(({ text }) => text.replace(/\n\n\(\d+\/\d+\)$/, '')).join('')).toBe(
+      `e${'\u0301'.repeat(2_000)}`,
+    );
+  });
+
+  it('counts in bytes for those who do', () => {
+    for (const piece of cutMarkdown('ש'.repeat(1_000), 300, utf8Bytes)) {
+      expect(utf8Bytes(piece)).toBeLessThanOrEqual(300);
+    }
+  });
+
+  it('leaves Markdown that fits exactly as it was written', () => {
+    const text = '| a |\n|---|\n| b |\n\n\n* c\n';
+    expect(cutMarkdown(text, 300)).toEqual([text]);
+  });
+
+  it('reopens the fences of Markdown that is cut as it is, longer than those inside', () => {
+    const code = Array.from({ length: 30 }, () => 'some ``` code').join('\n');
+    for (const piece of cutMarkdown(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
+      expect(piece.match(/^````/gm)?.length ?? 0).toBe(piece.includes('some') ? 2 : 0);
+    }
+  });
+});
+
+/** Words are numbered, so that a lost or a displaced one is found. */
+const signs = fc.constantFrom(
+  ...['*', '**', '_', '~', '`', '``` a b', '<', '>', '&', '"', '@everyone', '<!channel>', '<b>', '&lt;', '['],
+  ...[']', '](', '\\', '|', '#', '👨‍👩‍👧‍👦', '🇩🇪', 'é', 'שלום', '\u200d', 'x'.repeat(700)],
+);
+const prose = fc
+  .array(fc.oneof({ weight: 6, arbitrary: fc.constant('WORD') }, signs), { minLength: 1, maxLength: 60 })
+  .chain((parts) => fc.constantFrom(' ', '', '\n').map((gap) => parts.join(gap)));
+const lines = (most: number) => fc.array(prose, { minLength: 1, maxLength: most });
+const block = fc.oneof(
+  prose,
+  prose.map((text) => `## ${text}`),
+  prose.map((text) => `**${text}**`),
+  lines(5).map((items) => items.map((item) => `- ${item}`).join('\n')),
+  lines(4).map((items) => items.map((item) => `> ${item}`).join('\n')),
+  lines(30).map((code) => `~~~\n${code.join('\n')}\n~~~`),
+  lines(3).map((cells) => `| ${cells.join(' | ').replaceAll('\n', ' ')} |\n|---|---|\n| a | b |`),
+  fc.string({ unit: 'grapheme', maxLength: 600 }),
+);
+const documentsOf = (blocks: fc.Arbitrary<string>) =>
+  fc.array(blocks, { minLength: 1, maxLength: 10 }).map((parts) => {
+    let count = 0;
+    return parts.join('\n\n').replaceAll('WORD', () => `wq${count++}z`);
+  });
+const documents = documentsOf(block);
+/** Cut, a link has its address twice: only what is not cut is looked at with links in it. */
+const documentsWithLinks = documentsOf(
+  fc.oneof(
+    block,
+    prose.map((text) => `[${text}](https://e.org)`),
+  ),
+);
+const room = fc.integer({ min: 150, max: 4_096 });
+const words = (text: string): string[] => text.match(/wq\d+z/g) ?? [];
+const withoutNumber = (text: string): string => text.replace(/\n\n\(\d+\/\d+\)$/, '');
+/** Letters and pictures only: white space and signs may go or be repeated where a text is cut. */
+const letters = (text: string): string => text.replaceAll(/&\w+;|[^\p{L}\p{N}\p{So}]/gu, '');
+
+describe.each(MARKUPS)('every document as %s', (_name, markup) => {
+  const shown = (text: string): string => (markup === telegramHtml ? shownByTelegram(text) : text);
+
+  it('has every word of its Markdown, in order', () => {
+    fc.assert(
+      fc.property(documentsWithLinks, (source) => {
+        const [piece] = piecesOf(source, markup, { limit: 1_000_000, measure: utf16Units });
+        expect(words(shown(piece?.text ?? '').replaceAll(/[\\]/g, ''))).toEqual(words(source));
+        if (piece?.plain !== undefined) expect(words(piece.plain)).toEqual(words(source));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is cut without a loss into pieces that are not too long, the same ones every time', () => {
+    fc.assert(
+      fc.property(documents, room, (source, limit) => {
+        const pieces = piecesOf(source, markup, { limit, measure: utf16Units });
+        expect(piecesOf(source, markup, { limit, measure: utf16Units })).toEqual(pieces);
+        for (const { text, plain = '' } of pieces) {
+          expect(text.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
+          expect(plain.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
+          expect(text.isWellFormed() && plain.isWellFormed()).toBe(true);
+          if (markup === slackMrkdwn || markup === discordMarkdown) {
+            expect(text.split('```').length % 2).toBe(1);
+          }
+        }
+        const [whole] = piecesOf(source, markup, { limit: 1_000_000, measure: utf16Units });
+        expect(letters(pieces.map(({ text }) => shown(withoutNumber(text))).join(''))).toEqual(
+          letters(shown(whole?.text ?? '')),
+        );
+        expect(letters(pieces.map(({ plain = '' }) => withoutNumber(plain)).join(''))).toEqual(
+          letters(whole?.plain ?? ''),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+it('Markdown that is cut as written loses nothing either', () => {
+  fc.assert(
+    fc.property(documents, room, (document, limit) => {
+      // What stands after a fence is repeated with it.
+      const source = document.replaceAll('``` a b', '');
+      fc.pre(/[^\s\p{Cf}\p{Cc}]/u.test(source));
+      const pieces = cutMarkdown(source, limit);
+      for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(limit);
+      expect(letters(pieces.map(withoutNumber).join(''))).toBe(letters(source.toWellFormed()));
+    }),
+    { numRuns: 150 },
+  );
+});
