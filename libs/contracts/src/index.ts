@@ -61,9 +61,9 @@ export {
 } from './route-events.ts';
 export {
   cancelSubject,
+  FIRST_TURN_VERSION,
   type Hint,
   hintSchema,
-  isHinted,
   type Owner,
   type OwnerHint,
   ownerHints,
@@ -72,4 +72,5 @@ export {
   subjectFilter,
   subjectOf,
   TAIL_PING_SUBJECT,
+  unhintedTypes,
 } from './subjects.ts';

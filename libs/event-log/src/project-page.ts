@@ -35,7 +35,7 @@ export class PageProjector {
   /** False: the fence held, nothing was changed. */
   async apply(page: TailPage): Promise<boolean> {
     const bySession = groupBySession(page.events);
-    const known = await this.load([...bySession.keys()]);
+    const known = await this.load([...bySession].filter(([, events]) => !isWhole(events)).map(([id]) => id));
     const projected: ProjectedSession[] = [];
     for (const [sessionId, events] of bySession) {
       const previous = known.get(sessionId);
@@ -125,6 +125,11 @@ export class PageProjector {
       if (!oldest.done) this.remembered.delete(oldest.value);
     }
   }
+}
+
+/** From the stream's beginning: nothing older is needed, and of a new session there is no row to be looked for. */
+function isWhole(events: readonly TailEvent[]): boolean {
+  return events[0]?.version === 1;
 }
 
 /** Streams that are not sessions have no row in these views. */

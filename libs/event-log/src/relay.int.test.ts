@@ -56,7 +56,7 @@ function relay(leadEpoch: number, options: Partial<RelayOptions> & { fail?: () =
 const versionsOf = (hints: readonly RelayedHint[], stream: string) =>
   hints.filter((hint) => hint.stream_id === stream).map((hint) => hint.version);
 
-it('what nobody waits for stays off the bus, and the checkpoint passes over it', async () => {
+it('what nobody waits for stays off the bus, and is no lag of the relay', async () => {
   const { published, stop } = relay(1);
   const stream = randomUUID();
   const types = [
