@@ -224,7 +224,7 @@ it('an outage makes no dead letter', async () => {
   projection(1);
   await someSessions(5);
   await database.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test'",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test'",
   );
   await until(() => someSessions(5).catch(() => null));
   await until(async () => (await log.health()).projectionLagMs === 0);
