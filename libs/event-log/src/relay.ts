@@ -53,10 +53,12 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   let savedAt = 0;
   let backoff = 0;
   let pauseMs = 0;
+  // When nothing happens the checkpoint goes past what is not hinted, too: pruning stops at it.
+  let idle = true;
 
   /** True when there is more to read at once. */
   async function pass(from: TailCursor): Promise<boolean> {
-    let page = await readAhead(lane, from, PAGE);
+    let page = await readAhead(lane, from, PAGE, { all: idle });
     await hint(page);
     pauseMs = pauseAfter(page.length - ahead.size);
     for (const event of page) {
@@ -69,7 +71,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     }
     if (page.length === PAGE && page.at(-1)?.visible) return true;
     while (page.length === PAGE && ahead.size < MAX_AHEAD && !signal.aborted) {
-      page = await readAhead(lane, (page.at(-1) as AheadEvent).cursor, PAGE);
+      page = await readAhead(lane, (page.at(-1) as AheadEvent).cursor, PAGE, { all: false });
       await hint(page);
       for (const event of page) ahead.add(event.position);
     }
@@ -77,7 +79,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   }
 
   async function hint(events: readonly AheadEvent[]): Promise<void> {
-    const hints = events.filter((event) => !ahead.has(event.position)).map(toHint);
+    const hints = events.filter((event) => event.hinted && !ahead.has(event.position)).map(toHint);
     if (hints.length === 0) return;
     await options.publish(hints);
   }
@@ -103,7 +105,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
       const sinceSaved = performance.now() - savedAt;
       if (sinceSaved >= SAVE_MS && !(await save())) return;
       if (more) continue;
-      await wake.wait(cursor === saved ? POLL_MS : Math.max(1, SAVE_MS - sinceSaved), signal);
+      idle = !(await wake.wait(cursor === saved ? POLL_MS : Math.max(1, SAVE_MS - sinceSaved), signal));
       if (ahead.size > MANY_AHEAD) await pause(MANY_AHEAD_PAUSE_MS, signal);
       else if (pauseMs > 0) await pause(pauseMs, signal);
     } catch (error) {

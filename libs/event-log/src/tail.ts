@@ -48,10 +48,15 @@ const WITHOUT_DATA: Statement = {
 /** Left out here and not by the reader: of eight events of a session five are not, and each row costs some 5 us to bring here. */
 export const HINTED = `e.type <> ALL (ARRAY['${unhintedTypes.join("', '")}'])
   AND NOT (e.type = 'turn.requested' AND e.version <= ${FIRST_TURN_VERSION})`;
+const AHEAD_COLUMNS = `e.epoch, e.tx::text, e.position, e.stream_id, e.version, e.type, e.event_id, e.meta ->> 'traceparent',
+  ${VISIBLE}, ${HINTED}`;
 const AHEAD: Statement = {
   name: 'tail_ahead',
-  text: `SELECT e.epoch, e.tx::text, e.position, e.stream_id, e.version, e.type, e.event_id, e.meta ->> 'traceparent', ${VISIBLE}
-         FROM angelia.events e WHERE ${AFTER} AND ${HINTED} ${IN_ORDER} LIMIT $4`,
+  text: `SELECT ${AHEAD_COLUMNS} FROM angelia.events e WHERE ${AFTER} AND ${HINTED} ${IN_ORDER} LIMIT $4`,
+};
+const AHEAD_ALL: Statement = {
+  name: 'tail_ahead_all',
+  text: `SELECT ${AHEAD_COLUMNS} FROM angelia.events e WHERE ${AFTER} ${IN_ORDER} LIMIT $4`,
 };
 const END: Statement = {
   name: 'tail_end',
@@ -82,11 +87,25 @@ export interface AheadEvent {
   readonly traceparent: string | null;
   /** False: an older transaction is still open, so that its place in the order is not decided yet. */
   readonly visible: boolean;
+  readonly hinted: boolean;
 }
 
-/** Events that are hinted, whether the order holds for them yet or not: hints are harmless in any order. */
-export async function readAhead(lane: Lane, after: TailCursor, limit: number): Promise<AheadEvent[]> {
-  const rows = await lane.query(AHEAD, [after.epoch, after.tx, after.position, limit]);
+/**
+ * Events that are hinted, whether the order holds for them yet or not: hints are harmless in any order. `all`: the
+ * others too, for a reader that wants to get past them.
+ */
+export async function readAhead(
+  lane: Lane,
+  after: TailCursor,
+  limit: number,
+  options: { all: boolean },
+): Promise<AheadEvent[]> {
+  const rows = await lane.query(options.all ? AHEAD_ALL : AHEAD, [
+    after.epoch,
+    after.tx,
+    after.position,
+    limit,
+  ]);
   return rows.map((row) => ({
     cursor: { epoch: row[0] as number, tx: row[1] as string, position: row[2] as number },
     position: row[2] as number,
@@ -96,6 +115,7 @@ export async function readAhead(lane: Lane, after: TailCursor, limit: number): P
     eventId: row[6] as string,
     traceparent: row[7] as string | null,
     visible: row[8] === true,
+    hinted: row[9] === true,
   }));
 }
 
