@@ -24,8 +24,6 @@ const LATER = 'not built in this version yet: remove it, or see CHANGELOG.md for
 
 export const notYet: readonly NotYet[] = [
   { at: 'mcp_servers', when: notEmpty, what: 'MCP servers' },
-  { at: 'retention.sessions_days', what: 'pruning of ended sessions' },
-  { at: 'directories.exports', what: 'exports' },
   { at: 'models.*.provider', when: oneOf('openai', 'anthropic'), what: 'this provider' },
   { at: 'agents.*.kind', when: oneOf('command', 'http'), what: 'this kind of agent' },
   { at: 'agents.*.toolsets', when: notEmpty, what: 'tools' },
