@@ -203,6 +203,11 @@ describe('DELETE /v1/sessions/{id}', () => {
     const post = { baseUrl: ingress.baseUrl, route: 'hook', secret: SECRET, body: { text: 'erase me' } };
     const first = await signedPost({ ...post, deliveryId: 'erase-1' });
     expect((await call(`/v1/sessions/${first.sessionId}/cancel`, { method: 'POST' })).status).toBe(202);
+    const early = await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' });
+    expect([early.status, early.body.error]).toEqual([503, expect.stringContaining('not caught up')]);
+    await viewsUpToDate(database);
+    // No relay runs in this test.
+    await database.query("UPDATE angelia.checkpoints SET epoch = 1000 WHERE name = 'relay'");
     expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).status).toBe(204);
     expect((await call(`/v1/sessions/${first.sessionId}`)).status).toBe(404);
     expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).status).toBe(404);
