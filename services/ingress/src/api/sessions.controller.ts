@@ -70,8 +70,7 @@ export class SessionsController {
 
   /** For a subject's request: every event and row of it, at once. What it was delivered under stays known for its time. */
   @Delete('/:id')
-  @HttpCode(204)
-  async erase(@Param('id') id: string): Promise<void> {
+  async erase(@Param('id') id: string): Promise<{ session_id: string }> {
     const { id: session, state } = await this.load(id);
     if (!agenda(state).settled) {
       throw new Refusal(
@@ -91,6 +90,7 @@ export class SessionsController {
       }
       await pause(ERASE_PAUSE_MS);
     }
+    return { session_id: session };
   }
 
   private async load(id: string): Promise<Loaded> {

@@ -208,7 +208,9 @@ describe('DELETE /v1/sessions/{id}', () => {
     await viewsUpToDate(database);
     // No relay runs in this test.
     await database.query("UPDATE angelia.checkpoints SET epoch = 1000 WHERE name = 'relay'");
-    expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).status).toBe(204);
+    expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).body).toEqual({
+      session_id: first.sessionId,
+    });
     expect((await call(`/v1/sessions/${first.sessionId}`)).status).toBe(404);
     expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).status).toBe(404);
     const rows = await database.query('SELECT 1 FROM angelia.events WHERE stream_id = $1', [first.sessionId]);

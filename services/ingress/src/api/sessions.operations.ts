@@ -138,7 +138,7 @@ export const sessionOperations = [
       'copy of the conversation, and is erased by its own id. That its webhook was taken stays known.',
     access: 'admin',
     parameters: id,
-    answers: { 204: answer('erased') },
+    answers: { 200: answer('erased', sessionId) },
     errors: [400, 404, 409],
   }),
   operation({
