@@ -73,6 +73,8 @@ export class SimulatedSystem {
   readonly refusals = new Map<string, number>();
   /** Takeovers of runs whose lease was alive. */
   liveRunsTaken = 0;
+  /** What a run that was followed by another got into the log all the same. */
+  staleAppends = 0;
   private readonly states = new Map<string, SessionState>();
   private readonly leases = new Map<string, RunLease>();
   private hints: Hint[] = [];
@@ -146,6 +148,8 @@ export class SimulatedSystem {
         this.refusals.set(decision.code, (this.refusals.get(decision.code) ?? 0) + 1);
         return false;
       }
+      const ofRun = 'generation' in command && command.type !== 'start-run' ? command.generation : null;
+      if (ofRun !== null && ofRun !== state.generation && decision.events.length > 0) this.staleAppends += 1;
       for (const fact of decision.events) {
         const event = { ...fact, version: state.version + 1, recordedAt: this.now };
         state = evolve(state, event);
