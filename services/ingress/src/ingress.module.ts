@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { DeadLettersController } from './api/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries.controller.ts';
 import { LiveStreams } from './api/live-streams.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
@@ -19,6 +20,7 @@ import { WebhookRoute } from './webhook.route.ts';
 @Module({
   controllers: [
     OpenApiController,
+    DeadLettersController,
     DeliveriesController,
     ProcessesController,
     RoutesController,

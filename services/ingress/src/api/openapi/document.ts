@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
+import { deadLetterOperations } from '../dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries.operations.ts';
 import { processOperations } from '../processes.operations.ts';
 import { routeOperations } from '../routes.operations.ts';
@@ -13,6 +14,7 @@ export const operations: readonly Operation[] = [
   ...publicOperations,
   ...sessionOperations,
   ...deliveryOperations,
+  ...deadLetterOperations,
   ...processOperations,
   ...routeOperations,
   ...unstartedOperations,
