@@ -167,6 +167,30 @@ describe('a consumption', () => {
     expect(calls).toBe(1);
   });
 
+  it('tries a handler that fails for no reason of the infrastructure some times, then buries the hint', async () => {
+    const letters: DeadLetter[] = [];
+    const calls = { bug: 0, outage: 0 };
+    consume(
+      async ({ stream_id: stream }) => {
+        if (stream === 'bug') {
+          calls.bug += 1;
+          throw new TypeError('x is not a function');
+        }
+        calls.outage += 1;
+        if (letters.length === 0) throw Object.assign(new Error('Postgres is away'), { retryable: true });
+        return 'done';
+      },
+      { onDeadLetter: async (letter) => void letters.push(letter) },
+    );
+    await bus.publishHints([outgoing('bug'), outgoing('outage')]);
+    await eventually(() => letters.length > 0, { deadlineMs: 30_000 });
+    expect(letters[0]).toMatchObject({ reason: 'x is not a function', hint: { stream_id: 'bug' } });
+    expect([calls.bug, letters[0]?.deliveries]).toEqual([8, 8]);
+    // However often it was tried meanwhile, an outage is none.
+    await eventually(async () => (await server.unsettled(DURABLE)) === 0, { deadlineMs: 30_000 });
+    expect([letters.length, calls.outage > 1]).toEqual([1, true]);
+  });
+
   it('offers a dead letter again until it was taken', async () => {
     let offers = 0;
     consume(

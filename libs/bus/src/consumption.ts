@@ -22,6 +22,8 @@ const MAX_PREFETCH = 256;
 /** A message is in our hands for longer than this: tell the server, before it gives it to someone else. */
 const TOUCH_AFTER_MS = ACK_WAIT_MS / 3;
 const LOOK_EVERY_MS = 1_000;
+/** Of a handler that fails for no reason of the infrastructure: some 10 s of trying, then it is a dead letter. */
+const MAX_TRIES = 8;
 /** A session that ended sooner than this counts as a failure, and the next try waits longer. */
 const STABLE_MS = 2_000;
 const FIRST_RETRY_MS = 100;
@@ -225,7 +227,8 @@ export class DurableConsumption implements Consumption {
     try {
       return verdictPayload(await this.#options.handler(hint));
     } catch (error) {
-      if (!saysNoRetryHelps(error)) throw error;
+      const tried = deliveriesOf(message.reply) >= MAX_TRIES;
+      if (!saysNoRetryHelps(error) && !(tried && !saysRetryHelps(error))) throw error;
       return this.#bury(message, hint, reasonOf(error));
     }
   }
@@ -289,6 +292,11 @@ function parseHint(message: Msg): Hint | null {
   // Looked at only here: decoding headers costs as much as all the rest.
   const traceparent = message.headers?.get('traceparent');
   return traceparent ? { ...parsed.data, traceparent } : parsed.data;
+}
+
+/** An outage says so of itself, and is waited out however long it takes. */
+function saysRetryHelps(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === true;
 }
 
 function saysNoRetryHelps(error: unknown): boolean {

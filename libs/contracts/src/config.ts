@@ -405,6 +405,8 @@ export const configSchema = z
       .strictObject({
         sessions_days: z.number().positive().default(90),
         delivery_ids_days: z.number().min(7, 'delivery ids are kept for at least 7 days').default(7),
+        /** Write sessions to `directories.exports` before they are pruned. */
+        export: z.boolean().default(false),
       })
       .prefault({}),
     directories: z
@@ -421,6 +423,7 @@ export const configSchema = z
         lease_seconds: positiveSeconds.default(20),
         sweep_seconds: positiveSeconds.default(10),
         lead_seconds: positiveSeconds.default(5),
+        prune_seconds: positiveSeconds.default(3600),
       })
       .prefault({}),
     nats: z.strictObject({ replicas: z.number().int().min(1).max(5).default(1) }).prefault({}),

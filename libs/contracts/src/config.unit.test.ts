@@ -27,10 +27,10 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
         max_age_seconds: 86_400,
         request_timeout_seconds: 30,
       },
-      retention: { sessions_days: 90, delivery_ids_days: 7 },
+      retention: { sessions_days: 90, delivery_ids_days: 7, export: false },
       directories: { scripts: './scripts', skills: './skills', exports: './exports' },
       api_routes: { allowed_toolsets: ['clarify'] },
-      timing: { lease_seconds: 20, sweep_seconds: 10, lead_seconds: 5 },
+      timing: { lease_seconds: 20, sweep_seconds: 10, lead_seconds: 5, prune_seconds: 3600 },
       nats: { replicas: 1 },
       routes: {},
     });
@@ -81,6 +81,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
       lease_seconds: 2,
       sweep_seconds: 10,
       lead_seconds: 5,
+      prune_seconds: 3600,
     });
   });
 

@@ -68,9 +68,9 @@ export {
 } from './route-events.ts';
 export {
   cancelSubject,
+  FIRST_TURN_VERSION,
   type Hint,
   hintSchema,
-  isHinted,
   OUTPUT_SUBJECT,
   type OutputAnswer,
   type OutputRequest,
@@ -84,6 +84,7 @@ export {
   subjectFilter,
   subjectOf,
   TAIL_PING_SUBJECT,
+  unhintedTypes,
   watchPingSubject,
 } from './subjects.ts';
 export {

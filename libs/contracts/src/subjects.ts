@@ -21,28 +21,24 @@ export type Owner = 'run' | 'delivery' | 'process';
  * Facts that nobody waits for: only whoever appended them goes on from there. They stay off the bus, which halves
  * its work per session (measured: of eight events five are such).
  */
-const unhinted: ReadonlySet<string> = new Set<EventType | RouteEventType | keyof typeof keyEventSchemas>([
+export const unhintedTypes: readonly string[] = [
   'run.started',
   'model.responded',
   // The run that waits for it hears of the commit itself (agent-runner, run-watch.ts).
   'tool.finished',
   'context.compressed',
   'delivery.attempted',
+  'delivery.chunk-taken',
   'delivery.succeeded',
   'key.session-opened',
   // Every replica must hear of these, and a durable consumer tells one: they have a ping of their own.
   'route.defined',
   'route.deleted',
   'routes.changed',
-]);
+] satisfies (EventType | RouteEventType | keyof typeof keyEventSchemas)[];
 
-/** Whether the relay puts a hint on the bus for this event. */
-export function isHinted(event: { readonly type: string; readonly version: number }): boolean {
-  // A session's first turn is in the same append as its creation, and that hint says enough.
-  if (event.type === 'turn.requested') return event.version > FIRST_TURN_VERSION;
-  return !unhinted.has(event.type);
-}
-const FIRST_TURN_VERSION = 2;
+/** A session's first turn is in the same append as its creation (version 1), and that hint says enough. */
+export const FIRST_TURN_VERSION = 2;
 
 export function subjectOf(type: string, streamId: string): string {
   return `angelia.evt.${type}.${streamId}`;

@@ -55,7 +55,7 @@ it('backends terminated under load lose and double nothing', async () => {
   const killer = (async () => {
     while (running) {
       await database.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test' AND query LIKE '%append%'",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test' AND query LIKE '%append%'",
       );
       await new Promise((resolve) => setTimeout(resolve, 40));
     }

@@ -34,15 +34,21 @@ export function prepareAppend(request: AppendRequest): PreparedAppend {
         `the expected version of ${stream.streamId} is no version: ${stream.expectedVersion}`,
       );
     }
+    // Events of one append mostly share their meta: made JSON once.
+    let sharedMeta: unknown;
+    let metaJson = '';
     for (const event of stream.events) {
       if (!UUID.test(event.eventId))
         throw new UnstorableEvent(`the event id of ${event.type} is not a uuid: ${event.eventId}`);
       checkText(event.type, 'an event type');
       const eventData = toStorableJson(event.data, `data of ${event.type}`);
-      const eventMeta = toStorableJson(event.meta, `meta of ${event.type}`);
+      if (event.meta !== sharedMeta) {
+        metaJson = toStorableJson(event.meta, `meta of ${event.type}`);
+        sharedMeta = event.meta;
+      }
       data.push(eventData);
-      meta.push(eventMeta);
-      bytes += eventData.length + eventMeta.length + 100;
+      meta.push(metaJson);
+      bytes += eventData.length + metaJson.length + 100;
     }
   }
   if (request.key) {

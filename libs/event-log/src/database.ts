@@ -4,9 +4,10 @@ import type { Logger } from './logger.ts';
 import { isConnectionLost, isRoleRefused, messageOf, toLogError } from './postgres-errors.ts';
 
 export const SERVICE_ROLE = 'angelia_service';
+export const PRUNER_ROLE = 'angelia_pruner';
 
 /** The newest migration that this program needs; an older schema is waited for, a newer one is fine. */
-export const NEEDED_MIGRATION = 10;
+export const NEEDED_MIGRATION = 12;
 
 export interface Timeouts {
   /** Server side. The longest honest statement (a page of the tail, a batch of appends) takes well under a second. */
@@ -66,8 +67,11 @@ export class Database {
   readonly relaxed: Lane;
   readonly logger: Logger;
   readonly timeouts: Timeouts;
+  private readonly options: DatabaseOptions;
+  private pruning: Lane | undefined;
 
   constructor(options: DatabaseOptions) {
+    this.options = options;
     this.logger = options.logger;
     this.timeouts = options.timeouts;
     // Three: one flush of appends, one batch of reads, one of lease look-ups are in flight at a time.
@@ -76,13 +80,20 @@ export class Database {
     this.relaxed = new Lane(options, options.poolSize, ['synchronous_commit=off']);
   }
 
+  /** The only one that may delete events. A connection of its own, made when somebody prunes. */
+  get pruner(): Lane {
+    const role = this.options.role === null ? null : PRUNER_ROLE;
+    this.pruning ??= new Lane({ ...this.options, role }, 1, ['synchronous_commit=on']);
+    return this.pruning;
+  }
+
   /** In one line each, what is not as it should be although the work goes on. */
   warnings(): string[] {
     return [...new Set([this.durable.warning, this.relaxed.warning].filter((text) => text !== undefined))];
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.durable.close(), this.relaxed.close()]);
+    await Promise.all([this.durable.close(), this.relaxed.close(), this.pruning?.close()]);
   }
 }
 

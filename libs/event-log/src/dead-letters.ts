@@ -21,12 +21,27 @@ const RECORD: Statement = {
   text: `INSERT INTO angelia.dead_letters (stream_id, version, handler, reason, payload)
          VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (stream_id, version, handler)
-         DO UPDATE SET reason = EXCLUDED.reason, payload = EXCLUDED.payload, recorded_at = clock_timestamp()`,
+         DO UPDATE SET reason = EXCLUDED.reason, payload = EXCLUDED.payload, recorded_at = clock_timestamp(),
+           replay_requested_at = NULL`,
 };
 const LIST: Statement = {
   name: 'list_dead_letters',
   text: `SELECT id, stream_id, version, handler, reason, payload, date_part('epoch', recorded_at) * 1000
-         FROM angelia.dead_letters ORDER BY id DESC LIMIT $1`,
+         FROM angelia.dead_letters WHERE ($2::bigint IS NULL OR id < $2) AND ($3::bigint IS NULL OR id = $3)
+         ORDER BY id DESC LIMIT $1`,
+};
+const FORGET: Statement = {
+  name: 'forget_dead_letter',
+  text: 'DELETE FROM angelia.dead_letters WHERE id = $1 AND (NOT $2 OR replay_requested_at IS NOT NULL)',
+};
+const REQUEST_REPLAY: Statement = {
+  name: 'request_dead_letter_replay',
+  text: 'UPDATE angelia.dead_letters SET replay_requested_at = clock_timestamp() WHERE id = $1',
+};
+const REQUESTED: Statement = {
+  name: 'requested_dead_letters',
+  text: `SELECT id, stream_id FROM angelia.dead_letters
+         WHERE handler = $1 AND replay_requested_at IS NOT NULL ORDER BY id LIMIT 100`,
 };
 
 export async function recordDeadLetter(lane: Lane, letter: NewDeadLetter): Promise<void> {
@@ -40,8 +55,16 @@ export async function recordDeadLetter(lane: Lane, letter: NewDeadLetter): Promi
   ]);
 }
 
-export async function listDeadLetters(lane: Lane, limit: number): Promise<DeadLetter[]> {
-  const rows = await lane.query(LIST, [limit]);
+export interface DeadLetterFilter {
+  readonly limit: number;
+  /** Only older ones than this id. */
+  readonly before?: number;
+  readonly id?: number;
+}
+
+/** The newest first. */
+export async function listDeadLetters(lane: Lane, filter: DeadLetterFilter): Promise<DeadLetter[]> {
+  const rows = await lane.query(LIST, [filter.limit, filter.before ?? null, filter.id ?? null]);
   return rows.map(([id, streamId, version, handler, reason, payload, recordedAt]) => ({
     id: id as number,
     streamId: streamId as string,
@@ -51,4 +74,26 @@ export async function listDeadLetters(lane: Lane, limit: number): Promise<DeadLe
     payload: payload ?? undefined,
     recordedAt: Math.round(recordedAt as number),
   }));
+}
+
+/** It was sent once more, or came right by itself. */
+export async function forgetDeadLetter(
+  lane: Lane,
+  id: number,
+  options: { requested: boolean } = { requested: false },
+): Promise<void> {
+  await lane.query(FORGET, [id, options.requested]);
+}
+
+/** The leader of the projection tries it again within some seconds; if that fails it is a new letter with a new reason. */
+export async function requestReplay(lane: Lane, id: number): Promise<void> {
+  await lane.query(REQUEST_REPLAY, [id]);
+}
+
+export async function requestedReplays(
+  lane: Lane,
+  handler: string,
+): Promise<{ readonly id: number; readonly streamId: string }[]> {
+  const rows = await lane.query(REQUESTED, [handler]);
+  return rows.map(([id, streamId]) => ({ id: id as number, streamId: streamId as string }));
 }

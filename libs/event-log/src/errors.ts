@@ -69,3 +69,10 @@ export class InvalidCursor extends LogError {
   readonly retryable = false;
   override readonly name = 'InvalidCursor';
 }
+
+/** A file that is no export of ours, or only a part of one. A person has to look for the right one. */
+export class UnreadableArchive extends LogError {
+  readonly code = 'unreadable_archive';
+  readonly retryable = false;
+  override readonly name = 'UnreadableArchive';
+}

@@ -2,7 +2,15 @@ import type { RecordedEvent } from '@angelia/contracts';
 import { AppendBatcher } from './append-batcher.ts';
 import type { AppendRequest, AppendResult } from './append-request.ts';
 import { Database, SERVICE_ROLE, TIMEOUTS, type Timeouts } from './database.ts';
-import { type DeadLetter, listDeadLetters, type NewDeadLetter, recordDeadLetter } from './dead-letters.ts';
+import {
+  type DeadLetter,
+  type DeadLetterFilter,
+  forgetDeadLetter,
+  listDeadLetters,
+  type NewDeadLetter,
+  recordDeadLetter,
+  requestReplay,
+} from './dead-letters.ts';
 import { type LogHealth, readHealth } from './health.ts';
 import { freeLeasesOf, type LeaseNow, LeaseReader, renewLeases } from './leases.ts';
 import {
@@ -182,8 +190,17 @@ export class EventLog {
     return recordDeadLetter(this.database.relaxed, letter);
   }
 
-  listDeadLetters(limit: number): Promise<DeadLetter[]> {
-    return listDeadLetters(this.database.relaxed, limit);
+  listDeadLetters(filter: DeadLetterFilter): Promise<DeadLetter[]> {
+    return listDeadLetters(this.database.relaxed, filter);
+  }
+
+  /** Of the projection: its leader tries again. Of a service: the caller hints it, then forgets it. */
+  requestReplay(id: number): Promise<void> {
+    return requestReplay(this.database.relaxed, id);
+  }
+
+  forgetDeadLetter(id: number): Promise<void> {
+    return forgetDeadLetter(this.database.relaxed, id);
   }
 
   /** Webhooks that started no session: counted, and the newest of each kind kept. In batches, off the hot path. */

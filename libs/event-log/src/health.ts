@@ -1,9 +1,10 @@
 import type { Lane, Statement } from './database.ts';
+import { HINTED } from './tail.ts';
 
 export interface LogHealth {
   /** Age of the oldest committed event that an open transaction still hides from the tail; 0 when none is hidden. */
   readonly tailLagMs: number;
-  /** Age of the oldest event that the relay has not gone past. */
+  /** Age of the oldest event that the relay should have hinted and did not. */
   readonly relayLagMs: number;
   /** Age of the oldest event that the views do not show yet. */
   readonly projectionLagMs: number;
@@ -19,7 +20,7 @@ const HEALTH: Statement = {
      ORDER BY e.epoch, e.tx, e.position LIMIT 1) AS hidden,
     (SELECT e.recorded_at FROM angelia.checkpoints c, LATERAL (
        SELECT e.recorded_at FROM angelia.events e WHERE (e.epoch, e.tx, e.position) > (c.epoch, c.tx, c.position)
-       ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE c.name = 'relay') AS relay,
+       AND ${HINTED} ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE c.name = 'relay') AS relay,
     (SELECT e.recorded_at FROM angelia.view_builds b JOIN angelia.checkpoints c ON c.name = 'views:' || b.build, LATERAL (
        SELECT e.recorded_at FROM angelia.events e WHERE (e.epoch, e.tx, e.position) > (c.epoch, c.tx, c.position)
        ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE b.active) AS views,

@@ -8,6 +8,7 @@ export type {
   StreamVersion,
   TakeLease,
 } from './append-request.ts';
+export { exportTo, importArchive } from './archive.ts';
 export { Bell } from './bell.ts';
 export { runCommand } from './commands/command-line.ts';
 export { SERVICE_ROLE, type Timeouts } from './database.ts';
@@ -41,6 +42,7 @@ export type {
 export type { Logger } from './logger.ts';
 export { type MigrateOptions, type MigrateResult, migrate, raiseEpoch } from './migrate.ts';
 export { type ProjectionOptions, runProjection } from './projection.ts';
+export { eraseSession, type Pruned, type PruneOptions, pruneSessions } from './prune.ts';
 export type { SessionRoute } from './read-route.ts';
 export { type RebuildOptions, type RebuildResult, rebuildViews } from './rebuild.ts';
 export { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';

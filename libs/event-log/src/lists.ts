@@ -161,25 +161,19 @@ export class Lists {
     this.lane = lane;
   }
 
-  /** Newest first. */
+  /** Newest first: a session's id begins with its time. */
   async sessions(filter: SessionFilter): Promise<Page<ListedSession>> {
     let query = build
       .selectFrom('angelia.sessions')
       .selectAll()
-      .orderBy('created_at', 'desc')
       .orderBy('session_id', 'desc')
       .limit(filter.limit + 1);
     if (filter.route !== undefined) query = query.where('route', '=', filter.route);
     if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-    // Said to the planner: the index of the open ones will do.
-    if (filter.status !== undefined && filter.status !== ENDED)
-      query = query.where(sql<boolean>`status <> 'ended'`);
+    // Said to the planner: the index of those that are not settled will do.
+    if (filter.status !== undefined && filter.status !== ENDED) query = query.where('settled', '=', false);
     const after = decodeCursor(filter.cursor, 2);
-    if (after) {
-      query = query.where(
-        sql<boolean>`(created_at, session_id) < (to_timestamp(${after[0]}::float8 / 1000), ${after[1]})`,
-      );
-    }
+    if (after) query = query.where('session_id', '<', String(after[1]));
     const rows = await this.rows(query.compile());
     return toPage(rows, filter.limit, toListedSession, (row) => [row.createdAt, row.sessionId]);
   }

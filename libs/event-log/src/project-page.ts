@@ -1,7 +1,7 @@
 import { isSessionId, type RecordedEvent } from '@angelia/contracts';
 import { textArray } from './binary-array.ts';
 import type { Lane } from './database.ts';
-import { recordDeadLetter } from './dead-letters.ts';
+import { forgetDeadLetter, recordDeadLetter, requestedReplays } from './dead-letters.ts';
 import { UnstorableEvent } from './errors.ts';
 import { messageOf } from './postgres-errors.ts';
 import { StreamReader } from './read-stream.ts';
@@ -12,6 +12,9 @@ import { type ProjectedSession, toRows, type ViewsFence, writeViews } from './wr
 
 /** Sessions under way come up again in the next page: their last state, as JSON text, spares reading it back. */
 const MAX_REMEMBERED = 2_000;
+
+/** In dead letters. */
+const HANDLER = 'projection';
 
 /**
  * Turns pages of the tail into rows of the views. All reading and computing comes first, outside any transaction:
@@ -35,7 +38,7 @@ export class PageProjector {
   /** False: the fence held, nothing was changed. */
   async apply(page: TailPage): Promise<boolean> {
     const bySession = groupBySession(page.events);
-    const known = await this.load([...bySession.keys()]);
+    const known = await this.load([...bySession].filter(([, events]) => !isWhole(events)).map(([id]) => id));
     const projected: ProjectedSession[] = [];
     for (const [sessionId, events] of bySession) {
       const previous = known.get(sessionId);
@@ -46,6 +49,21 @@ export class PageProjector {
     }
     if (!(await this.write(page, projected))) return false;
     for (const row of projected) this.remember(row);
+    return true;
+  }
+
+  /** Sessions that could not be projected and that somebody asks for again. False: the fence held. */
+  async replay(): Promise<boolean> {
+    for (const { id, streamId } of await requestedReplays(this.lane, HANDLER)) {
+      const events = await this.streams.read({ streamId, fromVersion: 1 });
+      const row = events.length === 0 ? null : await this.projectOne(streamId, undefined, events);
+      if (row !== null) {
+        if (!(await writeViews(this.lane, this.fence, null, [row]))) return false;
+        this.remember(row);
+      }
+      // Failed again, it is a letter that nobody has asked for yet.
+      await forgetDeadLetter(this.lane, id, { requested: true });
+    }
     return true;
   }
 
@@ -87,7 +105,7 @@ export class PageProjector {
 
   private async bury(streamId: string, version: number, error: unknown): Promise<void> {
     this.remembered.delete(streamId);
-    await recordDeadLetter(this.lane, { streamId, version, handler: 'projection', reason: messageOf(error) });
+    await recordDeadLetter(this.lane, { streamId, version, handler: HANDLER, reason: messageOf(error) });
   }
 
   private async load(
@@ -125,6 +143,11 @@ export class PageProjector {
       if (!oldest.done) this.remembered.delete(oldest.value);
     }
   }
+}
+
+/** From the stream's beginning: nothing older is needed, and of a new session there is no row to be looked for. */
+function isWhole(events: readonly TailEvent[]): boolean {
+  return events[0]?.version === 1;
 }
 
 /** Streams that are not sessions have no row in these views. */

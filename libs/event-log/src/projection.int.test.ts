@@ -150,7 +150,7 @@ it('a session that cannot be projected becomes a dead letter and blocks no other
   await log.append(appendTo(bad, 1, [someEvent('test.poison')]));
   await log.append(appendTo(good, 0));
   await caughtUp();
-  expect(await log.listDeadLetters(10)).toMatchObject([
+  expect(await log.listDeadLetters({ limit: 10 })).toMatchObject([
     { streamId: bad, handler: 'projection', reason: 'this event cannot be projected' },
   ]);
   expect((await log.listSessions({ limit: 10 })).items.map((session) => session.sessionId)).toContain(good);
@@ -162,6 +162,11 @@ it('a session that cannot be projected becomes a dead letter and blocks no other
       events.map((event) => ({ ...event, type: 'test.mended' })),
     ),
   );
+  const [letter] = await log.listDeadLetters({ limit: 10 });
+  await log.requestReplay(letter?.id ?? 0);
+  await until(async () => (await log.listDeadLetters({ limit: 10 })).length === 0);
+  const replayed = (await log.listSessions({ limit: 10 })).items.find((one) => one.sessionId === bad);
+  expect(replayed).toMatchObject({ version: 2, state: { seen: [1, 2] } });
   await log.append(appendTo(bad, 2));
   await caughtUp();
   const row = (await log.listSessions({ limit: 10 })).items.find((session) => session.sessionId === bad);
@@ -197,7 +202,7 @@ it.each<[string, ProjectSession]>([
   await Promise.all([log.append(appendTo(bad, 0, [someEvent('test.spoil')])), log.append(appendTo(good, 0))]);
   await caughtUp();
   expect((await log.listSessions({ limit: 10 })).items.map((session) => session.sessionId)).toEqual([good]);
-  expect(await log.listDeadLetters(10)).toMatchObject([{ streamId: bad, version: 1 }]);
+  expect(await log.listDeadLetters({ limit: 10 })).toMatchObject([{ streamId: bad, version: 1 }]);
 });
 
 it('repeating a page changes nothing, and a page of an earlier leader changes nothing', async () => {
@@ -224,9 +229,29 @@ it('an outage makes no dead letter', async () => {
   projection(1);
   await someSessions(5);
   await database.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test'",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test'",
   );
   await until(() => someSessions(5).catch(() => null));
   await until(async () => (await log.health()).projectionLagMs === 0);
-  expect(await log.listDeadLetters(10)).toEqual([]);
+  expect(await log.listDeadLetters({ limit: 10 })).toEqual([]);
+});
+
+it('a replay that fails again stays a dead letter, and is not tried for ever', async () => {
+  let tries = 0;
+  projection(1, (previous, events) => {
+    tries += 1;
+    return countingProjection(previous, events);
+  });
+  const bad = randomUUID();
+  await log.append(appendTo(bad, 0, [someEvent('test.poison')]));
+  await until(async () => (await log.listDeadLetters({ limit: 10 })).length === 1);
+  const [letter] = await log.listDeadLetters({ limit: 10 });
+  const before = tries;
+  await log.requestReplay(letter?.id ?? 0);
+  await until(() => tries > before);
+  const [requested] = await until(() =>
+    database.query('SELECT FROM angelia.dead_letters WHERE replay_requested_at IS NULL'),
+  );
+  expect(requested).toBeDefined();
+  expect(tries).toBe(before + 1);
 });

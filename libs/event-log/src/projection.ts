@@ -29,6 +29,8 @@ const POLL_MS = 250;
 const GATHER_MS = 20;
 /** Between pages under load: most sessions live shorter than this, so that their rows are written once or twice, not five times. */
 const SPACING_MS = 120;
+/** Between two looks for sessions that are to be projected again. */
+const REPLAY_MS = 2_000;
 const FIRST_BACKOFF_MS = 50;
 const LAST_BACKOFF_MS = 2_000;
 
@@ -46,6 +48,7 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
   const { log, leadEpoch, signal, wake } = options;
   const lane = log.database.relaxed;
   let backoff = 0;
+  let replayedAt = 0;
   let place: { cursor: TailCursor; projector: PageProjector } | null = null;
 
   while (!signal.aborted) {
@@ -59,6 +62,11 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
           cursor,
           projector: new PageProjector(lane, { build, leadEpoch, whileActive: true }, options.project),
         };
+      }
+      if (performance.now() - replayedAt >= REPLAY_MS) {
+        replayedAt = performance.now();
+        if (!(await place.projector.replay())) place = null;
+        if (place === null) continue;
       }
       const page = await readTail(lane, place.cursor, PAGE, { data: true });
       backoff = 0;

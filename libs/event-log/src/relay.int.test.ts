@@ -77,6 +77,13 @@ it('what nobody waits for stays off the bus, and the checkpoint passes over it',
   expect(versionsOf(published, stream)).toEqual([1, 5, 6]);
   await log.append(appendTo(stream, 6, [someEvent('delivery.succeeded')]));
   await until(async () => (await log.health()).relayLagMs === 0);
+  await until(async () => {
+    const [row] = await database.query(
+      `SELECT c.position >= (SELECT max(position) FROM angelia.events) AS passed
+       FROM angelia.checkpoints c WHERE name = 'relay'`,
+    );
+    return row?.passed;
+  });
   await stop();
   const next = relay(2);
   await log.append(appendTo(stream, 7, [someEvent('session.ended')]));

@@ -1,4 +1,4 @@
-import { type Hint, isHinted } from '@angelia/contracts';
+import type { Hint } from '@angelia/contracts';
 import { type Bell, pause } from './bell.ts';
 import { claimCheckpoint, moveCheckpoint } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
@@ -32,6 +32,9 @@ const SAVE_MS = 20;
 /** After a page like this there is load: a pause lets the next one gather, for a third of the reads at 1,000 sessions/s. */
 const BUSY_PAGE = 30;
 const BUSY_PAUSE_MS = 3;
+/** And after one like this there is a flood, in which a hint waits for a place at its service longer than for us. */
+const FLOOD_PAGE = 100;
+const FLOOD_PAUSE_MS = 10;
 const FIRST_BACKOFF_MS = 50;
 const LAST_BACKOFF_MS = 2_000;
 
@@ -49,13 +52,15 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   let saved: TailCursor | null = null;
   let savedAt = 0;
   let backoff = 0;
-  let busy = false;
+  let pauseMs = 0;
+  // When nothing happens the checkpoint goes past what is not hinted, too: pruning stops at it.
+  let idle = true;
 
   /** True when there is more to read at once. */
   async function pass(from: TailCursor): Promise<boolean> {
-    let page = await readAhead(lane, from, PAGE);
+    let page = await readAhead(lane, from, PAGE, { all: idle });
     await hint(page);
-    busy = page.length - ahead.size >= BUSY_PAGE;
+    pauseMs = pauseAfter(page.length - ahead.size);
     for (const event of page) {
       if (event.visible) {
         cursor = event.cursor;
@@ -66,7 +71,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     }
     if (page.length === PAGE && page.at(-1)?.visible) return true;
     while (page.length === PAGE && ahead.size < MAX_AHEAD && !signal.aborted) {
-      page = await readAhead(lane, (page.at(-1) as AheadEvent).cursor, PAGE);
+      page = await readAhead(lane, (page.at(-1) as AheadEvent).cursor, PAGE, { all: false });
       await hint(page);
       for (const event of page) ahead.add(event.position);
     }
@@ -74,7 +79,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   }
 
   async function hint(events: readonly AheadEvent[]): Promise<void> {
-    const hints = events.filter((event) => isHinted(event) && !ahead.has(event.position)).map(toHint);
+    const hints = events.filter((event) => event.hinted && !ahead.has(event.position)).map(toHint);
     if (hints.length === 0) return;
     await options.publish(hints);
   }
@@ -100,9 +105,9 @@ export async function runRelay(options: RelayOptions): Promise<void> {
       const sinceSaved = performance.now() - savedAt;
       if (sinceSaved >= SAVE_MS && !(await save())) return;
       if (more) continue;
-      await wake.wait(cursor === saved ? POLL_MS : Math.max(1, SAVE_MS - sinceSaved), signal);
+      idle = !(await wake.wait(cursor === saved ? POLL_MS : Math.max(1, SAVE_MS - sinceSaved), signal));
       if (ahead.size > MANY_AHEAD) await pause(MANY_AHEAD_PAUSE_MS, signal);
-      else if (busy) await pause(BUSY_PAUSE_MS, signal);
+      else if (pauseMs > 0) await pause(pauseMs, signal);
     } catch (error) {
       if (backoff === 0) log.logger.warn({ err: messageOf(error) }, 'the relay cannot go on: trying again');
       backoff = Math.min(Math.max(FIRST_BACKOFF_MS, backoff * 2), LAST_BACKOFF_MS);
@@ -110,6 +115,11 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     }
   }
   await save().catch(() => {}); // The next leader hints the last few again.
+}
+
+function pauseAfter(events: number): number {
+  if (events >= FLOOD_PAGE) return FLOOD_PAUSE_MS;
+  return events >= BUSY_PAGE ? BUSY_PAUSE_MS : 0;
 }
 
 function toHint(event: AheadEvent): RelayedHint {

@@ -1,10 +1,9 @@
 import type pg from 'pg';
 import { pause } from './bell.ts';
-import { SERVICE_ROLE } from './database.ts';
+import { PRUNER_ROLE, SERVICE_ROLE } from './database.ts';
 import { messageOf } from './postgres-errors.ts';
 
 export const MIGRATOR_ROLE = 'angelia_migrator';
-export const PRUNER_ROLE = 'angelia_pruner';
 const ROLES = [MIGRATOR_ROLE, SERVICE_ROLE, PRUNER_ROLE];
 
 /** Another database of the same cluster is doing the same: roles belong to the cluster, our lock to the database. */

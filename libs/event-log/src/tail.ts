@@ -1,4 +1,4 @@
-import type { EventMeta } from '@angelia/contracts';
+import { type EventMeta, FIRST_TURN_VERSION, unhintedTypes } from '@angelia/contracts';
 import type { Lane, Statement } from './database.ts';
 import type { TailCursor } from './tail-cursor.ts';
 
@@ -45,10 +45,18 @@ const WITHOUT_DATA: Statement = {
   name: 'tail',
   text: `SELECT ${COLUMNS} FROM angelia.events e WHERE ${AFTER} AND ${VISIBLE} ${IN_ORDER} LIMIT $4`,
 };
+/** Left out here and not by the reader: of eight events of a session five are not, and each row costs some 5 us to bring here. */
+export const HINTED = `e.type <> ALL (ARRAY['${unhintedTypes.join("', '")}'])
+  AND NOT (e.type = 'turn.requested' AND e.version <= ${FIRST_TURN_VERSION})`;
+const AHEAD_COLUMNS = `e.epoch, e.tx::text, e.position, e.stream_id, e.version, e.type, e.event_id, e.meta ->> 'traceparent',
+  ${VISIBLE}, ${HINTED}`;
 const AHEAD: Statement = {
   name: 'tail_ahead',
-  text: `SELECT e.epoch, e.tx::text, e.position, e.stream_id, e.version, e.type, e.event_id, e.meta ->> 'traceparent', ${VISIBLE}
-         FROM angelia.events e WHERE ${AFTER} ${IN_ORDER} LIMIT $4`,
+  text: `SELECT ${AHEAD_COLUMNS} FROM angelia.events e WHERE ${AFTER} AND ${HINTED} ${IN_ORDER} LIMIT $4`,
+};
+const AHEAD_ALL: Statement = {
+  name: 'tail_ahead_all',
+  text: `SELECT ${AHEAD_COLUMNS} FROM angelia.events e WHERE ${AFTER} ${IN_ORDER} LIMIT $4`,
 };
 const END: Statement = {
   name: 'tail_end',
@@ -68,7 +76,7 @@ export async function readTail(
   return { events, next: events.at(-1)?.cursor ?? after };
 }
 
-/** What the relay needs of an event: it reads every one, so that each column counts. */
+/** What the relay needs of an event: it reads every hinted one, so that each column counts. */
 export interface AheadEvent {
   readonly cursor: TailCursor;
   readonly position: number;
@@ -79,11 +87,25 @@ export interface AheadEvent {
   readonly traceparent: string | null;
   /** False: an older transaction is still open, so that its place in the order is not decided yet. */
   readonly visible: boolean;
+  readonly hinted: boolean;
 }
 
-/** Committed rows whether the order holds for them yet or not: for hints, which are harmless in any order. */
-export async function readAhead(lane: Lane, after: TailCursor, limit: number): Promise<AheadEvent[]> {
-  const rows = await lane.query(AHEAD, [after.epoch, after.tx, after.position, limit]);
+/**
+ * Events that are hinted, whether the order holds for them yet or not: hints are harmless in any order. `all`: the
+ * others too, for a reader that wants to get past them.
+ */
+export async function readAhead(
+  lane: Lane,
+  after: TailCursor,
+  limit: number,
+  options: { all: boolean },
+): Promise<AheadEvent[]> {
+  const rows = await lane.query(options.all ? AHEAD_ALL : AHEAD, [
+    after.epoch,
+    after.tx,
+    after.position,
+    limit,
+  ]);
   return rows.map((row) => ({
     cursor: { epoch: row[0] as number, tx: row[1] as string, position: row[2] as number },
     position: row[2] as number,
@@ -93,6 +115,7 @@ export async function readAhead(lane: Lane, after: TailCursor, limit: number): P
     eventId: row[6] as string,
     traceparent: row[7] as string | null,
     visible: row[8] === true,
+    hinted: row[9] === true,
   }));
 }
 

@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { grantRights } from './roles.ts';
 
+/** As in sql/011_prune.sql. */
+const PRUNE_LOCK = '6223372036854003';
+
 export function viewsSchema(build: number): string {
   return `angelia_views_${build}`;
 }
@@ -17,6 +20,8 @@ async function template(name: string, build: number): Promise<string> {
 
 /** A new, empty build beside the active one. In the caller's transaction. */
 export async function createBuild(client: pg.ClientBase): Promise<number> {
+  // With angelia.prune: it leaves everything alone from now on, or what it took is gone before we read.
+  await client.query(`SELECT pg_advisory_xact_lock(${PRUNE_LOCK})`);
   const { rows } = await client.query<{ build: number }>(
     'INSERT INTO angelia.view_builds (build, active) SELECT coalesce(max(build), 0) + 1, false FROM angelia.view_builds RETURNING build',
   );

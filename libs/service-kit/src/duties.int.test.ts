@@ -18,7 +18,7 @@ const logger = createLogger({
   level: 'silent',
   destination: { write: () => {} },
 });
-const ALL: DutyName[] = ['relay', 'projection', 'agenda'];
+const ALL: DutyName[] = ['relay', 'projection', 'agenda', 'prune'];
 
 let nats: NatsServer;
 let database: TestDatabase;

@@ -1,12 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@angelia/bus';
 import { type Config, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import {
   Bell,
   type EventLog,
+  exportTo,
   type HintOwner,
   hintAllUnsettled,
   type Leading,
   lead,
+  pruneSessions,
   runAgenda,
   runProjection,
   runRelay,
@@ -18,7 +21,7 @@ import type { Logger } from './logging.ts';
 
 /**
  * What one process of all does for everybody: the relay (hints from the log's tail), the projections (views from the same
- * tail) and the agenda (timers and sweep). Every service can lead each of them; a lease row in Postgres says who does.
+ * tail), the agenda (timers and sweep) and pruning. Every service can lead each of them; a lease row in Postgres says who does.
  */
 export interface Duties {
   leading(): readonly DutyName[];
@@ -26,7 +29,7 @@ export interface Duties {
   resign(): Promise<void>;
 }
 
-export type DutyName = 'relay' | 'projection' | 'agenda';
+export type DutyName = 'relay' | 'projection' | 'agenda' | 'prune';
 
 export interface DutiesOptions {
   readonly log: EventLog;
@@ -73,6 +76,8 @@ export function startDuties(options: DutiesOptions): Duties {
     agenda: leadDuty('agenda', (leadEpoch, signal) =>
       runAgenda({ log, leadEpoch, signal, sweepSeconds: config.timing.sweep_seconds, hint }),
     ),
+    // No epoch: what a pruner that was replaced still deletes, it deletes under the same conditions as any other.
+    prune: leadDuty('prune', (_, signal) => pruneNowAndThen(options, signal)),
   };
   return {
     leading: () => (Object.keys(leadings) as DutyName[]).filter((name) => leadings[name].isLeading()),
@@ -91,6 +96,25 @@ export function startDuties(options: DutiesOptions): Duties {
       delayFirstTryMs: delay,
       onLead,
     });
+  }
+}
+
+/** Ended sessions that had their time leave the log (invariant bounded). */
+async function pruneNowAndThen({ log, config, logger }: DutiesOptions, signal: AbortSignal): Promise<void> {
+  const { retention, directories, timing } = config;
+  while (!signal.aborted) {
+    try {
+      const pruned = await pruneSessions({
+        log,
+        olderThanDays: retention.sessions_days,
+        signal,
+        ...(retention.export ? { beforeDelete: exportTo(directories.exports) } : {}),
+      });
+      if (pruned.sessions + pruned.keys > 0) logger.info({ ...pruned }, 'pruned');
+    } catch (error) {
+      logger.warn({ err: error }, 'ended sessions could not be pruned: trying again later');
+    }
+    await pause(timing.prune_seconds * 1_000, undefined, { signal }).catch(() => {}); // Aborted: the loop ends.
   }
 }
 

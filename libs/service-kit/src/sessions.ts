@@ -189,12 +189,18 @@ export class Sessions {
       ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
     });
     switch (result.status) {
-      case 'appended':
+      case 'appended': {
+        let after: Loaded | undefined;
         return {
           status: 'appended',
-          loaded: extended(loaded, recorded(loaded, events, result.recordedAt)),
+          // Folded when asked for: ingress, which appends the most, never does.
+          get loaded() {
+            after ??= extended(loaded, recorded(loaded, events, result.recordedAt));
+            return after;
+          },
           appended: facts,
         };
+      }
       case 'duplicate':
         return { status: 'duplicate', streamId: result.streamId };
       case 'leased':

@@ -32,7 +32,7 @@ export async function sendOutput(claim: Held, attempt: Attempt, tools: DeliveryT
     claim.loaded,
     plan.output,
     plan.possibleDuplicate,
-    linksFor(attempt.ready.target.name, tools),
+    linksFor(ready.target.name, tools),
   );
   const pieces = composed(message, attempt, tools);
   let held = claim;

@@ -3,6 +3,7 @@ import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT, type Environment } fro
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AnswersController } from './answers/answers.controller.ts';
+import { DeadLettersController } from './api/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries.controller.ts';
 import { LiveStreams } from './api/live-streams.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
@@ -25,6 +26,7 @@ import { WebhookRoute } from './webhook.route.ts';
     OpenApiController,
     AnswersController,
     CallbacksController,
+    DeadLettersController,
     DeliveriesController,
     ProcessesController,
     RoutesController,

@@ -1,6 +1,5 @@
 import { type Config, type ConfigProblem, parseConfig, type RouteConfig } from '@angelia/contracts';
 import { agentNamed, crossReferenceProblems, toolsetsOf } from './cross-references.ts';
-import { refusedAsNotYet } from './not-yet.ts';
 import { privateHostOf } from './target-url.ts';
 import { targetOptions } from './targets.ts';
 
@@ -32,18 +31,10 @@ export function checkApiRoute(
     // What the agent may use is pinned: if its toolsets grow, this route's do not.
     routes: { [name]: route.deliver_only ? route : { ...route, toolsets: toolsetsOfRoute(config, route) } },
   };
-  const notYet = refusedAsNotYet(inFile);
-  const known = new Set(notYet.map((problem) => problem.place));
-  const crossed = crossReferenceProblems(withRoute, listenHost).filter(
-    ({ place }) => place.startsWith(`routes.${name}`) && !known.has(place),
+  const crossed = crossReferenceProblems(withRoute, listenHost).filter(({ place }) =>
+    place.startsWith(`routes.${name}`),
   );
-  const problems = [
-    ...operatorOnly,
-    ...allowed,
-    ...notYet,
-    ...crossed,
-    ...privateAddressProblems(config, route),
-  ];
+  const problems = [...operatorOnly, ...allowed, ...crossed, ...privateAddressProblems(config, route)];
   if (problems.length > 0) return refused(name, problems);
   return { ok: true, config: withRoute, route: withRoute.routes[name] as RouteConfig };
 }

@@ -6,7 +6,6 @@ import { parseDocument } from 'yaml';
 import { StartupError } from '../startup-error.ts';
 import { crossReferenceProblems } from './cross-references.ts';
 import { interpolate } from './interpolate.ts';
-import { refusedAsNotYet } from './not-yet.ts';
 import { placeFiles } from './place.ts';
 
 export interface LoadedConfig {
@@ -81,10 +80,7 @@ function readText(path: string): string {
   }
 }
 
-/**
- * The steps of loading. One that finds problems ends it, as the next would only add their echoes; the exception is
- * the last two, which look at the same file from two sides.
- */
+/** The steps of loading. One that finds problems ends it, as the next would only add their echoes. */
 export function parseConfigText(text: string, env: NodeJS.ProcessEnv, path: string): Config {
   const written = parseYaml(text, path);
   const missing: ConfigProblem[] = [];
@@ -92,10 +88,7 @@ export function parseConfigText(text: string, env: NodeJS.ProcessEnv, path: stri
   refuse(missing, path);
   const parsed = parseConfig(raw);
   if (!parsed.ok) throw refusal(parsed.problems, path);
-  const notYet = refusedAsNotYet(raw);
-  const known = new Set(notYet.map((problem) => problem.place));
-  const crossed = crossReferenceProblems(parsed.config, env.ANGELIA_HOST || '127.0.0.1');
-  refuse([...notYet, ...crossed.filter((problem) => !known.has(problem.place))], path);
+  refuse(crossReferenceProblems(parsed.config, env.ANGELIA_HOST || '127.0.0.1'), path);
   return parsed.config;
 }
 

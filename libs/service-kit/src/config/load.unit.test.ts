@@ -332,21 +332,6 @@ describe('targets', () => {
   });
 });
 
-describe('what this version cannot do yet (no-silent-downgrade)', () => {
-  it.each([['retention: { sessions_days: 90 }', 'retention.sessions_days']])('%s', (text, place) => {
-    const lines = linesOf(text).filter((line) => line.includes('not built in this version'));
-    expect(lines.map((line) => line.split(':')[1]?.trim())).toEqual([place]);
-  });
-
-  it('takes the same keys when they ask for nothing', () => {
-    expect(
-      linesOf(
-        `${BASE}\nlimits: { rate_limit: 0 }\nmcp_servers: {}\nroutes: { r: { secret: s, filters: [], skills: [], toolsets: [], rate_limit: 0, deliver_only: false, auth: hmac } }`,
-      ),
-    ).toEqual([]);
-  });
-});
-
 describe('files', () => {
   it('names the line of a YAML error', () => {
     expect(linesOf('secret: a\nlimits: [')[0]).toMatch(/^angelia: config file angelia\.yaml: line [23]: /);

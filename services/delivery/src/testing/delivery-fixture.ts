@@ -125,7 +125,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         random: () => 0.5,
         startedAt: logClock.now(),
         unrecorded: new Set(),
-      answerLinks: null,
+        answerLinks: null,
       };
       return new Deliveries(tools, { ...DELIVERIES_LIMITS, ...options.limits });
     },

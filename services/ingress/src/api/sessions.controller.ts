@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { cancelSubject } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
+import { type EventLog, eraseSession } from '@angelia/event-log';
 import { BUS, EVENT_LOG, type Loaded, SESSIONS, type Sessions } from '@angelia/service-kit';
 import {
+  agenda,
   decide,
   type Message,
   type SessionState,
@@ -9,7 +11,7 @@ import {
   sessionSummary,
   transcript,
 } from '@angelia/session';
-import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';
 import { type EventJson, eventJson } from './event-json.ts';
@@ -66,11 +68,40 @@ export class SessionsController {
     return { session_id: session };
   }
 
+  /** For a subject's request: every event and row of it, at once. What it was delivered under stays known for its time. */
+  @Delete('/:id')
+  async erase(@Param('id') id: string): Promise<{ session_id: string }> {
+    const { id: session, state } = await this.load(id);
+    if (!agenda(state).settled) {
+      throw new Refusal(
+        409,
+        'not_settled',
+        'this session is still at work, or has something to deliver: cancel it, and come again when `deliveries.pending` is 0',
+      );
+    }
+    for (let tries = 1; !(await eraseSession(this.log, session)); tries += 1) {
+      if (tries >= ERASE_TRIES) {
+        throw new Refusal(
+          503,
+          'not_caught_up',
+          'the views have not caught up with this session yet: try again',
+          1,
+        );
+      }
+      await pause(ERASE_PAUSE_MS);
+    }
+    return { session_id: session };
+  }
+
   private async load(id: string): Promise<Loaded> {
     const loaded = await this.sessions.load(wholeSessionId(id));
     return loaded.version === 0 ? unknownSession() : loaded;
   }
 }
+
+/** The views and the relay are some tenths of a second behind, a rebuild takes longer: then the caller comes again. */
+const ERASE_TRIES = 20;
+const ERASE_PAUSE_MS = 100;
 
 function unknownSession(): never {
   throw new Refusal(404, 'unknown_session', 'there is no session with this id; it may have been pruned');

@@ -197,3 +197,32 @@ describe('the list of sessions', () => {
     expect(body.error).toContain(query.split('=')[0]);
   });
 });
+
+describe('DELETE /v1/sessions/{id}', () => {
+  it('erases one that is settled; its webhook stays known', async () => {
+    const post = { baseUrl: ingress.baseUrl, route: 'hook', secret: SECRET, body: { text: 'erase me' } };
+    const first = await signedPost({ ...post, deliveryId: 'erase-1' });
+    expect((await call(`/v1/sessions/${first.sessionId}/cancel`, { method: 'POST' })).status).toBe(202);
+    const early = await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' });
+    expect([early.status, early.body.error]).toEqual([503, expect.stringContaining('not caught up')]);
+    await viewsUpToDate(database);
+    // No relay runs in this test.
+    await database.query("UPDATE angelia.checkpoints SET epoch = 1000 WHERE name = 'relay'");
+    expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).body).toEqual({
+      session_id: first.sessionId,
+    });
+    expect((await call(`/v1/sessions/${first.sessionId}`)).status).toBe(404);
+    expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).status).toBe(404);
+    const rows = await database.query('SELECT 1 FROM angelia.events WHERE stream_id = $1', [first.sessionId]);
+    expect(rows).toEqual([]);
+    const again = await signedPost({ ...post, deliveryId: 'erase-1' });
+    expect([again.status, again.sessionId]).toEqual([200, first.sessionId]);
+  });
+
+  it('does not touch one that is at work', async () => {
+    const id = await newSession('at work');
+    const answer = await call(`/v1/sessions/${id}`, { method: 'DELETE' });
+    expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining('cancel it')]);
+    expect((await call(`/v1/sessions/${id}`)).status).toBe(200);
+  });
+});

@@ -130,6 +130,18 @@ export const sessionOperations = [
     errors: [400, 404],
   }),
   operation({
+    method: 'delete',
+    path: '/v1/sessions/{id}',
+    summary: 'Erase it: every event and row of it, at once',
+    description:
+      'For a request of the person that it is about. Only of one that is settled: 409 otherwise. A continuation has a ' +
+      'copy of the conversation, and is erased by its own id. That its webhook was taken stays known.',
+    access: 'admin',
+    parameters: id,
+    answers: { 200: answer('erased', sessionId) },
+    errors: [400, 404, 409],
+  }),
+  operation({
     method: 'get',
     path: '/v1/sessions/{id}/events',
     summary: 'Everything that happened in it',

@@ -27,6 +27,8 @@ export interface TestIngress {
   readonly port: number;
   /** What was sent over core NATS. */
   readonly pings: readonly string[];
+  /** What was put on the bus. */
+  readonly hints: readonly object[];
   /** Every route of the server, as Fastify knows them. */
   readonly served: readonly { readonly method: string; readonly path: string }[];
   readonly streams: () => LiveStreams;
@@ -62,9 +64,10 @@ export async function startIngress(options: {
   });
   const holder = holderId(environment.instance, 'test');
   const pings: string[] = [];
+  const hints: object[] = [];
   const bus =
     options.natsUrl === undefined
-      ? unconnectedBus(pings)
+      ? unconnectedBus(pings, hints)
       : connectBus({ url: options.natsUrl, name: 'ingress-test', replicas: 1, logger });
   const log = openEventLog({
     url: options.databaseUrl,
@@ -111,6 +114,7 @@ export async function startIngress(options: {
     baseUrl: `http://127.0.0.1:${port}`,
     port,
     pings,
+    hints,
     served,
     streams: () => app.get(LiveStreams),
     logged: () => lines.join(''),
@@ -123,10 +127,11 @@ export async function startIngress(options: {
 }
 
 /** Pings are noted; nothing comes in. */
-function unconnectedBus(pings: string[]): ServiceRuntime['bus'] {
+function unconnectedBus(pings: string[], hints: object[]): ServiceRuntime['bus'] {
   return {
     // The one of every commit would only be in the way.
     ping: (subject: string) => subject === TAIL_PING_SUBJECT || pings.push(subject),
+    publishHints: async (some: readonly object[]) => void hints.push(...some),
     subscribe: () => () => {},
     request: async () => null,
     close: async () => {},

@@ -19,11 +19,9 @@ CREATE TABLE :views.sessions (
   state jsonb NOT NULL
 ) WITH (fillfactor = 70);
 
--- Lists, newest first, with and without their filters.
-CREATE INDEX sessions_created ON :views.sessions (created_at, session_id);
-CREATE INDEX sessions_route ON :views.sessions (route, created_at, session_id);
--- Of the statuses only `ended` grows: the open ones are few, and are filtered by status and route among themselves.
-CREATE INDEX sessions_open ON :views.sessions (created_at, session_id) WHERE status <> 'ended';
+-- Lists, newest first, by the primary key: a session's id begins with the time it was made (UUID v7). Each index that
+-- a new row does not need is some 2 us less of Postgres per webhook, and as much for each rewriting of the row.
+CREATE INDEX sessions_route ON :views.sessions (route, session_id);
 
 -- The queue, by route and age; timers; the open work. Small however many sessions have ended.
 CREATE INDEX sessions_queue ON :views.sessions (route, run_due_at, session_id) WHERE run_due_at IS NOT NULL AND NOT running;
@@ -31,6 +29,7 @@ CREATE INDEX sessions_run_due ON :views.sessions (run_due_at, session_id) WHERE 
 CREATE INDEX sessions_delivery_due ON :views.sessions (delivery_due_at, session_id) WHERE delivery_due_at IS NOT NULL;
 CREATE INDEX sessions_process_due ON :views.sessions (process_due_at, session_id) WHERE process_due_at IS NOT NULL;
 CREATE INDEX sessions_running ON :views.sessions (session_id) WHERE running;
+-- Also for lists by status: of the statuses only `ended` grows, and what is open is never settled.
 CREATE INDEX sessions_unsettled ON :views.sessions (session_id) WHERE NOT settled;
 
 CREATE TABLE :views.deliveries (

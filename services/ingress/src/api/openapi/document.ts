@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { answerOperations } from '../../answers/answers.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
+import { deadLetterOperations } from '../dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries.operations.ts';
 import { processOperations } from '../processes.operations.ts';
 import { routeOperations } from '../routes.operations.ts';
@@ -17,6 +18,7 @@ export const operations: readonly Operation[] = [
   ...callbackOperations,
   ...sessionOperations,
   ...deliveryOperations,
+  ...deadLetterOperations,
   ...processOperations,
   ...routeOperations,
   ...unstartedOperations,
