@@ -1,3 +1,4 @@
+export { type ArchivedEvent, archivedEventSchema } from './archived-event.ts';
 export {
   type AgentConfig,
   type AuthScheme,

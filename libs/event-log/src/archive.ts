@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gzip } from 'node:zlib';
-import type { EventMeta, RecordedEvent } from '@angelia/contracts';
-import { z } from 'zod';
+import { type ArchivedEvent, archivedEventSchema, type RecordedEvent } from '@angelia/contracts';
 import { float8Array, int4Array, jsonbArray, textArray, uuidArray } from './binary-array.ts';
 import type { Statement } from './database.ts';
 import { UnreadableArchive } from './errors.ts';
@@ -16,18 +15,6 @@ import type { EventLog } from './event-log.ts';
  * session together. Each batch is a gzip member of its own, behind those that were written before, and on the disk
  * before anything is deleted. A crash in between writes a batch twice: reading it back takes each event once.
  */
-const lineSchema = z.object({
-  stream_id: z.string(),
-  version: z.number().int().positive(),
-  type: z.string(),
-  schema_version: z.number().int().positive(),
-  event_id: z.uuid(),
-  recorded_at: z.iso.datetime(),
-  data: z.unknown(),
-  meta: z.custom<EventMeta>((meta) => typeof meta === 'object' && meta !== null),
-});
-type Line = z.infer<typeof lineSchema>;
-
 const compress = promisify(gzip);
 
 /** For `beforeDelete` of pruneSessions. */
@@ -80,7 +67,7 @@ export async function importArchive(
 ): Promise<{ sessions: number; events: number }> {
   let sessions = 0;
   let events = 0;
-  let stream: Line[] = [];
+  let stream: ArchivedEvent[] = [];
   const store = async (): Promise<void> => {
     const first = stream[0];
     if (first === undefined) return;
@@ -106,7 +93,7 @@ export async function importArchive(
   try {
     for await (const text of linesOf(path)) {
       number += 1;
-      const line = lineSchema.parse(JSON.parse(text));
+      const line = archivedEventSchema.parse(JSON.parse(text));
       if (line.stream_id !== stream[0]?.stream_id) await store();
       stream.push(line);
     }
@@ -135,7 +122,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-function toLine(event: RecordedEvent): Line {
+function toLine(event: RecordedEvent): ArchivedEvent {
   return {
     stream_id: event.streamId,
     version: event.version,

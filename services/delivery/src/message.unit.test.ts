@@ -52,14 +52,16 @@ describe('the message of a question', () => {
     const sent: OutboundMessage[] = [];
     const target = {
       name,
-      send: async ({ message }: { message: OutboundMessage }) => {
+      // What it is given to compose is what will be sent: no need to go on.
+      compose: (message: OutboundMessage) => {
         sent.push(message);
-        return { kind: 'taken', receipt: null };
+        throw new Error('enough');
       },
     };
     const plan = { output: 2, possibleDuplicate: false };
     const attempt = { plan, ready: { target, settings: {} }, address: { to: {}, untrusted: false } };
-    const tools = { clock: systemClock, answerLinks: links, holder: 'x' as HolderId };
+    const logger = { error: () => {} };
+    const tools = { clock: systemClock, answerLinks: links, holder: 'x' as HolderId, logger };
     const claim = {
       mine: true as const,
       loaded: asked('Which?', []),
