@@ -1,9 +1,9 @@
+import { type Signer, signerOf } from '@angelia/service-kit';
 import { publicOnlyLookup, refuseLiteralPrivateHost } from './address-safety.ts';
 import { type HttpAddress, parseHeaders, parseHttpAddress } from './http-address.ts';
 import { classifyAnswer } from './http-answer.ts';
 import { callHttp, connections, describeRefusal, messageOf } from './http-call.ts';
 import type { OutboundMessage, Target, TargetSettings } from './target.ts';
-import { type Signer, signerOf } from './webhook-signature.ts';
 
 interface HttpTargetOptions {
   /** Certificates to trust besides the system's; for tests with a server of their own. */
