@@ -8,6 +8,7 @@ import {
   created,
   ended,
   exited,
+  killRequested,
   modelAsked,
   modelSaid,
   processStarted,
@@ -267,7 +268,7 @@ describe('a kill that somebody asks for by API', () => {
   it('is a fact that the watcher acts on, once, also after the end of the session', () => {
     const asked = given(withProcess())
       .when(kill)
-      .then([fact('process.kill-requested', { process_id: 'proc_1', by: 'api' })]);
+      .then([killRequested('proc_1')]);
     asked.when(kill).thenNothing();
     given([...withProcess(), answered(), ended()])
       .when(kill)

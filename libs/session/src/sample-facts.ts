@@ -253,3 +253,7 @@ export function exited(processId: string, data: Partial<EventData<'process.exite
     ...data,
   });
 }
+
+export function killRequested(processId: string): SessionFact {
+  return fact('process.kill-requested', { process_id: processId, by: 'api' });
+}

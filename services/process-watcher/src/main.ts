@@ -1,4 +1,7 @@
 import { runService } from '@angelia/service-kit/run';
+import { shedForeignVariables } from './bare-environment.ts';
+
+shedForeignVariables(import.meta.url);
 
 await runService({
   name: 'process-watcher',

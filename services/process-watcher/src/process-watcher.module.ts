@@ -1,6 +1,96 @@
+import {
+  type Config,
+  cancelSubject,
+  type HolderId,
+  instanceOf,
+  OUTPUT_SUBJECT,
+  sessionId,
+  watchPingSubject,
+} from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import {
+  BUS,
+  CONFIG,
+  DRAIN,
+  type Drain,
+  ENVIRONMENT,
+  type Environment,
+  EVENT_LOG,
+  HOLDER,
+  LOGGER,
+  type Logger,
+  SESSIONS,
+  type Sessions,
+} from '@angelia/service-kit';
 import { Module } from '@nestjs/common';
+import { answerOutput } from './answer-output.ts';
 import { HintsController } from './hints.controller.ts';
+import { Places } from './places.ts';
+import { runAs } from './run-as.ts';
+import { WATCHER, Watcher } from './watcher.ts';
+
+/** Core NATS, as far as it is needed here. */
+interface Pings {
+  respond(subject: string, answer: (payload: string) => Promise<string | null>): () => void;
+  ping(subject: string): void;
+  subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void;
+}
 
 /** The only place where commands run. */
-@Module({ controllers: [HintsController] })
+@Module({
+  controllers: [HintsController],
+  providers: [
+    {
+      provide: WATCHER,
+      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS],
+      useFactory: (
+        config: Config,
+        environment: Environment,
+        log: EventLog,
+        sessions: Sessions,
+        holder: HolderId,
+        logger: Logger,
+        drain: Drain,
+        bus: Pings,
+      ): Watcher => {
+        const users = runAs(config.process_watcher);
+        const watcher = new Watcher({
+          config,
+          sessions,
+          log,
+          places: new Places(environment.dataDirectory, users),
+          runAs: users,
+          instance: instanceOf(holder),
+          logger,
+          ping: (subject) => bus.ping(subject),
+        });
+        const heard = (
+          subject: string,
+          prefix: string,
+          act: (id: ReturnType<typeof sessionId>) => Promise<void>,
+        ) =>
+          act(sessionId(subject.slice(prefix.length))).catch((error: unknown) =>
+            logger.debug(
+              { err: error },
+              'a message about a session could not be followed: the sweep brings it again',
+            ),
+          );
+        bus.subscribe(
+          cancelSubject('*'),
+          (subject) => void heard(subject, cancelSubject(''), (id) => watcher.cancelled(id)),
+        );
+        bus.subscribe(
+          watchPingSubject('*'),
+          (subject) => void heard(subject, watchPingSubject(''), (id) => watcher.lookIfOurs(id)),
+        );
+        bus.respond(OUTPUT_SUBJECT, (request) => answerOutput(request, watcher.commands));
+        drain.add({ name: 'commands', drain: () => watcher.close() });
+        watcher
+          .adopt()
+          .catch((error: unknown) => logger.error({ err: error }, 'what runs on this host was not taken up'));
+        return watcher;
+      },
+    },
+  ],
+})
 export class ProcessWatcherModule {}

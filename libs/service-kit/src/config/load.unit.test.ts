@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the syntax under test
 
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configJsonSchema } from '@angelia/contracts';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { StartupError, startupMessage } from '../startup-error.ts';
 import { demoConfigPath, loadCommandConfig, loadConfig, parseConfigText } from './load.ts';
 
@@ -423,8 +423,10 @@ targets: { http: { secret: "\${TARGET}" } }
 process_watcher: { max_processes: 7 }
 routes: { r: { secret: "\${ROUTE}" } }
 `;
-  const path = join(mkdtempSync(join(tmpdir(), 'angelia-config-')), 'angelia.yaml');
+  const dir = mkdtempSync(join(tmpdir(), 'angelia-config-'));
+  const path = join(dir, 'angelia.yaml');
   writeFileSync(path, text);
+  afterAll(() => rmSync(dir, { recursive: true }));
 
   it('needs no variable that stands for a key, a credential or a secret, and knows none', () => {
     const { config } = loadCommandConfig({ ANGELIA_CONFIG: path, ARGUMENT: 'x' });

@@ -1,0 +1,421 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SessionId } from '@angelia/contracts';
+import { eventually } from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { membersOf, statOf } from './supervisor/process-identity.ts';
+import { type WatcherFixture, watcherFixture } from './testing/watcher-fixture.ts';
+import type { Watcher } from './watcher.ts';
+
+let fixture: WatcherFixture;
+let watcher: Watcher;
+
+beforeAll(async () => {
+  fixture = await watcherFixture({
+    agent: { processes: { max_per_session: 4, max_wait_seconds: 3600 } },
+    processWatcher: { output_bytes: 262_144, host_lease_seconds: 2 },
+  });
+  watcher = await fixture.watcher();
+});
+afterAll(() => fixture.stop());
+
+const isThere = (pid: number): boolean => {
+  const stat = statOf(pid);
+  return stat !== null && stat.state !== 'Z';
+};
+const directory = (id: SessionId, processId: string): string =>
+  join(fixture.dataDirectory, 'processes', id, processId);
+const workFile = (id: SessionId, name: string): string =>
+  join(fixture.dataDirectory, 'processes', id, 'work', name);
+
+async function begin(id: SessionId, command: string, more: Record<string, unknown> = {}, by = watcher) {
+  const result = await fixture.run(by, id, 'terminal', { command, background: true, ...more });
+  return String(result.process_id);
+}
+const act = (id: SessionId, action: string, more: Record<string, unknown> = {}, by = watcher) =>
+  fixture.run(by, id, 'process', { action, ...more });
+const notices = async (id: SessionId) =>
+  (await fixture.of(id, 'turn.requested'))
+    .filter((turn) => turn.source === 'process')
+    .map((turn) => turn.input);
+
+describe('a background process', () => {
+  it('is recorded with what tells it from every other, and its end becomes a turn with exit code and last output', async () => {
+    const id = await fixture.running();
+    const processId = await begin(
+      id,
+      'echo working; sleep 0.2; echo almost; API_TOKEN=hunter2hunter2 true; exit 7',
+      {
+        notify_on_complete: true,
+      },
+    );
+    expect(processId).toMatch(/^proc_[0-9a-f]{16}$/);
+    const [started] = await fixture.of(id, 'process.started');
+    expect(started).toMatchObject({
+      process_id: processId,
+      command: 'echo working; sleep 0.2; echo almost; API_TOKEN=[redacted] true; exit 7',
+      boot_id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+      pid_start_time: expect.stringMatching(/^\d+$/),
+      cwd: expect.stringContaining(`${id}/work`),
+      notify_on_complete: true,
+      watcher: 'process-watcher',
+    });
+    await fixture.answer(id, 'started it');
+    expect((await fixture.sessions.load(id)).state.ended).toBeNull();
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 7, signal: null });
+    expect(await notices(id)).toEqual([
+      `[Background process ${processId} exited with exit code 7]\nworking\nalmost`,
+    ]);
+    await fixture.startRun(id, 2);
+    await fixture.answer(id, 'it failed');
+    expect((await fixture.sessions.load(id)).state.ended).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  it('without a watch makes no turn, and does not keep its session open', async () => {
+    const id = await fixture.running();
+    await begin(id, 'sleep 0.2; exit 3');
+    await fixture.answer(id);
+    expect((await fixture.sessions.load(id)).state.ended).not.toBeNull();
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 3 });
+    expect(await notices(id)).toEqual([]);
+  });
+
+  it('of a cancelled session is recorded and nothing else happens', async () => {
+    const id = await fixture.running();
+    await begin(id, 'sleep 0.3; exit 4', { notify_on_complete: true });
+    await fixture.execute(id, { type: 'cancel', by: 'test' });
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 4 });
+    expect(await notices(id)).toEqual([]);
+  });
+
+  it('and another one of the same turn give two notices', async () => {
+    const id = await fixture.running();
+    await begin(id, 'sleep 0.1; exit 1', { notify_on_complete: true });
+    await begin(id, 'sleep 0.1; exit 2', { notify_on_complete: true });
+    await fixture.answer(id);
+    await eventually(async () => (await notices(id)).length === 2, { deadlineMs: 10_000 });
+    expect((await notices(id)).map((text) => text.match(/exit code \d/)?.[0]).sort()).toEqual([
+      'exit code 1',
+      'exit code 2',
+    ]);
+  });
+
+  it('that forks and leaves has ended; what it left goes on printing into its log', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'yes from the child & echo parent; exit 0', {
+      notify_on_complete: true,
+    });
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 0 });
+    const first = await act(id, 'log', { process_id: processId });
+    await eventually(
+      async () => {
+        const later = await act(id, 'log', { process_id: processId });
+        return Number(later.next_offset) > Number(first.next_offset);
+      },
+      { deadlineMs: 5_000 },
+    );
+    const { pid } = await fixture.waitFor(id, 'process.started');
+    expect(membersOf(pid)).toHaveLength(1);
+    await act(id, 'kill', { process_id: processId });
+    expect(membersOf(pid)).toEqual([]);
+  });
+
+  it('is told apart from another program that got its pid: that one is neither adopted nor killed', async () => {
+    const id = await fixture.running();
+    const first = await fixture.watcher('reuse');
+    const processId = await begin(id, 'sleep 300', { notify_on_complete: true }, first);
+    const { pid } = await fixture.waitFor(id, 'process.started');
+    await fixture.crash(first);
+    // As after a reboot or a wrap-around: the number is somebody else's, and no supervisor knows it.
+    const file = join(directory(id, processId), 'started.json');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), pidStartTime: '1' }));
+    const begun = join(directory(id, processId), 'begun.json');
+    writeFileSync(begun, JSON.stringify({ at: '', supervisor: '/nowhere' }));
+    const next = await fixture.watcher('reuse');
+    expect(await fixture.waitFor(id, 'process.lost')).toMatchObject({ process_id: processId });
+    await act(id, 'kill', { process_id: processId }, next);
+    expect(isThere(pid)).toBe(true);
+    expect(await notices(id)).toEqual([expect.stringMatching(/ was lost\]/)]);
+    process.kill(-pid, 'SIGKILL');
+    await fixture.crash(next);
+  });
+
+  it('that exits while no watcher is there is reported by the next one, once', async () => {
+    const id = await fixture.running();
+    const first = await fixture.watcher('exits-alone');
+    const processId = await begin(id, 'sleep 0.3; echo bye; exit 9', { notify_on_complete: true }, first);
+    await fixture.answer(id);
+    await fixture.crash(first);
+    await eventually(() => existsSync(join(directory(id, processId), 'exit.json')), { deadlineMs: 5_000 });
+    expect(await fixture.of(id, 'process.exited')).toEqual([]);
+    const next = await fixture.watcher('exits-alone');
+    // At once, not when the sweep comes by.
+    expect(await fixture.waitFor(id, 'process.exited', 5_000)).toMatchObject({
+      exit_code: 9,
+      output_tail: 'bye',
+    });
+    await fixture.crash(next);
+    const third = await fixture.watcher('exits-alone');
+    await third.look(id);
+    expect(await notices(id)).toEqual([`[Background process ${processId} exited with exit code 9]\nbye`]);
+    await fixture.crash(third);
+  });
+
+  it('of a host that is gone for good is lost, and the next call goes elsewhere', async () => {
+    const id = await fixture.running();
+    const gone = await fixture.watcher('gone');
+    const processId = await begin(id, 'sleep 300', { notify_on_complete: true }, gone);
+    const elsewhere = await mkdtemp(join(tmpdir(), 'angelia-elsewhere-'));
+    const other = await fixture.watcher('elsewhere', elsewhere);
+    await other.look(id);
+    expect(await fixture.of(id, 'process.lost')).toEqual([]);
+    await fixture.crash(gone);
+    await eventually(
+      async () => {
+        await other.lookForLost();
+        return (await fixture.of(id, 'process.lost')).length === 1;
+      },
+      { deadlineMs: 10_000 },
+    );
+    expect(await notices(id)).toEqual([`[Background process ${processId} was lost]`]);
+    expect(await fixture.run(other, id, 'terminal', { command: 'echo here' })).toMatchObject({
+      output: 'here\n',
+    });
+    await fixture.crash(other);
+    rmSync(elsewhere, { recursive: true });
+    process.kill(-(await fixture.waitFor(id, 'process.started')).pid, 'SIGKILL');
+  });
+
+  it('beyond the number that a session may have is refused with a clear error', async () => {
+    const id = await fixture.running();
+    const ids = [];
+    for (let n = 0; n < 4; n += 1) ids.push(await begin(id, 'sleep 300'));
+    expect(
+      await fixture.run(watcher, id, 'terminal', { command: 'sleep 300', background: true }),
+    ).toMatchObject({
+      outcome: 'error',
+      error: expect.stringContaining('which is the limit'),
+    });
+    for (const process_id of ids) await act(id, 'kill', { process_id });
+    expect(await begin(id, 'true')).toMatch(/^proc_/);
+  });
+});
+
+it('the files of a session stay for a while after its end, and then are removed', async () => {
+  const id = await fixture.running();
+  await begin(id, 'true');
+  await fixture.waitFor(id, 'process.exited');
+  const files = join(fixture.dataDirectory, 'processes', id);
+  const inFourDays = Date.now() + 4 * 86_400_000;
+  await watcher.tidy(inFourDays);
+  expect(existsSync(files)).toBe(true); // it has not ended
+  await fixture.answer(id);
+  await watcher.tidy();
+  expect(existsSync(files)).toBe(true);
+  await watcher.tidy(inFourDays);
+  expect(existsSync(files)).toBe(false);
+});
+
+describe('a process that prints', () => {
+  it('1 GB has ended in time, in a bounded file, and took no memory of ours', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'head -c 1000000000 /dev/zero | tr "\\0" x; echo; echo end; exit 6', {
+      notify_on_complete: true,
+      watch_patterns: ['nowhere in it'],
+    });
+    const { pid } = await fixture.waitFor(id, 'process.started');
+    const supervisor = Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]);
+    let most = 0;
+    const look = setInterval(() => {
+      const rss = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${supervisor}/status`, 'utf8'))?.[1];
+      most = Math.max(most, Number(rss));
+    }, 50);
+    const heap = process.memoryUsage().rss;
+    expect(await fixture.waitFor(id, 'process.exited', 50_000)).toMatchObject({
+      exit_code: 6,
+      output_tail: expect.stringMatching(/x\nend$/),
+    });
+    clearInterval(look);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(250_000);
+    expect(process.memoryUsage().rss - heap).toBeLessThan(100 * 1_048_576);
+    expect(size(directory(id, processId))).toBeLessThanOrEqual(262_144);
+    expect((await fixture.events(id)).length).toBeLessThan(10);
+  });
+
+  it('nothing for long is left alone', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'sleep 2; exit 8', { notify_on_complete: true });
+    expect(await act(id, 'poll', { process_id: processId })).toMatchObject({ state: 'running', output: '' });
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 8, output_tail: '' });
+  });
+});
+
+describe('the process tool', () => {
+  it('waits for the end, which then is no notice', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'sleep 0.3; echo ready; exit 5', { notify_on_complete: true });
+    expect(await act(id, 'wait', { process_id: processId, timeout_seconds: 10 })).toEqual({
+      outcome: 'ok',
+      process_id: processId,
+      state: 'exited',
+      exit_code: 5,
+      output: 'ready\n',
+    });
+    expect(await fixture.of(id, 'process.completion-consumed')).toEqual([
+      { process_id: processId, by: 'wait' },
+    ]);
+    expect(await notices(id)).toEqual([]);
+  });
+
+  it('waits only so long; the process goes on and is reported when it ends', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'sleep 0.6; exit 5', { notify_on_complete: true });
+    expect(await act(id, 'wait', { process_id: processId, timeout_seconds: 0.1 })).toMatchObject({
+      state: 'running',
+    });
+    await fixture.waitFor(id, 'process.exited');
+    expect(await notices(id)).toHaveLength(1);
+  });
+
+  it('kills the whole group of one that ignores TERM, and that is no notice', async () => {
+    const id = await fixture.running();
+    const processId = await begin(
+      id,
+      'trap "" TERM; echo $$ > pid; (trap "" TERM; sleep 300) & sleep 300; sleep 300',
+      {
+        notify_on_complete: true,
+      },
+    );
+    await eventually(() => existsSync(workFile(id, 'pid')), { deadlineMs: 5_000 });
+    const pid = Number(readFileSync(workFile(id, 'pid'), 'utf8'));
+    expect(await act(id, 'kill', { process_id: processId })).toMatchObject({
+      state: 'exited',
+      signal: 'SIGKILL',
+    });
+    expect(isThere(pid)).toBe(false);
+    await fixture.waitFor(id, 'process.exited');
+    expect(await notices(id)).toEqual([]);
+  });
+
+  it.each(['kill', 'log', 'wait'])(
+    '%s of one that had already exited withdraws its notice',
+    async (action) => {
+      const id = await fixture.running();
+      const processId = await begin(id, 'echo over', { notify_on_complete: true });
+      await fixture.waitFor(id, 'process.exited');
+      expect((await fixture.sessions.load(id)).state.turns).toHaveLength(2);
+      expect(await act(id, action, { process_id: processId })).toMatchObject({
+        state: 'exited',
+        exit_code: 0,
+        output: 'over\n',
+      });
+      expect((await fixture.sessions.load(id)).state.turns).toHaveLength(1);
+    },
+  );
+
+  it('pages through the log', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'seq 1 20000', { notify_on_complete: true });
+    await fixture.waitFor(id, 'process.exited');
+    expect((await act(id, 'log', { process_id: processId, lines: 2 })).output).toBe('19999\n20000\n');
+    let text = '';
+    for (let offset = 0, end = false; !end; ) {
+      const page = await act(id, 'log', { process_id: processId, offset });
+      text += page.output;
+      offset = Number(page.next_offset);
+      end = page.at_end === true;
+    }
+    expect(text).toBe(`${Array.from({ length: 20_000 }, (_, n) => n + 1).join('\n')}\n`);
+  });
+
+  it('writes to standard input, and knows only the processes of its own session', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'read name; echo "hello $name"; cat; exit 2');
+    await act(id, 'write', { process_id: processId, data: 'you\n' });
+    await act(id, 'write', { process_id: processId, data: 'more', close: true });
+    expect(await act(id, 'wait', { process_id: processId })).toMatchObject({
+      exit_code: 2,
+      output: 'hello you\nmore',
+    });
+    expect(await act(id, 'write', { process_id: processId, data: 'late' })).toMatchObject({
+      outcome: 'error',
+    });
+    expect(await act(id, 'list')).toMatchObject({ processes: [{ process_id: processId, state: 'exited' }] });
+    const other = await fixture.running();
+    expect(await act(other, 'list')).toMatchObject({ processes: [] });
+    expect(await act(other, 'kill', { process_id: processId })).toMatchObject({ outcome: 'error' });
+  });
+});
+
+describe('watch patterns', () => {
+  it('make a turn of a line that holds one, also when it is printed in pieces, and say the whole line', async () => {
+    const id = await fixture.running();
+    const processId = await begin(
+      id,
+      "printf 'server is re'; sleep 0.2; printf 'ady on 80'; sleep 0.1; echo 80; sleep 300",
+      {
+        watch_patterns: ['ready on'],
+      },
+    );
+    expect(await fixture.waitFor(id, 'process.matched')).toMatchObject({
+      match: 1,
+      pattern: 'ready on',
+      line: 'server is ready on 8080',
+    });
+    expect(await notices(id)).toEqual([
+      `[Background process ${processId} matched "ready on"]\nserver is ready on 8080`,
+    ]);
+    await act(id, 'kill', { process_id: processId });
+  });
+
+  it('start nothing when the turn was answered', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'sleep 0.4; echo ready; sleep 300', { watch_patterns: ['ready'] });
+    await fixture.answer(id);
+    await fixture.waitFor(id, 'process.matched');
+    expect(await notices(id)).toEqual([]);
+    await watcher.commands.stop(id, processId, 0);
+  });
+
+  it('are off with one last notice when they match all the time; events do not grow with output', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'yes ready', { watch_patterns: ['ready'] });
+    await eventually(async () => (await fixture.of(id, 'process.matched')).length === 2, {
+      deadlineMs: 10_000,
+    });
+    const before = (await fixture.events(id)).length;
+    await eventually(
+      () => size(directory(id, processId)) > 0 && outputStart(directory(id, processId)) > 50_000_000,
+      {
+        deadlineMs: 30_000,
+      },
+    );
+    expect((await fixture.events(id)).length).toBe(before);
+    expect(size(directory(id, processId))).toBeLessThanOrEqual(262_144 + 65_536);
+    expect((await fixture.of(id, 'process.matched')).map(({ overload }) => overload)).toEqual([false, true]);
+    expect((await notices(id)).at(-1)).toMatch(/its watch is off\]/);
+    await act(id, 'kill', { process_id: processId });
+  });
+});
+
+function size(dir: string): number {
+  return readdirSync(dir)
+    .filter((name) => name.startsWith('output.'))
+    .reduce((sum, name) => {
+      try {
+        return sum + statSync(join(dir, name)).size;
+      } catch {
+        return sum; // rotated away
+      }
+    }, 0);
+}
+
+function outputStart(dir: string): number {
+  const starts = readdirSync(dir)
+    .filter((name) => name.startsWith('output.'))
+    .map((name) => Number(name.slice(7)));
+  return Math.max(0, ...starts);
+}

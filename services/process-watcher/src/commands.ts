@@ -1,0 +1,278 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
+import type { Logger } from '@angelia/service-kit';
+import { environmentOf, underLimits } from './launch.ts';
+import type { Places } from './places.ts';
+import type { RunAs } from './run-as.ts';
+import { isAlive, membersOf, signalGroup } from './supervisor/process-identity.ts';
+import {
+  BEGUN_FILE,
+  type BegunRecord,
+  EXIT_FILE,
+  type ExitRecord,
+  MATCHES_FILE,
+  type MatchRecord,
+  type ProcessIdentity,
+  STARTED_FILE,
+  type StartReply,
+  type StartRequest,
+  type StopReply,
+  type WriteReply,
+} from './supervisor/protocol.ts';
+import { Supervisors } from './supervisors.ts';
+
+/** Between SIGTERM and SIGKILL: for a program that saves something on its way out. */
+export const GRACE_MS = 3_000;
+/** For the case that the supervisor's word did not come: it died. */
+const LOOK_MS = 1_000;
+
+export interface CommandLine {
+  readonly sessionId: SessionId;
+  /** Of its directory: `foregroundName` or the id of a process. */
+  readonly name: string;
+  readonly argv: readonly string[];
+  /** Seen from the session's working directory. */
+  readonly cwd?: string | undefined;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  readonly stdin: StartRequest['stdin'];
+  readonly separateErrors?: boolean;
+  readonly keepBytes?: number | undefined;
+  readonly lifetimeSeconds: number;
+  readonly idleSeconds?: number;
+  readonly watchPatterns?: readonly string[];
+  readonly endLeftovers: boolean;
+  readonly graceMs?: number;
+}
+
+export type CommandEnd =
+  | { readonly kind: 'exited'; readonly exit: ExitRecord }
+  /** It is gone, and how it ended nobody knows. */
+  | { readonly kind: 'lost'; readonly reason: string };
+
+/** Commands on this host: started under the supervisor, found again by their files. */
+export class Commands {
+  readonly #places: Places;
+  readonly #config: ProcessWatcherConfig;
+  readonly #runAs: RunAs;
+  readonly #supervisors: Supervisors;
+  readonly #endWaits = new Map<string, Set<() => void>>();
+  readonly #matchListeners = new Map<string, () => void>();
+  readonly #running = new Set<string>();
+
+  constructor(options: {
+    readonly places: Places;
+    readonly config: ProcessWatcherConfig;
+    readonly runAs: RunAs;
+    readonly instance: string;
+    readonly logger: Logger;
+  }) {
+    this.#places = options.places;
+    this.#config = options.config;
+    this.#runAs = options.runAs;
+    this.#supervisors = new Supervisors({
+      own: options.places.supervisor(options.instance),
+      work: options.places.workElsewhere,
+      logger: options.logger,
+      onEvent: (event, dir) => {
+        if (event === 'matched') this.#matchListeners.get(dir)?.();
+        else for (const wake of this.#endWaits.get(dir) ?? []) wake();
+      },
+    });
+  }
+
+  /** Commands whose end is waited for: what `max_processes` counts. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  get isFull(): boolean {
+    return this.#running.size >= this.#config.max_processes;
+  }
+
+  workingDirectory(id: SessionId, cwd?: string): string {
+    const work = this.#places.work(id, this.#runAs.user(id));
+    return cwd === undefined ? work : resolve(work, cwd);
+  }
+
+  /** Was it begun, by us or by a predecessor? */
+  wasBegun(id: SessionId, name: string): boolean {
+    return existsSync(join(this.#places.command(id, name), BEGUN_FILE));
+  }
+
+  /** Starts it, once: a second time says how the first went. */
+  async start(line: CommandLine): Promise<StartReply> {
+    const { sessionId: id, name } = line;
+    const work = this.workingDirectory(id);
+    const cwd = this.workingDirectory(id, line.cwd);
+    if (!isDirectory(cwd)) return { status: 'failed', reason: `there is no directory ${cwd}` };
+    const separateErrors = line.separateErrors ?? false;
+    const { file, args } = underLimits(line.argv, this.#config, { joinErrors: !separateErrors });
+    const reply = await this.#supervisors.ask({
+      op: 'start',
+      dir: this.#places.prepare(id, name),
+      file,
+      args,
+      cwd,
+      env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), PWD: cwd },
+      user: this.#runAs.user(id),
+      stdin: line.stdin,
+      separateErrors,
+      keepBytes: line.keepBytes ?? this.#config.output_bytes,
+      lifetimeMs: line.lifetimeSeconds * 1000,
+      idleMs: line.idleSeconds ? line.idleSeconds * 1000 : null,
+      graceMs: line.graceMs ?? GRACE_MS,
+      watchPatterns: line.watchPatterns ?? [],
+      endLeftovers: line.endLeftovers,
+    });
+    if (reply.status === 'failed') this.#places.forget(id, name);
+    return reply;
+  }
+
+  /** Resolves when it has ended, or is lost. Throws when aborted; the command goes on then. */
+  async untilEnded(id: SessionId, name: string, signal: AbortSignal): Promise<CommandEnd> {
+    const dir = this.#places.command(id, name);
+    this.#running.add(dir);
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const woken = this.#woken(dir, signal);
+        const end = await this.#look(dir);
+        if (end !== null) return end;
+        await woken;
+      }
+    } finally {
+      this.#running.delete(dir);
+    }
+  }
+
+  /** Null: it has not ended. */
+  exitOf(id: SessionId, name: string): ExitRecord | null {
+    return readJson<ExitRecord>(join(this.#places.command(id, name), EXIT_FILE));
+  }
+
+  identityOf(id: SessionId, name: string): ProcessIdentity | null {
+    return readJson<ProcessIdentity>(join(this.#places.command(id, name), STARTED_FILE));
+  }
+
+  matchesOf(id: SessionId, name: string): MatchRecord[] {
+    try {
+      const text = readFileSync(join(this.#places.command(id, name), MATCHES_FILE), 'utf8');
+      // The last line may be half written.
+      const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+      return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as MatchRecord]));
+    } catch {
+      return [];
+    }
+  }
+
+  onMatch(id: SessionId, name: string, listener: () => void): () => void {
+    const dir = this.#places.command(id, name);
+    this.#matchListeners.set(dir, listener);
+    return () => this.#matchListeners.delete(dir);
+  }
+
+  /** Ends its whole group. Returns who survived. */
+  async stop(id: SessionId, name: string, graceMs = GRACE_MS): Promise<readonly number[]> {
+    const dir = this.#places.command(id, name);
+    const reply: StopReply | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
+    if (reply?.known) return reply.survivors;
+    return this.#stopWithoutSupervisor(id, name, graceMs);
+  }
+
+  async write(id: SessionId, name: string, data: string, end: boolean): Promise<WriteReply['status']> {
+    const dir = this.#places.command(id, name);
+    const reply: WriteReply | null = await this.#askIts(dir, { op: 'write', dir, data, end });
+    return reply?.status ?? 'unknown';
+  }
+
+  directory(id: SessionId, name: string): string {
+    return this.#places.command(id, name);
+  }
+
+  settled(id: SessionId, name: string): void {
+    this.#places.settled(id, name);
+  }
+
+  forget(id: SessionId, name: string): void {
+    this.#places.forget(id, name);
+  }
+
+  /** Whatever runs goes on. */
+  close(): void {
+    this.#supervisors.close();
+  }
+
+  async #look(dir: string): Promise<CommandEnd | null> {
+    const exit = readJson<ExitRecord>(join(dir, EXIT_FILE));
+    if (exit !== null) return { kind: 'exited', exit };
+    if (!existsSync(dir)) return { kind: 'lost', reason: 'its files are gone' };
+    const reply = await this.#askIts(dir, { op: 'has', dir });
+    if (reply?.known) return null;
+    // It may have written the exit between our two looks.
+    const late = readJson<ExitRecord>(join(dir, EXIT_FILE));
+    if (late !== null) return { kind: 'exited', exit: late };
+    const identity = readJson<ProcessIdentity>(join(dir, STARTED_FILE));
+    if (identity === null) return { kind: 'lost', reason: 'it was interrupted while it was being started' };
+    // Without its supervisor its exit code is lost already; that it has ended is still worth knowing.
+    if (isAlive(identity)) return null;
+    return { kind: 'lost', reason: 'it is gone and so is its supervisor: how it ended is not known' };
+  }
+
+  async #askIts<R extends { readonly op: 'has' | 'stop' | 'write'; readonly dir: string }>(
+    dir: string,
+    request: R & Parameters<Supervisors['askThat']>[1],
+  ) {
+    const begun = readJson<BegunRecord>(join(dir, BEGUN_FILE));
+    return begun === null ? null : this.#supervisors.askThat(begun.supervisor, request);
+  }
+
+  /** Only this very process, and its group as long as it leads it: a pid that was reused is never touched (E5). */
+  async #stopWithoutSupervisor(id: SessionId, name: string, graceMs: number): Promise<readonly number[]> {
+    const identity = this.identityOf(id, name);
+    if (identity === null || !isAlive(identity)) return [];
+    signalGroup(identity.pid, 'SIGTERM');
+    for (const until = performance.now() + graceMs; performance.now() < until; ) {
+      await new Promise((done) => setTimeout(done, 100));
+      if (!isAlive(identity)) return [];
+    }
+    if (isAlive(identity)) signalGroup(identity.pid, 'SIGKILL');
+    await new Promise((done) => setTimeout(done, 100));
+    return isAlive(identity) ? membersOf(identity.pid) : [];
+  }
+
+  /** Resolves at the supervisor's word, after LOOK_MS, or when aborted. */
+  #woken(dir: string, signal: AbortSignal): Promise<void> {
+    return new Promise((done) => {
+      const waits = this.#endWaits.get(dir) ?? new Set();
+      this.#endWaits.set(dir, waits);
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', wake);
+        waits.delete(wake);
+        if (waits.size === 0) this.#endWaits.delete(dir);
+        done();
+      };
+      const timer = setTimeout(wake, LOOK_MS);
+      signal.addEventListener('abort', wake, { once: true });
+      waits.add(wake);
+    });
+  }
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** Null: it is not there, or not whole (a power failure). */
+function readJson<T>(path: string): T | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as T;
+  } catch {
+    return null;
+  }
+}

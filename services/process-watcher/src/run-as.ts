@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
+import { StartupError } from '@angelia/service-kit';
+
+export interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whose numbers these are: above those that distributions and most directories give to people and services. */
+const FIRST_UID = 200_000;
+const UIDS = 50_000;
+/** In containers without numbers that high: the user that owns nothing. */
+const NOBODY = 65_534;
+
+export interface RunAs {
+  /** Null: the service's own user. */
+  user(id: SessionId): User | null;
+  /** Commands run as somebody else than the service. */
+  readonly others: boolean;
+}
+
+/**
+ * Who commands run as. As root each session gets a user of its own, that exists in no file: it can read neither the
+ * services' data and environment nor the files of another session, and a fork bomb meets the limit of its own user.
+ */
+export function runAs(config: Pick<ProcessWatcherConfig, 'run_as'>): RunAs {
+  const root = process.getuid?.() === 0;
+  const { run_as } = config;
+  if (typeof run_as === 'number') {
+    if (!root && run_as !== process.getuid?.()) {
+      throw new StartupError([
+        `process_watcher.run_as: only root may run commands as user ${run_as}: start process-watcher as root, or use \`same\``,
+      ]);
+    }
+    const user = { uid: run_as, gid: run_as };
+    return root ? { user: () => user, others: true } : { user: () => null, others: false };
+  }
+  if (!root || run_as === 'same') return { user: () => null, others: false };
+  if (!isMapped(FIRST_UID + UIDS - 1)) {
+    const nobody = { uid: NOBODY, gid: NOBODY };
+    return { user: () => nobody, others: true };
+  }
+  return { user: (id) => userOf(id), others: true };
+}
+
+/** Of two sessions in 50,000 that happen to share a number each could read the other's files: none stays that long. */
+function userOf(id: SessionId): User {
+  const uid = FIRST_UID + (createHash('sha256').update(id).digest().readUInt32BE(0) % UIDS);
+  return { uid, gid: uid };
+}
+
+/** In a user namespace only some numbers are there. */
+function isMapped(uid: number): boolean {
+  try {
+    return readFileSync('/proc/self/uid_map', 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number))
+      .some(([first = 0, , length = 0]) => uid >= first && uid < first + length);
+  } catch {
+    return true; // Not Linux: no namespaces.
+  }
+}

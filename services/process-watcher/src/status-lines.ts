@@ -1,0 +1,43 @@
+import { StringDecoder } from 'node:string_decoder';
+
+/**
+ * The output of a program that is an agent: lines that begin with the prefix are interim statuses, all others are its
+ * answer. Fed with the bytes as they come; what is split between two feedings, a line or a character, is put together.
+ */
+export class StatusLines {
+  readonly #prefix: string;
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
+  #answer: string[] = [];
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** The statuses that are whole by now. Empty ones say nothing, and are none. */
+  feed(bytes: Buffer): string[] {
+    const lines = (this.#rest + this.#decoder.write(bytes)).split('\n');
+    this.#rest = lines.pop() ?? '';
+    return lines.flatMap((line) => this.#take(line, '\n'));
+  }
+
+  /** The last line may have no end. */
+  end(): string[] {
+    const last = this.#rest + this.#decoder.end();
+    this.#rest = '';
+    return last === '' ? [] : this.#take(last, '');
+  }
+
+  get answer(): string {
+    return this.#answer.join('').trimEnd();
+  }
+
+  #take(line: string, end: string): string[] {
+    if (!line.startsWith(this.#prefix)) {
+      this.#answer.push(line + end);
+      return [];
+    }
+    const status = line.slice(this.#prefix.length).trim();
+    return status === '' ? [] : [status];
+  }
+}

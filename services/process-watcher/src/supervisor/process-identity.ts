@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { ProcessIdentity } from './protocol.ts';
+
+let known: string | undefined;
+
+/** Changes with every boot of the machine. */
+export function bootId(): string {
+  known ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown';
+  return known;
+}
+
+interface Stat {
+  readonly state: string;
+  readonly group: number;
+  readonly startTime: string;
+}
+
+/** Null: there is no such process. */
+export function statOf(pid: number): Stat | null {
+  const text = read(`/proc/${pid}/stat`);
+  if (text === null) return null;
+  // The name in parentheses may hold anything, also `) `: the fields begin behind the last one.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state, , group] = fields;
+  const startTime = fields[19];
+  if (state === undefined || startTime === undefined) return null;
+  return { state, group: Number(group), startTime };
+}
+
+export function identityOf(pid: number): ProcessIdentity {
+  return { bootId: bootId(), pid, pidStartTime: statOf(pid)?.startTime ?? 'unknown' };
+}
+
+/** Is this very process there? Another one that got its pid later is not it (E5); a zombie has ended. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  if (identity.bootId !== bootId()) return false;
+  const stat = statOf(identity.pid);
+  return (
+    stat !== null && stat.startTime === identity.pidStartTime && stat.state !== 'Z' && stat.state !== 'X'
+  );
+}
+
+/** Who of a process group is there and not a zombie. Reads all of /proc: some 5 ms; asks the kernel first. */
+export function membersOf(group: number): number[] {
+  try {
+    process.kill(-group, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return [];
+  }
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      const stat = statOf(pid);
+      return stat !== null && stat.group === group && stat.state !== 'Z' && stat.state !== 'X';
+    });
+}
+
+export function signalGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-group, signal);
+  } catch {
+    // Nobody of it is there any more, which is what was wanted.
+  }
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

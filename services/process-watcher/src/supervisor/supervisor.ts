@@ -1,0 +1,103 @@
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Command } from './command.ts';
+import {
+  BEGUN_FILE,
+  type BegunRecord,
+  type Replies,
+  type Request,
+  type StartReply,
+  type StartRequest,
+} from './protocol.ts';
+import { syncDirectory } from './write-whole.ts';
+
+/** The commands of one supervisor, by their directory. */
+export class Supervisor {
+  readonly #commands = new Map<string, Command>();
+  readonly #starting = new Map<string, Promise<StartReply>>();
+  readonly #directory: string;
+  readonly #tell: (event: 'ended' | 'matched', dir: string) => void;
+
+  /** `directory`: where it can be reached, for whoever finds its commands later. */
+  constructor(directory: string, tell: (event: 'ended' | 'matched', dir: string) => void) {
+    this.#directory = directory;
+    this.#tell = tell;
+  }
+
+  get size(): number {
+    return this.#commands.size + this.#starting.size;
+  }
+
+  async answer(request: Request): Promise<Replies[Request['op']]> {
+    switch (request.op) {
+      case 'start':
+        return this.#start(request);
+      case 'stop': {
+        const command = this.#commands.get(request.dir);
+        if (command === undefined) return { known: false, survivors: [] };
+        return { known: true, survivors: await command.stop('stopped', request.graceMs) };
+      }
+      case 'write': {
+        const command = this.#commands.get(request.dir);
+        if (command === undefined) return { status: 'unknown' };
+        return { status: command.write(request.data, request.end) };
+      }
+      case 'has':
+        return { known: this.#commands.has(request.dir) || this.#starting.has(request.dir) };
+    }
+  }
+
+  /** Their files are gone, and so is whoever could ask for them. */
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#commands.values()].map((command) => command.stop('stopped', 0)));
+  }
+
+  #start(request: StartRequest): Promise<StartReply> {
+    const { dir } = request;
+    const known = this.#commands.get(dir)?.identity;
+    if (known) return Promise.resolve({ status: 'started', identity: known });
+    const starting = this.#starting.get(dir) ?? this.#startOnce(request);
+    this.#starting.set(dir, starting);
+    return starting.finally(() => this.#starting.delete(dir));
+  }
+
+  async #startOnce(request: StartRequest): Promise<StartReply> {
+    if (!(await this.#begin(request.dir))) return { status: 'begun_earlier' };
+    const command = new Command(request, {
+      ended: () => this.#tell('ended', request.dir),
+      matched: () => this.#tell('matched', request.dir),
+      over: () => this.#commands.delete(request.dir),
+    });
+    this.#commands.set(request.dir, command);
+    try {
+      return { status: 'started', identity: await command.start() };
+    } catch (error) {
+      if (command.identity !== null) return { status: 'started', identity: command.identity };
+      this.#commands.delete(request.dir);
+      return { status: 'failed', reason: (error as Error).message };
+    }
+  }
+
+  /**
+   * Marks the command as begun, durably, before it is: whatever dies from here on, nobody starts it a second time (C14).
+   * False: it was begun before.
+   */
+  async #begin(dir: string): Promise<boolean> {
+    const record: BegunRecord = { at: new Date().toISOString(), supervisor: this.#directory };
+    try {
+      const file = await open(join(dir, BEGUN_FILE), 'wx', 0o600);
+      try {
+        await file.writeFile(JSON.stringify(record));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+    await syncDirectory(dir);
+    await syncDirectory(dirname(dir));
+    return true;
+  }
+}

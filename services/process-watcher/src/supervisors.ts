@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from '@angelia/service-kit';
+import { readLines } from './supervisor/lines.ts';
+import { type Message, type Replies, type Request, SOCKET_NAME } from './supervisor/protocol.ts';
+
+/** Thrown for a request that had no answer: whether it was carried out is for the files to say. */
+export class SupervisorGone extends Error {
+  override readonly name = 'SupervisorGone';
+  readonly code = 'supervisor_gone';
+  readonly retryable = true;
+}
+
+/** A Node process on a busy machine; when it is not there by then it will not be. */
+const START_PATIENCE_MS = 15_000;
+const TRY_AGAIN_MS = 25;
+
+const PROGRAM = fileURLToPath(
+  new URL(`./supervisor/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
+);
+
+/** The supervisors that this watcher talks to: its own, and those that others left commands with. */
+export class Supervisors {
+  readonly #own: string;
+  readonly #work: string | undefined;
+  readonly #logger: Logger;
+  readonly #onEvent: (event: 'ended' | 'matched', dir: string) => void;
+  readonly #lines = new Map<string, Promise<Line>>();
+  #closed = false;
+
+  /** `own`: the directory of the one that new commands are started under. */
+  constructor(options: {
+    readonly own: string;
+    /** Where the sessions' files are, when not beside it. */
+    readonly work: string | undefined;
+    readonly logger: Logger;
+    readonly onEvent: (event: 'ended' | 'matched', dir: string) => void;
+  }) {
+    this.#own = options.own;
+    this.#work = options.work;
+    this.#logger = options.logger;
+    this.#onEvent = options.onEvent;
+  }
+
+  /** Starts this watcher's own supervisor when there is none. */
+  async ask<R extends Request>(request: R): Promise<Replies[R['op']]> {
+    return (await this.#line(this.#own, true)).ask(request);
+  }
+
+  /** Null: that supervisor is not there (any more). */
+  async askThat<R extends Request>(directory: string, request: R): Promise<Replies[R['op']] | null> {
+    try {
+      return await (await this.#line(directory, false)).ask(request);
+    } catch (error) {
+      if (error instanceof SupervisorGone) return null;
+      throw error;
+    }
+  }
+
+  /** They go on without us. */
+  close(): void {
+    this.#closed = true;
+    for (const line of this.#lines.values()) {
+      line.then(
+        (open) => open.close(),
+        () => {},
+      );
+    }
+  }
+
+  #line(directory: string, start: boolean): Promise<Line> {
+    if (this.#closed) return Promise.reject(new SupervisorGone('this watcher goes down'));
+    const known = this.#lines.get(directory);
+    if (known !== undefined) return known;
+    const line = this.#open(directory, start);
+    this.#lines.set(directory, line);
+    line.catch(() => this.#drop(directory, line));
+    return line;
+  }
+
+  async #open(directory: string, start: boolean): Promise<Line> {
+    let socket = await reach(directory);
+    if (socket === null) {
+      if (!start) throw new SupervisorGone('this supervisor is gone');
+      launch(directory, this.#work);
+      for (const until = performance.now() + START_PATIENCE_MS; socket === null; ) {
+        if (performance.now() > until) throw new SupervisorGone('the supervisor of commands does not start');
+        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
+        socket = await reach(directory);
+      }
+      this.#logger.info({}, 'started a supervisor of commands');
+    }
+    const open = new Line(socket, this.#onEvent);
+    const line = this.#lines.get(directory);
+    open.closed.then(() => line && this.#drop(directory, line));
+    return open;
+  }
+
+  #drop(directory: string, line: Promise<Line>): void {
+    if (this.#lines.get(directory) === line) this.#lines.delete(directory);
+  }
+}
+
+class Line {
+  readonly #socket: Socket;
+  readonly #asked = new Map<number, { resolve: (reply: never) => void; reject: (error: Error) => void }>();
+  readonly closed: Promise<void>;
+  #last = 0;
+
+  constructor(socket: Socket, onEvent: (event: 'ended' | 'matched', dir: string) => void) {
+    this.#socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
+    this.closed.then(() => {
+      for (const { reject } of this.#asked.values()) reject(new SupervisorGone('the supervisor is gone'));
+      this.#asked.clear();
+    });
+    readLines(socket, (text) => {
+      const message = JSON.parse(text) as Message;
+      if ('event' in message) return onEvent(message.event, message.dir);
+      const asked = this.#asked.get(message.id);
+      this.#asked.delete(message.id);
+      if ('error' in message) asked?.reject(new Error(`supervisor: ${message.error}`));
+      else asked?.resolve(message.reply as never);
+    });
+  }
+
+  ask<R extends Request>(request: R): Promise<Replies[R['op']]> {
+    if (this.#socket.destroyed) return Promise.reject(new SupervisorGone('the supervisor is gone'));
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      this.#socket.write(`${JSON.stringify({ id, request })}\n`);
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Through the directory's descriptor: the path of a socket has at most 107 bytes, that of a data directory may have more. */
+function reach(directory: string): Promise<Socket | null> {
+  let descriptor: number | null = null;
+  try {
+    descriptor = process.platform === 'linux' ? openSync(directory, 'r') : null;
+  } catch {
+    return Promise.resolve(null);
+  }
+  const path =
+    descriptor === null ? join(directory, SOCKET_NAME) : `/proc/self/fd/${descriptor}/${SOCKET_NAME}`;
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const settle = (result: Socket | null): void => {
+      if (descriptor !== null) closeSync(descriptor);
+      descriptor = null;
+      resolve(result);
+    };
+    socket.once('connect', () => settle(socket));
+    socket.on('error', () => settle(null));
+    socket.unref();
+  });
+}
+
+/** A process of its own, in a session of its own, with nothing of our environment: it outlives us and knows no secret. */
+function launch(directory: string, work: string | undefined): void {
+  const child = spawn(
+    process.execPath,
+    [
+      '--max-old-space-size=256',
+      '--max-semi-space-size=2',
+      '--no-warnings',
+      PROGRAM,
+      directory,
+      ...(work === undefined ? [] : [work]),
+    ],
+    { detached: true, stdio: 'ignore', cwd: directory, env: { PATH: process.env.PATH ?? '' } },
+  );
+  child.on('error', () => {}); // that it does not come up is noticed
+  child.unref();
+}

@@ -1,0 +1,105 @@
+import { type Config, terminalArguments } from '@angelia/contracts';
+import type { Background } from './background.ts';
+import { type Call, type CallEnd, failed, ok } from './call.ts';
+import type { Commands } from './commands.ts';
+import { foregroundOutput, runForeground } from './foreground.ts';
+import { shellArgv } from './launch.ts';
+import { foregroundName } from './places.ts';
+
+export interface ToolDeps {
+  readonly config: Config;
+  readonly commands: Commands;
+  readonly background: Background;
+}
+
+/** Of a command's output in its result: some 8,000 tokens. What is left out can be had by writing it to a file. */
+export const SHOWN_BYTES = 32_768;
+
+/** A command line: in the foreground until it ends, in the background until it runs. */
+export async function terminal(call: Call, deps: ToolDeps): Promise<CallEnd | null> {
+  const parsed = terminalArguments.safeParse(parse(call.arguments));
+  if (!parsed.success) return failed(parsed.error.issues.map((issue) => issue.message).join('; '));
+  const refusal = refusedTo(call, deps);
+  if (refusal !== null) return failed(refusal);
+  const args = parsed.data;
+  if (args.background) return deps.background.begin(call, args);
+
+  const { sessionId, callId } = call;
+  const name = foregroundName(callId);
+  const { commands } = deps;
+  if (commands.isFull && !commands.wasBegun(sessionId, name)) return failed(tooMany(deps.config));
+  const end = await runForeground(
+    {
+      sessionId,
+      callId,
+      argv: shellArgv(args.command, deps.config.process_watcher),
+      cwd: args.cwd,
+      timeoutSeconds: args.timeout_seconds,
+    },
+    commands,
+    call,
+  );
+  const recorded = (): void => commands.forget(sessionId, name);
+  switch (end.kind) {
+    case 'stopped':
+      recorded();
+      return null;
+    case 'not_started':
+      return failed(`the command could not be started: ${end.reason}`, { recorded });
+    case 'lost':
+      return {
+        outcome: 'unknown',
+        result: JSON.stringify({ error: `the command was begun, but ${end.reason}` }),
+        recorded,
+      };
+    case 'ended':
+      return ok(
+        {
+          exit_code: end.exitCode,
+          ...(end.signal === null ? {} : { signal: end.signal }),
+          ...(end.timedOut ? { timed_out: true } : {}),
+          output: foregroundOutput(call, commands, SHOWN_BYTES),
+          ...notes(end, args.timeout_seconds),
+        },
+        { recorded },
+      );
+  }
+}
+
+function notes(
+  end: { readonly timedOut: boolean; readonly leftRunning: number },
+  timeoutSeconds: number,
+): { readonly note?: string } {
+  if (end.timedOut) {
+    return {
+      note: `ended after ${timeoutSeconds} s; for longer work use background: true, or a larger timeout_seconds`,
+    };
+  }
+  if (end.leftRunning > 0) {
+    return {
+      note: `it left ${end.leftRunning} processes running, which were ended; use background: true for those`,
+    };
+  }
+  return {};
+}
+
+/** Why this session may not run commands at all; null: it may. */
+export function refusedTo(call: Pick<Call, 'loaded'>, { config }: Pick<ToolDeps, 'config'>): string | null {
+  const { created } = call.loaded.state;
+  if (created === null) return 'there is no such session';
+  const agent = Object.hasOwn(config.agents, created.agent) ? config.agents[created.agent] : undefined;
+  const toolsets = created.toolsets ?? (agent?.kind === 'llm' ? agent.toolsets : []);
+  return toolsets.includes('terminal') ? null : 'this route does not allow the toolset `terminal`';
+}
+
+export function tooMany(config: Config): string {
+  return `${config.process_watcher.max_processes} commands run at once already, which is the limit: try again later`;
+}
+
+export function parse(json: string): unknown {
+  try {
+    return JSON.parse(json === '' ? '{}' : json);
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,234 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type EventData,
+  type EventType,
+  holderId,
+  parseConfig,
+  type RecordedEvent,
+  type SessionId,
+  sessionId,
+} from '@angelia/contracts';
+import { type EventLog, openEventLog } from '@angelia/event-log';
+import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
+import { createTestDatabase, eventually } from '@angelia/testkit';
+import { Places } from '../places.ts';
+import { runAs } from '../run-as.ts';
+import { Watcher } from '../watcher.ts';
+
+const silent = createLogger({
+  service: 'process-watcher',
+  instance: 'test',
+  level: process.env.ANGELIA_LOG_LEVEL ?? 'silent',
+});
+
+export interface WatcherFixtureOptions {
+  readonly processWatcher?: Readonly<Record<string, unknown>>;
+  readonly agent?: Readonly<Record<string, unknown>>;
+  /** Beside `default`. */
+  readonly agents?: Readonly<Record<string, unknown>>;
+}
+
+/** As the model reads it, and how it went. */
+export type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
+
+export type WatcherFixture = Awaited<ReturnType<typeof watcherFixture>>;
+
+/** Watchers over one real Postgres and real processes, in one process; what a model would ask for is appended. */
+export async function watcherFixture(options: WatcherFixtureOptions = {}) {
+  const database = await createTestDatabase();
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'angelia-watcher-'));
+  await chmod(dataDirectory, 0o755);
+  const logs: EventLog[] = [];
+  const watchers = new Set<Watcher>();
+  const parsed = parseConfig({
+    models: { main: { provider: 'builtin', model: 'echo' } },
+    agents: { ...options.agents, default: { model: 'main', toolsets: ['terminal'], ...options.agent } },
+    process_watcher: options.processWatcher ?? {},
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  const { config } = parsed;
+  const open = (instance: string): EventLog => {
+    const log = openEventLog({
+      url: database.url,
+      instance,
+      holder: holderId(instance, 'test'),
+      logger: silent,
+    });
+    logs.push(log);
+    return log;
+  };
+  const log = open('reader');
+  const sessions = new Sessions({ log, instance: 'reader' });
+  let calls = 0;
+  const created: SessionId[] = [];
+  /** As the view would have it: nobody projects here. */
+  const listProcesses = async () => {
+    const states = await Promise.all(
+      created.map(async (id) => ({ id, state: (await sessions.load(id)).state })),
+    );
+    const items = states.flatMap(({ id, state }) =>
+      state.processes
+        .filter(({ status }) => status === 'running')
+        .map(({ processId, watcher }) => ({
+          processId,
+          sessionId: id,
+          status: 'running',
+          updatedAt: 0,
+          detail: { watcher },
+        })),
+    );
+    return { items, nextCursor: null };
+  };
+
+  const fixture = {
+    config,
+    log,
+    sessions,
+    dataDirectory,
+    /** One that is at work; `directory`: on another host. */
+    async watcher(instance = 'process-watcher', directory = dataDirectory): Promise<Watcher> {
+      const own = open(instance);
+      const users = runAs(config.process_watcher);
+      const watcher = new Watcher({
+        config,
+        sessions: new Sessions({ log: own, instance }),
+        log: Object.assign(Object.create(own) as EventLog, { listProcesses }),
+        places: new Places(directory, users),
+        runAs: users,
+        instance,
+        logger: silent,
+        ping: (subject) => {
+          const id = sessionId(subject.split('.').at(-1) ?? '');
+          for (const other of watchers) void other.lookIfOurs(id).catch(() => {});
+        },
+      });
+      watchers.add(watcher);
+      await watcher.adopt();
+      return watcher;
+    },
+    /** As a crash: nothing of it does anything from here on. (What a kill -9 does to a process is tested end to end.) */
+    async crash(watcher: Watcher): Promise<void> {
+      watchers.delete(watcher);
+      await watcher.close();
+    },
+    async execute(id: SessionId, ...commands: SessionCommand[]): Promise<void> {
+      const executed = await sessions.execute(id, ({ state }) => decideAll(state, commands));
+      if (executed.status !== 'appended')
+        throw new Error(JSON.stringify(executed, ['status', 'code', 'reason']));
+    },
+    /** A session with a run at work. */
+    async running(over: Partial<CreateSession> = {}): Promise<SessionId> {
+      const id = newSessionId();
+      await sessions.execute(id, ({ state }) =>
+        decide(state, {
+          type: 'create-session',
+          route: 'hook',
+          event: null,
+          deliveryId: id,
+          title: 'test',
+          agent: 'default',
+          deliver: { target: 'log', to: {}, untrusted_address: false },
+          input: 'do it',
+          ...over,
+        }),
+      );
+      created.push(id);
+      await fixture.startRun(id, 1);
+      return id;
+    },
+    async startRun(id: SessionId, turn: number): Promise<void> {
+      const { state } = await sessions.load(id);
+      await fixture.execute(id, {
+        type: 'start-run',
+        generation: state.generation + 1,
+        turn,
+        runner: 'runner#1',
+        resumed: false,
+        attempt: 1,
+        takeover: false,
+      });
+    },
+    /** A model answer with one call, begun. Returns its id. */
+    async call(id: SessionId, tool: 'terminal' | 'process', args: Record<string, unknown>): Promise<string> {
+      calls += 1;
+      const callId = `call-${calls}`;
+      const text = JSON.stringify(args);
+      const { state } = await sessions.load(id);
+      const generation = state.generation;
+      await fixture.execute(
+        id,
+        {
+          type: 'record-model-response',
+          generation,
+          step: (state.turns[0]?.step ?? 0) + 1,
+          model: 'main',
+          text: '',
+          toolCalls: [{ id: callId, name: tool, arguments: text }],
+          finishReason: 'tool-calls',
+          usage: { input_tokens: 1, output_tokens: 1 },
+        },
+        { type: 'start-tool', generation, callId, tool, arguments: text },
+      );
+      return callId;
+    },
+    /** The result of a call, as the model reads it. */
+    result(id: SessionId, callId: string, deadlineMs = 20_000): Promise<ToolResult> {
+      return eventually(
+        async () => {
+          const event = (await log.readStream(id)).find(
+            ({ type, data }) => type === 'tool.finished' && (data as { call_id: string }).call_id === callId,
+          );
+          const data = event?.data as EventData<'tool.finished'> | undefined;
+          return data && ({ outcome: data.outcome, ...JSON.parse(data.result) } as ToolResult);
+        },
+        { deadlineMs, describe: () => `a result of ${callId}` },
+      );
+    },
+    /** Asks, and has it carried out. */
+    async run(watcher: Watcher, id: SessionId, tool: 'terminal' | 'process', args: Record<string, unknown>) {
+      const callId = await fixture.call(id, tool, args);
+      await watcher.look(id);
+      return fixture.result(id, callId);
+    },
+    /** The run answers: its turn is over. */
+    async answer(id: SessionId, text = 'done'): Promise<void> {
+      const { state } = await sessions.load(id);
+      await fixture.execute(
+        id,
+        {
+          type: 'record-model-response',
+          generation: state.generation,
+          step: (state.turns[0]?.step ?? 0) + 1,
+          model: 'main',
+          text,
+          finishReason: 'stop',
+          usage: { input_tokens: 1, output_tokens: 1 },
+        },
+        { type: 'finish-turn', generation: state.generation, text },
+      );
+    },
+    events: (id: SessionId): Promise<RecordedEvent[]> => log.readStream(id),
+    async of<T extends EventType>(id: SessionId, type: T): Promise<EventData<T>[]> {
+      return (await log.readStream(id))
+        .filter((event) => event.type === type)
+        .map((event) => event.data as EventData<T>);
+    },
+    waitFor<T extends EventType>(id: SessionId, type: T, deadlineMs = 20_000): Promise<EventData<T>> {
+      return eventually(async () => (await fixture.of(id, type)).at(-1), {
+        deadlineMs,
+        describe: () => type,
+      });
+    },
+    async stop(): Promise<void> {
+      for (const watcher of watchers) await watcher.close();
+      await Promise.all(logs.map((one) => one.close()));
+      await database.drop();
+      // The supervisor notices that its directory is gone, ends what is left and goes.
+      await rm(dataDirectory, { recursive: true, force: true });
+    },
+  };
+  return fixture;
+}

@@ -1,0 +1,356 @@
+import { type Config, type SessionId, sessionId, watchPingSubject } from '@angelia/contracts';
+import type { EventLog, ListedProcess, Page } from '@angelia/event-log';
+import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
+import { withSpan } from '@angelia/service-kit';
+import { agentTools, decideAll, type ProcessState, type SessionCommand } from '@angelia/session';
+import { agentCommand } from './agent-command.ts';
+import { Background } from './background.ts';
+import { type Call, type CallEnd, callsToCarryOut, type OpenedCall } from './call.ts';
+import { Commands, GRACE_MS } from './commands.ts';
+import { Pins, type PinsLog } from './pins.ts';
+import { foregroundName, type Places, processIdOf, takenName } from './places.ts';
+import { processTool } from './process-tool.ts';
+import type { RunAs } from './run-as.ts';
+import { terminal } from './terminal.ts';
+import { untilDone } from './until-done.ts';
+
+export const WATCHER = Symbol('WATCHER');
+
+export interface WatcherOptions {
+  readonly config: Config;
+  readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
+  readonly log: PinsLog & Pick<EventLog, 'listProcesses'>;
+  readonly places: Places;
+  readonly runAs: RunAs;
+  readonly instance: string;
+  readonly logger: Logger;
+  /** Tells the other watchers to look at a session. */
+  readonly ping: (subject: string) => void;
+}
+
+/** Between two looks whether somebody still waits for the calls in hand: a cancel's own message may be lost. */
+const LOOK_MS = 1_000;
+
+const LISTED_AT_ONCE = 500;
+/** One read per session that has files here, against days that they are kept. */
+const TIDY_MS = 3_600_000;
+
+interface Hand {
+  loaded: Loaded;
+  readonly calls: Map<string, AbortController>;
+}
+
+/**
+ * Carries out the calls that the log asks for, each once, and follows the background processes of this host.
+ *
+ *   call: started --lease taken--> in hand --carried out--> its result is appended
+ *                                  in hand --nobody waits for it any more--> ended, without a result
+ *                                  in hand --this watcher dies--> its files go on; the next one takes it in hand again
+ */
+export class Watcher {
+  readonly commands: Commands;
+  readonly #options: WatcherOptions;
+  readonly #background: Background;
+  readonly #pins: Pins;
+  readonly #hands = new Map<SessionId, Hand>();
+  readonly #killing = new Set<string>();
+  readonly #closing = new AbortController();
+  readonly #atWork = new Set<Promise<void>>();
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: WatcherOptions) {
+    const { config, places, runAs, instance, logger, sessions, log } = options;
+    this.#options = options;
+    this.commands = new Commands({ places, config: config.process_watcher, runAs, instance, logger });
+    this.#background = new Background({
+      config,
+      commands: this.commands,
+      sessions,
+      instance,
+      logger,
+      signal: this.#closing.signal,
+    });
+    this.#pins = new Pins({ log, instance, config, logger });
+  }
+
+  /** Resolves when what the log asks for is in hand, or is another's. Throws what the log throws. */
+  look(id: SessionId): Promise<void> {
+    return this.#look(id, () => this.#options.ping(watchPingSubject(id)));
+  }
+
+  /** Another watcher says that it is not its own. */
+  lookIfOurs(id: SessionId): Promise<void> {
+    return this.#look(id, () => {});
+  }
+
+  async #look(id: SessionId, tellOthers: () => void): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const loaded = await this.#options.sessions.load(id);
+    if (loaded.state.created === null) return;
+    const calls = callsToCarryOut(loaded).filter(({ callId }) => !this.#hands.get(id)?.calls.has(callId));
+    const running = loaded.state.processes.filter((process) => process.status === 'running');
+    if (calls.length === 0 && running.length === 0) return;
+    if (!(await this.#pins.isOurs(loaded))) return tellOthers();
+    for (const process of running) this.#follow(loaded, process);
+    for (const call of calls) if (!(await this.#takeUp(loaded, call))) tellOthers();
+  }
+
+  /** What a predecessor left on this host: goes on with it, and ends what nobody can ask for any more. */
+  async adopt(): Promise<void> {
+    this.#pins.start();
+    this.#timers.push(
+      setInterval(() => void this.#aside(() => this.#refresh([...this.#hands.keys()])), LOOK_MS).unref(),
+    );
+    const sweepMs = this.#options.config.timing.sweep_seconds * 1000;
+    this.#timers.push(setInterval(() => void this.#aside(() => this.lookForLost()), sweepMs).unref());
+    this.#timers.push(setInterval(() => void this.#aside(() => this.tidy()), TIDY_MS).unref());
+    const found = this.#options.places.unsettled();
+    const sessions = Map.groupBy(found, ({ sessionId }) => sessionId);
+    if (found.length > 0)
+      this.#options.logger.info({ commands: found.length }, 'takes up what runs on this host');
+    for (const [id, commands] of sessions) {
+      await untilDone(this.#closing.signal, () =>
+        this.#adopt(
+          id,
+          commands.map(({ name }) => name),
+        ),
+      );
+    }
+  }
+
+  /**
+   * Looks at every process that is said to run and that nobody follows: of a watcher that is gone for good, or of
+   * ourselves when our files were taken away.
+   */
+  async lookForLost(): Promise<void> {
+    const there = new Map<string, boolean>();
+    const sessions = new Set<string>();
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page: Page<ListedProcess> = await this.#options.log.listProcesses({
+        status: 'running',
+        limit: LISTED_AT_ONCE,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      cursor = page.nextCursor;
+      for (const { sessionId: id, processId, detail } of page.items) {
+        if (this.#background.isTracked(processId)) continue;
+        const owner = (detail as { readonly watcher?: string | null } | null)?.watcher ?? null;
+        if (owner !== null && owner !== this.#options.instance) {
+          if (!there.has(owner)) there.set(owner, await this.#pins.isThere(owner));
+          if (there.get(owner)) continue;
+        }
+        sessions.add(id);
+      }
+    }
+    for (const id of sessions) await this.look(sessionId(id));
+  }
+
+  /** Removes the files of sessions that ended long ago. */
+  async tidy(now = Date.now()): Promise<void> {
+    const { places, sessions, config } = this.#options;
+    const keepMs = config.process_watcher.keep_hours * 3_600_000;
+    const busy = new Set(places.unsettled().map((command) => command.sessionId));
+    for (const id of places.sessions()) {
+      if (this.#closing.signal.aborted) return;
+      if (busy.has(id)) continue;
+      const { state } = await sessions.load(id);
+      // One that the log does not know (any more) was pruned, or is not there yet.
+      const since = state.created === null ? places.changedAt(id) : state.lastActivityAt;
+      const over = state.created === null || state.ended !== null;
+      if (over && now - since > keepMs) places.forgetSession(id);
+    }
+  }
+
+  /** Somebody says that the session was cancelled: the event is what counts. */
+  async cancelled(id: SessionId): Promise<void> {
+    if (this.#hands.has(id)) await this.#refresh([id]);
+  }
+
+  get inHand(): number {
+    return this.#hands.size;
+  }
+
+  /** Stops looking and waiting. What runs goes on; its results are for whoever starts next. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('process-watcher goes down'));
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#pins.stop();
+    await Promise.allSettled(this.#atWork);
+    this.commands.close();
+  }
+
+  async #adopt(id: SessionId, names: readonly string[]): Promise<void> {
+    const loaded = await this.#options.sessions.load(id);
+    if (!(await this.#pins.isOurs(loaded))) return;
+    const wanted = new Set([
+      ...callsToCarryOut(loaded).flatMap(({ callId }) => [
+        takenName(callId),
+        foregroundName(callId),
+        processIdOf(id, callId),
+      ]),
+      ...loaded.state.processes
+        .filter(({ status }) => status === 'running')
+        .map(({ processId }) => processId),
+    ]);
+    for (const name of names.filter((one) => !wanted.has(one))) {
+      // Its end is in the log already, or its call was closed while nobody was there to end it.
+      if (loaded.state.processes.some(({ processId }) => processId === name)) this.commands.settled(id, name);
+      else await this.#background.abandon(id, name);
+    }
+    await this.look(id);
+  }
+
+  #follow(loaded: Loaded, process: ProcessState): void {
+    const { processId } = process;
+    // Its files are not here when its host is gone for good: then it is lost, and said to be.
+    this.#background.track(loaded.id, processId);
+    if (!process.killRequested || this.#killing.has(processId)) return;
+    this.#killing.add(processId);
+    this.#work(
+      this.commands
+        .stop(loaded.id, processId, GRACE_MS)
+        .then((survivors) => {
+          if (survivors.length > 0) {
+            this.#options.logger.warn(
+              { session_id: loaded.id, process_id: processId, survivors },
+              'some of it lives on',
+            );
+          }
+        })
+        .finally(() => this.#killing.delete(processId)),
+    );
+  }
+
+  /** False: it is another watcher's. */
+  async #takeUp(loaded: Loaded, call: OpenedCall): Promise<boolean> {
+    const { id } = loaded;
+    const claim = await this.#pins.claim(id, call);
+    if (claim === 'theirs') return false;
+    const hand = this.#hands.get(id) ?? { loaded, calls: new Map() };
+    if (hand.calls.has(call.callId) || this.#closing.signal.aborted) return true;
+    this.#options.places.takeUp(id, call.callId);
+    const stop = new AbortController();
+    hand.calls.set(call.callId, stop);
+    this.#hands.set(id, hand);
+    const isKnown = claim === 'ours' || this.#hasFiles(id, call);
+    this.#work(
+      this.#carryOut(
+        { ...call, sessionId: id, loaded, stop: stop.signal, signal: this.#closing.signal },
+        isKnown,
+      ).finally(() => {
+        hand.calls.delete(call.callId);
+        if (hand.calls.size > 0) return;
+        this.#hands.delete(id);
+        this.#pins.release(id);
+      }),
+    );
+    return true;
+  }
+
+  #hasFiles(id: SessionId, { callId }: OpenedCall): boolean {
+    return (
+      this.commands.wasBegun(id, foregroundName(callId)) ||
+      this.commands.wasBegun(id, processIdOf(id, callId))
+    );
+  }
+
+  async #carryOut(call: Call, isKnown: boolean): Promise<void> {
+    const { created } = call.loaded.state;
+    await withSpan(
+      `carry_out ${call.tool}`,
+      {
+        attributes: { 'gen_ai.tool.call.id': call.callId, 'gen_ai.conversation.id': call.sessionId },
+        parent: created?.traceparent ?? undefined,
+      },
+      async () => {
+        const end = isKnown ? await this.#run(call) : BEGUN_ELSEWHERE;
+        if (end !== null) await this.#finish(call, end);
+        this.#options.places.putDown(call.sessionId, call.callId);
+      },
+    );
+  }
+
+  async #run(call: Call): Promise<CallEnd | null> {
+    const deps = {
+      config: this.#options.config,
+      commands: this.commands,
+      background: this.#background,
+      sessions: this.#options.sessions,
+    };
+    return untilDone(call.signal, async () => {
+      switch (call.tool) {
+        case 'terminal':
+          return terminal(call, deps);
+        case 'process':
+          return processTool(call, deps);
+        case agentTools.command:
+          return agentCommand(call, deps);
+        default:
+          return { outcome: 'error', result: JSON.stringify({ error: `there is no tool ${call.tool}` }) };
+      }
+    });
+  }
+
+  async #finish(call: Call, end: CallEnd): Promise<void> {
+    const { sessionId, callId } = call;
+    const finish: SessionCommand = {
+      type: 'finish-tool',
+      generation: null,
+      callId,
+      outcome: end.outcome,
+      result: end.result,
+      watcher: this.#options.instance,
+    };
+    const executed = await untilDone(call.signal, () =>
+      this.#options.sessions.execute(sessionId, ({ state }) =>
+        decideAll(state, [...(end.also ?? []), finish]),
+      ),
+    );
+    if (executed.status !== 'refused') return end.recorded?.();
+    this.#options.logger.debug(
+      { session_id: sessionId, call: callId, reason: executed.reason },
+      'nobody waits for a result any more',
+    );
+    await (end.refused?.() ?? end.recorded?.());
+  }
+
+  /** What comes again in a moment anyway. */
+  async #aside(work: () => Promise<void>): Promise<void> {
+    try {
+      if (!this.#closing.signal.aborted) await work();
+    } catch (error) {
+      this.#options.logger.debug({ err: error }, 'could not look around: Postgres is away');
+    }
+  }
+
+  /** Ends what nobody waits for any more. The reads of many sessions are one query. */
+  async #refresh(ids: readonly SessionId[]): Promise<void> {
+    await Promise.all(
+      ids.map(async (id) => {
+        const hand = this.#hands.get(id);
+        if (hand === undefined) return;
+        hand.loaded = await this.#options.sessions.refresh(hand.loaded);
+        const open = new Set(callsToCarryOut(hand.loaded).map(({ callId }) => callId));
+        for (const [callId, stop] of hand.calls) if (!open.has(callId)) stop.abort();
+      }),
+    );
+  }
+
+  #work(work: Promise<void>): void {
+    const safe = work
+      .catch((error: unknown) => {
+        if (!this.#closing.signal.aborted)
+          this.#options.logger.error({ err: error }, 'a call could not be carried out');
+      })
+      .finally(() => this.#atWork.delete(safe));
+    this.#atWork.add(safe);
+  }
+}
+
+/** Another watcher may have begun it, and is gone with its files (C14). */
+const BEGUN_ELSEWHERE: CallEnd = {
+  outcome: 'unknown',
+  result: JSON.stringify({
+    error: 'the host that this was begun on is gone: whether it was carried out is not known',
+  }),
+};
