@@ -69,9 +69,7 @@ const ask = (question: string, choices?: string[]) =>
   callTool('clarify', { question, ...(choices === undefined ? {} : { choices }) });
 
 async function questionTo(sessionId: string): Promise<{ text: string; link: string }> {
-  const message = await eventually(() =>
-    sink.taken(sessionId).find(({ payload }) => payload.type === 'clarification'),
-  );
+  const message = await eventually(() => sink.taken(sessionId).find(({ payload }) => payload.clarification));
   const { text } = message.payload;
   return { text, link: text.match(/http\S+\/answers\/\S+$/)?.[0] ?? '' };
 }
@@ -107,7 +105,7 @@ describe('a question of the agent', () => {
     expect(asked.at(-1)).toMatchObject({ role: 'tool', content: '{"answer":"Blue"}' });
     // The question and the answer, in that order, and nothing else.
     expect(sink.taken(sessionId).map(({ payload }) => payload.type)).toEqual([
-      'clarification',
+      'interim-status',
       'final-response',
     ]);
     expect((await fetch(link)).status).toBe(410);

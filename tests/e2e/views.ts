@@ -41,7 +41,7 @@ export class ViewsObserver {
 
   async folded(): Promise<AllViews> {
     const ids = await this.query<{ stream_id: string }>(
-      'SELECT DISTINCT stream_id COLLATE "C" AS stream_id FROM angelia.events ORDER BY 1',
+      `SELECT stream_id FROM angelia.events WHERE version = 1 AND type = 'session.created' ORDER BY stream_id`,
     );
     const folds = await Promise.all(
       ids.map(async ({ stream_id: id }) => ({ id, ...fold(await this.#log.readStream(id)) })),

@@ -10,10 +10,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   test: async (args) => (await built()) || runTests(args),
   verify: async (args) => (await built()) || inTurn([runFormatAndLint, runTypes, () => runTests(args)]),
   bench: async (args) => (await built()) || runSource('tests/bench/main.ts', args),
-  chaos: async () => {
-    console.error('angelia: the long fault tests are not built in this version; `npm test` has short ones');
-    return 1;
-  },
+  chaos: async (args) => (await built()) || runSource('tests/chaos/main.ts', args),
 };
 
 /** Called by start.mjs, once Node 24 and the dependencies are there. */

@@ -78,7 +78,8 @@ export async function preparePostgres(
     ...SETTINGS,
     port: String(port),
     fsync: options.durable === false ? 'off' : 'on',
-    synchronous_commit: options.durable === false ? 'off' : 'on',
+    // Always: with `off` a killed Postgres forgets commits that it had confirmed, and tests kill it.
+    synchronous_commit: 'on',
     full_page_writes: options.durable === false ? 'off' : 'on',
   };
   const runAs = runAsUnprivileged([native, layout.postgres], ownerOf(layout.postgres));

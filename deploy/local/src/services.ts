@@ -61,6 +61,7 @@ export async function planServices(options: {
   /** Of the first ingress; the others get free ones. */
   port: number;
   env: NodeJS.ProcessEnv;
+  envOf: (instance: string) => Promise<NodeJS.ProcessEnv>;
   drainSeconds: number;
 }): Promise<ServiceInstance[]> {
   const { scripts, replicas, ports, host, env, drainSeconds } = options;
@@ -86,6 +87,7 @@ export async function planServices(options: {
           // The others need it for links that lead to (the first) ingress.
           ANGELIA_HOST: host,
           ANGELIA_PORT: String(publicPort ?? options.port),
+          ...(await options.envOf(instance)),
         },
         ending: [
           { signal: 'SIGTERM', patienceMs: drainSeconds * 1000 + DRAIN_MARGIN_MS },

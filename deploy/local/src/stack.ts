@@ -30,6 +30,8 @@ export interface StackOptions {
   readonly replicas?: string;
   /** Added to the launcher's own environment, for the launcher and for all that it starts. */
   readonly env?: NodeJS.ProcessEnv;
+  /** More for one service, by instance (`agent-runner-2`). Tests put a network that fails between it and the servers. */
+  readonly envOf?: (instance: string, servers: Servers) => Promise<NodeJS.ProcessEnv>;
   /** False: Postgres without fsync, for tests. */
   readonly durable?: boolean;
   readonly scripts?: Scripts;
@@ -42,6 +44,11 @@ export interface StackOptions {
   /** The services' log lines, prefixed and rendered. Default: not followed. */
   readonly show?: (line: string) => void;
   readonly front?: FrontProcess[];
+}
+
+export interface Servers {
+  readonly databaseUrl: string;
+  readonly natsUrl: string;
 }
 
 export interface Stack {
@@ -131,6 +138,7 @@ class StartingStack {
       host: settings.host,
       port,
       env: { ...env, DATABASE_URL: databaseUrl, NATS_URL: natsUrl },
+      envOf: async (instance) => (await options.envOf?.(instance, { databaseUrl, natsUrl })) ?? {},
       drainSeconds: settings.drainSeconds,
     });
     await Promise.all(this.#services.map(({ program }) => this.#startProgram(program, layout).start()));

@@ -10,11 +10,21 @@ const seconds = z.number().nonnegative();
 const positiveSeconds = z.number().positive();
 const positiveInt = z.number().int().positive();
 const count = z.number().int().nonnegative();
-const httpUrl = z.url({ protocol: /^https?$/, error: 'an http or https URL is wanted' });
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'an http or https URL is wanted', abort: true })
+  // Addresses are not secret: they stand in logs and spans, and no client would send these.
+  .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), {
+    error: 'a URL holds no name and password here: put them into a header, where there are `headers`',
+    abort: true,
+  });
+/** Of an API, whose paths are put behind it. */
+const baseUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
+  error: 'a base_url has nothing behind its path: no ? and no #',
+});
 
 const modelBase = {
   model: z.string().min(1),
-  base_url: httpUrl.optional(),
+  base_url: baseUrl.optional(),
   api_key: z.string().optional(),
   headers: z.record(z.string(), z.string()).optional(),
   /** A whole call. */
@@ -35,7 +45,7 @@ const withKey = (model: { base_url?: string | undefined; api_key?: string | unde
   model.api_key !== undefined || model.base_url !== undefined;
 const keyWanted = { error: 'an api_key is wanted', path: ['api_key'] };
 const model = z.discriminatedUnion('provider', [
-  z.strictObject({ provider: z.literal('openai-compatible'), ...modelBase, base_url: httpUrl }),
+  z.strictObject({ provider: z.literal('openai-compatible'), ...modelBase, base_url: baseUrl }),
   z.strictObject({ provider: z.literal('openai'), ...modelBase }).refine(withKey, keyWanted),
   z.strictObject({ provider: z.literal('anthropic'), ...modelBase }).refine(withKey, keyWanted),
   z.strictObject({ provider: z.literal('builtin'), model: z.literal('echo') }),
@@ -395,7 +405,7 @@ export const configSchema = z
     targets: z.record(z.string(), targetConfig).default({}),
     delivery: z
       .strictObject({
-        retry_schedule_seconds: z.array(positiveSeconds).default([5, 30, 120, 600, 3600]),
+        retry_schedule_seconds: z.array(seconds).default([5, 30, 120, 600, 3600]),
         max_age_seconds: positiveSeconds.default(86_400),
         /** One request to a target; the claim's deadline is longer than this. */
         request_timeout_seconds: positiveSeconds.default(30),

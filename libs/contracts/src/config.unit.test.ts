@@ -157,6 +157,23 @@ describe('what the config refuses', () => {
     expect(problemsOf({ models: { main: { ...model, base_url: 'http://127.0.0.1:1/v1' } } })).toEqual([]);
   });
 
+  it('takes no credentials and no query in the base_url of a model', () => {
+    const model = { provider: 'openai-compatible', model: 'm' };
+    for (const base_url of [
+      'http://me:secret@x/v1',
+      'http://me@x/v1',
+      'http://x/v1?key=secret',
+      'http://x/v1#a',
+    ]) {
+      const [problem, ...more] = problemsOf({ models: { m: { ...model, base_url } } });
+      expect([problem?.place, more]).toEqual(['models.m.base_url', []]);
+      expect(problem?.reason).not.toContain('secret');
+    }
+    expect(problemsOf({ models: { m: { ...model, base_url: 'nowhere' } } })).toEqual([
+      { place: 'models.m.base_url', reason: 'an http or https URL is wanted' },
+    ]);
+  });
+
   it('needs the base_url of an openai-compatible model', () => {
     expect(problemsOf({ models: { m: { provider: 'openai-compatible', model: 'x' } } })[0]?.place).toBe(
       'models.m.base_url',

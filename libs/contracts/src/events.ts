@@ -46,6 +46,8 @@ const sessionCreated = z.object({
   queue_deadline: isoTime.nullable().default(null),
   /** Of the route: so many runs of it at once, by all runners together. null: no limit. */
   max_concurrency: ordinal.nullable().default(null),
+  /** True: by a route that was made by API, for which the config's `api_routes` holds. */
+  api_route: z.boolean().optional(),
 });
 
 /** One row of what the model sees. */

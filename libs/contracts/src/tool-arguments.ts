@@ -33,7 +33,13 @@ export const terminalArguments = z
       .default(false)
       .describe('In the background: tell you when it has ended, with its exit code and last output.'),
     watch_patterns: z
-      .array(z.string().min(1).max(1000))
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(1000)
+          .refine((text) => !text.includes('\n'), 'a pattern is part of one line: it has no line break'),
+      )
       .max(20)
       .default([])
       .describe('In the background: tell you when a line of its output contains one of these texts.'),

@@ -25,6 +25,10 @@ describe('arguments of terminal', () => {
     [{ command: 'ls', timeout: 5 }, 'timeout'],
     [{ command: 'ls', notify_on_complete: true }, 'notify_on_complete: only with `background: true`'],
     [{ command: 'ls', watch_patterns: ['x'] }, 'watch_patterns: only with `background: true`'],
+    [
+      { command: 'ls', background: true, watch_patterns: ['a\nb'] },
+      'watch_patterns.0: a pattern is part of one line',
+    ],
   ])('%j is refused with its place', (args, place) => {
     expect(argumentsProblem(terminalArguments, args)).toContain(place);
   });

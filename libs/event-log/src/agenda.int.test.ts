@@ -57,6 +57,7 @@ async function session(row: Row): Promise<string> {
 
 function agenda(options: { sweepSeconds?: number; leadEpoch?: number } = {}) {
   const hints: { owner: string; id: string }[] = [];
+  const pages: { owner: string; size: number }[] = [];
   const stopping = new AbortController();
   const running = runAgenda({
     log,
@@ -65,13 +66,14 @@ function agenda(options: { sweepSeconds?: number; leadEpoch?: number } = {}) {
     sweepSeconds: options.sweepSeconds ?? 60,
     hint: async (owner, ids) => {
       hints.push(...ids.map((id) => ({ owner, id })));
+      pages.push({ owner, size: ids.length });
     },
   });
   stops.push(async () => {
     stopping.abort();
     await running;
   });
-  return { hints, running };
+  return { hints, pages, running };
 }
 
 it('a timer is hinted to its owner when it is due, not before and not twice', async () => {
@@ -142,6 +144,48 @@ it('more than one pass can hint is hinted in the passes that follow', async () =
   const { hints } = agenda();
   await until(() => hints.length === 2_300);
   expect(new Set(hints.map((hint) => hint.id)).size).toBe(2_300);
+});
+
+it('a pass does bounded work, however much lies there: pages of 500, at most 2,000 of a kind', async () => {
+  await database.query(
+    `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running,
+       delivery_due_at, settled, state)
+     SELECT gen_random_uuid()::text, 1, 'r', 'queued', now(), now() - interval '1 h', now() - interval '1 h', false,
+       now() - interval '1 h', false, '{}'
+     FROM generate_series(1, 2600)`,
+  );
+  const { pages } = agenda();
+  const count = (owner: string) =>
+    pages.filter((page) => page.owner === owner).reduce((sum, page) => sum + page.size, 0);
+  await until(() => count('run') === 2_600 && count('delivery') === 2_600);
+  expect(Math.max(...pages.map(({ size }) => size))).toBe(500);
+  // The first pass has come to the deliveries, too, before the second goes on with the runs.
+  const order = pages.map(({ owner, size }) => `${owner} ${size}`);
+  const [full, rest] = [(owner: string) => Array.from({ length: 4 }, () => `${owner} 500`), [500, 100]];
+  expect(order).toEqual([
+    ...full('run'),
+    ...full('delivery'),
+    ...rest.map((size) => `run ${size}`),
+    ...rest.map((size) => `delivery ${size}`),
+  ]);
+});
+
+it('nothing that is alive is touched: held, not due yet, waiting for a time of its own, or settled', async () => {
+  const running = await session({ activeAgo: 3600, running: true, runDue: -3600 });
+  await log.append({
+    ...appendTo(running, 0),
+    lease: { resource: `run:${running}`, holder: 'runner#1', seconds: 60 },
+  });
+  await session({ activeAgo: 3600, runDue: 60 }); // A question, a coalescing window, a deadline in the queue.
+  await session({ activeAgo: 3600, deliveryDue: 60 }); // A claim under way, a retry.
+  await session({ activeAgo: 3600, processDue: 60 });
+  await session({ activeAgo: 0.1, runDue: -0.1, deliveryDue: -0.1 }); // Its own hint is on its way.
+  await session({ activeAgo: 3600, settled: true });
+  const dead = await session({ activeAgo: 3600, running: true });
+  const { hints } = agenda();
+  await until(() => hints.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 2_200)); // Two more passes.
+  expect(hints).toEqual([{ owner: 'run', id: dead }]);
 });
 
 it('an agenda that another has followed ends', async () => {

@@ -280,7 +280,12 @@ describe('a lease', () => {
     await one.append(take(mine, 'runner#old'));
     await one.append(take(other, 'runner-2#old'));
     expect(await one.freeLeasesOf('runner', 'runner#new')).toEqual([mine]);
-    expect((await one.lease(mine)).lease).toBeNull();
+    const freed = await one.lease(mine);
+    expect(freed.lease?.expiresAt).toBeLessThanOrEqual(freed.now);
+    // The last sign of life of a run that is lost.
+    expect(freed.now - (freed.lease?.renewedAt ?? 0)).toBeLessThan(10_000);
+    expect((await two.append(take(mine, 'two#1'))).status).toBe('appended');
+    expect(await one.freeLeasesOf('runner', 'runner#new')).toEqual([]);
     expect((await one.lease(other)).lease?.holder).toBe('runner-2#old');
   });
 });

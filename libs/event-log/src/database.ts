@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { LogClosed, NotMigrated, WrongCluster } from './errors.ts';
+import { LogClosed, type LogError, LogUnavailable, NotMigrated, WrongCluster } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { isConnectionLost, isRoleRefused, messageOf, toLogError } from './postgres-errors.ts';
 
@@ -87,6 +87,12 @@ export class Database {
     return this.pruning;
   }
 
+  /** When Postgres could last not be reached (performance.now()); null: it always could. */
+  get lastAwayAt(): number | null {
+    const times = [this.durable.lastAwayAt, this.relaxed.lastAwayAt].filter((time) => time !== null);
+    return times.length === 0 ? null : Math.max(...times);
+  }
+
   /** In one line each, what is not as it should be although the work goes on. */
   warnings(): string[] {
     return [...new Set([this.durable.warning, this.relaxed.warning].filter((text) => text !== undefined))];
@@ -99,6 +105,7 @@ export class Database {
 
 export class Lane {
   warning: string | undefined;
+  lastAwayAt: number | null = null;
   private readonly pool: pg.Pool;
   private readonly role: string | null;
   private readonly settings: string;
@@ -154,7 +161,7 @@ export class Lane {
       return rows as Result[];
     } catch (error) {
       client.release(isConnectionLost(error));
-      throw toLogError(error);
+      throw this.noticed(error);
     }
   }
 
@@ -163,15 +170,21 @@ export class Lane {
     try {
       return await this.pool.connect();
     } catch (error) {
-      if (this.role === null || !isRoleRefused(error)) throw toLogError(error);
+      if (this.role === null || !isRoleRefused(error)) throw this.noticed(error);
       this.warning = `the login cannot take the role ${this.role} (${messageOf(error)}): going on with its own rights, so that nothing but this program keeps events from being changed; grant the role or let migrate create it`;
       this.pool.options.options = this.settings;
       try {
         return await this.pool.connect();
       } catch (again) {
-        throw toLogError(again);
+        throw this.noticed(again);
       }
     }
+  }
+
+  private noticed(error: unknown): LogError {
+    const known = toLogError(error);
+    if (known instanceof LogUnavailable && isConnectionLost(error)) this.lastAwayAt = performance.now();
+    return known;
   }
 
   async close(): Promise<void> {

@@ -159,6 +159,11 @@ export class EventLog {
     return readHealth(this.database.relaxed);
   }
 
+  /** When Postgres could last not be reached, by performance.now(); null: it always could. */
+  get lastAwayAt(): number | null {
+    return this.database.lastAwayAt;
+  }
+
   async ping(): Promise<void> {
     await this.database.durable.query({ name: 'ping', text: 'SELECT 1' }, []);
   }

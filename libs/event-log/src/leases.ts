@@ -39,11 +39,13 @@ const RENEW: Statement = {
          RETURNING l.resource`,
 };
 
+/** Expired, not deleted: when its holder was last alive is what a lost run is judged by (no-phantom-turns). */
 const FREE: Statement = {
   name: 'free_leases',
-  text: `DELETE FROM angelia.leases l
-         USING (SELECT r.resource FROM angelia.leases r
-                WHERE r.instance = $1 AND r.holder <> $2 ORDER BY r.resource FOR UPDATE) dead
+  text: `UPDATE angelia.leases l SET expires_at = clock_timestamp()
+         FROM (SELECT r.resource FROM angelia.leases r
+               WHERE r.instance = $1 AND r.holder <> $2 AND r.expires_at > clock_timestamp()
+               ORDER BY r.resource FOR UPDATE) dead
          WHERE l.resource = dead.resource
          RETURNING l.resource`,
 };

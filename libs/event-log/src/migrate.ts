@@ -41,8 +41,8 @@ export async function raiseEpoch(options: MigrateOptions): Promise<{ epoch: numb
       `UPDATE angelia.cluster SET epoch = epoch + 1, system_identifier = (pg_control_system()).system_identifier
        RETURNING epoch`,
     );
-    // Leases and leaders of the old cluster's processes mean nothing here.
-    await client.query('DELETE FROM angelia.leases');
+    // Nobody of the old cluster's processes is at work here. When they last were is still what lost runs are judged by.
+    await client.query('UPDATE angelia.leases SET expires_at = least(expires_at, clock_timestamp())');
     await client.query("UPDATE angelia.leaders SET expires_at = '-infinity'");
     await ensureViews(client);
     return { epoch: rows[0]?.epoch ?? 1, warnings };

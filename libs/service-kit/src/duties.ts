@@ -14,10 +14,10 @@ import {
   runProjection,
   runRelay,
 } from '@angelia/event-log';
-import { projectSession } from '@angelia/session';
 import type { ServiceName } from './environment.ts';
 import { uuidV7 } from './ids.ts';
 import type { Logger } from './logging.ts';
+import { projectRecorded } from './project-recorded.ts';
 
 /**
  * What one process of all does for everybody: the relay (hints from the log's tail), the projections (views from the same
@@ -71,7 +71,7 @@ export function startDuties(options: DutiesOptions): Duties {
       ),
     ),
     projection: leadDuty('projection', (leadEpoch, signal) =>
-      awake(bus, (wake) => runProjection({ log, leadEpoch, signal, wake, project: projectSession })),
+      awake(bus, (wake) => runProjection({ log, leadEpoch, signal, wake, project: projectRecorded })),
     ),
     agenda: leadDuty('agenda', (leadEpoch, signal) =>
       runAgenda({ log, leadEpoch, signal, sweepSeconds: config.timing.sweep_seconds, hint }),

@@ -3,6 +3,7 @@ export { HEALTH_PATHS, healthAnswer } from './admin-server.ts';
 export { type AnswerLinks, answerLinks, type QuestionName } from './answer-links.ts';
 export { type CallbackLinks, type CallName, callbackLinks } from './callback-links.ts';
 export { type CheckedRoute, checkApiRoute } from './config/api-route.ts';
+export { headerNameProblem, headerValueProblem } from './config/http-headers.ts';
 export { literalApiRoute } from './config/interpolate.ts';
 export { demoConfigPath, type LoadedConfig, loadConfig } from './config/load.ts';
 export { compilePattern, type Pattern } from './config/patterns.ts';

@@ -48,7 +48,7 @@ const AUTH_SCHEME = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{6,}/g;
  */
 export function scrubber(secrets: Iterable<string>): (text: string) => string {
   const searched = new Set<string>();
-  for (const secret of secrets) {
+  for (const secret of [...secrets].flatMap(withKeyAlone)) {
     if (secret.length < SHORTEST_SEARCHED || secret === 'INSECURE_NO_AUTH') continue;
     searched.add(secret);
     // As it stands inside JSON and inside a URL.
@@ -69,4 +69,10 @@ export function scrubber(secrets: Iterable<string>): (text: string) => string {
       clean = clean.replace(AUTH_SCHEME, `$1 ${REDACTED}`);
     return clean;
   };
+}
+
+/** A header is kept as `Bearer <key>`; who refuses it likes to quote the key alone. */
+function withKeyAlone(secret: string): string[] {
+  const key = /^\w+ +(\S+)$/.exec(secret)?.[1];
+  return key === undefined ? [secret] : [secret, key];
 }

@@ -65,20 +65,16 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
 const LOOK_AGAIN_MS = 500;
 
 /**
- * Resolves once the log can be worked with: reachable, migrated, the cluster it was written in. What a dead
- * predecessor of the same name still held is freed then, before any work is taken. Waits for ever while Postgres is
- * away; resolves to false when the signal ends the waiting.
+ * Resolves once the log can be worked with: reachable, migrated, the cluster it was written in. Waits for ever while
+ * Postgres is away; resolves to false when the signal ends the waiting.
  * @throws StartupError for what only a person can mend (another cluster, a role without rights).
  */
 export async function untilLogIsUsable(runtime: ServiceRuntime, signal: AbortSignal): Promise<boolean> {
-  const { log, logger, environment, holder } = runtime;
+  const { log, logger } = runtime;
   let said = '';
   while (!signal.aborted) {
     try {
       for (const warning of await log.check()) logger.warn({}, warning);
-      const freed = await log.freeLeasesOf(environment.instance, holder);
-      if (freed.length > 0)
-        logger.info({ leases: freed.length }, 'freed what the predecessor of this instance held');
       return true;
     } catch (error) {
       if (!(error instanceof LogError) || !error.retryable) throw refused(error);

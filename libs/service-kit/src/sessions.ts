@@ -217,7 +217,7 @@ export class Sessions {
 
 function extended(loaded: Loaded, more: readonly RecordedEvent[]): Loaded {
   if (more.length === 0) return loaded;
-  const events = more.map(upcast);
+  const events = more.map((event) => upcast(event));
   return {
     id: loaded.id,
     state: evolveAll(loaded.state, events),

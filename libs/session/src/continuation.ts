@@ -18,6 +18,7 @@ export type Continuation = Pick<
   | 'interim'
   | 'sessionKey'
   | 'maxConcurrency'
+  | 'apiRoute'
   | 'continues'
   | 'history'
 >;
@@ -46,6 +47,7 @@ export function continuation(old: {
     interim: created.interim,
     sessionKey: created.sessionKey,
     maxConcurrency: created.maxConcurrency,
+    ...(created.apiRoute ? { apiRoute: true } : {}),
     continues: old.id,
     history: bounded(transcript(old.events)),
   };

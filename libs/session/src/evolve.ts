@@ -254,6 +254,7 @@ function created(
     startAfter: msOrNull(data.start_after),
     queueDeadline: msOrNull(data.queue_deadline),
     maxConcurrency: data.max_concurrency ?? null,
+    ...(data.api_route ? { apiRoute: true } : {}),
     traceparent,
     origin: 'webhook',
   };

@@ -74,6 +74,8 @@ export interface CreatedFacts {
   readonly queueDeadline: number | null;
   /** So many runs of the route at once, by all runners together. */
   readonly maxConcurrency: number | null;
+  /** Its route was made by API. */
+  readonly apiRoute?: boolean;
   /** Of the append of `session.created`: the trace that all of the session belongs to (invariant one-trace). */
   readonly traceparent: string | null;
   /** Where the first turn came from; names the reason of the end. */

@@ -35,6 +35,8 @@ export interface CreateSession {
   readonly startAfter?: number | null;
   readonly queueDeadline?: number | null;
   readonly maxConcurrency?: number | null;
+  /** Its route was made by API: what such routes may do is asked again whenever a run starts. */
+  readonly apiRoute?: boolean;
   readonly source?: Exclude<TurnSource, 'process'>;
   readonly input: string;
 }
@@ -91,6 +93,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       start_after: isoOrNull(command.startAfter),
       queue_deadline: isoOrNull(command.queueDeadline),
       max_concurrency: command.maxConcurrency ?? null,
+      ...(command.apiRoute ? { api_route: true } : {}),
     }),
     turnRequested({
       turn: 1,

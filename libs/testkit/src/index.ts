@@ -7,7 +7,7 @@ export {
   testRoute,
 } from './config.ts';
 export { createTestDatabase, type TestDatabase } from './database.ts';
-export { countHints, deleteHintStream } from './jetstream.ts';
+export { countHints, deleteHintStream, unsettledHints } from './jetstream.ts';
 export type { ChatMessage, ChatRequest, ChatTool, ChatToolCall } from './model-protocol.ts';
 export {
   callTool,

@@ -20,6 +20,15 @@ export async function countHints(natsUrl: string): Promise<number> {
   return (JSON.parse(reply) as { state?: { messages?: number } }).state?.messages ?? 0;
 }
 
+/** Hints that no consumer has acked yet: not delivered, or in somebody's hands. */
+export async function unsettledHints(natsUrl: string): Promise<number> {
+  const reply = await request(new URL(natsUrl), `$JS.API.CONSUMER.LIST.${STREAM_NAME}`);
+  const { consumers = [] } = JSON.parse(reply) as {
+    consumers?: { num_pending: number; num_ack_pending: number }[];
+  };
+  return consumers.reduce((sum, { num_pending, num_ack_pending }) => sum + num_pending + num_ack_pending, 0);
+}
+
 function request(url: URL, subject: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(url.port || 4222), url.hostname);

@@ -17,6 +17,8 @@ export type ModelStep =
       readonly tokenDelayMs?: number;
       readonly finishReason?: string;
       readonly usage?: { readonly input: number; readonly output: number };
+      /** True: one document, also where a stream was asked for, by a server that cannot. */
+      readonly whole?: boolean;
     }
   | {
       readonly kind: 'status';
@@ -88,10 +90,14 @@ export interface ModelRequest {
   readonly input: string;
   /** Contents of the tool messages behind it: what came of the calls so far. */
   readonly results: readonly string[];
+  /** When the exchange was over, whoever ended it; null while it goes on. As `at`. */
+  endedAt: number | null;
   /** Set when the client gave up before the answer was complete. */
   aborted: boolean;
   answered: boolean;
 }
+
+export type ModelBehaviour = (request: ModelRequest) => ModelStep | Promise<ModelStep>;
 
 export interface ModelServer {
   /** For `base_url`: ends in `/v1`. */
@@ -102,8 +108,8 @@ export interface ModelServer {
   inFlight(): number;
   /** What the next requests get, one each. */
   next(...steps: ModelStep[]): void;
-  /** What all others get. Default: `answer to: <input>`. */
-  behave(step: ModelStep | ((request: ModelRequest) => ModelStep)): void;
+  /** What all others get; a function may take its time. Default: `answer to: <input>`. */
+  behave(step: ModelStep | ModelBehaviour): void;
   stop(): Promise<void>;
 }
 
@@ -121,8 +127,7 @@ export async function startModelServer(
   const queued: ModelStep[] = [];
   let inFlight = 0;
   let calls = 0;
-  let always: ModelStep | ((request: ModelRequest) => ModelStep) = (request) =>
-    say(`answer to: ${request.input}`);
+  let always: ModelStep | ModelBehaviour = (request) => say(`answer to: ${request.input}`);
 
   const answerOf = (step: Answer): ModelAnswer => ({
     text: step.text,
@@ -159,14 +164,16 @@ export async function startModelServer(
       raw,
       input: lastUserText(body),
       results: resultsOf(body),
+      endedAt: null,
       aborted: false,
       answered: false,
     };
     requests.push(request);
     response.on('close', () => {
+      request.endedAt = performance.now();
       if (!response.writableFinished) request.aborted = true;
     });
-    const step = queued.shift() ?? (typeof always === 'function' ? always(request) : always);
+    const step = queued.shift() ?? (typeof always === 'function' ? await always(request) : always);
     await perform(step, { protocol, request, incoming, response, answerOf });
   };
 
@@ -237,7 +244,7 @@ async function perform(step: ModelStep, exchange: Exchange): Promise<void> {
       // A client that left is not answered: a test can tell by `answered` that nobody waited for it.
       if (step.delayMs) await pause(step.delayMs, undefined, { ref: false });
       if (request.aborted) return;
-      await (request.body.stream ? answerStreamed : answerWhole)(step, exchange);
+      await (request.body.stream && !step.whole ? answerStreamed : answerWhole)(step, exchange);
   }
 }
 

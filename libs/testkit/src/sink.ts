@@ -1,10 +1,17 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { listen, readBody } from './http-server.ts';
 
 /** What the sink does with a message. `cut-off`: it took the message, and the sender never learns it. */
 export type SinkBehaviour =
-  | { readonly kind: 'answer'; readonly status: number; readonly retryAfter?: string; readonly body?: string }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly retryAfter?: string;
+      readonly body?: string /** Taken at once, answered so much later. */;
+      readonly delayMs?: number;
+    }
   | { readonly kind: 'reset' }
   | { readonly kind: 'hang' }
   | { readonly kind: 'cut-off' };
@@ -17,7 +24,9 @@ export const answer = (status: number, retryAfter?: string): SinkBehaviour => ({
 
 /** The body of the `http` target (INTERFACES.md). */
 export interface SinkPayload {
-  readonly type: 'interim-status' | 'clarification' | 'final-response';
+  readonly type: 'interim-status' | 'final-response';
+  /** On a question. */
+  readonly clarification?: true;
   readonly session_id: string;
   readonly delivery_id: string;
   readonly route: string;
@@ -40,6 +49,8 @@ export interface SinkMessage {
   readonly behaviour: SinkBehaviour;
 }
 
+export type SinkJudge = (payload: SinkPayload) => SinkBehaviour | Promise<SinkBehaviour>;
+
 export interface Sink {
   readonly url: string;
   readonly port: number;
@@ -51,8 +62,8 @@ export interface Sink {
   answersOf(sessionId: string): string[];
   /** Final responses taken, by session. */
   finalCounts(): Map<string, number>;
-  /** What to do from now on; a function sees the message. Default: 200. */
-  behave(behaviour: SinkBehaviour | ((payload: SinkPayload) => SinkBehaviour)): void;
+  /** What to do from now on; a function sees the message, and may take its time. Default: 200. */
+  behave(behaviour: SinkBehaviour | SinkJudge): void;
   /** What to do with the next messages, one each, before `behave` counts again. */
   next(...behaviours: SinkBehaviour[]): void;
   clear(): void;
@@ -63,7 +74,7 @@ export interface Sink {
 export async function startSink(options: { secret?: string; port?: number } = {}): Promise<Sink> {
   const verifier = options.secret === undefined ? null : new Webhook(options.secret);
   const received: SinkMessage[] = [];
-  let always: SinkBehaviour | ((payload: SinkPayload) => SinkBehaviour) = answer(200);
+  let always: SinkBehaviour | SinkJudge = answer(200);
   let queued: SinkBehaviour[] = [];
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -78,7 +89,7 @@ export async function startSink(options: { secret?: string; port?: number } = {}
     }
     const raw = (await readBody(request)).toString('utf8');
     const payload = JSON.parse(raw) as SinkPayload;
-    const behaviour = queued.shift() ?? (typeof always === 'function' ? always(payload) : always);
+    const behaviour = queued.shift() ?? (typeof always === 'function' ? await always(payload) : always);
     received.push({
       at: performance.now(),
       path: request.url ?? '',
@@ -95,6 +106,7 @@ export async function startSink(options: { secret?: string; port?: number } = {}
       request.socket.destroy();
       return;
     }
+    if (behaviour.delayMs) await pause(behaviour.delayMs, undefined, { ref: false });
     const headers: Record<string, string> = { 'content-type': 'application/json' };
     if (behaviour.retryAfter !== undefined) headers['retry-after'] = behaviour.retryAfter;
     response.writeHead(behaviour.status, headers).end(behaviour.body ?? '{}');

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Stack, startStack } from '@angelia/local';
+import { type Stack, type StackOptions, startStack } from '@angelia/local';
 import { TEST_SECRET } from './config.ts';
 import { type PostAnswer, type SignedPost, signedPost } from './signed-post.ts';
 import { eventually } from './wait.ts';
@@ -16,6 +16,10 @@ export interface TestStackOptions {
   readonly replicas?: string;
   /** True: Postgres with fsync, as in production. */
   readonly durable?: boolean;
+  /** As of the launcher. */
+  readonly envOf?: StackOptions['envOf'];
+  /** What the launcher says of itself, such as that a program ended. */
+  readonly say?: (line: string) => void;
 }
 
 export interface SessionView {
@@ -68,6 +72,8 @@ export class TestStack {
         readyWithinMs: READY_PATIENCE_MS,
         env: { ANGELIA_ADMIN_TOKEN: 'test-admin-token', ANGELIA_DRAIN_SECONDS: '5', ...options.env },
         ...(options.replicas === undefined ? {} : { replicas: options.replicas }),
+        ...(options.envOf === undefined ? {} : { envOf: options.envOf }),
+        ...(options.say === undefined ? {} : { say: options.say }),
       });
       return new TestStack(stack);
     } catch (error) {
@@ -80,6 +86,11 @@ export class TestStack {
   /** Of ingress. */
   get baseUrl(): string {
     return this.#stack.url;
+  }
+
+  /** Of every ingress, as a load balancer would know them. */
+  get baseUrls(): readonly string[] {
+    return this.#stack.urls;
   }
 
   get dataDir(): string {
@@ -100,9 +111,13 @@ export class TestStack {
 
   /** Posts to a route of the test config, signed. */
   post(
-    post: Omit<SignedPost, 'baseUrl' | 'route' | 'secret'> & { route?: string; secret?: string },
+    post: Omit<SignedPost, 'baseUrl' | 'route' | 'secret'> & {
+      baseUrl?: string;
+      route?: string;
+      secret?: string;
+    },
   ): Promise<PostAnswer> {
-    return signedPost({ route: 'hook', secret: TEST_SECRET, ...post, baseUrl: this.baseUrl });
+    return signedPost({ route: 'hook', secret: TEST_SECRET, baseUrl: this.baseUrl, ...post });
   }
 
   async adminGet<T = Record<string, unknown>>(path: string): Promise<T> {

@@ -58,9 +58,13 @@ export class RunModels {
   /**
    * @param canShorten the caller can make a shorter request: a model that finds this one too long is no reason to
    *   leave it
+   * @param wantsText an empty answer is of no use: as good as none, so that it is asked for again
    * @throws ModelsFailed, ConversationTooLong, and the reason of the run's signal
    */
-  async ask(request: ModelRequest, { canShorten }: { canShorten: boolean }): Promise<Answer> {
+  async ask(
+    request: ModelRequest,
+    { canShorten, wantsText = false }: { canShorten: boolean; wantsText?: boolean },
+  ): Promise<Answer> {
     const failures: string[] = [];
     for (let at = this.#at; at < this.#names.length; at += 1) {
       const name = this.#names[at] as string;
@@ -72,7 +76,10 @@ export class RunModels {
         continue;
       }
       try {
-        return { model: name, reply: await chat(model, request, this.#options) };
+        return {
+          model: name,
+          reply: await chat(wantsText ? mustSpeak(model) : model, request, this.#options),
+        };
       } catch (error) {
         if (!(error instanceof ModelFailure)) throw error;
         this.#options.held();
@@ -82,6 +89,19 @@ export class RunModels {
     }
     throw new ModelsFailed(failures.join('; ') || 'the agent names no model');
   }
+}
+
+function mustSpeak(model: Model): Model {
+  return {
+    ...model,
+    async call(request, signal) {
+      const reply = await model.call(request, signal);
+      if (reply.text.trim() !== '') return reply;
+      throw new ModelFailure('protocol', `model ${model.name}: no text where one was wanted`, {
+        retryable: true,
+      });
+    },
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type AgentConfig, type Config, type HolderId, runResource } from '@angelia/contracts';
+import { type AgentConfig, type Config, type HolderId, instanceOf, runResource } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import type { Loaded, Sessions } from '@angelia/service-kit';
 import { decide, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
@@ -16,7 +16,7 @@ export interface Claim {
 export interface ClaimDeps {
   readonly config: Config;
   readonly sessions: Pick<Sessions, 'execute'>;
-  readonly log: Pick<EventLog, 'lease'>;
+  readonly log: Pick<EventLog, 'lease' | 'lastAwayAt'>;
   readonly holder: HolderId;
 }
 
@@ -26,7 +26,27 @@ export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> 
   // The usual case, a turn that nobody began and that may wait for ever, needs no clock and no second query.
   if (isTimeless(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
   const { lease, now } = await deps.log.lease(runResource(loaded.id));
-  return recover(loaded.state, lease, now, policy);
+  const verdict = recover(loaded.state, lease, now, policy);
+  return mayStillSpeak(loaded.state, verdict, deps)
+    ? { action: 'wait', until: now + SPEAK_FIRST_MS, reason: 'lease' }
+    : verdict;
+}
+
+/** Longer than the longest wait between two tries of an append (run.ts), and a connection. */
+const SPEAK_FIRST_MS = 5_000;
+
+/**
+ * Postgres was away for us just now: perhaps also for the runner of this run, which then could not renew its lease and
+ * is about to say so, by `run.interrupted`. Taken over before that, the run would count as an attempt, and a few
+ * outages would end the session. The sweep has us look again. A predecessor of ours has nothing more to say.
+ */
+function mayStillSpeak({ run }: SessionState, verdict: Recovery, { log, holder }: ClaimDeps): boolean {
+  const lost = verdict.action === 'resume' ? verdict.takeover : verdict.action === 'expire';
+  if (!lost || run === null || log.lastAwayAt === null) return false;
+  return (
+    instanceOf(run.runner as HolderId) !== instanceOf(holder) &&
+    performance.now() - log.lastAwayAt < SPEAK_FIRST_MS
+  );
 }
 
 /** No verdict on it depends on the time. Whatever does is judged by the database's clock: ours may be wrong. */

@@ -22,7 +22,7 @@ describe('a claim', () => {
     await claim(loaded, verdict as unknown as Parameters<typeof claim>[1], {
       config,
       sessions: { execute },
-      log: { lease: () => Promise.reject(new Error('not asked')) },
+      log: { lease: () => Promise.reject(new Error('not asked')), lastAwayAt: null },
       holder: holderId('a', 'test'),
     });
     expect(pool).toEqual({ name: 'route:constructor', places: 2 });
@@ -60,6 +60,7 @@ describe('the time by which a session is judged', () => {
       config,
       sessions: { execute: () => Promise.reject(new Error('not asked')) },
       log: {
+        lastAwayAt: null,
         lease: async () => {
           asked += 1;
           return { lease: null, now };

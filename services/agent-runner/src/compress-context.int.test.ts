@@ -152,6 +152,21 @@ describe('a conversation that nears the model’s window', () => {
   });
 });
 
+describe('a model that has no word to say for a summary', () => {
+  it('is asked for it again', async () => {
+    await given();
+    let empty = 1;
+    server.behave((request) => {
+      if (!isSummaryRequest(request)) return say('done');
+      empty -= 1;
+      return say(empty >= 0 ? ' ' : 'a long list of words');
+    });
+    const { events } = await run(`Count these: ${words(9_000)}`);
+    expect(dataOf(events, 'context.compressed')).toMatchObject([{ summary: 'a long list of words' }]);
+    expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done', outcome: 'succeeded' }]);
+  });
+});
+
 describe('a model that refuses the conversation as too long', () => {
   it('is asked again with a summary of all steps', async () => {
     await given({}, 1_000_000);

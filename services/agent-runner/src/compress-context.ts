@@ -1,7 +1,7 @@
 import type { EventData, RecordedEvent } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { compressible, type Message } from '@angelia/session';
-import { type Answer, ConversationTooLong, ModelsFailed, type RunModels } from './ask-model.ts';
+import { type Answer, ConversationTooLong, type RunModels } from './ask-model.ts';
 import type { Model, ModelRequest } from './models/model.ts';
 import { roughTokens, tokensOfMessage, tokensOfRequest } from './models/tokens.ts';
 import { asMessages } from './prompt.ts';
@@ -87,15 +87,13 @@ export async function compress(
 
   await run.say('compression', STATUS);
   const { model, reply } = await askForSummary(models, found.older, window * TO_SUMMARISE);
-  const summary = reply.text.trim();
-  if (summary === '') throw new ModelsFailed(`model ${model} gave no summary of the conversation`);
   await run.append([
     {
       type: 'compress-context',
       generation: run.generation,
       sequence: (run.loaded.state.run?.compressions ?? 0) + 1,
       throughVersion: found.throughVersion,
-      summary: storable(shortened(summary, window * SUMMARY)),
+      summary: storable(shortened(reply.text.trim(), window * SUMMARY)),
       input: tooLongInput ? storable(shortened(found.input, window * INPUT)) : null,
       model,
       usage: reply.usage,
@@ -111,7 +109,10 @@ function weigh(rows: readonly Message[]): number {
 /** A window that is smaller than the config says is found by halving. */
 async function askForSummary(models: RunModels, older: readonly Message[], room: number): Promise<Answer> {
   try {
-    return await models.ask(summaryRequest(older, room), { canShorten: room > LEAST_TO_SUMMARISE });
+    return await models.ask(summaryRequest(older, room), {
+      canShorten: room > LEAST_TO_SUMMARISE,
+      wantsText: true,
+    });
   } catch (error) {
     if (!(error instanceof ConversationTooLong)) throw error;
     return askForSummary(models, older, room / 2);

@@ -8,6 +8,8 @@ export const told = {
   agent_unreachable: 'Sorry, the agent that should do this could not be reached.',
   agent_failed: 'Sorry, the agent that should do this failed.',
   agent_lost: 'Sorry, the work on this was interrupted, and what became of it is unknown.',
+  target_missing: 'Sorry, the place where the answer to this should go is no longer configured.',
+  not_allowed: 'Sorry, what is needed for this is no longer allowed.',
   toolset_missing: 'Sorry, a tool that is needed for this is no longer configured.',
   toolset_unavailable: 'Sorry, a tool that is needed for this could not be reached.',
   skill_unavailable: 'Sorry, an instruction that is needed for this is missing here.',

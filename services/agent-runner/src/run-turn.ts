@@ -1,10 +1,12 @@
 import type { AgentConfig, Config } from '@angelia/contracts';
 import { type Loaded, type Logger, SkillUnavailable, withSpan } from '@angelia/service-kit';
+import { agentCall, agentTools } from '@angelia/session';
 import { runCommand } from './agents/command.ts';
 import { type HttpAgentDeps, runHttp } from './agents/http.ts';
 import { type LlmDeps, runLlm } from './agents/llm.ts';
 import { ModelsFailed } from './ask-model.ts';
 import type { Claim } from './claim.ts';
+import { goneSince } from './gone-since.ts';
 import { LONGEST_TIMER_MS } from './longest-timer.ts';
 import { ClaimedRun, type ClaimedRunDeps, NotOurs, type Run } from './run.ts';
 import type { RunStop, StopSwitch } from './run-stop.ts';
@@ -41,10 +43,13 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
         },
         parent: created?.traceparent ?? undefined,
       },
-      () =>
-        agent === undefined
-          ? run.fail('agent_missing', `agent ${name} is not in the config any more`)
-          : carryOut(run, agent, stop, deps),
+      () => {
+        const gone = goneSince(created, deps.config);
+        if (gone !== null) return run.fail(gone.code, gone.message);
+        if (agent === undefined)
+          return run.fail('agent_missing', `agent ${name} is not in the config any more`);
+        return carryOut(run, agent, stop, deps);
+      },
     );
   } finally {
     clearTimeout(timer);
@@ -67,6 +72,11 @@ async function carryOut(
 }
 
 function work(run: Run, agent: AgentConfig, deps: RunDeps): Promise<Loaded | null> {
+  const begun = begunBy(run);
+  if (begun !== null && begun !== agent.kind) {
+    const message = `this turn was begun by an agent of kind ${begun}, and is not begun again by one of kind ${agent.kind}`;
+    return run.fail('agent_lost', message);
+  }
   switch (agent.kind) {
     case 'llm':
       return runLlm(run, agent, deps);
@@ -75,6 +85,15 @@ function work(run: Run, agent: AgentConfig, deps: RunDeps): Promise<Loaded | nul
     case 'http':
       return runHttp(run, agent, deps);
   }
+}
+
+/** What has worked on this turn before us; its kind may have been changed in the config since. Null: nobody has. */
+function begunBy({ loaded, turn: number }: Run): AgentConfig['kind'] | null {
+  const turn = loaded.state.turns.find((open) => open.turn === number);
+  if (turn === undefined) return null;
+  const call = agentCall(turn);
+  if (call !== null) return call.tool === agentTools.command ? 'command' : 'http';
+  return turn.step > 0 ? 'llm' : null;
 }
 
 function failed(run: Run, error: unknown, { logger }: RunDeps): Promise<Loaded | null> {

@@ -52,7 +52,10 @@ export class NotOurs extends Error {
   override readonly name = 'NotOurs';
 }
 
-/** An answer that Postgres is away for is kept this long: asking the model again costs more than waiting. */
+/**
+ * A step that Postgres is away for is kept this long: asking the model again costs more than waiting. The last append
+ * of a run is kept until it is taken, or refused: it is its answer, or that it was lost without a fault of its own.
+ */
 const KEEP_TRYING_MS = 5 * 60_000;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2_000;
@@ -231,7 +234,7 @@ export class ClaimedRun implements Run {
         if (executed.loaded.version > this.#loaded.version) this.#now(executed.loaded);
         return executed;
       } catch (error) {
-        if (!isRetryable(error) || performance.now() - begun > KEEP_TRYING_MS) throw error;
+        if (!isRetryable(error) || (!release && performance.now() - begun > KEEP_TRYING_MS)) throw error;
         await pause(wait);
       }
     }

@@ -25,7 +25,10 @@ export interface RunnerOptions {
   /** Says that something was committed, by whichever service. */
   readonly pings: Pings;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
-  readonly log: Pick<EventLog, 'lease' | 'renewLeases' | 'pickQueued' | 'queuedOf' | 'routeOf'>;
+  readonly log: Pick<
+    EventLog,
+    'lease' | 'lastAwayAt' | 'renewLeases' | 'pickQueued' | 'queuedOf' | 'routeOf'
+  >;
   readonly holder: HolderId;
   readonly logger: Logger;
   /** Sessions that may wait for a place here; default: see room.ts. */

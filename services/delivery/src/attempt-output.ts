@@ -3,6 +3,7 @@ import type { SendPlan } from '@angelia/session';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Verdict } from './circuits.ts';
 import { claimOutput } from './claim-output.ts';
+import { composeOutput } from './compose-output.ts';
 import type { DeliveryTools, Turnstile } from './deliver-session.ts';
 import type { Ask } from './gate.ts';
 import { outputEvent } from './message.ts';
@@ -47,11 +48,12 @@ export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryT
       },
     },
     async (span): Promise<Attempted> => {
+      const composed = composeOutput(loaded, attempt, tools);
       const claim = await claimOutput(loaded, attempt, tools);
       if (!claim.mine) return { loaded: claim.loaded, verdict: 'undecided' };
       attempt.turnstile.onClaimed();
       tools.unrecorded.add(loaded.id);
-      const sent = await sendOutput(claim, attempt, tools);
+      const sent = await sendOutput(claim, composed, attempt, tools);
       const { result } = sent;
       span.setAttribute('angelia.outcome', result.kind);
       if (result.kind !== 'taken') span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason });

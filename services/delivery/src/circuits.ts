@@ -17,13 +17,22 @@ export interface CircuitLimits {
   readonly lastPauseMs: number;
 }
 
-export const CIRCUIT_LIMITS: CircuitLimits = {
-  /** More than a hiccup that hits a few at once; few enough that a schedule of 5 is not eaten up by one outage. */
-  failures: 5,
-  firstPauseMs: 2_000,
-  /** How late it may be noticed that a platform is back. */
-  lastPauseMs: 30_000,
-};
+/** More than a hiccup that hits a few at once; few enough that a schedule of 5 is not eaten up by one outage. */
+const FAILURES = 5;
+const FIRST_PAUSE_MS = 2_000;
+/** How late it may be noticed that a platform is back. */
+const LAST_PAUSE_MS = 30_000;
+
+/** Who retries sooner than these (`retry_schedule_seconds`) wants to know sooner, too. */
+export function circuitLimits(scheduleSeconds: readonly number[]): CircuitLimits {
+  const delays = scheduleSeconds.map((seconds) => seconds * 1_000).filter((ms) => ms > 0);
+  const firstPauseMs = Math.min(FIRST_PAUSE_MS, ...delays);
+  return {
+    failures: FAILURES,
+    firstPauseMs,
+    lastPauseMs: Math.max(firstPauseMs, Math.min(LAST_PAUSE_MS, Math.max(0, ...delays))),
+  };
+}
 
 /** What an attempt said about its target: `undecided` says nothing (it asked us to wait, or nothing was sent). */
 export type Verdict = 'worked' | 'failed' | 'undecided';
@@ -41,7 +50,7 @@ export class Circuits {
   readonly #limits: CircuitLimits;
   readonly #circuits = new Map<string, Circuit>();
 
-  constructor(limits: CircuitLimits = CIRCUIT_LIMITS) {
+  constructor(limits: CircuitLimits) {
     this.#limits = limits;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Circuits } from './circuits.ts';
+import { Circuits, circuitLimits } from './circuits.ts';
 
 const limits = { failures: 3, firstPauseMs: 100, lastPauseMs: 300 };
 
@@ -60,5 +60,14 @@ describe('a circuit', () => {
     circuits.settle('p', 'failed', false, 90);
     expect(circuits.waitMs('p', 100)).toBe(0);
     expect(circuits.settle('p', 'worked', false, 90)).toBe('closed');
+  });
+});
+
+describe('the limits of a circuit', () => {
+  it('are those of a patient schedule, or shorter ones where retries are', () => {
+    expect(circuitLimits([5, 30, 120])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 30_000 });
+    expect(circuitLimits([0.2, 0.5, 5])).toMatchObject({ firstPauseMs: 200, lastPauseMs: 5_000 });
+    expect(circuitLimits([0, 0])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 2_000 });
+    expect(circuitLimits([])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 2_000 });
   });
 });

@@ -1,6 +1,6 @@
 import type { DeliveryTarget, SessionId } from '@angelia/contracts';
 import { LogUnavailable } from '@angelia/event-log';
-import { Sessions } from '@angelia/service-kit';
+import { newSessionId, Sessions } from '@angelia/service-kit';
 import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DeliveryFixture, final, openDeliveryFixture, status } from './testing/delivery-fixture.ts';
@@ -356,6 +356,16 @@ describe('several senders', () => {
     await eventually(() => sink.received.length === 10);
     await eventually(() => deliveries.underWay === 0);
     expect([...sink.finalCounts().values()]).toEqual(ids.map(() => 1));
+  });
+});
+
+describe('a late hint', () => {
+  it('for a session that was pruned or erased since is answered, and nothing is done', async () => {
+    const gone = newSessionId();
+    // Rejected, it would come again, and be a dead letter in the end.
+    await sender().look({ stream_id: gone, version: 4 });
+    expect(await log.readStream(gone)).toEqual([]);
+    expect(sink.received).toEqual([]);
   });
 });
 

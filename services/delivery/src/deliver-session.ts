@@ -61,7 +61,8 @@ export async function deliverSession(
 ): Promise<Looked> {
   const { sessions, targets, logClock } = tools;
   let loaded: Loaded = await sessions.load(id);
-  for (let seen = 0; !turnstile.closed(); ) {
+  // Below every version: of a session that is gone there is none left, and nothing to do.
+  for (let seen = -1; !turnstile.closed(); ) {
     if (loaded.version === seen) throw new Error(`${id}: the plan at version ${seen} leads nowhere`);
     seen = loaded.version;
     const now = logClock.now();
@@ -86,16 +87,16 @@ export async function deliverSession(
           loaded = await giveUp(loaded, plan, TWICE_UNKNOWN, tools);
           break;
         }
-        const patience = patienceFor(loaded, plan, now, tools);
+        const patience = patienceFor(loaded, plan, tools);
         const ask: Ask = {
           place: ready.target.place(address, ready.settings),
           limits: ready.target.limits,
-          ...(patience === null ? {} : { patientUntil: tools.clock.monotonic() + patience }),
+          ...(patience === null ? {} : { patientUntil: tools.clock.monotonic() + patience.until - now }),
         };
-        if (patience !== null && patience <= 0 && turnstile.isDown(ask)) {
-          const elsewhere = await giveUp(loaded, plan, DOWN_TOO_LONG, tools);
-          if (elsewhere.version > loaded.version) {
-            loaded = elsewhere;
+        if (patience !== null && patience.until <= now && turnstile.isDown(ask)) {
+          const givenUp = await giveUp(loaded, plan, patience.reason, tools);
+          if (givenUp.version > loaded.version) {
+            loaded = givenUp;
             break;
           }
         }
@@ -116,15 +117,24 @@ export async function deliverSession(
 }
 
 const DOWN_TOO_LONG = 'the target is down, and was for as long as the retry schedule is';
+const TOO_OLD = 'the target is down, and the next attempt would be past its max_age_seconds';
 
 /**
- * An open circuit spends no attempts. Who has a fallback target must not wait for that longer than the schedule would
- * have taken: milliseconds until then, null where there is nowhere else to go.
+ * An open circuit spends no attempts: until when that is waited for, null for ever. Who has a fallback target waits no
+ * longer than the schedule would have taken; what was tried, and failed, waits until it is too old. What nobody tried,
+ * or an operator asked to be tried again, gets its attempt.
  */
-function patienceFor(loaded: Loaded, plan: SendPlan, now: number, tools: DeliveryTools): number | null {
-  if (plan.via !== 'target' || (loaded.state.created?.fallbackTarget ?? null) === null) return null;
-  const seconds = tools.policy.retry_schedule_seconds.reduce((sum, delay) => sum + delay, 0);
-  return plan.recordedAt + seconds * 1000 - now;
+function patienceFor(
+  loaded: Loaded,
+  plan: SendPlan,
+  { policy }: DeliveryTools,
+): { readonly until: number; readonly reason: string } | null {
+  if (plan.via === 'target' && (loaded.state.created?.fallbackTarget ?? null) !== null) {
+    const seconds = policy.retry_schedule_seconds.reduce((sum, delay) => sum + delay, 0);
+    return { until: plan.recordedAt + seconds * 1000, reason: DOWN_TOO_LONG };
+  }
+  if (plan.failures === 0) return null;
+  return { until: plan.recordedAt + policy.max_age_seconds * 1000, reason: TOO_OLD };
 }
 
 /** Without another attempt. */

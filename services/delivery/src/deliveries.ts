@@ -1,15 +1,17 @@
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
-import { CIRCUIT_LIMITS, type CircuitLimits } from './circuits.ts';
+import { type CircuitLimits, circuitLimits } from './circuits.ts';
 import { type DeliveryTools, deliverSession, type Turnstile } from './deliver-session.ts';
 import { Gate } from './gate.ts';
 import { CONNECTIONS_PER_ORIGIN } from './targets/http-call.ts';
 
 /**
  * Sessions whose stream is held in memory while an output of theirs is sent. Each costs its stream and a socket; this
- * many streams of some 20 kB are 20 MB. It is 16 destinations that hang at once with all their places taken.
+ * many streams of some 20 kB are 20 MB. It is 8 destinations that hang at once with all their places taken.
  */
-const MAX_UNDER_WAY = 16 * CONNECTIONS_PER_ORIGIN;
+const MAX_UNDER_WAY = 8 * CONNECTIONS_PER_ORIGIN;
+/** Half: while one hook of a host hangs, the others of it are not held back. */
+const PER_CIRCUIT = CONNECTIONS_PER_ORIGIN / 2;
 /** Ids that wait for their turn at their destination: 10,000 of them are some MB. What does not fit waits for the sweep. */
 const MAX_PARKED = 10_000;
 /** A hint that finds everything taken comes back after this long: about what a slow platform needs for one answer. */
@@ -18,15 +20,17 @@ const FULL_RETRY_MS = 1_000;
 export interface DeliveriesLimits {
   readonly underWay: number;
   readonly perDestination: number;
+  readonly perCircuit: number;
   readonly parked: number;
-  readonly circuit: CircuitLimits;
+  /** Default: by the retry schedule. */
+  readonly circuit?: CircuitLimits;
 }
 
 export const DELIVERIES_LIMITS: DeliveriesLimits = {
   underWay: MAX_UNDER_WAY,
   perDestination: CONNECTIONS_PER_ORIGIN,
+  perCircuit: PER_CIRCUIT,
   parked: MAX_PARKED,
-  circuit: CIRCUIT_LIMITS,
 };
 
 interface UnderWay {
@@ -54,8 +58,9 @@ export class Deliveries implements DrainParticipant {
     this.#limits = limits;
     this.#gate = new Gate({
       perDestination: limits.perDestination,
+      perCircuit: limits.perCircuit,
       maxParked: limits.parked,
-      circuit: limits.circuit,
+      circuit: limits.circuit ?? circuitLimits(tools.policy.retry_schedule_seconds),
       now: () => tools.clock.monotonic(),
       call: (id) => this.#call(sessionId(id)),
       onCircuit: (destination, change) => this.#tellOf(destination, change),

@@ -12,6 +12,8 @@ import type { Target, TargetPlace, WaitScope } from './targets/target.ts';
  */
 export interface GateOptions {
   readonly perDestination: number;
+  /** Of what is up or down as one, where that is less than the destination: one hook that hangs leaves places to others of its host. */
+  readonly perCircuit: number;
   readonly maxParked: number;
   readonly circuit: CircuitLimits;
   /** Milliseconds that never jump. */
@@ -85,8 +87,7 @@ export class Gate {
       return null;
     }
     const now = this.#options.now();
-    const { destination } = ask.place;
-    this.#taken.set(destination, (this.#taken.get(destination) ?? 0) + 1);
+    for (const place of this.#places(ask)) this.#taken.set(place.name, this.#takenOf(place.name) + 1);
     this.#spend(ask, now);
     const probe = this.#circuits.pass(circuitOf(ask));
     if (calledAt !== null) this.#callNext(calledAt);
@@ -95,15 +96,17 @@ export class Gate {
 
   /** The place is free again. */
   leave(ticket: Ticket, verdict: Verdict): void {
-    const { destination } = ticket.ask.place;
-    const taken = (this.#taken.get(destination) ?? 1) - 1;
-    if (taken > 0) this.#taken.set(destination, taken);
-    else this.#taken.delete(destination);
+    const places = this.#places(ticket.ask);
+    for (const { name } of places) {
+      const taken = this.#takenOf(name) - 1;
+      if (taken > 0) this.#taken.set(name, taken);
+      else this.#taken.delete(name);
+    }
     const circuit = circuitOf(ticket.ask);
     const change = this.#circuits.settle(circuit, verdict, ticket.probe, this.#options.now());
-    if (change !== 'same') this.#options.onCircuit(destination, change);
+    if (change !== 'same') this.#options.onCircuit(ticket.ask.place.destination, change);
     if (ticket.probe || change === 'closed') this.#callNext(atCircuit(circuit));
-    this.#callNext(atPlace(destination));
+    for (const { name } of places) this.#callNext(atPlace(name));
   }
 
   /** A session that was called, or may have been, has come to its end: if it did not enter, the next is called. */
@@ -116,8 +119,10 @@ export class Gate {
   nudge(sessionId: string): void {
     const at = this.#parked.get(sessionId);
     if (at === undefined) return;
-    const { patientUntil } = this.#queues.get(at)?.get(sessionId) ?? {};
-    if (patientUntil === undefined || this.#options.now() < patientUntil) {
+    const ask = this.#queues.get(at)?.get(sessionId);
+    const impatient = ask?.patientUntil !== undefined && ask.patientUntil <= this.#options.now();
+    // Who waits for anything else keeps its place in the queue.
+    if (!impatient || !this.isDown(ask)) {
       this.#callNext(at);
       return;
     }
@@ -183,16 +188,29 @@ export class Gate {
     const overall = atRate(destination);
     const overallWait = this.#overallWait(ask, now);
     if (overallWait > 0) return { at: overall, waitMs: overallWait };
-    const taken = this.#taken.get(destination) ?? 0;
-    const place = atPlace(destination);
-    if (taken >= this.#options.perDestination) return { at: place, waitMs: Number.POSITIVE_INFINITY };
+    const places = this.#places(ask);
+    const full = places.find(({ name, most }) => this.#takenOf(name) >= most);
+    if (full !== undefined) return { at: atPlace(full.name), waitMs: Number.POSITIVE_INFINITY };
     if (calledAt !== null) return null;
     // Others do not overtake those that wait. They are called soon: by the timer, or by who leaves; if nobody is
     // inside and no timer runs, whoever comes goes first, and calls them.
-    const before = [atCircuit(circuit), chat, overall, place].find(
-      (at) => this.#queues.has(at) && (this.#timers.has(at) || taken > 0),
-    );
+    const waitsAt = (at: string, inside: string) =>
+      this.#queues.has(at) && (this.#timers.has(at) || this.#takenOf(inside) > 0);
+    const before =
+      [atCircuit(circuit), chat, overall].find((at) => waitsAt(at, destination)) ??
+      places.filter(({ name }) => waitsAt(atPlace(name), name)).map(({ name }) => atPlace(name))[0];
     return before === undefined ? null : { at: before, waitMs: Number.POSITIVE_INFINITY };
+  }
+
+  /** What it takes a place of: its own part of the destination first, so that who waits there is in nobody else's way. */
+  #places({ place }: Ask): readonly { readonly name: string; readonly most: number }[] {
+    const { perCircuit, perDestination } = this.#options;
+    const whole = { name: place.destination, most: perDestination };
+    return place.circuit === undefined ? [whole] : [{ name: place.circuit, most: perCircuit }, whole];
+  }
+
+  #takenOf(name: string): number {
+    return this.#taken.get(name) ?? 0;
   }
 
   #chatWait(ask: Ask, now: number): number {

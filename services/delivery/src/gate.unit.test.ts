@@ -28,6 +28,7 @@ afterEach(() => {
 function gate(options: Partial<GateOptions> = {}): Gate {
   return new Gate({
     perDestination: 2,
+    perCircuit: 2,
     maxParked: 10,
     circuit: { failures: 2, firstPauseMs: 100, lastPauseMs: 400 },
     now: () => now,
@@ -54,7 +55,44 @@ function sendsWhenCalled(it: Gate, ask: Ask, verdict: 'worked' | 'failed' = 'wor
   return id;
 }
 
+describe('who has somewhere else to go', () => {
+  it('is called when it is asked after and the target is down, and else keeps its place in the queue', () => {
+    const it = gate();
+    const impatient = { ...limited('chat'), patientUntil: 5 };
+    entered(it.enter('a', limited('chat')));
+    expect(it.enter('b', impatient)).toBeNull();
+    expect(it.enter('c', limited('chat'))).toBeNull();
+    pass(10);
+    it.nudge('b');
+    expect(called).toEqual([]);
+    pass(1_000);
+    expect(called).toEqual(['b']);
+
+    const down = gate({ circuit: { failures: 1, firstPauseMs: 100, lastPauseMs: 400 } });
+    down.leave(entered(down.enter('d', to())), 'failed');
+    expect(down.enter('e', { ...to(), patientUntil: 0 })).toBeNull();
+    down.nudge('e');
+    expect(called).toEqual(['b', 'e']);
+  });
+});
+
 describe('places', () => {
+  it("are never all one hook's: while it hangs, others of its host are not held back", () => {
+    const hook = (path: string): Ask => ({
+      place: { destination: 'host', chat: null, circuit: `host/${path}` },
+      limits: undefined,
+    });
+    const it = gate({ perDestination: 4, perCircuit: 2 });
+    const [first] = ['a', 'b'].map((id) => entered(it.enter(id, hook('hangs'))));
+    expect(it.enter('c', hook('hangs'))).toBeNull();
+    it.leave(entered(it.enter('d', hook('works'))), 'worked');
+    entered(it.enter('e', hook('works')));
+    expect(called).toEqual([]);
+    it.leave(first as Ticket, 'failed');
+    expect(called).toEqual(['c']);
+    entered(it.enter('c', hook('hangs')));
+  });
+
   it('are so many per destination; who finds none waits, and others elsewhere do not', () => {
     const it = gate();
     entered(it.enter('a', to()));

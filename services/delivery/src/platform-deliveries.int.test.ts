@@ -130,6 +130,26 @@ describe('a long answer', () => {
     expect(shown[2]).toBe(DUPLICATE_MARK + shown[1]);
   });
 
+  it('that takes longer to cut than a claim leaves to begin in is sent all the same', async () => {
+    const id = await fixture.answered('a text of some megabytes', { deliver: toTelegram() });
+    const deliveries = sender({
+      delivery: { request_timeout_seconds: 0.2 },
+      targets: (targets) => ({
+        ...targets,
+        find: (name) => {
+          const ready = targets.find(name);
+          const compose: typeof ready.target.compose = (...given) => {
+            for (const began = performance.now(); performance.now() - began < 800; );
+            return ready.target.compose(...given);
+          };
+          return { ...ready, target: { ...ready.target, compose } };
+        },
+      }),
+    });
+    await fixture.lookUntil(deliveries, id, fixture.settled(id));
+    expect(await fixture.types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
+  });
+
   it('sent by two replicas at once is there once', async () => {
     const ids = await Promise.all(
       Array.from({ length: 6 }, (_, n) => fixture.answered(long, { deliver: toTelegram(`${n + 1}`) })),
@@ -366,6 +386,28 @@ describe('waits that the platform asks for', () => {
 });
 
 describe('a target that is down', () => {
+  it('keeps nothing past its max_age_seconds that was tried, and has not to wait for its turn to say so', async () => {
+    telegram.behave(fiveHundred);
+    const deliveries = sender({
+      delivery: { retry_schedule_seconds: [0.1, 0.1, 0.1], max_age_seconds: 1 },
+      limits: { circuit: { failures: 2, firstPauseMs: 60_000, lastPauseMs: 60_000 } },
+    });
+    const ids = await Promise.all(
+      ['1', '2'].map((chat) => fixture.answered('too late', { deliver: toTelegram(chat) })),
+    );
+    await fixture.lookUntil(deliveries, ids, () => telegram.requests.length === 2);
+    const untried = await fixture.answered('I wait', { deliver: toTelegram('3') });
+    await fixture.lookUntil(deliveries, [...ids, untried], fixture.settled(...ids));
+    for (const id of ids) {
+      expect(await fixture.deliveryEvents(id)).toMatchObject([
+        { type: 'delivery.attempted' },
+        { type: 'delivery.failed' },
+        { type: 'delivery.dead', data: { attempt: 1, reason: expect.stringContaining('max_age_seconds') } },
+      ]);
+    }
+    expect(await fixture.types(untried)).toEqual([]);
+  });
+
   it('while 300 sessions wait is asked now and then, others never wait, and when it is back all arrive in order', async () => {
     const { port } = telegram;
     await telegram.stop();

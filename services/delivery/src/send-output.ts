@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Loaded } from '@angelia/service-kit';
 import type { Attempt } from './attempt-output.ts';
 import type { Claim } from './claim-output.ts';
+import type { Composed } from './compose-output.ts';
 import type { DeliveryTools } from './deliver-session.ts';
-import { messageOf } from './message.ts';
 import { recordChunk } from './record-chunk.ts';
 import { sendPiece } from './send-piece.ts';
 import { openSendWindow } from './send-window.ts';
@@ -26,15 +26,13 @@ type Held = Extract<Claim, { mine: true }>;
  * Sends what the claim is for, within the time that the claim leaves. A long output is several messages; each that was
  * taken is recorded, which renews the claim, and a retry goes on after the last.
  */
-export async function sendOutput(claim: Held, attempt: Attempt, tools: DeliveryTools): Promise<Sent> {
+export async function sendOutput(
+  claim: Held,
+  { message, pieces }: Composed,
+  attempt: Attempt,
+  tools: DeliveryTools,
+): Promise<Sent> {
   const { plan, ready } = attempt;
-  const message = messageOf(
-    claim.loaded,
-    plan.output,
-    plan.possibleDuplicate,
-    linksFor(ready.target.name, tools),
-  );
-  const pieces = composed(message, attempt, tools);
   let held = claim;
   for (let index = plan.taken; ; index += 1) {
     const first = index === plan.taken;
@@ -114,28 +112,6 @@ async function sendOne(
     };
   } finally {
     window.close();
-  }
-}
-
-/** Whoever reads a log need not be somebody who may answer: there the link would be a key that lies around. */
-function linksFor(target: string, { answerLinks }: DeliveryTools): DeliveryTools['answerLinks'] {
-  return target === 'log' ? null : answerLinks;
-}
-
-/** null: the target's own code failed at it, as it would on every attempt. */
-function composed(
-  message: OutboundMessage,
-  { ready }: Attempt,
-  tools: DeliveryTools,
-): readonly Piece[] | null {
-  try {
-    return ready.target.compose(message, ready.settings);
-  } catch (error) {
-    tools.logger.error(
-      { err: error, session_id: message.sessionId, target: ready.target.name },
-      'a target could not compose a message',
-    );
-    return null;
   }
 }
 

@@ -73,6 +73,7 @@ export function newSession(
     interim: route.interim,
     queueDeadline: route.maxQueueSeconds === null ? null : nowMs + route.maxQueueSeconds * 1000,
     maxConcurrency: route.maxConcurrency,
+    apiRoute: route.madeByApi,
     input: rendered.input,
   };
 }

@@ -41,6 +41,11 @@ describe('where an answer goes', () => {
     expect(of(to('{name}'))).toThrow(refused('deliver_extra.url of this route'));
     expect(of(to('ftp://{name}.example'))).toThrow(refused('is no http or https URL'));
     expect(of({ fallback_target: to('{name}') })).toThrow(refused('deliver_extra.url'));
+    const headers = { 'x-for': '{lines}' };
+    const route = routeOf({ deliver: 'http', deliver_extra: { url: 'https://example.com', headers } });
+    expect(() => render(route, { ...values, payload: { lines: 'a\r\nx-b: c' } }).deliver).toThrow(
+      refused('deliver_extra.headers.x-for of this route'),
+    );
   });
 
   it('has a fallback that is rendered in the same way', () => {
@@ -115,12 +120,12 @@ describe('what the agent is told', () => {
 
   it('holds nothing that Postgres could not store', () => {
     const bad = { payload: { t: 'a\u0000b\ud800c' }, event: null };
-    const to = { deliver: 'http', deliver_extra: { url: 'https://example.com', headers: { t: '{t}' } } };
+    const to = { deliver: 'http', deliver_extra: { url: 'https://example.com/{t}' } };
     const result = render(routeOf({ prompt: '{t}', title: '{t}', ...to }), bad);
-    expect([result.input, result.title, (result.deliver.to.headers as { t: string }).t]).toEqual([
+    expect([result.input, result.title, result.deliver.to.url]).toEqual([
       'a\ufffdb\ufffdc',
       'a\ufffdb\ufffdc',
-      'a\ufffdb\ufffdc',
+      'https://example.com/a\ufffdb\ufffdc',
     ]);
   });
 });

@@ -15,6 +15,7 @@ import type { Script } from './transform.ts';
 /** A route of the config, with everything worked out that does not depend on the request. */
 export interface Route {
   readonly name: string;
+  readonly madeByApi: boolean;
   readonly enabled: boolean;
   readonly access: Access;
   /** Where senders reach us, without the path of the route; null when the config does not say. */
@@ -104,6 +105,7 @@ function compileRoute(
   const fallback = route.fallback_target;
   return {
     name,
+    madeByApi: untrusted,
     enabled: route.enabled,
     access,
     publicUrl: config.public_url?.replace(/\/+$/, '') ?? null,

@@ -280,6 +280,24 @@ describe('the process tool', () => {
     expect(await notices(id)).toHaveLength(1);
   });
 
+  it('is not taken for having told of an end that comes when nobody waits any more', async () => {
+    const id = await fixture.running();
+    const processId = await begin(id, 'read line; exit 3', { notify_on_complete: true });
+    const callId = await fixture.call(id, 'process', { action: 'wait', process_id: processId });
+    await watcher.look(id);
+    // The run gave it up (interrupted, out of time); the watcher looks for that once a second.
+    await fixture.execute(id, {
+      type: 'finish-tool',
+      generation: 1,
+      callId,
+      outcome: 'unknown',
+      result: 'unknown',
+    });
+    await watcher.commands.write(id, processId, '\n', false);
+    await fixture.waitFor(id, 'process.exited');
+    expect(await notices(id)).toEqual([expect.stringContaining('exit code 3')]);
+  });
+
   it('kills the whole group of one that ignores TERM, and that is no notice', async () => {
     const id = await fixture.running();
     const processId = await begin(
@@ -369,6 +387,17 @@ describe('watch patterns', () => {
       `[Background process ${processId} matched "ready on"]\nserver is ready on 8080`,
     ]);
     await act(id, 'kill', { process_id: processId });
+  });
+
+  it('also find what a process printed right before its end', async () => {
+    for (const command of ['echo so far; echo it is ready', 'printf "it is ready"']) {
+      for (let n = 0; n < 5; n += 1) {
+        const id = await fixture.running();
+        await begin(id, command, { watch_patterns: ['ready'] });
+        await fixture.waitFor(id, 'process.exited');
+        expect(await notices(id)).toEqual([expect.stringMatching(/matched "ready"\]\nit is ready$/)]);
+      }
+    }
   });
 
   it('start nothing when the turn was answered', async () => {

@@ -3,7 +3,7 @@ import type { Config, SessionId, TerminalArguments } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import type { Logger, Sessions } from '@angelia/service-kit';
 import { decide, decideAll, type SessionCommand } from '@angelia/session';
-import { type Call, type CallEnd, failed, ok } from './call.ts';
+import { type Call, type CallEnd, callsToCarryOut, failed, ok } from './call.ts';
 import type { CommandEnd, Commands } from './commands.ts';
 import { shellArgv } from './launch.ts';
 import { asText, readTail } from './output.ts';
@@ -17,8 +17,8 @@ import { untilDone } from './until-done.ts';
 const TAIL_BYTES = 4_000;
 
 interface Tracked {
-  /** `wait` calls: by them the model learns of the end, and needs no notice. */
-  waiting: number;
+  /** `wait` calls by their ids: by them the model learns of the end, and needs no notice. */
+  readonly waiting: Set<string>;
   /** The end is in the log, or on its way there. */
   over: Promise<void>;
   recording: boolean;
@@ -40,6 +40,8 @@ export class Background {
   readonly #logger: Logger;
   readonly #signal: AbortSignal;
   readonly #tracked = new Map<string, Tracked>();
+  /** Begun here and not known to have ended; the log hears of them a moment later. */
+  readonly #alive = new Map<SessionId, Set<string>>();
 
   constructor(options: {
     readonly config: Config;
@@ -70,14 +72,24 @@ export class Background {
     const agent = this.#config.agents[state.created?.agent ?? ''];
     const limits = agent?.kind === 'llm' ? agent.processes : { max_per_session: 0, max_wait_seconds: 0 };
     if (!this.#commands.wasBegun(sessionId, processId)) {
-      const alive = state.processes.filter((process) => process.status === 'running').length;
-      if (alive >= limits.max_per_session) {
+      const recorded = state.processes.filter((process) => process.status === 'running');
+      const alive = new Set([...recorded.map((one) => one.processId), ...this.#aliveOf(sessionId)]);
+      if (alive.size >= limits.max_per_session) {
         return failed(
-          `${alive} background processes of this session run already, which is the limit: wait for one or kill one`,
+          `${alive.size} background processes of this session run already, which is the limit: wait for one or kill one`,
         );
       }
       if (this.#commands.isFull) return failed(tooMany(this.#config));
     }
+    this.#aliveOf(sessionId).add(processId);
+    const end = await this.#begin(call, args, limits.max_wait_seconds);
+    if (end.outcome !== 'ok') this.#isOver(sessionId, processId);
+    return end;
+  }
+
+  async #begin(call: Call, args: TerminalArguments, maxWaitSeconds: number): Promise<CallEnd> {
+    const { sessionId, callId } = call;
+    const processId = processIdOf(sessionId, callId);
     const { process_watcher } = this.#config;
     const reply = await this.#commands.start({
       sessionId,
@@ -112,7 +124,7 @@ export class Background {
       cwd: storable(this.#commands.workingDirectory(sessionId, args.cwd)),
       notifyOnComplete: args.notify_on_complete,
       watchPatterns: args.watch_patterns.map(storable),
-      waitDeadline: Date.now() + limits.max_wait_seconds * 1000,
+      waitDeadline: Date.now() + maxWaitSeconds * 1000,
       watcher: this.#instance,
     };
     return ok(
@@ -128,7 +140,7 @@ export class Background {
   /** Follows a process whose start is in the log, until its end is. */
   track(id: SessionId, processId: string): void {
     if (this.#tracked.has(processId) || this.#signal.aborted) return;
-    const tracked: Tracked = { waiting: 0, over: Promise.resolve(), recording: false };
+    const tracked: Tracked = { waiting: new Set(), over: Promise.resolve(), recording: false };
     this.#tracked.set(processId, tracked);
     tracked.over = this.#follow(id, processId, tracked)
       .catch((error: unknown) => {
@@ -139,11 +151,27 @@ export class Background {
           );
         }
       })
-      .finally(() => this.#tracked.delete(processId));
+      .finally(() => {
+        this.#tracked.delete(processId);
+        this.#isOver(id, processId);
+      });
+  }
+
+  #aliveOf(id: SessionId): Set<string> {
+    const alive = this.#alive.get(id) ?? new Set();
+    this.#alive.set(id, alive);
+    return alive;
+  }
+
+  #isOver(id: SessionId, processId: string): void {
+    const alive = this.#aliveOf(id);
+    alive.delete(processId);
+    if (alive.size === 0) this.#alive.delete(id);
   }
 
   /** Nobody knows of it, and nobody can be told: it is ended. */
   async abandon(id: SessionId, name: string): Promise<void> {
+    this.#isOver(id, name);
     await this.#commands.stop(id, name);
     this.#commands.forget(id, name);
   }
@@ -152,10 +180,14 @@ export class Background {
    * Resolves to true when the end is in the log, consumed by this wait; to false when it goes on after `ms`, or when
    * `stop` is aborted.
    */
-  async waitForEnd(processId: string, ms: number, stop: AbortSignal): Promise<boolean> {
+  async waitForEnd(
+    processId: string,
+    ms: number,
+    { callId, stop }: Pick<Call, 'callId' | 'stop'>,
+  ): Promise<boolean> {
     const tracked = this.#tracked.get(processId);
     if (tracked === undefined) return false;
-    tracked.waiting += 1;
+    tracked.waiting.add(callId);
     let timer: NodeJS.Timeout | undefined;
     let onStop: () => void = () => {};
     const patience = new Promise<false>((resolve) => {
@@ -172,7 +204,7 @@ export class Background {
     } finally {
       clearTimeout(timer);
       stop.removeEventListener('abort', onStop);
-      tracked.waiting -= 1;
+      tracked.waiting.delete(callId);
     }
   }
 
@@ -230,9 +262,11 @@ export class Background {
           };
     const known: SessionCommand = { type: 'consume-completion', processId, by: 'wait' };
     const executed = await untilDone(this.#signal, () =>
-      this.#sessions.execute(id, ({ state }) =>
-        decideAll(state, tracked.waiting > 0 ? [known, ended] : [ended]),
-      ),
+      this.#sessions.execute(id, (loaded) => {
+        // As the log has it: one that was given up a moment ago tells nobody.
+        const isWaitedFor = callsToCarryOut(loaded).some(({ callId }) => tracked.waiting.has(callId));
+        return decideAll(loaded.state, isWaitedFor ? [known, ended] : [ended]);
+      }),
     );
     if (executed.status === 'refused') {
       this.#logger.warn(

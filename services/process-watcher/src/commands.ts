@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import { environmentOf, underLimits } from './launch.ts';
+import { mayEnter } from './may-enter.ts';
 import type { Places } from './places.ts';
 import type { RunAs } from './run-as.ts';
 import { isAlive, membersOf, signalGroup } from './supervisor/process-identity.ts';
@@ -11,6 +12,7 @@ import {
   type BegunRecord,
   EXIT_FILE,
   type ExitRecord,
+  MARK_VARIABLE,
   MATCHES_FILE,
   type MatchRecord,
   type ProcessIdentity,
@@ -103,19 +105,49 @@ export class Commands {
   /** Starts it, once: a second time says how the first went. */
   async start(line: CommandLine): Promise<StartReply> {
     const { sessionId: id, name } = line;
-    const work = this.workingDirectory(id);
-    const cwd = this.workingDirectory(id, line.cwd);
-    if (!isDirectory(cwd)) return { status: 'failed', reason: `there is no directory ${cwd}` };
+    const dir = this.directory(id, name);
+    // From here on, so that those that are begun at the same time are counted, too.
+    this.#running.add(dir);
+    let reply: StartReply = { status: 'failed', reason: 'it was not begun' };
+    try {
+      const request = this.#prepared(line);
+      reply =
+        typeof request === 'string'
+          ? { status: 'failed', reason: request }
+          : await this.#supervisors.ask(request);
+    } finally {
+      if (reply.status === 'failed') this.#running.delete(dir);
+    }
+    if (reply.status === 'failed') this.#places.forget(id, name);
+    return reply;
+  }
+
+  /** A text: why it cannot be started. */
+  #prepared(line: CommandLine): StartRequest | string {
+    const { sessionId: id, name } = line;
+    const user = this.#runAs.user(id);
+    let [work, cwd, dir] = ['', '', ''];
+    try {
+      work = this.workingDirectory(id);
+      cwd = this.workingDirectory(id, line.cwd);
+      dir = this.#places.prepare(id, name);
+    } catch (error) {
+      // A full disk. The path behind it is nobody's business.
+      return (error as Error).message.split(',')[0] ?? '';
+    }
+    if (!mayEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
     const separateErrors = line.separateErrors ?? false;
-    const { file, args } = underLimits(line.argv, this.#config, { joinErrors: !separateErrors });
-    const reply = await this.#supervisors.ask({
+    const { file, args } = underLimits(line.argv, this.#config, { cwd, joinErrors: !separateErrors });
+    const mark = `${id}/${name}`;
+    const own = { PWD: cwd, [MARK_VARIABLE]: mark };
+    return {
       op: 'start',
-      dir: this.#places.prepare(id, name),
+      dir,
       file,
       args,
-      cwd,
-      env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), PWD: cwd },
-      user: this.#runAs.user(id),
+      env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
+      mark,
+      user,
       stdin: line.stdin,
       separateErrors,
       keepBytes: line.keepBytes ?? this.#config.output_bytes,
@@ -124,9 +156,7 @@ export class Commands {
       graceMs: line.graceMs ?? GRACE_MS,
       watchPatterns: line.watchPatterns ?? [],
       endLeftovers: line.endLeftovers,
-    });
-    if (reply.status === 'failed') this.#places.forget(id, name);
-    return reply;
+    };
   }
 
   /** Resolves when it has ended, or is lost. Throws when aborted; the command goes on then. */
@@ -195,6 +225,7 @@ export class Commands {
   }
 
   forget(id: SessionId, name: string): void {
+    this.#running.delete(this.directory(id, name));
     this.#places.forget(id, name);
   }
 
@@ -257,14 +288,6 @@ export class Commands {
       signal.addEventListener('abort', wake, { once: true });
       waits.add(wake);
     });
-  }
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
   }
 }
 

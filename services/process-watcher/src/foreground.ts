@@ -1,7 +1,7 @@
 import type { SessionId } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import type { Commands } from './commands.ts';
-import { readOutput, readTail, shownOutput } from './output.ts';
+import { outputEnd, readOutput, readTail, shownOutput } from './output.ts';
 import { foregroundName } from './places.ts';
 import { ERRORS, OUTPUT } from './supervisor/protocol.ts';
 
@@ -98,6 +98,15 @@ export function foregroundOutput(
   limit: number,
 ): string {
   return storable(shownOutput(commands.directory(sessionId, foregroundName(callId)), OUTPUT, limit));
+}
+
+/** Printed, and not written: the disk was full. */
+export function lostBytes(
+  { sessionId, callId }: Pick<ForegroundCommand, 'sessionId' | 'callId'>,
+  commands: Commands,
+  printed: number,
+): number {
+  return printed - outputEnd(commands.directory(sessionId, foregroundName(callId)), OUTPUT);
 }
 
 /** What it has printed so far from byte `from` on: for whoever reads along. */

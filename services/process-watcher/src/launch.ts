@@ -3,6 +3,8 @@ import type { ProcessWatcherConfig } from '@angelia/contracts';
 
 /** Joins stderr with stdout, so that their order is that of the writes. */
 const JOIN = 'exec 2>&1';
+/** As a shell says "found, but may not be executed". */
+const CANNOT_ENTER = 126;
 
 /**
  * A program under our limits: a shell that sets them and then becomes the program, so that its pid, exit code and
@@ -11,7 +13,7 @@ const JOIN = 'exec 2>&1';
 export function underLimits(
   argv: readonly string[],
   config: ProcessWatcherConfig,
-  options: { readonly joinErrors: boolean },
+  options: { readonly cwd: string; readonly joinErrors: boolean },
 ): { readonly file: string; readonly args: string[] } {
   const { cpu_seconds, memory_bytes, file_bytes, max_user_processes } = config;
   const limits = [
@@ -31,9 +33,12 @@ export function underLimits(
     ...limits,
     // Rather one of these than a service, when memory is short. (The supervisor asked for the opposite, for itself.)
     '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
+    // By the command's own user: ours may pass through directories that are closed to it.
+    `cd -- "$1" || exit ${CANNOT_ENTER}`,
+    'shift',
     'exec "$@"',
   ].join('\n');
-  return { file: '/bin/sh', args: ['-c', script, 'angelia', ...argv] };
+  return { file: '/bin/sh', args: ['-c', script, 'angelia', options.cwd, ...argv] };
 }
 
 /** The shell that reads a model's command line. */

@@ -18,7 +18,8 @@ export function readOutput(dir: string, name: string, from: number, limit: numbe
   const starts = segmentStarts(dir, name);
   const kept = starts[0] ?? 0;
   const parts: Buffer[] = [];
-  let at = Math.max(from, kept);
+  // Never behind the end: whoever goes on from `next` would miss what is printed until then.
+  let at = Math.max(kept, Math.min(from, outputEnd(dir, name)));
   const begin = at;
   let left = limit;
   let end = kept;

@@ -13,7 +13,35 @@ it.each([
     'git clone https://ghp_abcdefghijklmnopqrstuvwxyz0123@github.com/a/b',
     'git clone https://[redacted]@github.com/a/b',
   ],
+  ['curl -u admin:hunter2 https://x', 'curl -u admin:[redacted] https://x'],
+  ["curl --user 'admin:hun ter' x", "curl --user 'admin:[redacted]' x"],
+  ["curl -H 'X-Api-Key: abcdef123456' x", "curl -H 'X-Api-Key: [redacted]' x"],
+  ['curl -H "Authorization: token abcdef" x', 'curl -H "Authorization: [redacted]" x'],
+  [`curl -d '{"user":"me","password": "hunter2"}' x`, `curl -d '{"user":"me","password": [redacted]}' x`],
+  ["curl 'https://x/?api_key=abcdef&y=1'", "curl 'https://x/?api_key=[redacted]&y=1'"],
+  ['AWS_SECRET_ACCESS_KEY=abc/def+1 aws s3 ls', 'AWS_SECRET_ACCESS_KEY=[redacted] aws s3 ls'],
+  ["PGPASSWORD='a b' DB_PASS=x psql", 'PGPASSWORD=[redacted] DB_PASS=[redacted] psql'],
+  ['mysql -u root -phunter2 db', 'mysql -u root -p[redacted] db'],
+  ['sshpass -p hunter2 ssh x', 'sshpass -p [redacted] ssh x'],
+  ['docker login -u me -p hunter2', 'docker login -u me -p [redacted]'],
+  [
+    'curl https://api.telegram.org/bot123456789:AAtelegram-credential_of_35_letters_/getMe',
+    'curl https://api.telegram.org/bot[redacted]/getMe',
+  ],
+  ['curl https://hooks.slack.com/services/T0/B0/abcdef', 'curl https://hooks.slack.com/services/[redacted]'],
+  ['echo "-----BEGIN RSA PRIVATE KEY-----\nabc" > k', 'echo "[redacted]'],
+  ['mkdir -p a/b; AUTHOR=me make -k COMPASS=1', 'mkdir -p a/b; AUTHOR=me make -k COMPASS=1'],
   ['make TARGET=token all; echo password is wrong', 'make TARGET=token all; echo password is wrong'],
 ])('%s', (command, shown) => {
   expect(redactCommand(command)).toBe(shown);
 });
+
+it.each(['a.', ' ', 'mysql ', '-u ', '"a":', '-----BEGIN A', "'x:", 'a=', '--a ', 'sk-'])(
+  'takes no time for a long command of %j',
+  (part) => {
+    const command = part.repeat(100_000 / part.length);
+    const began = performance.now();
+    redactCommand(command);
+    expect(performance.now() - began).toBeLessThan(500);
+  },
+);

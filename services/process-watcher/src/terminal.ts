@@ -2,7 +2,7 @@ import { type Config, terminalArguments } from '@angelia/contracts';
 import type { Background } from './background.ts';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
 import type { Commands } from './commands.ts';
-import { foregroundOutput, runForeground } from './foreground.ts';
+import { foregroundOutput, lostBytes, runForeground } from './foreground.ts';
 import { shellArgv } from './launch.ts';
 import { foregroundName } from './places.ts';
 
@@ -59,7 +59,7 @@ export async function terminal(call: Call, deps: ToolDeps): Promise<CallEnd | nu
           ...(end.signal === null ? {} : { signal: end.signal }),
           ...(end.timedOut ? { timed_out: true } : {}),
           output: foregroundOutput(call, commands, SHOWN_BYTES),
-          ...notes(end, args.timeout_seconds),
+          ...notes({ ...end, lostBytes: lostBytes(call, commands, end.outputBytes) }, args.timeout_seconds),
         },
         { recorded },
       );
@@ -67,13 +67,16 @@ export async function terminal(call: Call, deps: ToolDeps): Promise<CallEnd | nu
 }
 
 function notes(
-  end: { readonly timedOut: boolean; readonly leftRunning: number },
+  end: { readonly timedOut: boolean; readonly leftRunning: number; readonly lostBytes: number },
   timeoutSeconds: number,
 ): { readonly note?: string } {
   if (end.timedOut) {
     return {
       note: `ended after ${timeoutSeconds} s; for longer work use background: true, or a larger timeout_seconds`,
     };
+  }
+  if (end.lostBytes > 0) {
+    return { note: `${end.lostBytes} bytes of its output could not be kept: the disk is full` };
   }
   if (end.leftRunning > 0) {
     return {

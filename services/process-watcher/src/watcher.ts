@@ -228,7 +228,7 @@ export class Watcher {
     if (claim === 'theirs') return false;
     const hand = this.#hands.get(id) ?? { loaded, calls: new Map() };
     if (hand.calls.has(call.callId) || this.#closing.signal.aborted) return true;
-    this.#options.places.takeUp(id, call.callId);
+    this.#noteTaken(id, call);
     const stop = new AbortController();
     hand.calls.set(call.callId, stop);
     this.#hands.set(id, hand);
@@ -245,6 +245,15 @@ export class Watcher {
       }),
     );
     return true;
+  }
+
+  #noteTaken(id: SessionId, { callId }: OpenedCall): void {
+    try {
+      this.#options.places.takeUp(id, callId);
+    } catch (error) {
+      // A full disk: who starts after us learns of it from the sweep.
+      this.#options.logger.warn({ err: error, session_id: id }, 'a call in hand could not be noted');
+    }
   }
 
   #hasFiles(id: SessionId, { callId }: OpenedCall): boolean {

@@ -26,8 +26,11 @@ export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
   return { config: placeFiles(config, demo ? process.cwd() : dirname(resolve(path))), path, demo };
 }
 
-/** What process-watcher needs of the config; the rest holds model keys, credentials and secrets of routes. */
-const COMMAND_PARTS = ['agents', 'process_watcher', 'directories', 'timing', 'nats'] as const;
+/**
+ * What process-watcher needs of the config; the rest holds model keys, credentials and secrets of routes. It usually
+ * leads the duties of all (duties.ts): what those read is in here, too, or it would prune by the default retention.
+ */
+const COMMAND_PARTS = ['agents', 'process_watcher', 'directories', 'timing', 'nats', 'retention'] as const;
 
 /**
  * The part of the config that commands are run by. Nothing else is read: whoever gets hold of the service that runs

@@ -308,6 +308,33 @@ describe('targets', () => {
     expect(of('deliver: telegram, deliver_extra: { chat_id: 1 }', TELEGRAM)).toEqual([]);
   });
 
+  it('take any token', () => {
+    const odd = 'targets: { telegram: { bot_token: "a token/of?any#kind", api_base: "http://127.0.0.1:9" } }';
+    expect(of('deliver: telegram, deliver_extra: { chat_id: home }', odd)).toEqual([]);
+  });
+
+  it.each([
+    ['headers: { Content-Type: text/plain }', 'headers.Content-Type: this header is set by Angelia'],
+    ['headers: { Webhook-Id: "{id}" }', 'headers.Webhook-Id: this header is set by Angelia'],
+    [
+      'headers: { Authorization: "Bearer {token}" }',
+      'headers.Authorization: this header looks like a credential',
+    ],
+    ['headers: { "x y": z }', 'headers.x y: is no name of an HTTP header'],
+    ['headers: { x-y: "a\\nb" }', 'headers.x-y: is no value of an HTTP header'],
+  ])('are not given headers that no request could have: %s', (headers, problem) => {
+    expect(of(`deliver: http, deliver_extra: { url: "https://x.test", ${headers} }`)).toEqual([
+      expect.stringContaining(`routes.r.deliver_extra.${problem}`),
+    ]);
+  });
+
+  it('are not given such headers for everything either', () => {
+    expect(of('prompt: x', 'targets: { http: { headers: { Host: x, Authorization: "a\\nb" } } }')).toEqual([
+      expect.stringContaining('targets.http.headers.Host: this header is set by Angelia'),
+      expect.stringContaining('targets.http.headers.Authorization: is no value of an HTTP header'),
+    ]);
+  });
+
   it('have defaults for an address that says nothing; placeholders are judged when they are filled in', () => {
     expect(of('deliver: telegram', TELEGRAM)).toEqual([]);
     expect(of('deliver: telegram, deliver_extra: { chat_id: "{chat.id}" }', TELEGRAM)).toEqual([]);
@@ -421,6 +448,9 @@ agents:
   remote: { kind: http, url: "http://127.0.0.1:1", secret: "\${REMOTE}" }
 targets: { http: { secret: "\${TARGET}" } }
 process_watcher: { max_processes: 7 }
+retention: { sessions_days: 400, export: true }
+timing: { prune_seconds: 60 }
+directories: { exports: ./archive }
 routes: { r: { secret: "\${ROUTE}" } }
 `;
   const dir = mkdtempSync(join(tmpdir(), 'angelia-config-'));
@@ -435,6 +465,13 @@ routes: { r: { secret: "\${ROUTE}" } }
     expect(config.agents.default).toMatchObject({ toolsets: ['terminal'] });
     expect(config).toMatchObject({ models: {}, targets: {}, routes: {} });
     expect(config.agents.remote).toBeUndefined();
+  });
+
+  it('knows all that the duties read, which it usually leads: it would prune by the default retention otherwise', () => {
+    const { config } = loadCommandConfig({ ANGELIA_CONFIG: path, ARGUMENT: 'x' });
+    expect(config.retention).toMatchObject({ sessions_days: 400, export: true });
+    expect(config.timing.prune_seconds).toBe(60);
+    expect(config.directories.exports).toMatch(/\/archive$/);
   });
 
   it('names what it does need and has not', () => {

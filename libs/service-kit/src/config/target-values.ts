@@ -19,10 +19,10 @@ export const apiBase = z
   )
   .transform((url) => url.replace(/\/+$/, ''));
 
-/** `owner/name`: no dots alone, which would lead elsewhere in the API's path. */
+/** `owner/name`: no dots alone, which would lead elsewhere in the API's path. Owners that a company manages have a `_`. */
 export const repository = z
   .string({ error: 'a repository is wanted: owner/name' })
-  .regex(/^[A-Za-z0-9][A-Za-z0-9-]*\/(?!\.{1,2}$)[A-Za-z0-9._-]+$/, 'a repository is wanted: owner/name');
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*\/(?!\.{1,2}$)[A-Za-z0-9._-]+$/, 'a repository is wanted: owner/name');
 
 export const issueNumber = text.pipe(
   z.string().regex(/^[1-9][0-9]{0,9}$/, 'the number of an issue is wanted'),
@@ -78,8 +78,6 @@ export const mattermostId = z
     'is no id of Mattermost: 26 letters and digits (View Info, in the menu of a channel)',
   );
 
-/** It is a part of the URL's path. */
-export const telegramToken = credential.regex(/^[\w:.-]+$/, 'is no token of a Telegram bot: 123456:ABC-DEF');
 /** An id, or the @name of a public channel or group. */
 export const telegramChat = text.pipe(
   z.string().regex(/^[^\s\p{Cc}]{1,128}$/u, 'is no chat of Telegram: its number, or @name'),

@@ -17,6 +17,8 @@ type Name = 'github_comment' | 'email' | 'matrix' | 'mattermost';
 describe('an address that is good', () => {
   it.each<[Name, object, object]>([
     ['github_comment', { repo: 'octo/hello.js', pr_number: 7 }, { repo: 'octo/hello.js', pr_number: '7' }],
+    // An account that a company manages.
+    ['github_comment', { repo: 'mona_acme/x', pr_number: 7 }, { repo: 'mona_acme/x', pr_number: '7' }],
     ['github_comment', { issue_number: '12' }, { repo: 'octo/default', issue_number: '12' }],
     ['email', { to: 'a@example.com, b@example.com' }, { to: ['a@example.com', 'b@example.com'] }],
     ['email', { to: ['a@example.com'], subject: 7 }, { to: ['a@example.com'], subject: '7' }],

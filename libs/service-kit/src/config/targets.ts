@@ -1,5 +1,6 @@
 import type { Config } from '@angelia/contracts';
 import { z } from 'zod';
+import { headerNameProblem, headerValueProblem } from './http-headers.ts';
 import { httpUrlProblem, PLACEHOLDER } from './target-url.ts';
 import {
   apiBase,
@@ -16,7 +17,6 @@ import {
   slackThread,
   telegramChat,
   telegramThread,
-  telegramToken,
   text,
 } from './target-values.ts';
 
@@ -31,7 +31,18 @@ const CREDENTIAL_ADVICE =
 function refuseCredentials(headers: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
   for (const header of Object.keys(headers)) {
     if (CREDENTIAL.test(header))
-      context.addIssue({ code: 'custom', path: [header], message: CREDENTIAL_ADVICE });
+      context.addIssue({ code: 'custom', path: [header], message: CREDENTIAL_ADVICE, params: SEEN_THROUGH });
+  }
+}
+
+/** Else the config would be taken, and every delivery would fail. */
+function refuseBadHeaders(headers: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
+  for (const [header, value] of Object.entries(headers)) {
+    const ofName = headerNameProblem(header);
+    if (ofName !== null)
+      context.addIssue({ code: 'custom', path: [header], message: ofName, params: SEEN_THROUGH });
+    const ofValue = headerValueProblem(value);
+    if (ofValue !== null) context.addIssue({ code: 'custom', path: [header], message: ofValue });
   }
 }
 
@@ -43,6 +54,8 @@ function refuseBadUrl(url: string, context: z.RefinementCtx): void {
 
 /** `params` of an issue that holds whatever the placeholders in the value stand for. */
 const SEEN_THROUGH = { seenThrough: true };
+
+const headers = z.record(z.string(), z.string()).superRefine(refuseBadHeaders);
 
 interface TargetSchema {
   /** What may stand under `targets.<name>`: credentials and defaults. */
@@ -77,17 +90,17 @@ const targetSchemas = {
       /** Whether addresses from payloads, templates and API routes may be private. */
       allow_private_networks: z.boolean().default(false),
       /** Sent with everything; for credentials, as those of a route's `deliver_extra` are written to the session's events. */
-      headers: z.record(z.string(), z.string()).optional(),
+      headers: headers.optional(),
     }),
     address: z.strictObject({
       url: z.string().min(1).superRefine(refuseBadUrl),
-      headers: z.record(z.string(), z.string()).superRefine(refuseCredentials).optional(),
+      headers: headers.superRefine(refuseCredentials).optional(),
     }),
     hosts: ['url'],
   },
   telegram: {
     options: z.strictObject({
-      bot_token: telegramToken,
+      bot_token: credential,
       api_base: apiBase.default('https://api.telegram.org'),
       chat_id: telegramChat.optional(),
       message_thread_id: telegramThread.optional(),

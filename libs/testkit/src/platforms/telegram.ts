@@ -9,6 +9,8 @@ import { CannotParse, shownByTelegram } from './telegram-html.ts';
 
 export interface TelegramMessage {
   readonly id: number;
+  /** When it was taken, by `performance.now`. */
+  readonly at: number;
   readonly chatId: string;
   readonly threadId: number | null;
   /** As it was sent. */
@@ -107,6 +109,7 @@ export async function startTelegram(options: {
     if ('status' in read) return read;
     const message: TelegramMessage = {
       id: messages.length + 1,
+      at: performance.now(),
       chatId: String(chat),
       threadId: typeof thread === 'number' ? thread : null,
       ...read,

@@ -1,4 +1,4 @@
-import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/contracts';
+import type { AgentConfig, Config, EventData, EventType, RecordedEvent, SessionId } from '@angelia/contracts';
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -36,6 +36,16 @@ const reports = (id: SessionId, outcome: 'ok' | 'error' | 'unknown', result: obj
     outcome,
     result: JSON.stringify(result),
   });
+
+/** As if the operator had made something else of the agent since. */
+function withKind(config: Config, kind: AgentConfig['kind']): Config {
+  const made = {
+    llm: config.agents.default,
+    command: config.agents.program,
+    http: { ...config.agents.program, kind: 'http', url: 'http://127.0.0.1:9/', secret: 's', headers: {} },
+  }[kind] as AgentConfig;
+  return { ...config, agents: { ...config.agents, program: made } };
+}
 
 describe('an agent of kind command', () => {
   it('is asked for in the log, and what process-watcher reports is the answer', async () => {
@@ -119,6 +129,41 @@ describe('an agent of kind command', () => {
     expect(dataOf(events, 'tool.started')).toHaveLength(1);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'in between' }]);
   });
+
+  it.each(['llm', 'http'] as const)(
+    'that became one of kind %s since: nobody begins the work a second time, and the user is told',
+    async (kind) => {
+      await given({}, { leaseSeconds: 5 });
+      const first = world.runner('first');
+      const id = await world.create('do it', 'program');
+      await first.look(id);
+      await has(id, 'tool.started');
+      const hurry = new AbortController();
+      hurry.abort();
+      await drainOf(first).drain(Date.now() + 30_000, hurry.signal);
+      await world.runner('second', { config: (config) => withKind(config, kind) }).look(id);
+      const events = await has(id, 'session.ended');
+      expect(dataOf(events, 'run.failed')).toMatchObject([{ generation: 2, code: 'agent_lost' }]);
+    },
+  );
+
+  it.each(['command', 'http'] as const)(
+    'so does a turn that a model began, by what is of kind %s now',
+    async (kind) => {
+      await given({}, { leaseSeconds: 5 });
+      const id = await world.create('do it', 'program');
+      const run = { generation: 1, turn: 1, runner: 'r#1', resumed: false, attempt: 1, takeover: false };
+      const answer = { step: 1, model: 'main', text: '', finishReason: 'tool-calls' };
+      const usage = { input_tokens: 1, output_tokens: 1 };
+      const toolCalls = [{ id: 'c', name: 'terminal', arguments: '{}' }];
+      await happened(id, { type: 'start-run', ...run });
+      await happened(id, { type: 'record-model-response', generation: 1, ...answer, usage, toolCalls });
+      await happened(id, { type: 'interrupt-run', generation: 1, reason: 'drain' });
+      await world.runner('second', { config: (config) => withKind(config, kind) }).look(id);
+      const events = await has(id, 'session.ended');
+      expect(dataOf(events, 'run.failed')).toMatchObject([{ generation: 2, code: 'agent_lost' }]);
+    },
+  );
 
   it('answers its turns in their order', async () => {
     await given();

@@ -1,6 +1,6 @@
 import type { CommandAgentConfig } from '@angelia/contracts';
 import type { Loaded } from '@angelia/service-kit';
-import { agentCall, agentTools } from '@angelia/session';
+import { agentCall } from '@angelia/session';
 import type { Run } from '../run.ts';
 import { endWith, resultOf } from './agent-result.ts';
 
@@ -12,11 +12,7 @@ import { endWith, resultOf } from './agent-result.ts';
 export async function runCommand(run: Run, agent: CommandAgentConfig): Promise<Loaded | null> {
   const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
   if (turn === undefined) return null;
-  const call = agentCall(turn);
-  if (call !== null && call.tool !== agentTools.command) {
-    return run.fail('agent_lost', 'this turn was begun by an agent of another kind');
-  }
-  if (call === null) {
+  if (agentCall(turn) === null) {
     await run.append([{ type: 'start-agent', generation: run.generation, kind: 'command', arguments: '{}' }]);
   }
   const limitMs = (agent.timeout_seconds + GRACE_SECONDS) * 1000;

@@ -2,6 +2,7 @@ import type { HttpAgentConfig } from '@angelia/contracts';
 import { type Signer, signerOf } from '@angelia/service-kit';
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
+import { LONGEST_TIMER_MS } from '../longest-timer.ts';
 import { retryAfter } from '../models/call-failure.ts';
 
 export interface Request {
@@ -65,7 +66,7 @@ export function agentPoster(options: { readonly ca?: string } = {}): PostToAgent
     opened ??= open();
     const { client, pool } = await opened;
     const now = new Date();
-    const outOfTime = AbortSignal.timeout(agent.request_timeout_seconds * 1000);
+    const outOfTime = AbortSignal.timeout(Math.min(agent.request_timeout_seconds * 1000, LONGEST_TIMER_MS));
     const { origin } = new URL(agent.url);
     try {
       const response = await client.request(agent.url, {

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/contracts';
+import {
+  type EventData,
+  type EventType,
+  type RecordedEvent,
+  type SessionId,
+  sessionId,
+} from '@angelia/contracts';
 import { callbackLinks } from '@angelia/service-kit';
 import { decide } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
@@ -133,6 +139,24 @@ describe('an agent of kind http', () => {
     expect(service.asked).toHaveLength(1);
   });
 
+  it('may have called back before it answers with nothing of use: what it said by then is the answer', async () => {
+    await given();
+    service.behave(async ({ body }, response) => {
+      await world.sessions.execute(sessionId(String(body.session_id)), ({ state }) =>
+        decide(state, {
+          type: 'finish-tool',
+          generation: null,
+          callId: 'agent-1',
+          outcome: 'ok',
+          result: '{"text":"by the callback"}',
+        }),
+      );
+      response.writeHead(204).end();
+    });
+    const events = await ended(await run());
+    expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'by the callback' }]);
+  });
+
   it('is asked again under the same id by the run that follows a lost one, and not at all for what it has answered', async () => {
     await given({}, { leaseSeconds: 1 });
     service.behave((_asked, response) => json(response, 202, {}));
@@ -223,6 +247,13 @@ describe('an agent of kind http', () => {
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'agent_failed' }]);
     expect(service.asked).toHaveLength(1);
     await eventually(() => service.asked[0]?.aborted);
+  });
+
+  it('may be given more time than a timer can count', async () => {
+    await given({ request_timeout_seconds: 1e7 });
+    expect(dataOf(await ended(await run()), 'session.final-response')).toMatchObject([
+      { outcome: 'succeeded' },
+    ]);
   });
 
   it('is hung up on when the session is cancelled', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Config, HttpAgentConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { type CallbackLinks, type Loaded, type Logger, readSkill } from '@angelia/service-kit';
-import { agentCall, agentCallId, agentTools, conversation } from '@angelia/session';
+import { agentCall, agentCallId, conversation } from '@angelia/session';
 import type { Run } from '../run.ts';
 import { endWith, resultOf } from './agent-result.ts';
 import type { AgentAnswer, PostToAgent, Request } from './http-request.ts';
@@ -18,6 +18,8 @@ export interface HttpAgentDeps {
 const MAX_TRIES = 3;
 const TRY_WINDOW_MS = 10_000;
 const FIRST_WAIT_MS = 500;
+/** Time for a look at the stream, also a slow one. */
+const LATE_MS = 500;
 /** The run's own time limit ends the wait for a callback. */
 const FOR_EVER = Number.POSITIVE_INFINITY;
 
@@ -30,9 +32,6 @@ export async function runHttp(run: Run, agent: HttpAgentConfig, deps: HttpAgentD
   const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
   if (turn === undefined) return null;
   const call = agentCall(turn);
-  if (call !== null && call.tool !== agentTools.http) {
-    return run.fail('agent_lost', 'this turn was begun by an agent of another kind');
-  }
   const request = requestOf(run, agent, deps);
   if (call === null) {
     await run.append([{ type: 'start-agent', generation: run.generation, kind: 'http', arguments: '{}' }]);
@@ -48,8 +47,8 @@ export async function runHttp(run: Run, agent: HttpAgentConfig, deps: HttpAgentD
       return result === null ? null : endWith(run, result);
     }
     case 'failed': {
-      // It may have called back all the same, before it fell over.
-      const late = resultOf(run.loaded, run.turn);
+      // It may have called back all the same, before it fell over: what we know of the stream is older than that.
+      const late = await run.waitFor((loaded) => resultOf(loaded, run.turn), performance.now() + LATE_MS);
       if (late !== null) return endWith(run, late);
       return run.fail(answer.retryable ? 'agent_unreachable' : 'agent_failed', answer.reason);
     }

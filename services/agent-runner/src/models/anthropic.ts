@@ -17,13 +17,17 @@ export async function anthropicModel(
     import('@ai-sdk/anthropic'),
     patientFetch(leftOutKey(config, 'x-api-key')),
   ]);
-  const provider = createAnthropic({
+  const settings = {
     baseURL: baseUrl,
     apiKey: config.api_key ?? 'none',
-    fetch,
     ...(config.headers === undefined ? {} : { headers: config.headers }),
+  };
+  return sdkModel(name, config, {
+    languageModel: (over) => createAnthropic({ ...settings, fetch: over })(config.model),
+    fetch,
+    baseUrl,
+    prepare: cached,
   });
-  return sdkModel(name, config, { languageModel: provider(config.model), baseUrl, prepare: cached });
 }
 
 const CACHED = { anthropic: { cacheControl: { type: 'ephemeral' } } };

@@ -19,14 +19,14 @@ interface CallError {
 /**
  * An error of a model call as ours: whether a retry can help, and a message without secrets.
  *
- * @param secrets the key and the values of the headers: providers like to quote the key in their error text
+ * @param scrub takes key and headers out of a text: providers like to quote the key in what they say
  */
-export function asModelFailure(model: string, secrets: readonly string[], error: unknown): ModelFailure {
+export function asModelFailure(model: string, scrub: (text: string) => string, error: unknown): ModelFailure {
   if (error instanceof ModelFailure) return error;
   const thrown: CallError = typeof error === 'object' && error !== null ? error : { message: String(error) };
-  const said = typeof thrown.message === 'string' ? thrown.message : JSON.stringify(error);
+  const said = wordsOf(thrown);
   const status = statusOf(thrown);
-  const text = `model ${model}: ${clean(said, secrets)}${status === null ? '' : ` (HTTP ${status})`}`;
+  const text = `model ${model}: ${short(scrub(said))}${status === null ? '' : ` (HTTP ${status})`}`;
   const fail = (code: ModelFailureCode, retryable: boolean, retryAfterMs: number | null = null) =>
     new ModelFailure(code, text, { retryable, retryAfterMs });
 
@@ -44,6 +44,14 @@ export function asModelFailure(model: string, secrets: readonly string[], error:
   if (status < 300)
     return thrown.cause instanceof SyntaxError ? fail('protocol', true) : fail('cut_off', true);
   return fail(isTooLong(thrown, said) ? 'too_long' : 'refused', false);
+}
+
+/** Of these two the SDK's own message is the answer itself, or what it was made of: not for a log. */
+const QUOTES_THE_ANSWER: readonly unknown[] = ['AI_TypeValidationError', 'AI_JSONParseError'];
+
+function wordsOf(error: CallError): string {
+  if (QUOTES_THE_ANSWER.includes(error.name)) return 'an answer that is not the protocol';
+  return typeof error.message === 'string' ? error.message : JSON.stringify(error);
 }
 
 export function isRetryableStatus(status: number): boolean {
@@ -80,8 +88,6 @@ function isTooLong({ code, type, responseBody }: CallError, message: string): bo
   return words.some((word) => TOO_LONG.test(word));
 }
 
-function clean(message: string, secrets: readonly string[]): string {
-  let text = message;
-  for (const secret of secrets) if (secret !== '') text = text.replaceAll(secret, '[redacted]');
+function short(text: string): string {
   return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE).toWellFormed()}…` : text;
 }

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../longest-timer.ts';
 import { ModelFailure } from './model.ts';
 
 export interface CallLimits {
@@ -11,16 +12,15 @@ export function watchCall(model: string, limits: CallLimits, outer: AbortSignal)
   const give = (code: 'stall' | 'timeout', seconds: number, what: string) => () =>
     own.abort(new ModelFailure(code, `model ${model}: ${what} for ${seconds} s`, { retryable: true }));
   const stalled = give('stall', limits.stall_seconds, 'no token');
-  let stall = setTimeout(stalled, limits.stall_seconds * 1000);
-  const whole = setTimeout(
-    give('timeout', limits.timeout_seconds, 'no complete answer'),
-    limits.timeout_seconds * 1000,
-  );
+  const stallMs = Math.min(limits.stall_seconds * 1000, LONGEST_TIMER_MS);
+  const wholeMs = Math.min(limits.timeout_seconds * 1000, LONGEST_TIMER_MS);
+  let stall = setTimeout(stalled, stallMs);
+  const whole = setTimeout(give('timeout', limits.timeout_seconds, 'no complete answer'), wholeMs);
   return {
     signal: AbortSignal.any([outer, own.signal]),
     signOfLife() {
       clearTimeout(stall);
-      stall = setTimeout(stalled, limits.stall_seconds * 1000);
+      stall = setTimeout(stalled, stallMs);
     },
     /** Where tokens cannot be seen, only the whole call has a limit. */
     withoutTokens() {

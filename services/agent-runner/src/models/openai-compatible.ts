@@ -12,16 +12,16 @@ export async function openAICompatibleModel(
     import('@ai-sdk/openai-compatible'),
     patientFetch(),
   ]);
-  const provider = createOpenAICompatible({
+  const settings = {
     name,
     baseURL: config.base_url,
     includeUsage: true,
-    fetch,
     ...(config.api_key === undefined ? {} : { apiKey: config.api_key }),
     ...(config.headers === undefined ? {} : { headers: config.headers }),
-  });
+  };
   return sdkModel(name, config, {
-    languageModel: provider.chatModel(config.model),
+    languageModel: (over) => createOpenAICompatible({ ...settings, fetch: over }).chatModel(config.model),
+    fetch,
     baseUrl: config.base_url,
   });
 }

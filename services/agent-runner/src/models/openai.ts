@@ -20,11 +20,14 @@ export async function openAIModel(
     import('@ai-sdk/openai'),
     patientFetch(leftOutKey(config, 'authorization')),
   ]);
-  const provider = createOpenAI({
+  const settings = {
     baseURL: baseUrl,
     apiKey: config.api_key ?? 'none',
-    fetch,
     ...(config.headers === undefined ? {} : { headers: config.headers }),
+  };
+  return sdkModel(name, config, {
+    languageModel: (over) => createOpenAI({ ...settings, fetch: over }).chat(config.model),
+    fetch,
+    baseUrl,
   });
-  return sdkModel(name, config, { languageModel: provider.chat(config.model), baseUrl });
 }

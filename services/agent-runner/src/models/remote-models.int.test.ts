@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { parseConfig } from '@angelia/contracts';
 import {
   callTool,
@@ -111,6 +114,27 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
       { name: 'terminal', arguments: '{"command":"ls"}' },
     ]);
     expect(server.requests.map(({ body }) => body.stream ?? false)).toEqual([false, false]);
+  });
+
+  it('may answer in one piece although a stream was asked for, and is not asked again', async () => {
+    const whole = { kind: 'answer', whole: true, usage: { input: 7, output: 3 } } as const;
+    server.next({ ...whole, text: 'all at once' });
+    expect(await model.call(hello, never)).toMatchObject({
+      text: 'all at once',
+      toolCalls: [],
+      finishReason: 'stop',
+      usage: { input_tokens: 7, output_tokens: 3 },
+    });
+    server.next({
+      ...whole,
+      text: 'Looking.',
+      toolCalls: [{ name: 'terminal', args: { command: 'ls' }, id: 'a1' }],
+    });
+    expect(await model.call(withTools, never)).toMatchObject({
+      text: 'Looking.',
+      toolCalls: [{ id: 'a1', name: 'terminal', arguments: '{"command":"ls"}' }],
+    });
+    expect(server.requests.map(({ body }) => body.stream)).toEqual([true, true]);
   });
 
   it('is told of the tools, and asks for calls', async () => {
@@ -308,6 +332,12 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     expect(await failureOf(hurried.call(hello, never))).toMatchObject({ code: 'timeout', retryable: true });
   });
 
+  it('may be given more time than a timer can count', async () => {
+    const patient = await modelOf(provider, { stall_seconds: 1e7, timeout_seconds: 1e7 });
+    server.next(say('in time', 50));
+    expect((await patient.call(hello, never)).text).toBe('in time');
+  });
+
   it('is hung up on when the run is aborted, with the reason of whoever aborted it', async () => {
     server.next(say('too late', 10_000));
     const abort = new AbortController();
@@ -324,12 +354,20 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
   });
 
   it('keeps key and headers out of what it says about a failure', async () => {
-    const secretive = await modelOf(provider, { headers: { 'x-tenant-token': 'tenant-token-1' } });
-    server.next({ kind: 'status', status: 401, body: `Incorrect API key provided: ${KEY}, tenant-token-1` });
+    const headers = {
+      'x-tenant-token': 'tenant-token-1',
+      'x-proxy-auth': 'Bearer proxy-key-1',
+      'x-stage': 'e',
+    };
+    const secretive = await modelOf(provider, { headers });
+    const quoted = `${KEY}, tenant-token-1, proxy-key-1`;
+    server.next({ kind: 'status', status: 401, body: `Incorrect API key provided: ${quoted}` });
     const failure = await failureOf(secretive.call(hello, never));
     expect(server.requests[0]?.headers['x-tenant-token']).toBe('tenant-token-1');
     expect(failure.message).toContain('Incorrect API key');
-    expect(JSON.stringify(failure) + failure.message + failure.stack).not.toMatch(/sk-very|tenant-token-1/);
+    expect(JSON.stringify(failure) + failure.message + failure.stack).not.toMatch(
+      /sk-very|tenant-token-1|proxy-key-1/,
+    );
   });
 
   it('is sent no key where there is none, whatever the environment holds', async () => {
@@ -360,5 +398,63 @@ describe('an anthropic model', () => {
       messages: [{ role: 'user', content: [{ text: 'hello', cache_control: { type: 'ephemeral' } }] }],
     });
     expect(server.requests[0]?.body.max_tokens).toBeGreaterThan(0);
+  });
+});
+
+describe('a server that keeps to its protocol in part only', () => {
+  let lax: Server;
+  let body: string;
+  const chunk = (choice: object) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`;
+
+  beforeEach(async () => {
+    lax = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');
+    await once(lax, 'listening');
+  });
+  afterEach(() => {
+    lax.closeAllConnections();
+    lax.close();
+  });
+  const laxModel = () =>
+    modelOf('openai-compatible', { base_url: `http://127.0.0.1:${(lax.address() as AddressInfo).port}/v1` });
+
+  it('and does not count tokens: they are estimated, so that a budget holds', async () => {
+    body = chunk({ delta: { content: 'x'.repeat(400) }, finish_reason: 'stop' });
+    const { usage } = await (await laxModel()).call(hello, never);
+    expect(usage.input_tokens).toBeGreaterThan(5);
+    expect(usage.output_tokens).toBeGreaterThan(90);
+  });
+
+  it('and gives a document that does not say why it ended: it is whole all the same', async () => {
+    body = JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'all of it' } }] });
+    expect(await (await laxModel()).call(hello, never)).toMatchObject({ text: 'all of it' });
+  });
+
+  it('and writes what cannot be read: that is said, without what it wrote', async () => {
+    for (const written of ['{"choices": "of a private kind"}', 'of a private kind']) {
+      body = `data: ${written}\n\n`;
+      const failure = await failureOf((await laxModel()).call(hello, never));
+      expect(failure).toMatchObject({ code: 'protocol', retryable: true });
+      expect(failure.message).not.toContain('private');
+    }
+  });
+
+  it('and asks for calls by the thousand: that is no answer', async () => {
+    const call = (_: unknown, index: number) => ({
+      index,
+      id: `c${index}`,
+      function: { name: 'terminal', arguments: '{}' },
+    });
+    body = chunk({ delta: { tool_calls: Array.from({ length: 1000 }, call) }, finish_reason: 'tool_calls' });
+    const failure = await failureOf((await laxModel()).call(withTools, never));
+    expect(failure).toMatchObject({ code: 'protocol', retryable: true });
+  });
+
+  it('and finds no end: it is hung up on', async () => {
+    body = chunk({ delta: { content: 'again and again '.repeat(1000) } }).repeat(300);
+    const failure = await failureOf((await laxModel()).call(hello, never));
+    expect(failure.message).toContain('more than 4000000 characters');
+    // Nor is a document read that could not be held by hundreds of runs at once.
+    body = `{"choices": [{"message": {"content": "${'x'.repeat(65 * 1024 * 1024)}"}}]}`;
+    expect(await failureOf((await laxModel()).call(hello, never))).toMatchObject({ retryable: true });
   });
 });

@@ -5,15 +5,21 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { ModelConfig, ToolCall } from '@angelia/contracts';
+import { scrubber } from '@angelia/service-kit';
 import { asModelFailure } from './call-failure.ts';
 import { watchCall } from './call-watch.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
+import type { Fetch } from './patient-fetch.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
+import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
+import { orWholeAnswer, WholeAnswer } from './whole-answer.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 
 export interface SdkModelParts {
-  readonly languageModel: LanguageModelV4;
+  /** The SDK's model, over this fetch. */
+  readonly languageModel: (fetch: Fetch) => LanguageModelV4;
+  readonly fetch: Fetch;
   /** Where the provider is, when the config does not say otherwise. */
   readonly baseUrl: string;
   /** What the provider wants to be told beside the protocol. */
@@ -26,8 +32,8 @@ export interface SdkModelParts {
  * and retries on its own.
  */
 export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkModelParts): Model {
-  const { languageModel, prepare = (prompt) => prompt } = parts;
-  const secrets = [config.api_key ?? '', ...Object.values(config.headers ?? {})];
+  const { prepare = (prompt) => prompt } = parts;
+  const scrub = scrubber([config.api_key ?? '', ...Object.values(config.headers ?? {})]);
   const ask = config.streaming ? askStreaming : askWhole;
 
   const call = async (request: ModelRequest, signal: AbortSignal): Promise<ModelReply> => {
@@ -40,10 +46,10 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
         ...(request.tools.length === 0 ? {} : { tools: sdkTools(request.tools) }),
         ...(config.max_output_tokens === undefined ? {} : { maxOutputTokens: config.max_output_tokens }),
       };
-      return answered(name, await ask(languageModel, options, watch));
+      return answered(name, request, await ask(parts, options, watch));
     } catch (error) {
       if (watch.signal.aborted) throw watch.signal.reason;
-      throw asModelFailure(name, secrets, error);
+      throw asModelFailure(name, scrub, error);
     } finally {
       watch.stop();
     }
@@ -58,14 +64,33 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
   };
 }
 
-interface Reply extends ModelReply {
+interface Reply extends Omit<ModelReply, 'usage'> {
+  readonly usage: LanguageModelV4Usage;
   /** False: it ended, and nothing says why. */
   readonly complete: boolean;
 }
 
 type Watch = ReturnType<typeof watchCall>;
 
+/** With its thoughts; about a million tokens. Some models, small ones most, repeat themselves until they are stopped. */
+const LONGEST_ANSWER = 4_000_000;
+/** Each is an event. 8,000 of them were seen to hold up all other runs for 2 s; no work needs a tenth of it. */
+const MOST_CALLS = 512;
+
 async function askStreaming(
+  parts: SdkModelParts,
+  options: LanguageModelV4CallOptions,
+  watch: Watch,
+): Promise<Reply | null> {
+  try {
+    return await readStream(parts.languageModel(orWholeAnswer(parts.fetch)), options, watch);
+  } catch (error) {
+    if (!(error instanceof WholeAnswer)) throw error;
+    return askWhole({ ...parts, fetch: async () => error.response }, options, watch);
+  }
+}
+
+async function readStream(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
   watch: Watch,
@@ -74,8 +99,11 @@ async function askStreaming(
   let text = '';
   const toolCalls: ToolCall[] = [];
   let response: ModelReply['response'] = {};
+  let length = 0;
   for await (const part of stream) {
     watch.signOfLife();
+    if ('delta' in part) length += part.delta.length;
+    if (length > LONGEST_ANSWER) throw new Error(`an answer of more than ${LONGEST_ANSWER} characters`);
     switch (part.type) {
       case 'text-delta':
         text += part.delta;
@@ -94,7 +122,7 @@ async function askStreaming(
           toolCalls,
           finishReason: part.finishReason.unified,
           complete: part.finishReason.raw !== undefined,
-          usage: usageOf(part.usage),
+          usage: part.usage,
           response,
         };
       default:
@@ -106,30 +134,36 @@ async function askStreaming(
 }
 
 async function askWhole(
-  model: LanguageModelV4,
+  { languageModel, fetch }: SdkModelParts,
   options: LanguageModelV4CallOptions,
   watch: Watch,
 ): Promise<Reply> {
   watch.withoutTokens();
-  const { content, finishReason, usage, response } = await model.doGenerate(options);
+  const { content, finishReason, usage, response } = await languageModel(fetch).doGenerate(options);
   return {
     text: content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
     toolCalls: content.flatMap((part) => (part.type === 'tool-call' ? [toolCall(part)] : [])),
     finishReason: finishReason.unified,
-    complete: finishReason.raw !== undefined,
-    usage: usageOf(usage),
+    // Half a document cannot be read: what could be is all of it, also where it does not say why it ended.
+    complete: true,
+    usage,
     response: { id: response?.id, model: response?.modelId },
   };
 }
 
 /** A part of an answer is not passed off as the answer, and nothing at all not as silence. */
-function answered(name: string, reply: Reply | null): ModelReply {
+function answered(name: string, request: ModelRequest, reply: Reply | null): ModelReply {
   if (reply === null || !reply.complete) {
     throw new ModelFailure('cut_off', `model ${name}: the answer stopped before its end`, {
       retryable: true,
     });
   }
-  const { complete: _, ...answer } = reply;
+  if (reply.toolCalls.length > MOST_CALLS) {
+    const asked = `it asks for ${reply.toolCalls.length} calls at once`;
+    throw new ModelFailure('protocol', `model ${name}: ${asked}`, { retryable: true });
+  }
+  const { complete: _, usage, ...said } = reply;
+  const answer = { ...said, usage: usageOf(usage, request, said) };
   const empty = answer.text.trim() === '' && answer.toolCalls.length === 0;
   if (empty && (answer.finishReason === 'length' || answer.finishReason === 'content-filter')) {
     const why = answer.finishReason === 'length' ? 'it had no tokens left for' : 'the provider withheld';
@@ -147,8 +181,16 @@ function toolCall(part: { toolCallId: string; toolName: string; input: string })
   };
 }
 
-function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): ModelUsage {
-  return { input_tokens: inputTokens.total ?? 0, output_tokens: outputTokens.total ?? 0 };
+/** Not every server counts. An agent's budget holds all the same: then by our own estimate. */
+function usageOf(
+  { inputTokens, outputTokens }: LanguageModelV4Usage,
+  request: ModelRequest,
+  { text, toolCalls }: Pick<ModelReply, 'text' | 'toolCalls'>,
+): ModelUsage {
+  return {
+    input_tokens: inputTokens.total ?? tokensOfRequest(request),
+    output_tokens: outputTokens.total ?? tokensOfMessage({ role: 'assistant', content: text, toolCalls }),
+  };
 }
 
 function serverOf(baseUrl: string): Model['server'] {

@@ -1,4 +1,11 @@
-import { holderId, parseConfig, type RecordedEvent, type SessionId, sessionId } from '@angelia/contracts';
+import {
+  type Config,
+  holderId,
+  parseConfig,
+  type RecordedEvent,
+  type SessionId,
+  sessionId,
+} from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { type CallbackLinks, createLogger, newSessionId, Sessions } from '@angelia/service-kit';
 import { type CreateSession, decide } from '@angelia/session';
@@ -97,6 +104,10 @@ export async function runnerFixture(options: FixtureOptions) {
         waitingCap?: number;
         queued?: () => SessionId[];
         agent?: AgentOptions;
+        /** As if the operator had edited the config since. */
+        config?: (config: Config) => Config;
+        /** As if Postgres had been away for this runner at this time. */
+        lastAwayAt?: () => number;
       } = {},
     ) {
       const own = open(instance);
@@ -109,7 +120,9 @@ export async function runnerFixture(options: FixtureOptions) {
           }),
         );
       const runner = new Runner({
-        config: over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
+        config: (over.config ?? ((same) => same))(
+          over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
+        ),
         models,
         toolsets: (name) => options.toolsets?.[name] ?? ours(name),
         callbacks: options.callbacks ?? null,
@@ -122,6 +135,9 @@ export async function runnerFixture(options: FixtureOptions) {
         },
         sessions: new Sessions({ log: line.log, instance }),
         log: {
+          get lastAwayAt() {
+            return over.lastAwayAt?.() ?? own.lastAwayAt;
+          },
           lease: (resource) => line.log.lease(resource),
           renewLeases: (...args) => line.log.renewLeases(...args),
           routeOf: (id) => own.routeOf(id),

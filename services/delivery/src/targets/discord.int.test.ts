@@ -50,6 +50,11 @@ it('sends to the channel, or to the thread, with a nonce of its own and without 
   expect(new Set(discord.messages.map(({ nonce }) => nonce)).size).toBe(2);
 });
 
+it('knows a message by the channel that it was sent to where Discord does not say which', async () => {
+  discord.next(answered(200, { id: '77' }));
+  expect(await target.send(request('x'))).toEqual({ kind: 'taken', receipt: '1001/77' });
+});
+
 it('a resend within the time of the nonce is silent; later it is marked', async () => {
   const first = request('once');
   discord.next({ kind: 'cut-off' });

@@ -50,7 +50,9 @@ export function discordTarget(): Target {
         nonce: nonceOf(request.idempotencyKey),
         enforce_nonce: true,
       });
-      return called.kind === 'answered' ? resultOf(called, request.settings) : called;
+      return called.kind === 'answered'
+        ? resultOf(called, request.settings, channelOf(request.address))
+        : called;
     },
 
     async edit(request, receipt): Promise<EditResult> {
@@ -60,7 +62,7 @@ export function discordTarget(): Target {
         content: contentOf(request),
       });
       if (called.kind !== 'answered') return called;
-      const result = resultOf(called, request.settings);
+      const result = resultOf(called, request.settings, channel);
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
     },
 
@@ -111,14 +113,14 @@ function call(
   );
 }
 
-function resultOf(answer: Answered, settings: TargetSettings): SendResult {
+function resultOf(answer: Answered, settings: TargetSettings, channel: string): SendResult {
   const { status } = answer;
   const said = objectIn(answer);
   if (status >= 200 && status < 300) {
     const pauseSeconds = emptyBucketSeconds(answer);
     return {
       kind: 'taken',
-      receipt: receiptIn(said),
+      receipt: receiptIn(said, channel),
       ...(pauseSeconds === null ? {} : { pauseSeconds }),
     };
   }
@@ -168,8 +170,8 @@ function wordsOf(said: Readonly<Record<string, unknown>> | null): string {
   return `${typeof said.message === 'string' ? said.message : ''}${code}`;
 }
 
-/** `<channel>/<message>`. */
-function receiptIn(said: Readonly<Record<string, unknown>> | null): string | null {
-  const { id, channel_id: channel } = said ?? {};
+/** `<channel>/<message>`; where Discord does not name the channel, the one that it was sent to. */
+function receiptIn(said: Readonly<Record<string, unknown>> | null, sentTo: string): string | null {
+  const { id, channel_id: channel = sentTo } = said ?? {};
   return typeof id === 'string' && typeof channel === 'string' ? `${channel}/${id}` : null;
 }

@@ -1,4 +1,4 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { headerNameProblem, headerValueProblem } from '@angelia/service-kit';
 import type { TargetAddress, TargetSettings } from './target.ts';
 
 export interface HttpAddress {
@@ -7,20 +7,6 @@ export interface HttpAddress {
   /** Must the host be public? */
   readonly publicOnly: boolean;
 }
-
-/** Ours or the connection's: a route cannot set them. */
-const RESERVED_HEADERS: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** Throws with a reason fit for an event: it names the key, never a value that could be a secret. */
 export function parseHttpAddress(address: TargetAddress, settings: TargetSettings): HttpAddress {
@@ -50,21 +36,12 @@ export function parseHeaders(value: unknown, place: string): Record<string, stri
     throw new Error(`${place} is not a mapping of names to values`);
   const headers: Record<string, string> = {};
   for (const [name, content] of Object.entries(value)) {
-    const lower = name.toLowerCase();
-    if (RESERVED_HEADERS.has(lower) || lower.startsWith('webhook-')) {
-      throw new Error(`${place}.${name}: this header is set by Angelia and cannot be overridden`);
-    }
     if (typeof content !== 'string' && typeof content !== 'number' && typeof content !== 'boolean') {
       throw new Error(`${place}.${name} is not a string`);
     }
-    try {
-      validateHeaderName(lower);
-      validateHeaderValue(lower, String(content));
-    } catch {
-      // The library's message repeats the value.
-      throw new Error(`${place}.${name} is not a valid HTTP header`);
-    }
-    headers[lower] = String(content);
+    const problem = headerNameProblem(name) ?? headerValueProblem(String(content));
+    if (problem !== null) throw new Error(`${place}.${name}: ${problem}`);
+    headers[name.toLowerCase()] = String(content);
   }
   return headers;
 }

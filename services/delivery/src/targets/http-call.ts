@@ -4,7 +4,7 @@ import { AddressRefused } from './address-safety.ts';
 import type { SendResult } from './target.ts';
 
 /** As many as may send to one destination at once: none queues behind another inside the pool, with its claim running out. */
-export const CONNECTIONS_PER_ORIGIN = 64;
+export const CONNECTIONS_PER_ORIGIN = 128;
 /** More of an answer is never read (look-ups ask for more): no platform says so much, and who does is not worth a connection. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** The rest of an answer whose status we know already. */

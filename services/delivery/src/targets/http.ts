@@ -90,7 +90,9 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
 
 function bodyOf(message: OutboundMessage): string {
   return JSON.stringify({
-    type: message.type,
+    // Two types, as they were from the start; a question is a status that wants an answer.
+    type: message.type === 'clarification' ? 'interim-status' : message.type,
+    ...(message.type === 'clarification' ? { clarification: true } : {}),
     session_id: message.sessionId,
     delivery_id: message.deliveryId,
     route: message.route,

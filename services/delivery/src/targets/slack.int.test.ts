@@ -75,6 +75,11 @@ it('takes a channel by its name, and edits by its id', async () => {
   expect(await target.edit?.(request('x'), receipt)).toMatchObject({ kind: 'gone' });
 });
 
+it('knows a message by the channel that it was sent to where Slack does not say which', async () => {
+  slack.next(answered(200, { ok: true, ts: '1.000100' }));
+  expect(await target.send(request('x'))).toEqual({ kind: 'taken', receipt: `${channel}/1.000100` });
+});
+
 describe('what Slack says', () => {
   it.each([
     ['channel_not_found', 'permanent'],
@@ -139,6 +144,16 @@ describe('a look-up', () => {
     expect(await target.lookUp?.({ ...sent, recordedAt: Date.now() + 3_600_000 })).toEqual({
       kind: 'absent',
     });
+  });
+
+  it('that Slack does not answer now is made again later: the message is not sent a second time meanwhile', async () => {
+    const { lookUp } = target;
+    slack.behaveToReads(answered(502, '<html>'));
+    expect(await lookUp?.(request('x'))).toMatchObject({ kind: 'retryable' });
+    slack.behaveToReads(answered(429, { ok: false, error: 'ratelimited' }, { 'retry-after': '12' }));
+    expect(await lookUp?.(request('x'))).toMatchObject({ kind: 'retryable', retryAfterSeconds: 12 });
+    slack.behaveToReads({ kind: 'cut-off' });
+    expect(await lookUp?.(request('x'))).toMatchObject({ kind: 'retryable' });
   });
 
   it('cannot tell without the scope, nor by a name', async () => {

@@ -2,7 +2,15 @@ import type { Agent } from 'undici';
 import { utf16Units } from '../text/markup.ts';
 import { piecesOf } from '../text/pieces.ts';
 import { slackMrkdwn } from '../text/slack-mrkdwn.ts';
-import { type Answered, inOneLine, isGatewayError, objectIn, reasonOf, retryAfterOf } from './api-answer.ts';
+import {
+  type Answered,
+  inOneLine,
+  isGatewayError,
+  notLookedUp,
+  objectIn,
+  reasonOf,
+  retryAfterOf,
+} from './api-answer.ts';
 import { type CallResult, callHttp, connections } from './http-call.ts';
 import {
   DUPLICATE_MARK,
@@ -86,7 +94,7 @@ export function slackTarget(): Target {
         unfurl_links: false,
         unfurl_media: false,
       });
-      return called.kind === 'answered' ? resultOf(called, request.settings) : called;
+      return called.kind === 'answered' ? resultOf(called, request.settings, channel) : called;
     },
 
     async edit(request, receipt): Promise<EditResult> {
@@ -94,7 +102,7 @@ export function slackTarget(): Target {
       if (channel === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
       const called = await inSomeMarkup(pool, 'chat.update', request, { channel, ts });
       if (called.kind !== 'answered') return called;
-      const result = resultOf(called, request.settings);
+      const result = resultOf(called, request.settings, channel);
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
     },
 
@@ -161,11 +169,11 @@ function call(
   );
 }
 
-function resultOf(answer: Answered, settings: TargetSettings): SendResult {
+function resultOf(answer: Answered, settings: TargetSettings, channel: unknown): SendResult {
   const { status } = answer;
   const said = objectIn(answer);
   const error = errorOf(answer);
-  if (status === 200 && said?.ok === true) return { kind: 'taken', receipt: receiptIn(said) };
+  if (status === 200 && said?.ok === true) return { kind: 'taken', receipt: receiptIn({ channel, ...said }) };
   const reason = reasonOf(
     status,
     originOf(settings),
@@ -203,7 +211,7 @@ function detailOf(said: Readonly<Record<string, unknown>> | null): string {
     : said.error;
 }
 
-/** `<channel>/<ts>`; the channel's id, also when it was addressed by name. */
+/** `<channel>/<ts>`; the channel's id, also when it was addressed by name. Where Slack says none, as it was addressed. */
 function receiptIn({ channel, ts }: Readonly<Record<string, unknown>>): string | null {
   return typeof channel === 'string' && typeof ts === 'string' ? `${channel}/${ts}` : null;
 }
@@ -235,13 +243,10 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
       window,
       { readBody: true, maxBytes: MOST_LOOK_UP_BYTES },
     );
-    if (called.kind !== 'answered') return { kind: 'cannot-tell', reason: called.reason };
+    if (called.kind !== 'answered') return notLookedUp(called);
     const said = objectIn(called);
     if (called.status !== 200 || said?.ok !== true || !Array.isArray(said.messages)) {
-      return {
-        kind: 'cannot-tell',
-        reason: `${method}: ${reasonOf(called.status, originOf(settings), detailOf(said))}`,
-      };
+      return notRead(called, method, settings);
     }
     const found = (said.messages as unknown[]).find((message) => keyOf(message) === idempotencyKey);
     if (found !== undefined) {
@@ -253,6 +258,15 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
     cursor = next;
   }
   return { kind: 'cannot-tell', reason: `too many messages in ${inOneLine(channel)} since then` };
+}
+
+/** What passes is waited for: sent again meanwhile, it could be there twice. */
+function notRead(answer: Answered, method: string, settings: TargetSettings): LookUpResult {
+  const result = resultOf(answer, settings, null);
+  const reason = `${method}: ${reasonOf(answer.status, originOf(settings), detailOf(objectIn(answer)))}`;
+  // Of what Slack lets an app write it need not let it read: then no asking will tell.
+  const never = result.kind === 'taken' || CREDENTIAL_REFUSED.has(errorOf(answer));
+  return never ? { kind: 'cannot-tell', reason } : notLookedUp({ ...result, reason });
 }
 
 function keyOf(message: unknown): unknown {

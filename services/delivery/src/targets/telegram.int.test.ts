@@ -1,4 +1,4 @@
-import { startTelegram, type TelegramStandIn } from '@angelia/testkit';
+import { type PlatformBehaviour, startTelegram, type TelegramStandIn } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from './target.ts';
 import { telegramTarget } from './telegram.ts';
@@ -63,6 +63,14 @@ it('sends HTML to the chat and its topic, by either name, without previews', asy
       },
     },
   ]);
+});
+
+it('has a token of any characters in the path, and lets none lead elsewhere', async () => {
+  const odd = '1:a b/../c?d#e%2F';
+  const other = await startTelegram({ token: encodeURIComponent(odd).replace('%3A', ':') });
+  const settings = { bot_token: odd, api_base: other.url };
+  expect(await target.send({ ...request('x'), settings })).toMatchObject({ kind: 'taken' });
+  await other.stop();
 });
 
 it('sends markup that Telegram cannot read as plain text, in the same attempt', async () => {
@@ -137,15 +145,35 @@ describe('what Telegram says', () => {
     ]);
   });
 
-  it('through a gateway that gave up leaves it unknown', async () => {
-    telegram.next(answered(502, '<html>'), answered(504, '<html>'));
-    expect(await target.send(request('x'))).toMatchObject({ kind: 'unknown' });
+  it('through a gateway that gave up waiting leaves it unknown', async () => {
+    telegram.next(answered(504, '<html>'));
     expect(await target.send(request('x'))).toMatchObject({ kind: 'unknown' });
   });
 
-  it('with 200 is that it has the message, whatever became of the rest', async () => {
-    telegram.next({ kind: 'garbled' });
+  it.each([500, 502, 503])(
+    'while it is down, %i, is tried again as often as the schedule says',
+    async (status) => {
+      telegram.next(answered(status, '<html>'));
+      expect(await target.send(request('x'))).toMatchObject({ kind: 'retryable' });
+    },
+  );
+
+  it.each<[string, PlatformBehaviour]>([
+    ['cannot be read', { kind: 'garbled' }],
+    ['is empty', answered(200, '')],
+    ['says little', answered(200, {})],
+    ['says little more', answered(201, { ok: true })],
+  ])('with 2xx is that it has the message, also when the rest %s', async (_, behaviour) => {
+    telegram.next(behaviour);
     expect(await target.send(request('x'))).toEqual({ kind: 'taken', receipt: null });
+  });
+
+  it('of a message is edited by, also when it does not say in which chat it is', async () => {
+    telegram.next(answered(200, { ok: true, result: { message_id: 5 } }));
+    expect(await target.send(request('x', { chat_id: 'home' }))).toEqual({
+      kind: 'taken',
+      receipt: 'home/5',
+    });
   });
 });
 

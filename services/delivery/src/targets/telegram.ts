@@ -2,7 +2,7 @@ import type { Agent } from 'undici';
 import { utf16Units } from '../text/markup.ts';
 import { piecesOf } from '../text/pieces.ts';
 import { telegramHtml } from '../text/telegram-html.ts';
-import { type Answered, inOneLine, isGatewayError, objectIn, reasonOf, retryAfterOf } from './api-answer.ts';
+import { type Answered, inOneLine, isTaken, objectIn, reasonOf, retryAfterOf } from './api-answer.ts';
 import { type CallResult, callHttp, connections } from './http-call.ts';
 import {
   DUPLICATE_MARK,
@@ -53,7 +53,7 @@ export function telegramTarget(): Target {
               chat_id: movedTo,
               ...threadOf(request.address),
             });
-      return last.kind === 'answered' ? resultOf(last, request.settings) : last;
+      return last.kind === 'answered' ? resultOf(last, request.settings, movedTo ?? String(chat_id)) : last;
     },
 
     async edit(request, receipt): Promise<EditResult> {
@@ -68,7 +68,7 @@ export function telegramTarget(): Target {
       if (called.status === 400 && /message is not modified/i.test(wordsOf(called))) {
         return { kind: 'taken', receipt };
       }
-      const result = resultOf(called, request.settings);
+      const result = resultOf(called, request.settings, chat);
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
     },
 
@@ -111,7 +111,7 @@ function call(
     pool,
     {
       method: 'POST',
-      url: new URL(`${settings.api_base}/bot${settings.bot_token}/${method}`),
+      url: new URL(`${settings.api_base}/bot${inPath(settings.bot_token)}/${method}`),
       headers: { 'content-type': 'application/json' },
       // A preview is fetched by Telegram as soon as the message is there: an address that a stranger made the agent
       // write would carry off what it holds without a click.
@@ -121,11 +121,16 @@ function call(
   );
 }
 
-function resultOf(answer: Answered, settings: TargetSettings): SendResult {
+/** Whatever it is, it stays one part of the path. A token has a colon, which is good there. */
+function inPath(token: unknown): string {
+  return encodeURIComponent(String(token)).replaceAll('%3A', ':');
+}
+
+function resultOf(answer: Answered, settings: TargetSettings, chat: string): SendResult {
   const { status } = answer;
   const said = objectIn(answer);
-  if (status === 200 && (said === null || said.ok === true))
-    return { kind: 'taken', receipt: receiptIn(said) };
+  // Who means no says so, by the status and by `ok`.
+  if (isTaken(answer) && said?.ok !== false) return { kind: 'taken', receipt: receiptIn(said, chat) };
   const reason = reasonOf(status, originOf(settings), wordsOf(answer));
   if (status === 429) {
     return { kind: 'retryable', reason, retryAfterSeconds: floodWaitOf(answer), scope: 'chat' };
@@ -134,7 +139,9 @@ function resultOf(answer: Answered, settings: TargetSettings): SendResult {
   if (status === 401 || status === 404) {
     return { kind: 'retryable', reason: `${reason} (targets.telegram.bot_token was refused)` };
   }
-  if (isGatewayError(status)) return { kind: 'unknown', reason };
+  // Its server may have it. 502 is what Telegram says while it is down: taken for this, an outage would be the end of
+  // every answer after two attempts.
+  if (status === 504) return { kind: 'unknown', reason };
   if (status >= 500 || status === 408) {
     const seconds = retryAfterOf(answer.headers);
     return { kind: 'retryable', reason, ...(seconds === null ? {} : { retryAfterSeconds: seconds }) };
@@ -166,11 +173,10 @@ function wordsOf(answer: Answered): string {
   return inOneLine(objectIn(answer)?.description);
 }
 
-/** `<chat>/<message>`, as Telegram numbers them. */
-function receiptIn(said: Readonly<Record<string, unknown>> | null): string | null {
+/** `<chat>/<message>`, as Telegram numbers them; where it does not name the chat, the one that it was sent to. */
+function receiptIn(said: Readonly<Record<string, unknown>> | null, sentTo: string): string | null {
   const result = said?.result as { message_id?: unknown; chat?: { id?: unknown } } | undefined;
   const chat = result?.chat?.id;
-  return typeof result?.message_id === 'number' && (typeof chat === 'number' || typeof chat === 'string')
-    ? `${chat}/${result.message_id}`
-    : null;
+  if (typeof result?.message_id !== 'number') return null;
+  return `${typeof chat === 'number' || typeof chat === 'string' ? chat : sentTo}/${result.message_id}`;
 }

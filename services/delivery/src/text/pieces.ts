@@ -36,6 +36,7 @@ export function packBlocks(
   if (whole.length <= 1) return [pieceOf(whole[0] ?? [], '', markup)];
   // How long the numbers are depends on how many there are.
   for (let most = 9; ; most = most * 10 + 9) {
+    if (whole.length > most) continue;
     const messages = splitBlocks(blocks, limit - measure(numbering(most, most)), sizeOf);
     if (messages.length > most) continue;
     return messages.map((message, index) => pieceOf(message, numbering(index + 1, messages.length), markup));

@@ -23,6 +23,10 @@ const LANGUAGE = /^[\w+#.-]{1,40}$/;
 /** The same, as written. */
 const MAX_INFO = 100;
 
+/** A table is lined up as long as it is not mostly blanks then: one long cell in a thousand rows would make megabytes of them. */
+const MOST_GROWTH = 4;
+const SMALL_TABLE = 2_000;
+
 /** Nothing that the Markdown shows is left out: what no platform has (HTML, images, tables) is written as text. */
 export function readMarkdown(source: string): Block[] {
   return read(source.toWellFormed(), (text, root) => new Reader(text, root).blocks(root.children, TOP));
@@ -232,15 +236,15 @@ class Reader {
       ),
     );
     const columns = Math.max(0, ...rows.map((row) => row.length));
-    const widths = Array.from({ length: columns }, (_, column) =>
+    const widest = Array.from({ length: columns }, (_, column) =>
       Math.max(0, ...rows.map((row) => widthOf(row[column] ?? ''))),
     );
+    const content = sum(rows.flat().map(widthOf));
+    const widths =
+      rows.length * sum(widest) <= MOST_GROWTH * content + SMALL_TABLE ? widest : widest.map(() => 1);
     const lines = rows.map((row) =>
-      widths
-        .map((width, column) => {
-          const cell = row[column] ?? '';
-          return cell + ' '.repeat(width - widthOf(cell));
-        })
+      row
+        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
         .join(' | ')
         .trimEnd(),
     );
@@ -325,6 +329,10 @@ function labelBefore(spans: readonly Span[], last: number): string {
 /** Is the label the address itself, perhaps without its scheme as people write it? */
 export function showsAddress(label: string, link: string): boolean {
   return label === link || link === `mailto:${label}` || link === `http://${label}`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** Good enough to line columns up: what is drawn, not how wide. */

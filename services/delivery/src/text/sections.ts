@@ -15,6 +15,8 @@ const SECTION = 4_000;
 const MOST_PARSED = 12_000;
 /** The same for everything together: a second's work. */
 const MOST_IN_ALL = 128 * 1024;
+/** Signs of a style, in a row or alone, cost the most: 8,000 of them in the worst order another second. */
+const MOST_SIGNS = 8_000;
 /** Quotes in quotes and lists in lists deeper than this, in one line; and signs of a style in a row. */
 const TANGLED = /^(?:[ \t]*(?:>|[-+*][ \t]|\d+[.)][ \t])){17}|([*_~])\1{39}/m;
 /** Not indented: whatever came before it ends there. */
@@ -25,12 +27,15 @@ export function sectionsOf(text: string): Section[] {
   if (text.length > MOST_IN_ALL) return [{ text, parse: false }];
   const sections: Section[] = [];
   let start = 0;
+  let signs = 0;
   let fence: { readonly marks: string; readonly at: number } | null = null;
   let afterEmpty = false;
   const finish = (end: number, isCode: boolean) => {
     if (end === start) return;
     const part = text.slice(start, end);
-    sections.push({ text: part, parse: isCode || (part.length <= MOST_PARSED && !TANGLED.test(part)) });
+    if (!isCode) signs += part.match(/[*_~]+/g)?.length ?? 0;
+    const parse = isCode || (part.length <= MOST_PARSED && signs <= MOST_SIGNS && !TANGLED.test(part));
+    sections.push({ text: part, parse });
     start = end;
   };
   const finishCode = (from: number, end: number) => {

@@ -15,8 +15,11 @@ const inline: InlineMarkup = {
   text: (text) => escapeHtml(withoutMentions(text)),
   code: (text) => `<code>${escapeHtml(text)}</code>`,
   link: (url, written) => `<a href="${escapeHtml(url)}">${written}</a>`,
-  // Telegram finds addresses itself, and no mention inside of them.
-  address: (text) => escapeHtml(text),
+  // Telegram finds addresses itself, and no mention inside of them, unless it is not one to it.
+  address: (text, url) =>
+    isFoundByTelegram(url)
+      ? escapeHtml(text)
+      : `<a href="${escapeHtml(url)}">${escapeHtml(withoutMentions(text))}</a>`,
   marksEndWithLine: false,
   mayStandBeside: () => true,
 };
@@ -46,7 +49,12 @@ function escapeHtml(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
+/** Only with a host as the internet has them; of others the part behind an `@` is a name to it. */
+function isFoundByTelegram(url: string): boolean {
+  return !url.includes('@') || /^mailto:/i.test(url) || new URL(url).hostname.includes('.');
+}
+
 /** Mail addresses have a word before the `@` and stay as they are. */
 function withoutMentions(text: string): string {
-  return text.replaceAll(/(?<![\w@])@(?=\w)/g, `@${AFTER_AT}`);
+  return text.replaceAll(/(?<!\w)@(?=\w)/g, `@${AFTER_AT}`);
 }

@@ -72,6 +72,17 @@ describe('what Markdown becomes', () => {
     );
   });
 
+  it('a table whose columns would be mostly blanks is not lined up: it would be thousands of messages', () => {
+    const long = `|${'x'.repeat(5_000)}|b|\n|-|-|\n${'|a|b|\n'.repeat(1_000)}`;
+    const wide = `|${'a|'.repeat(2_000)}\n|${'-|'.repeat(2_000)}\n${'|x|\n'.repeat(900)}`;
+    for (const table of [long, wide]) {
+      const pieces = piecesOf(table, telegramHtml, { limit: 4_096, measure: utf16Units });
+      expect(pieces.length).toBeLessThan(8);
+      const shown = pieces.map(({ text }) => shownByTelegram(withoutNumber(text))).join('');
+      expect(shown.replaceAll(/[^abx]/g, '')).toBe(table.replaceAll(/[^abx]/g, ''));
+    }
+  });
+
   it('signs that Markdown escaped stay signs', () => {
     expect(write('\\*a\\* \\`b\\` \\[x\\](y)', discordMarkdown)).toBe('\\*a\\* \\`b\\` [x\\](y)');
   });
@@ -152,6 +163,15 @@ describe('what Markdown becomes', () => {
     expect(sectionsOf(usual)).toEqual([{ text: usual, parse: true }]);
   });
 
+  it('what has more signs of a style than a second is enough for is parsed up to there', () => {
+    const part = `${'*a_'.repeat(1_300)}\n\n`;
+    const sections = sectionsOf(part.repeat(30));
+    expect(sections.map(({ text }) => text).join('')).toBe(part.repeat(30));
+    expect(sections.filter(({ parse }) => parse).length).toBeLessThan(5);
+    const usual = `${'Some **bold** and _slanted_ words. '.repeat(40)}\n\n`;
+    expect(sectionsOf(usual.repeat(30)).every(({ parse }) => parse)).toBe(true);
+  });
+
   it('a long text is cut into parts where nothing goes on', () => {
     const part = `Some **bold** text.\n\n- a\n\n  b\n- c\n\n`;
     for (let more = 0; more < part.length; more += 1) {
@@ -181,6 +201,21 @@ describe('mentions in untrusted text do not ping', () => {
     const expected =
       'ask @\u2060admin_bot or (@\u2060boss), mail a@b.org or root@localhost, see https://e.org/@boss';
     expect(piece).toEqual({ text: expected, plain: expected });
+  });
+
+  it('at Telegram, nor is one behind a second sign, or in an address that Telegram does not take for one', () => {
+    const [piece] = piecesOf(
+      '@@boss <http://@boss> <http://localhost/@boss> <https://me@e.org/>',
+      telegramHtml,
+      {
+        limit: 4_096,
+        measure: utf16Units,
+      },
+    );
+    expect(piece?.text).toBe(
+      '@@\u2060boss <a href="http://@boss">http://@\u2060boss</a> ' +
+        '<a href="http://localhost/@boss">http://localhost/@\u2060boss</a> https://me@e.org/',
+    );
   });
 
   it('at Slack, the control sequences are escaped, in text, code, links and plain', () => {

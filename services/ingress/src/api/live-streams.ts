@@ -90,7 +90,7 @@ export class LiveStreams implements OnModuleInit {
     }
     this.opening += 1;
     try {
-      const events = (await this.log.readStream(id)).map(upcast);
+      const events = (await this.log.readStream(id)).map((event) => upcast(event));
       const last = events.at(-1);
       if (last === undefined) {
         throw new Refusal(
@@ -189,7 +189,9 @@ export class LiveStreams implements OnModuleInit {
   }
 
   private async advance(stream: Stream): Promise<void> {
-    const events = (await this.log.readStream(stream.id, stream.state.version + 1)).map(upcast);
+    const events = (await this.log.readStream(stream.id, stream.state.version + 1)).map((event) =>
+      upcast(event),
+    );
     stream.state = evolveAll(stream.state, events);
     this.sendEvents(stream, events);
   }

@@ -12,8 +12,8 @@ export const processesQuery = z.strictObject({
   cursor,
 });
 
-/** Twice as much, escaped, still is one message of NATS. */
-const LARGEST_PART = 262_144;
+/** Six times as much (a control character in JSON is `\u001b`) still is one message of NATS. */
+const LARGEST_PART = 131_072;
 const DEFAULT_PART = 65_536;
 
 export const outputQuery = z.strictObject({

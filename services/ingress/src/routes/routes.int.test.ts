@@ -543,6 +543,8 @@ describe('a session of a route made by API', () => {
       // Fixed addresses too: nobody who wrote the config vouched for them.
       deliver: { target: 'http', to: { url: 'https://first.test/in' }, untrusted_address: true },
       fallback_target: { to: { url: 'https://second.test' }, untrusted_address: true },
+      // Whoever works on it asks what such routes may do.
+      api_route: true,
     });
     await put(here, 'captured', { deliver: 'log', enabled: false });
     await call(here, 'DELETE', '/v1/routes/captured');
@@ -561,6 +563,7 @@ describe('a session of a route made by API', () => {
       [session_id],
     );
     expect(created?.data.deliver).toMatchObject({ untrusted_address: false });
+    expect(created?.data).not.toHaveProperty('api_route');
   });
 });
 

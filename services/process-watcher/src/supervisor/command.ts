@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OutputFile } from './output-file.ts';
 import { PatternWatch } from './pattern-watch.ts';
-import { identityOf, membersOf, signalGroup, statOf } from './process-identity.ts';
+import { bearersOf, identityOf, membersOf, signalGroup, signalOne, statOf } from './process-identity.ts';
 import {
   ERRORS,
   EXIT_FILE,
@@ -25,6 +25,8 @@ const LAST_WORDS_MS = 1_000;
 const SETTLE_MS = 500;
 /** Between two looks whether a group that was signalled is gone. */
 const LOOK_MS = 50;
+/** Between two looks whether what a command left running is gone. */
+const LEFT_LOOK_MS = 3_000;
 /** SIGKILL needs no consent; what is still there after this is stuck in the kernel. */
 const KILL_PATIENCE_MS = 2_000;
 /** Of what `write` may leave in memory when the command does not read its input. */
@@ -42,11 +44,11 @@ type Limit = Exclude<ExitRecord['limit'], null>;
 /**
  * One command: started in a session and process group of its own, its output on disk, its end on disk.
  *
- *   running --exits--> last words --written--> ended (exit.json) --its pipe closes--> over
+ *   running --exits--> last words --written--> ended (exit.json) --its pipe closes, nobody is left--> over
  *   running --lifetime, idle, stop--> SIGTERM --grace--> SIGKILL --> as above
  *
- * It has ended when the process that we started has: what that left running in its group goes on, its output is still
- * kept, and its lifetime is still limited (`endLeftovers`: it is ended).
+ * It has ended when the process that we started has: what that left running, in its group or as a daemon, goes on, its
+ * output is still kept, and its lifetime is still limited (`endLeftovers`: it is ended).
  */
 export class Command {
   readonly #request: StartRequest;
@@ -59,6 +61,8 @@ export class Command {
   #identity: ProcessIdentity | null = null;
   #limit: Limit | null = null;
   #exit: { readonly code: number | null; readonly signal: string | null; readonly at: number } | null = null;
+  /** Its last words were heard. */
+  #ending = false;
   #recorded = false;
   #groupGone = false;
   #closed = false;
@@ -85,9 +89,9 @@ export class Command {
 
   /** Resolves when it runs; rejects when it cannot be started. */
   async start(): Promise<ProcessIdentity> {
-    const { file, args, cwd, env, user, stdin, separateErrors } = this.#request;
+    const { file, args, env, user, stdin, separateErrors } = this.#request;
     const child = spawn(file, [...args], {
-      cwd,
+      cwd: '/', // it goes on from there by itself, as its own user
       env,
       detached: true,
       stdio: [stdin === 'none' ? 'ignore' : 'pipe', 'pipe', separateErrors ? 'pipe' : 'ignore'],
@@ -127,12 +131,28 @@ export class Command {
   }
 
   async #stop(graceMs: number): Promise<number[]> {
+    this.#signal('SIGTERM');
+    if (await this.#gone(graceMs)) return [];
+    this.#signal('SIGKILL');
+    return (await this.#gone(KILL_PATIENCE_MS)) ? [] : this.#alive();
+  }
+
+  #signal(signal: NodeJS.Signals): void {
     const group = this.#identity?.pid;
-    if (group === undefined || !this.#groupIsOurs(group)) return [];
-    signalGroup(group, 'SIGTERM');
-    if (await this.#gone(group, graceMs)) return [];
-    signalGroup(group, 'SIGKILL');
-    return (await this.#gone(group, KILL_PATIENCE_MS)) ? [] : membersOf(group);
+    if (group !== undefined && this.#groupIsOurs(group)) signalGroup(group, signal);
+    // Those of the group have had it: twice is once for them.
+    for (const pid of this.#bearers()) if (statOf(pid)?.group !== group) signalOne(pid, signal);
+  }
+
+  /** Its group, or when nobody of that is left, who went away from it. */
+  #alive(): number[] {
+    const group = this.#identity?.pid;
+    const members = group !== undefined && this.#groupIsOurs(group) ? membersOf(group) : [];
+    return members.length > 0 ? members : this.#bearers();
+  }
+
+  #bearers(): number[] {
+    return bearersOf(this.#request.mark, this.#request.user?.uid ?? process.getuid?.());
   }
 
   /**
@@ -146,9 +166,9 @@ export class Command {
     return !this.#groupGone;
   }
 
-  async #gone(group: number, withinMs: number): Promise<boolean> {
+  async #gone(withinMs: number): Promise<boolean> {
     for (const until = performance.now() + withinMs; ; ) {
-      if (membersOf(group).length === 0) return true;
+      if (this.#alive().length === 0) return true;
       if (performance.now() >= until) return false;
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
@@ -180,12 +200,13 @@ export class Command {
   }
 
   #look(chunk: Buffer): void {
-    if (this.#watch.off || this.#exit !== null) return;
+    // What it printed before its end may come behind it; after that is recorded nothing is looked at.
+    if (this.#watch.off || this.#ending) return;
     this.#report(this.#watch.take(chunk));
     if (this.#settleTimer === null) {
       this.#settleTimer = setTimeout(() => {
         this.#settleTimer = null;
-        if (this.#exit === null) this.#report(this.#watch.settle());
+        if (!this.#ending) this.#report(this.#watch.settle());
       }, SETTLE_MS);
     }
   }
@@ -202,11 +223,11 @@ export class Command {
   }
 
   async #ended(code: number | null, signal: string | null): Promise<void> {
-    const group = this.#identity?.pid ?? 0;
-    const left = membersOf(group).length;
-    this.#groupGone = left === 0;
-    if (this.#request.endLeftovers && left > 0) signalGroup(group, 'SIGKILL');
+    const left = this.#alive().length;
+    if (this.#request.endLeftovers && left > 0) this.#signal('SIGKILL');
     await this.#lastWords();
+    this.#report(this.#watch.settle());
+    this.#ending = true;
     const ended = this.#exit?.at ?? Date.now();
     const record: ExitRecord = {
       exit_code: code,
@@ -270,6 +291,11 @@ export class Command {
 
   #overIfSo(): void {
     if (!this.#recorded || !this.#closed) return;
+    // A server that it started and that prints nowhere: still its own, to be killed and limited.
+    if (this.#alive().length > 0) {
+      this.#after(LEFT_LOOK_MS, () => this.#overIfSo());
+      return;
+    }
     for (const timer of this.#timers) clearTimeout(timer);
     if (this.#settleTimer !== null) clearTimeout(this.#settleTimer);
     this.#output.close();

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import type { ProcessIdentity } from './protocol.ts';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { MARK_VARIABLE, type ProcessIdentity } from './protocol.ts';
 
 let known: string | undefined;
 
@@ -47,13 +47,25 @@ export function membersOf(group: number): number[] {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return [];
   }
+  return pids().filter((pid) => {
+    const stat = statOf(pid);
+    return stat !== null && stat.group === group && stat.state !== 'Z' && stat.state !== 'X';
+  });
+}
+
+/** Who bears a command's mark, of this user. Zombies bear none. Reads the environment of that user's processes only. */
+export function bearersOf(mark: string, uid: number | undefined): number[] {
+  const entry = `${MARK_VARIABLE}=${mark}`;
+  return pids().filter((pid) => {
+    if (uid !== undefined && statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid !== uid) return false;
+    return read(`/proc/${pid}/environ`)?.split('\0').includes(entry) ?? false;
+  });
+}
+
+function pids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      const stat = statOf(pid);
-      return stat !== null && stat.group === group && stat.state !== 'Z' && stat.state !== 'X';
-    });
+    .map(Number);
 }
 
 export function signalGroup(group: number, signal: NodeJS.Signals): void {
@@ -61,6 +73,14 @@ export function signalGroup(group: number, signal: NodeJS.Signals): void {
     process.kill(-group, signal);
   } catch {
     // Nobody of it is there any more, which is what was wanted.
+  }
+}
+
+export function signalOne(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It is gone, which is what was wanted.
   }
 }
 

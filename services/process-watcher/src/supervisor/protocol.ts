@@ -22,6 +22,12 @@ export const MATCHES_FILE = 'matches.jsonl';
 export const OUTPUT = 'output';
 export const ERRORS = 'errors';
 
+/**
+ * In the environment of a command and of all that it starts: tells them apart also when they left its process group
+ * (`setsid`). Who empties its environment as well is not found.
+ */
+export const MARK_VARIABLE = 'ANGELIA_COMMAND_ID';
+
 export interface BegunRecord {
   readonly at: string;
   /** Directory of the supervisor that has it. */
@@ -42,8 +48,10 @@ export interface StartRequest {
   readonly dir: string;
   readonly file: string;
   readonly args: readonly string[];
-  readonly cwd: string;
+  /** With `MARK_VARIABLE` in it. */
   readonly env: Readonly<Record<string, string>>;
+  /** Of this command alone. */
+  readonly mark: string;
   /** Null: the supervisor's own user. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
   /** `none`: /dev/null. `open`: for `write`. Else this text, and then its end. */

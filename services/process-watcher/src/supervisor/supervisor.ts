@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Command } from './command.ts';
 import {
@@ -62,7 +62,13 @@ export class Supervisor {
   }
 
   async #startOnce(request: StartRequest): Promise<StartReply> {
-    if (!(await this.#begin(request.dir))) return { status: 'begun_earlier' };
+    try {
+      if (!(await this.#begin(request.dir))) return { status: 'begun_earlier' };
+    } catch (error) {
+      // A full disk. It was not begun, and the mark must not say so.
+      await rm(join(request.dir, BEGUN_FILE), { force: true });
+      return { status: 'failed', reason: (error as Error).message.split(',')[0] ?? '' };
+    }
     const command = new Command(request, {
       ended: () => this.#tell('ended', request.dir),
       matched: () => this.#tell('matched', request.dir),

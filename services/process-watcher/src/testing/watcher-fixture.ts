@@ -34,6 +34,8 @@ export interface WatcherFixtureOptions {
 /** As the model reads it, and how it went. */
 export type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
 
+export type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
+
 export type WatcherFixture = Awaited<ReturnType<typeof watcherFixture>>;
 
 /** Watchers over one real Postgres and real processes, in one process; what a model would ask for is appended. */
@@ -151,11 +153,12 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         takeover: false,
       });
     },
-    /** A model answer with one call, begun. Returns its id. */
-    async call(id: SessionId, tool: 'terminal' | 'process', args: Record<string, unknown>): Promise<string> {
-      calls += 1;
-      const callId = `call-${calls}`;
-      const text = JSON.stringify(args);
+    /** A model answer with these calls, begun. Returns their ids. */
+    async calls(id: SessionId, asked: readonly AskedTool[]): Promise<string[]> {
+      const toolCalls = asked.map(([name, args]) => {
+        calls += 1;
+        return { id: `call-${calls}`, name, arguments: JSON.stringify(args) };
+      });
       const { state } = await sessions.load(id);
       const generation = state.generation;
       await fixture.execute(
@@ -166,13 +169,22 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
           step: (state.turns[0]?.step ?? 0) + 1,
           model: 'main',
           text: '',
-          toolCalls: [{ id: callId, name: tool, arguments: text }],
+          toolCalls,
           finishReason: 'tool-calls',
           usage: { input_tokens: 1, output_tokens: 1 },
         },
-        { type: 'start-tool', generation, callId, tool, arguments: text },
+        ...toolCalls.map((call) => ({
+          type: 'start-tool' as const,
+          generation,
+          callId: call.id,
+          tool: call.name,
+          arguments: call.arguments,
+        })),
       );
-      return callId;
+      return toolCalls.map((call) => call.id);
+    },
+    async call(id: SessionId, ...asked: AskedTool): Promise<string> {
+      return (await fixture.calls(id, [asked]))[0] as string;
     },
     /** The result of a call, as the model reads it. */
     result(id: SessionId, callId: string, deadlineMs = 20_000): Promise<ToolResult> {
@@ -192,6 +204,12 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       const callId = await fixture.call(id, tool, args);
       await watcher.look(id);
       return fixture.result(id, callId);
+    },
+    /** The same for the calls of one step. */
+    async runAll(watcher: Watcher, id: SessionId, asked: readonly AskedTool[]): Promise<ToolResult[]> {
+      const ids = await fixture.calls(id, asked);
+      await watcher.look(id);
+      return Promise.all(ids.map((callId) => fixture.result(id, callId)));
     },
     /** The run answers: its turn is over. */
     async answer(id: SessionId, text = 'done'): Promise<void> {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { McpServerConfig } from '@angelia/contracts';
-import type { Logger } from '@angelia/service-kit';
+import { type Logger, scrubber } from '@angelia/service-kit';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
@@ -42,6 +42,7 @@ export class McpServer {
   readonly #name: string;
   readonly #config: McpServerConfig;
   readonly #logger: Logger;
+  readonly #scrub: (text: string) => string;
   #client: Client | null = null;
   #connecting: Promise<Client> | null = null;
   /** Of the connection that is being made: closing it ends the wait for it. */
@@ -60,6 +61,7 @@ export class McpServer {
     this.#name = name;
     this.#config = config;
     this.#logger = logger.child({ mcp_server: name });
+    this.#scrub = scrubber([...Object.values(config.headers ?? {}), ...Object.values(config.env ?? {})]);
   }
 
   /** @throws ToolsetProblem when the server cannot be reached and never was */
@@ -74,7 +76,7 @@ export class McpServer {
       return await this.#listNow();
     } catch (error) {
       if (this.#stale === null) {
-        throw new ToolsetProblem('toolset_unavailable', `MCP server ${this.#name}: ${messageOf(error)}`, {
+        throw new ToolsetProblem('toolset_unavailable', `MCP server ${this.#name}: ${this.#told(error)}`, {
           cause: error,
         });
       }
@@ -150,7 +152,7 @@ export class McpServer {
         client = await abortable(this.#connection(), signal);
       } catch (error) {
         signal.throwIfAborted();
-        return failed(this.#notReached(messageOf(error)));
+        return failed(this.#notReached(this.#told(error)));
       }
       try {
         const result = await client.request(
@@ -180,9 +182,14 @@ export class McpServer {
     const network = networkProblem(error);
     if (network?.sent === false) return this.#notReached(network.reason);
     if (code === CONNECTION_CLOSED || network !== null || this.#client !== client) {
-      return `The connection to MCP server ${this.#name} was lost during the call (${messageOf(error)}). ${MAY_HAVE}`;
+      return `The connection to MCP server ${this.#name} was lost during the call (${this.#told(error)}). ${MAY_HAVE}`;
     }
-    return messageOf(error);
+    return this.#told(error);
+  }
+
+  /** For the model and for the operator: a server may quote the key that it refuses. */
+  #told(error: unknown): string {
+    return this.#scrub(messageOf(error)).slice(0, LONGEST_REASON);
   }
 
   #notReached(reason: string): string {
@@ -218,7 +225,7 @@ export class McpServer {
       await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
     } catch (error) {
       await transport.close().catch(() => {});
-      const failure = new Error(`cannot be reached (${messageOf(error)})`, { cause: error });
+      const failure = new Error(`cannot be reached (${this.#told(error)})`, { cause: error });
       this.#failure = { error: failure, until: performance.now() + COOL_DOWN_MS };
       this.#logger.warn({ err: error }, 'an MCP server cannot be reached');
       throw failure;
@@ -266,7 +273,7 @@ function failed(reason: string): ToolResult {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return (networkProblem(error)?.reason ?? error.message).slice(0, LONGEST_REASON);
+  return networkProblem(error)?.reason ?? error.message;
 }
 
 /** No connection at all: the other side cannot have heard of the call. */

@@ -274,6 +274,22 @@ describe('an MCP server over HTTP', () => {
     expect((error as Error).message.length).toBeLessThan(2_200);
   });
 
+  it('that quotes the key which it refuses is not quoted: not to the model, not to the operator', async () => {
+    const refusing = createServer((request, response) => {
+      response.writeHead(403).end(`no such key: ${request.headers.authorization?.split(' ')[1]}`);
+    }).listen(0, '127.0.0.1');
+    opened.push({ close: async () => refusing.close() });
+    await eventually(() => refusing.listening);
+    const url = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}/mcp`;
+    const refused = toolsOf(open({ url, headers: { Authorization: 'Bearer mcp-key-1' } }));
+    const problem: unknown = await refused.catch((error: unknown) => error);
+    expect(problem).toMatchObject({
+      code: 'toolset_unavailable',
+      message: expect.stringContaining('no such key'),
+    });
+    expect((problem as Error).message).not.toContain('mcp-key-1');
+  });
+
   it('gets the headers of the config, and answers in JSON as well as in events', async () => {
     const own = await http({ json: true });
     const servers = open({ url: own.url, headers: { Authorization: 'Bearer abc-secret' } });

@@ -1,0 +1,32 @@
+import type { Loaded } from '@angelia/service-kit';
+import type { Attempt } from './attempt-output.ts';
+import type { DeliveryTools } from './deliver-session.ts';
+import { messageOf } from './message.ts';
+import type { OutboundMessage, Piece } from './targets/target.ts';
+
+export interface Composed {
+  readonly message: OutboundMessage;
+  /** null: the target's own code failed at it, as it would on every attempt. */
+  readonly pieces: readonly Piece[] | null;
+}
+
+/** What is to be sent. Before the claim: a text of a megabyte takes a while to cut, and a claim leaves seconds to begin in. */
+export function composeOutput(loaded: Loaded, { plan, ready }: Attempt, tools: DeliveryTools): Composed {
+  const { target, settings } = ready;
+  const links = linksFor(target.name, tools);
+  const message = messageOf(loaded, plan.output, plan.possibleDuplicate, links);
+  try {
+    return { message, pieces: target.compose(message, settings) };
+  } catch (error) {
+    tools.logger.error(
+      { err: error, session_id: loaded.id, target: target.name },
+      'a target could not compose a message',
+    );
+    return { message, pieces: null };
+  }
+}
+
+/** Whoever reads a log need not be somebody who may answer: there the link would be a key that lies around. */
+function linksFor(target: string, { answerLinks }: DeliveryTools): DeliveryTools['answerLinks'] {
+  return target === 'log' ? null : answerLinks;
+}

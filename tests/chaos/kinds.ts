@@ -1,0 +1,158 @@
+import {
+  answer,
+  callTool,
+  fail,
+  type ModelRequest,
+  type ModelStep,
+  type SinkBehaviour,
+  type SinkPayload,
+  say,
+  testConfig,
+  testRoute,
+} from '@angelia/testkit';
+
+/**
+ * The sorts of work that go on while things break. A sort is a route, and a word in the prompt (`chaos <kind> <key>`)
+ * that tells the model what to do; the key is in every answer and effect of it, so that the checker knows whose it is.
+ */
+export const KINDS = [
+  'plain',
+  'long',
+  'tools',
+  'fallback',
+  'clarify',
+  'coalesced',
+  'background',
+  'slow',
+  'failing',
+  'cutting',
+  'gone',
+  'telegram',
+  'follow',
+  'cancel',
+] as const;
+export type Kind = (typeof KINDS)[number];
+
+export const TELEGRAM_TOKEN = '1:chaos';
+/** Of kind `long`: longer than the lease, so that takeovers and drains meet it. */
+const LONG_MS = 4_000;
+const SLOW_TARGET_MS = 2_500;
+const BACKGROUND_EXIT = 7;
+
+export function chaosConfig(places: { sinkUrl: string; modelUrl: string; telegramUrl: string }): string {
+  const route = (kind: Kind, over: Record<string, unknown> = {}) => [
+    kind,
+    testRoute(`${places.sinkUrl}/${kind}`, over),
+  ];
+  // Faults come faster than in any life: their number must not end a turn.
+  const agent = { kind: 'llm', model: 'main', resume: { max_attempts: 50 }, toolsets: [] as string[] };
+  return testConfig({
+    sinkUrl: places.sinkUrl,
+    modelUrl: places.modelUrl,
+    models: {
+      broken: {
+        provider: 'openai-compatible',
+        base_url: places.modelUrl,
+        model: 'broken',
+        api_key: 'test-key',
+      },
+    },
+    agent,
+    agents: {
+      equipped: { ...agent, toolsets: ['terminal', 'clarify'] },
+      unlucky: { ...agent, model: 'broken', fallback_models: ['main'] },
+    },
+    targets: { telegram: { bot_token: TELEGRAM_TOKEN, api_base: places.telegramUrl } },
+    delivery: { retry_schedule_seconds: [0.5, 1, 2, 4, 8, 8, 8, 8, 8, 8] },
+    // A frozen or starved machine must not look like a dead one to itself: above a second even when it is busy.
+    timing: { lease_seconds: 4, sweep_seconds: 2, lead_seconds: 3 },
+    routes: Object.fromEntries([
+      route('plain'),
+      route('long'),
+      route('tools', { agent: 'equipped' }),
+      route('fallback', { agent: 'unlucky' }),
+      route('clarify', { agent: 'equipped' }),
+      route('coalesced', { coalesce: { key: '{key}', window_seconds: 2, max_wait_seconds: 4 } }),
+      route('background', { agent: 'equipped' }),
+      route('slow'),
+      route('failing'),
+      route('cutting'),
+      route('gone'),
+      route('telegram', { agent: 'unlucky', deliver: 'telegram', deliver_extra: { chat_id: '{chat}' } }),
+      route('follow'),
+      route('cancel'),
+    ]),
+  });
+}
+
+export const promptOf = (kind: string, key: string): string => `chaos ${kind} ${key}`;
+export const questionOf = (key: string): string => `Which colour for ${key}?`;
+
+/** The key that a model call is about: that of the first prompt in it, which names the session. */
+export function keyOf(request: ModelRequest): string {
+  return /chaos \w+ (k\d+)/.exec(JSON.stringify(request.body.messages))?.[1] ?? '';
+}
+
+/** What the model does. It is told nothing but the conversation, like a real one. */
+export function modelOf(effectsDir: string): (request: ModelRequest) => ModelStep {
+  return (request) => {
+    if (request.body.model === 'broken') return fail(500);
+    const { input, results } = request;
+    const key = keyOf(request);
+    if (input.startsWith('[Background process')) return say(`noticed for ${key}: ${input.split('\n')[0]}`);
+    const kind = /chaos (\w+) k\d+/.exec(input)?.[1];
+    const done = say(`answer to ${kind} ${key}`, thinkingMs(key));
+    switch (kind) {
+      case 'long':
+      case 'cancel':
+        return say(`answer to ${kind} ${key}`, LONG_MS);
+      case 'tools':
+        return results.length < 2
+          ? callTool('terminal', {
+              command: `echo done >> ${effectsDir}/${key}.${results.length}; sleep 0.3; exit 0`,
+            })
+          : done;
+      case 'background':
+        return results.length < 1
+          ? callTool('terminal', {
+              command: `sleep 2; echo done >> ${effectsDir}/${key}.0; exit ${BACKGROUND_EXIT}`,
+              background: true,
+              notify_on_complete: true,
+            })
+          : done;
+      case 'clarify':
+        return results.length < 1
+          ? callTool('clarify', { question: questionOf(key), choices: ['red', 'blue'] })
+          : done;
+      default:
+        return done;
+    }
+  };
+}
+
+/** What the http target does, by the path that it was sent to. It answers by the number of times it was asked. */
+export function targetOf(): (payload: SinkPayload) => SinkBehaviour {
+  const asked = new Map<string, number>();
+  return ({ session_id, version, route }) => {
+    const name = `${session_id}.${version}`;
+    const before = asked.get(name) ?? 0;
+    asked.set(name, before + 1);
+    switch (route as Kind) {
+      case 'slow':
+        return { kind: 'answer', status: 200, delayMs: SLOW_TARGET_MS };
+      case 'failing':
+        return answer(before < 2 ? 503 : 200);
+      case 'cutting':
+        return before < 1 ? { kind: 'cut-off' } : answer(200);
+      case 'gone':
+        return answer(410);
+      default:
+        return answer(200);
+    }
+  };
+}
+
+/** Some think longer than others; the same key always as long. */
+function thinkingMs(key: string): number {
+  return 100 + ((Number(key.slice(1)) * 7919) % 1_200);
+}
