@@ -569,7 +569,7 @@ function figuresOf(history: History, sessions: Sessions, violations: readonly Vi
         const asked = of(events, 'turn.requested').find(({ data }) => data.turn === final.data.turn);
         const copies = received.filter((message) => outputOf(events, message)?.version === final.version);
         const tookMs = copies[0] === undefined ? null : copies[0].at - (asked?.recordedAt ?? 0);
-        return { copies: copies.length, tookMs };
+        return { marked: copies.slice(1).filter(({ marked }) => marked).length, tookMs };
       }),
   );
   const accepted = history.posts.filter((post) => taken(post).length > 0);
@@ -583,7 +583,7 @@ function figuresOf(history: History, sessions: Sessions, violations: readonly Vi
     finals: finals.length,
     lost: vanished.length + unended.length + violations.filter(({ what }) => what.startsWith('LOST')).length,
     doubled: violations.filter(({ what }) => what.startsWith('DOUBLED')).length,
-    marked: finals.reduce((sum, { copies }) => sum + Math.max(0, copies - 1), 0),
+    marked: finals.reduce((sum, { marked }) => sum + marked, 0),
     givenUp: all.flatMap(({ events }) => of(events, 'delivery.dead')).length,
     late: took.filter((ms) => ms > LATE_MS).length,
     slowestMs: Math.max(0, ...took),

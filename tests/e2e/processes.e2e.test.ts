@@ -91,8 +91,11 @@ const started = (id: string) =>
   eventually(async () => of(await stack.events(id), 'process.started').at(0)?.data, {
     describe: 'a process',
   });
+/** Also recorded as delivered: a sender that is killed in between sends it again, marked as a possible duplicate. */
 const answered = (id: string, times = 1) =>
-  eventually(() => sink.answersOf(id).length >= times, { describe: `${times} answers of ${id}` });
+  eventually(async () => of(await stack.events(id), 'delivery.succeeded').length >= times, {
+    describe: `${times} answers of ${id}`,
+  });
 
 /** What the session's chat heard: the answer of the turn, and then the notice, once, at the right place. */
 async function expectOneNotice(id: string, notice: string): Promise<void> {

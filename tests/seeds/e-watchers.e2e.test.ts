@@ -129,8 +129,11 @@ it(
     const { port } = telegram;
     messages.push(...telegram.messages);
     await telegram.stop();
-    await eventually(async () => ofType(await stack.events(asked.id), 'delivery.failed').length > 0);
-    telegram = await startTelegram({ token: TOKEN, port });
+    try {
+      await eventually(async () => ofType(await stack.events(asked.id), 'delivery.failed').length > 0);
+    } finally {
+      telegram = await startTelegram({ token: TOKEN, port });
+    }
     await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 4]\nover`);
   },
   TEST_MS,

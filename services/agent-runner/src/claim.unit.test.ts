@@ -1,6 +1,6 @@
 import { type Config, holderId } from '@angelia/contracts';
 import type { Loaded } from '@angelia/service-kit';
-import { decide, evolveAll, initialState, type SessionCommand } from '@angelia/session';
+import { decide, evolveAll, initialState, type SessionCommand, type SessionState } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
 import { type ClaimDeps, claim, judge } from './claim.ts';
 
@@ -15,7 +15,7 @@ describe('a claim', () => {
     }) as Execute;
     const loaded = {
       id: 's',
-      state: { generation: 0, created: { route: 'constructor', maxConcurrency: 2 } },
+      state: { generation: 0, created: { route: 'constructor', maxConcurrency: 2 }, turns: [] },
     } as unknown as Loaded;
     const verdict = { action: 'resume', turn: 1, resumed: false, attempt: 1, takeover: false } as const;
     const config = { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config;
@@ -26,6 +26,31 @@ describe('a claim', () => {
       holder: holderId('a', 'test'),
     });
     expect(pool).toEqual({ name: 'route:constructor', places: 2 });
+  });
+
+  it('is not made when a webhook that was coalesced meanwhile moved the window', async () => {
+    const at = (startAfter: number): SessionState => {
+      const turns = [{ turn: 1, startAfter, startedAt: null }] as unknown as SessionState['turns'];
+      return { ...initialState(), version: 2, created: {} as SessionState['created'], lastTurn: 1, turns };
+    };
+    const tried = async (now: SessionState) => {
+      const decided: unknown[] = [];
+      const execute = (async (id, decideOn) => {
+        decided.push(decideOn({ id, state: now } as Loaded));
+        return { status: 'nothing' };
+      }) as Execute;
+      const loaded = { id: 's', state: at(1_000) } as unknown as Loaded;
+      const verdict = { action: 'resume', turn: 1, resumed: false, attempt: 1, takeover: false } as const;
+      await claim(loaded, verdict, {
+        config: { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config,
+        sessions: { execute },
+        log: { lease: () => Promise.reject(new Error('not asked')), lastAwayAt: null },
+        holder: holderId('a', 'test'),
+      });
+      return decided;
+    };
+    expect(await tried(at(1_000))).toMatchObject([{ ok: true }]);
+    expect(await tried(at(3_000))).toEqual([null]);
   });
 });
 
