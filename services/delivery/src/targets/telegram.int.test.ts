@@ -35,12 +35,12 @@ const answered = (status: number, body: unknown, headers = {}) => ({
   answer: { status, body, headers },
 });
 
-it('sends HTML to the chat and its topic, by either name, without previews', async () => {
+it('sends HTML, or plain text where there is no markup, to the chat and its topic, by either name, without previews', async () => {
   expect(await target.send(request('**a** < b', { chat_id: '-1001', message_thread_id: '42' }))).toEqual({
     kind: 'taken',
     receipt: '-1001/1',
   });
-  await target.send(request('c', { chat_id: '@channel', thread_id: '43' }));
+  await target.send(request('c "d" < e', { chat_id: '@channel', thread_id: '43' }));
   expect(telegram.requests.map(({ path, body }) => ({ path, body }))).toEqual([
     {
       path: `/bot${token}/sendMessage`,
@@ -57,8 +57,7 @@ it('sends HTML to the chat and its topic, by either name, without previews', asy
       body: {
         chat_id: '@channel',
         message_thread_id: 43,
-        text: 'c',
-        parse_mode: 'HTML',
+        text: 'c "d" < e',
         link_preview_options: { is_disabled: true },
       },
     },

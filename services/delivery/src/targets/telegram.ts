@@ -1,7 +1,7 @@
 import type { Agent } from 'undici';
 import { utf16Units } from '../text/markup.ts';
 import { piecesOf } from '../text/pieces.ts';
-import { telegramHtml } from '../text/telegram-html.ts';
+import { escapeHtml, telegramHtml } from '../text/telegram-html.ts';
 import { type Answered, inOneLine, isTaken, objectIn, reasonOf, retryAfterOf } from './api-answer.ts';
 import { type CallResult, callHttp, connections } from './http-call.ts';
 import {
@@ -85,7 +85,7 @@ function threadOf({ to }: TargetAddress): { message_thread_id?: number } {
   return thread === undefined ? {} : { message_thread_id: Number(thread) };
 }
 
-/** With markup; when Telegram cannot read that, without, in the same attempt. */
+/** With markup, where there is any; when Telegram cannot read that, without, in the same attempt. */
 async function inSomeMarkup(
   pool: Agent,
   method: 'sendMessage' | 'editMessageText',
@@ -94,11 +94,15 @@ async function inSomeMarkup(
 ): Promise<CallResult> {
   const { piece, markDuplicate } = request;
   const mark = markDuplicate ? DUPLICATE_MARK : '';
+  const plain = { ...to, text: mark + (piece.plain ?? piece.text) };
+  if (piece.plain !== undefined && escapeHtml(piece.plain) === piece.text) {
+    return await call(pool, method, request, plain);
+  }
   const marked = await call(pool, method, request, { ...to, text: mark + piece.text, parse_mode: 'HTML' });
   if (marked.kind !== 'answered' || marked.status !== 400) return marked;
   if (!/can't parse entities|unsupported (start|end) tag|entit(y|ies) .*invalid/i.test(wordsOf(marked)))
     return marked;
-  return await call(pool, method, request, { ...to, text: mark + (piece.plain ?? piece.text) });
+  return await call(pool, method, request, plain);
 }
 
 function call(

@@ -41,7 +41,7 @@ function codeOf(text: string, language: string): string {
     : `<pre><code class="language-${escapeHtml(language)}">${escapeHtml(text)}</code></pre>`;
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
