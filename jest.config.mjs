@@ -44,8 +44,9 @@ const withPostgresAndNats = {
 };
 
 export default {
-  // Two at most: int and e2e tests share one Postgres, and the machine may have two cores for everything.
-  maxWorkers: Math.min(2, availableParallelism()),
+  // One more than two cores: most tests wait for something most of the time (60% of two cores with two workers). No
+  // more: int tests share one Postgres, and each e2e test is a whole stack.
+  maxWorkers: Math.min(3, availableParallelism() + 1),
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
   testTimeout: 60_000,
   projects: [

@@ -50,44 +50,6 @@ async function underWay(stack: TestStack, text: string): Promise<{ id: string; r
 }
 
 describe('a runner in a model call', () => {
-  it('that is killed (-9) is followed by another: one final response, one delivery', async () => {
-    await twoRunners(async (stack) => {
-      model.next(say('never seen', 60_000));
-      const { id, runner } = await underWay(stack, 'work');
-      stack.kill(runner);
-      await stack.waitForEnd(id, { settled: true });
-      const events = await stack.events(id);
-      expect(of(events, 'run.started').map((event) => event.data.generation)).toEqual([1, 2]);
-      expect(of(events, 'session.final-response').map((event) => event.data.text)).toEqual([
-        'answer to: work',
-      ]);
-      expect(of(events, 'session.ended')).toHaveLength(1);
-      expect(sink.answersOf(id)).toEqual(['answer to: work']);
-      expect(sink.received.every((message) => message.signature === 'valid')).toBe(true);
-    });
-  });
-
-  it('that is frozen beyond its lease is taken over; woken, it appends and delivers nothing', async () => {
-    await twoRunners(async (stack) => {
-      model.next(say('from the frozen one', 1_000));
-      const { id, runner } = await underWay(stack, 'work');
-      const begun = performance.now();
-      stack.freeze(runner);
-      await stack.waitForEnd(id, { settled: true });
-      expect(performance.now() - begun).toBeGreaterThan(LEASE_MS * 0.6);
-      const events = await stack.events(id);
-      expect(runnerOf(events)).not.toBe(runner);
-
-      stack.thaw(runner);
-      // It is at work again: the next sessions are answered, by it or by the other, and nothing was added to the first.
-      const next = await Promise.all(['a', 'b', 'c', 'd'].map((text) => stack.post({ body: { text } })));
-      await Promise.all(next.map(({ sessionId }) => stack.waitForEnd(sessionId, { settled: true })));
-      await eventually(() => stack.ready(runner));
-      expect(await stack.events(id)).toEqual(events);
-      expect(sink.answersOf(id)).toEqual(['answer to: work']);
-    });
-  });
-
   it('that is only slow is not taken over, also while the JetStream store is deleted', async () => {
     await twoRunners(async (stack) => {
       model.next(say('slow answer', 4 * LEASE_MS));

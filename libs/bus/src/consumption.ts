@@ -22,8 +22,8 @@ const MAX_PREFETCH = 256;
 /** A message is in our hands for longer than this: tell the server, before it gives it to someone else. */
 const TOUCH_AFTER_MS = ACK_WAIT_MS / 3;
 const LOOK_EVERY_MS = 1_000;
-/** Of a handler that fails for no reason of the infrastructure: some 10 s of trying, then it is a dead letter. */
-const MAX_TRIES = 8;
+/** Of a handler that fails for no reason of the infrastructure: some seconds of trying, then it is a dead letter. */
+const MAX_TRIES = 6;
 /** A session that ended sooner than this counts as a failure, and the next try waits longer. */
 const STABLE_MS = 2_000;
 const FIRST_RETRY_MS = 100;

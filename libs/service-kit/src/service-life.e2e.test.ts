@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBus } from '@angelia/bus';
 import { NatsServer } from '@angelia/bus/testing';
-import { openEventLog } from '@angelia/event-log';
 import { createTestDatabase, eventually, startOtlpReceiver, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEventId, newSessionId } from './ids.ts';
@@ -93,7 +92,7 @@ describe('the life of a service', () => {
     await ready(service);
     const held = () =>
       database.query('SELECT name FROM angelia.leaders WHERE holder IS NOT NULL AND expires_at > now()');
-    await eventually(async () => (await held()).length === 3);
+    await eventually(async () => (await held()).length === 4);
     service.signal('SIGINT');
     await service.exited;
     expect(await held()).toEqual([]);
@@ -141,34 +140,6 @@ describe('the life of a service', () => {
     } finally {
       await own.dispose();
     }
-  });
-
-  it('frees what its dead predecessor of the same name held, and nothing else', async () => {
-    const dead = openEventLog({
-      url: database.url,
-      instance: 'process-watcher',
-      holder: 'process-watcher#dead',
-    });
-    const take = (resource: string, holder: string) =>
-      dead.append({
-        streams: [
-          {
-            streamId: newSessionId(),
-            expectedVersion: 0,
-            events: [{ eventId: newEventId(), type: 'session.ended', data: {}, meta: { actor: 'test' } }],
-          },
-        ],
-        lease: { resource, holder, seconds: 600 },
-      });
-    await take('run:mine', 'process-watcher#dead');
-    await take('run:other', 'process-watcher-2#alive');
-    await dead.close();
-    await ready(await start());
-    const left = await database.query<{ resource: string }>(
-      // But for the one by which it says that it is there.
-      "SELECT resource FROM angelia.leases WHERE resource NOT LIKE 'watcher:%'",
-    );
-    expect(left.map((row) => row.resource)).toEqual(['run:other']);
   });
 });
 
