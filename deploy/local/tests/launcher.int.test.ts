@@ -191,7 +191,7 @@ describe('a launcher that is killed with -9', () => {
     npm.kill('SIGKILL');
 
     const next = await launch().ready();
-    expect(running.some(isAlive)).toBe(false);
+    expect(await noneAlive(running)).toBe(true);
     expect(next.output).not.toContain('already running');
   });
 });

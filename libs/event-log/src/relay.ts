@@ -65,7 +65,8 @@ export async function runRelay(options: RelayOptions): Promise<void> {
       if (event.visible) {
         cursor = event.cursor;
         ahead.delete(event.position);
-      } else {
+      } else if (event.hinted) {
+        // Only these come up again when they are visible: any other would stay here for ever.
         ahead.add(event.position);
       }
     }
