@@ -389,7 +389,6 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       // Their time runs out while nobody is there to see it.
       await passed(Date.now() + QUESTION_SECONDS * 1000);
       await start(...SERVICES);
-      await restart('agent-runner');
       const gone = await ended(late, 'expired');
       expect(runsOf(gone)).toEqual([[1, 1, false]]);
       expect(requestsOf('c5-late')).toHaveLength(1);
@@ -407,6 +406,8 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       const [firstAsked, nextAsked] = requestsOf('c5-aside');
       expect(systemOf(nextAsked)).toBe(systemOf(firstAsked));
 
+      // Now that nothing of theirs is under way, which would rightly be resumed.
+      await restart('agent-runner');
       const next = await message(late, 'what time is it?');
       expect(next).not.toBe(late);
       await heard(next);

@@ -2,6 +2,7 @@ import type { Hint } from '@angelia/contracts';
 import { type Bell, pause } from './bell.ts';
 import { claimCheckpoint, moveCheckpoint } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
+import { HintedAhead } from './hinted-ahead.ts';
 import { messageOf } from './postgres-errors.ts';
 import { type AheadEvent, readAhead } from './tail.ts';
 import type { TailCursor } from './tail-cursor.ts';
@@ -30,11 +31,11 @@ const MANY_AHEAD_PAUSE_MS = 50;
 /** The checkpoint is worth a write this often; a crash repeats hints, and the bus drops what has the same event id. */
 const SAVE_MS = 20;
 /** After a page like this there is load: a pause lets the next one gather, for a third of the reads at 1,000 sessions/s. */
-const BUSY_PAGE = 30;
+const BUSY_PAGE = 15;
 const BUSY_PAUSE_MS = 3;
 /** And after one like this there is a flood, in which a hint waits for a place at its service longer than for us. */
-const FLOOD_PAGE = 100;
-const FLOOD_PAUSE_MS = 10;
+const FLOOD_PAGE = 30;
+const FLOOD_PAUSE_MS = 12;
 const FIRST_BACKOFF_MS = 50;
 const LAST_BACKOFF_MS = 2_000;
 
@@ -47,7 +48,7 @@ const LAST_BACKOFF_MS = 2_000;
 export async function runRelay(options: RelayOptions): Promise<void> {
   const { log, leadEpoch, signal, wake } = options;
   const lane = log.database.relaxed;
-  const ahead = new Set<number>();
+  const ahead = new HintedAhead();
   let cursor: TailCursor | null = null;
   let saved: TailCursor | null = null;
   let savedAt = 0;
@@ -61,26 +62,19 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     let page = await readAhead(lane, from, PAGE, { all: idle });
     await hint(page);
     pauseMs = pauseAfter(page.length - ahead.size);
-    for (const event of page) {
-      if (event.visible) {
-        cursor = event.cursor;
-        ahead.delete(event.position);
-      } else if (event.hinted) {
-        // Only these come up again when they are visible: any other would stay here for ever.
-        ahead.add(event.position);
-      }
-    }
+    ahead.note(page);
+    cursor = page.findLast((event) => event.visible)?.cursor ?? cursor;
     if (page.length === PAGE && page.at(-1)?.visible) return true;
     while (page.length === PAGE && ahead.size < MAX_AHEAD && !signal.aborted) {
       page = await readAhead(lane, (page.at(-1) as AheadEvent).cursor, PAGE, { all: false });
       await hint(page);
-      for (const event of page) ahead.add(event.position);
+      ahead.note(page);
     }
     return false;
   }
 
   async function hint(events: readonly AheadEvent[]): Promise<void> {
-    const hints = events.filter((event) => event.hinted && !ahead.has(event.position)).map(toHint);
+    const hints = ahead.unhinted(events).map(toHint);
     if (hints.length === 0) return;
     await options.publish(hints);
   }
