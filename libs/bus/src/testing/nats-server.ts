@@ -18,8 +18,6 @@ export interface NatsServerOptions {
   readonly jetstream?: boolean;
   readonly token?: string;
   readonly user?: { readonly name: string; readonly password: string };
-  /** A nats-server binary; the one in PATH without it. */
-  readonly binary?: string;
 }
 
 /** A real nats-server of one's own, on a free port with a store in a temporary directory: for what must be broken. */
@@ -66,7 +64,9 @@ export class NatsServer {
 
   /** Also after stop() and kill(): the same port, and what is left of the store. */
   async start(): Promise<void> {
-    const { jetstream = true, token, user, binary = 'nats-server' } = this.#options;
+    const { jetstream = true, token, user } = this.#options;
+    // Set by deploy/local/jest/setup.mjs: a machine that has none gets one beside PATH.
+    const binary = process.env.ANGELIA_TEST_NATS_SERVER ?? 'nats-server';
     const args = ['-a', '127.0.0.1', '-p', String(this.port)];
     if (jetstream) args.push('-js', '-sd', this.#store);
     if (token) args.push('--auth', token);
