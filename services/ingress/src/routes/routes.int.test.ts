@@ -174,8 +174,9 @@ describe('a route made by API', () => {
         });
         took.push(performance.now() - since);
       }
-      // Each one by luck of the poll: less than one in 400.
-      expect(took.sort((x, y) => x - y)[2]).toBeLessThan(120);
+      // By the poll alone each but the first takes some 400 ms, since its predecessor was known by a poll too; on however
+      // busy a machine one is quicker by the ping.
+      expect(Math.min(...took.slice(1))).toBeLessThan(200);
       await Promise.all([a.close(), b.close()]);
       running.splice(running.indexOf(a), 1);
       running.splice(running.indexOf(b), 1);
