@@ -77,6 +77,14 @@ describe('a message to a session that has ended', () => {
     expect(transcript(events).map((row) => row.content)).toEqual(['hello', 'hi', 'and?']);
   });
 
+  it('is a trace of its own, which all its events are of (found by the chaos, seed 8: they were of none)', async () => {
+    const { sessionId } = await replicas[0].continueSession(await ended(), message('and?'));
+    await answered(sessionId, 'well');
+    const { events } = await sessions.load(sessionId);
+    const traces = new Set(events.map((event) => event.meta.traceparent?.split('-')[1]));
+    expect([...traces]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  });
+
   it('opens one for many messages at once, at two replicas; the others are its turns', async () => {
     const old = await ended();
     const all = await Promise.all(

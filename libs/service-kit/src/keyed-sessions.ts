@@ -4,6 +4,7 @@ import type { EventLog, StreamAppend } from '@angelia/event-log';
 import { continuation, type Decision, decide, initialState, type RequestTurn } from '@angelia/session';
 import { newEventId, newSessionId } from './ids.ts';
 import { type AppendOptions, type Loaded, type Sessions, TooManyConflicts } from './sessions.ts';
+import { freshTraceparent, traceparentNow } from './tracing.ts';
 
 /** What is to be done under a key, as its current session stands. */
 export type KeyedPlan<Refusal> =
@@ -116,8 +117,10 @@ export class KeyedSessions {
   async continueSession(
     old: Loaded,
     turn: Pick<RequestTurn, 'source' | 'input' | 'queueDeadline'> & { readonly deliveryId: string },
-    options: KeyedOptions = {},
+    given: KeyedOptions = {},
   ): Promise<{ readonly status: 'opened' | 'joined' | 'duplicate'; readonly sessionId: SessionId }> {
+    // A continuation is a trace of its own (invariant one-trace), also while telemetry is off.
+    const options = { ...given, traceparent: given.traceparent ?? traceparentNow() ?? freshTraceparent() };
     const key = continuationKey(old);
     const byKey = (old.state.created?.sessionKey ?? null) !== null;
     const id = newSessionId();
