@@ -64,7 +64,7 @@ export async function runnerFixture(options: FixtureOptions) {
       ...options.models,
     },
     agents: { ...options.agents, default: { model: 'main', ...options.agent } },
-    timing: { lease_seconds: options.leaseSeconds ?? 1 },
+    timing: { lease_seconds: options.leaseSeconds ?? 20 },
     routes: options.routes ?? {},
     directories: { skills: options.skillsDirectory ?? './skills' },
     mcp_servers: options.mcpServers ?? {},
