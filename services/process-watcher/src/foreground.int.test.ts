@@ -33,6 +33,34 @@ describe('a foreground command', () => {
     });
   });
 
+  it('is carried out once, also when a look that saw it open comes to claim it after its end (seed 11 of the chaos)', async () => {
+    const claims: (() => void)[] = [];
+    let slow = false;
+    const two = await fixture.watcher('slow', undefined, (own) => ({
+      lease: async (resource) => {
+        const lease = await own.lease(resource);
+        if (slow) await new Promise<void>((goOn) => claims.push(goOn));
+        return lease;
+      },
+    }));
+    const id = await fixture.running();
+    const callId = await fixture.call(id, 'terminal', { command: 'echo done >> effects; cat effects' });
+    slow = true;
+    const late = two.look(id);
+    await eventually(() => claims.length === 1);
+    slow = false;
+    await two.look(id);
+    expect(await fixture.result(id, callId)).toMatchObject({ output: 'done\n' });
+    await eventually(() => two.inHand === 0);
+    claims[0]?.();
+    await late;
+    await eventually(() => two.inHand === 0);
+    expect(await fixture.run(two, id, 'terminal', { command: 'cat effects' })).toMatchObject({
+      output: 'done\n',
+    });
+    await fixture.crash(two);
+  });
+
   it('that ends within a millisecond is not lost', async () => {
     expect(await run(':')).toEqual({ outcome: 'ok', exit_code: 0, output: '' });
   });

@@ -35,6 +35,13 @@ const LISTED_AT_ONCE = 500;
 /** One read per session that has files here, against days that they are kept. */
 const TIDY_MS = 3_600_000;
 
+/** A look under way. */
+interface Look {
+  readonly id: SessionId;
+  /** Calls that ended since it began: what it has read may still show them as open. */
+  readonly ended: Set<string>;
+}
+
 interface Hand {
   loaded: Loaded;
   readonly calls: Map<string, AbortController>;
@@ -53,6 +60,7 @@ export class Watcher {
   readonly #background: Background;
   readonly #pins: Pins;
   readonly #hands = new Map<SessionId, Hand>();
+  readonly #looks = new Set<Look>();
   readonly #killing = new Set<string>();
   readonly #closing = new AbortController();
   readonly #atWork = new Set<Promise<void>>();
@@ -85,6 +93,17 @@ export class Watcher {
 
   async #look(id: SessionId, tellOthers: () => void): Promise<void> {
     if (this.#closing.signal.aborted) return;
+    const look: Look = { id, ended: new Set() };
+    this.#looks.add(look);
+    try {
+      await this.#lookThrough(look, tellOthers);
+    } finally {
+      this.#looks.delete(look);
+    }
+  }
+
+  async #lookThrough(look: Look, tellOthers: () => void): Promise<void> {
+    const { id } = look;
     const loaded = await this.#options.sessions.load(id);
     if (loaded.state.created === null) return;
     const calls = callsToCarryOut(loaded).filter(({ callId }) => !this.#hands.get(id)?.calls.has(callId));
@@ -92,7 +111,7 @@ export class Watcher {
     if (calls.length === 0 && running.length === 0) return;
     if (!(await this.#pins.isOurs(loaded))) return tellOthers();
     for (const process of running) this.#follow(loaded, process);
-    for (const call of calls) if (!(await this.#takeUp(loaded, call))) tellOthers();
+    for (const call of calls) if (!(await this.#takeUp(look, loaded, call))) tellOthers();
   }
 
   /** What a predecessor left on this host: goes on with it, and ends what nobody can ask for any more. */
@@ -222,10 +241,13 @@ export class Watcher {
   }
 
   /** False: it is another watcher's. */
-  async #takeUp(loaded: Loaded, call: OpenedCall): Promise<boolean> {
+  async #takeUp(look: Look, loaded: Loaded, call: OpenedCall): Promise<boolean> {
     const { id } = loaded;
     const claim = await this.#pins.claim(id, call);
     if (claim === 'theirs') return false;
+    // Another look took it up meanwhile, and its result is in the log: begun again, it would be carried out twice, since
+    // its files are gone (C14; found by the chaos, seed 11: Postgres was frozen between the look and the claim).
+    if (look.ended.has(call.callId)) return true;
     const hand = this.#hands.get(id) ?? { loaded, calls: new Map() };
     if (hand.calls.has(call.callId) || this.#closing.signal.aborted) return true;
     this.#noteTaken(id, call);
@@ -238,6 +260,7 @@ export class Watcher {
         { ...call, sessionId: id, loaded, stop: stop.signal, signal: this.#closing.signal },
         isKnown,
       ).finally(() => {
+        for (const look of this.#looks) if (look.id === id) look.ended.add(call.callId);
         hand.calls.delete(call.callId);
         if (hand.calls.size > 0) return;
         this.#hands.delete(id);

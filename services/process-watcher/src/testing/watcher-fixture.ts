@@ -90,14 +90,18 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     log,
     sessions,
     dataDirectory,
-    /** One that is at work; `directory`: on another host. */
-    async watcher(instance = 'process-watcher', directory = dataDirectory): Promise<Watcher> {
+    /** One that is at work; `directory`: on another host; `slowed`: what its log does later than it was asked to. */
+    async watcher(
+      instance = 'process-watcher',
+      directory = dataDirectory,
+      slowed: (own: EventLog) => Partial<EventLog> = () => ({}),
+    ): Promise<Watcher> {
       const own = open(instance);
       const users = runAs(config.process_watcher);
       const watcher = new Watcher({
         config,
         sessions: new Sessions({ log: own, instance }),
-        log: Object.assign(Object.create(own) as EventLog, { listProcesses }),
+        log: Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) }),
         places: new Places(directory, users),
         runAs: users,
         instance,
