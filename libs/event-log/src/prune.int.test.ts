@@ -71,6 +71,13 @@ const caughtUp = async () => {
   });
 };
 
+const versionsOf = async (stream: string) =>
+  (
+    await database.query<{ version: number }>(
+      `SELECT version FROM angelia.events WHERE stream_id = '${stream}' ORDER BY version`,
+    )
+  ).map(({ version }) => version);
+
 const left = async () => ({
   events: (await database.query('SELECT DISTINCT stream_id FROM angelia.events'))
     .map((r) => r.stream_id)
@@ -159,6 +166,26 @@ describe('pruning', () => {
     await ageOfViews(91);
     expect(await pruneSessions({ log, olderThanDays: 90 })).toEqual({ sessions: 1, keys: 1 });
     expect((await left()).events).toEqual([kept, 'key-b', 'routes'].sort());
+  });
+
+  it('leaves of a key that is in use all the time the last event only, and the key goes on', async () => {
+    const stop = readers('projection', 'relay');
+    const kept = await session(false);
+    const opened = someEvent('key.session-opened', { session_id: kept });
+    for (let version = 0; version < 3; version += 1) await log.append(appendTo('key-c', version, [opened]));
+    await caughtUp();
+    await stop();
+    // Nobody is past this one: it stays, and so does what it replaced.
+    await log.append(appendTo('key-c', 3, [opened]));
+    await log.append(appendTo('key-c', 4, [opened]));
+    await pruneSessions({ log, olderThanDays: 90 });
+    expect(await versionsOf('key-c')).toEqual([4, 5]);
+
+    readers('projection', 'relay');
+    await caughtUp();
+    await pruneSessions({ log, olderThanDays: 90 });
+    expect(await versionsOf('key-c')).toEqual([5]);
+    expect(await log.append(appendTo('key-c', 5, [opened]))).toMatchObject({ status: 'appended' });
   });
 
   it('is the only work that may delete events', async () => {

@@ -26,6 +26,8 @@ const BATCH = 50;
 const PAUSE_MS = 20;
 /** Of key streams, which have an event or two. */
 const KEY_BATCH = 200;
+/** Of one statement: some milliseconds, as above. */
+const SUPERSEDED_BATCH = 1_000;
 
 /** In the order of ids, which is that of time: what is too young or still at work is passed over, not waited for. */
 const CANDIDATES: Statement = {
@@ -41,9 +43,28 @@ const ERASE: Statement = { name: 'erase', text: 'SELECT gone FROM angelia.prune(
 const KEYS: Statement = {
   name: 'prune_key_candidates',
   // `.` is the character behind `-`: all streams of keys, and nothing else.
-  text: `SELECT e.stream_id FROM angelia.events e
-         WHERE e.stream_id > $1 AND e.stream_id >= 'key-' AND e.stream_id < 'key.' AND e.version = 1
+  text: `SELECT DISTINCT e.stream_id FROM angelia.events e
+         WHERE e.stream_id > $1 AND e.stream_id >= 'key-' AND e.stream_id < 'key.'
          ORDER BY e.stream_id LIMIT ${KEY_BATCH}`,
+};
+/**
+ * Of a key's events only the last counts. One that is in use all the time never loses its last session, so that the
+ * others would pile up for ever. Below the head nobody appends: no lock is needed.
+ */
+const SUPERSEDED: Statement = {
+  name: 'prune_superseded_keys',
+  text: `WITH gone AS (
+           DELETE FROM angelia.events e USING (
+             SELECT o.stream_id, o.version FROM angelia.events o
+             WHERE o.stream_id = ANY ($1::text[])
+               AND o.version < (
+                 SELECT h.version FROM angelia.events h WHERE h.stream_id = o.stream_id ORDER BY h.version DESC LIMIT 1)
+               AND NOT EXISTS (
+                 SELECT FROM angelia.checkpoints c WHERE (o.epoch, o.tx, o.position) > (c.epoch, c.tx, c.position))
+             LIMIT ${SUPERSEDED_BATCH}) old
+           WHERE e.stream_id = old.stream_id AND e.version = old.version
+           RETURNING 1)
+         SELECT count(*)::int FROM gone`,
 };
 const PRUNE_KEYS: Statement = { name: 'prune_keys', text: 'SELECT gone FROM angelia.prune_keys($1::text[])' };
 
@@ -87,9 +108,14 @@ async function pruneKeys(lane: Lane, signal: AbortSignal | undefined): Promise<n
     if (rows.length === 0) break;
     const ids = rows.map((row) => row[0] as string);
     pruned += (await gone(lane, PRUNE_KEYS, [textArray(ids)])).length;
+    while (!signal?.aborted && (await supersededGone(lane, ids)) === SUPERSEDED_BATCH);
     after = ids.at(-1) as string;
   }
   return pruned;
+}
+
+async function supersededGone(lane: Lane, ids: readonly string[]): Promise<number> {
+  return (await lane.query(SUPERSEDED, [textArray(ids)]))[0]?.[0] as number;
 }
 
 async function gone(lane: Lane, statement: Statement, values: readonly unknown[]): Promise<string[]> {

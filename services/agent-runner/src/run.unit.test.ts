@@ -21,7 +21,8 @@ it('what is said at the end of a run is decided anew for each try: how long Post
     execute: (async (...[, decideOn]: Parameters<ClaimedRunDeps['sessions']['execute']>) => {
       const decided = decideOn(loaded);
       if (decided === null || !decided.ok) throw new Error('refused');
-      said.push((decided.events[0]?.data as { silent_seconds: number }).silent_seconds);
+      const [interrupted] = decided.events;
+      if (interrupted?.type === 'run.interrupted') said.push(interrupted.data.silent_seconds);
       if (said.length < 3) throw Object.assign(new Error('away'), { retryable: true });
       return { status: 'appended', loaded, facts: [] };
     }) as unknown as ClaimedRunDeps['sessions']['execute'],
