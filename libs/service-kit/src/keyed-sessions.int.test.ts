@@ -77,6 +77,14 @@ describe('a message to a session that has ended', () => {
     expect(transcript(events).map((row) => row.content)).toEqual(['hello', 'hi', 'and?']);
   });
 
+  it('opens it in a trace of its own, also where telemetry is off', async () => {
+    const old = await ended();
+    const { sessionId } = await replicas[0].continueSession(old, message('traced?'));
+    const { events } = await answered(sessionId, 'yes');
+    const traces = new Set(events.map(({ meta }) => meta.traceparent?.split('-')[1]));
+    expect([...traces]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  });
+
   it('opens one for many messages at once, at two replicas; the others are its turns', async () => {
     const old = await ended();
     const all = await Promise.all(

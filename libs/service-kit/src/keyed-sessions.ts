@@ -4,6 +4,7 @@ import type { EventLog, StreamAppend } from '@angelia/event-log';
 import { continuation, type Decision, decide, initialState, type RequestTurn } from '@angelia/session';
 import { newEventId, newSessionId } from './ids.ts';
 import { type AppendOptions, type Loaded, type Sessions, TooManyConflicts } from './sessions.ts';
+import { freshTraceparent, traceparentNow } from './tracing.ts';
 
 /** What is to be done under a key, as its current session stands. */
 export type KeyedPlan<Refusal> =
@@ -141,7 +142,8 @@ export class KeyedSessions {
         }
         return { to: 'none', refusal: current };
       },
-      options,
+      // Invariant one-trace: where telemetry is off, its events still belong together.
+      { ...options, traceparent: options.traceparent ?? traceparentNow() ?? freshTraceparent() },
     );
     switch (executed.status) {
       case 'appended':
