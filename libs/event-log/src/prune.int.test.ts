@@ -3,12 +3,13 @@ import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { exportTo, importArchive } from './archive.ts';
 import { Bell } from './bell.ts';
 import { type EventLog, openEventLog } from './event-log.ts';
 import { runProjection } from './projection.ts';
 import { eraseSession, pruneSessions } from './prune.ts';
-import { rebuildViews } from './rebuild.ts';
+import { REBUILD_LOCK, rebuildViews } from './rebuild.ts';
 import { runRelay } from './relay.ts';
 import { countingProjection } from './testing/counting-projection.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
@@ -69,6 +70,13 @@ const caughtUp = async () => {
     const places = await database.query<{ position: string }>('SELECT position FROM angelia.checkpoints');
     return places.every(({ position }) => Number(position) >= Number(last?.position));
   });
+};
+
+/** As far as a rebuild comes before it reads anything. */
+const begunRebuild = async () => {
+  await database.query('INSERT INTO angelia.view_builds (build, active) VALUES (7, false)');
+  await database.query("INSERT INTO angelia.checkpoints (name) VALUES ('views:7')");
+  await database.query('CREATE SCHEMA angelia_views_7 AUTHORIZATION angelia_migrator');
 };
 
 const versionsOf = async (stream: string) =>
@@ -133,10 +141,28 @@ describe('pruning', () => {
     await session();
     await caughtUp();
     await ageOfViews(91);
-    await database.query('INSERT INTO angelia.view_builds (build, active) VALUES (7, false)');
-    expect((await pruneSessions({ log, olderThanDays: 90 })).sessions).toBe(0);
-    await database.query('DELETE FROM angelia.view_builds WHERE build = 7');
+    const rebuild = new pg.Client({ connectionString: database.url });
+    await rebuild.connect();
+    try {
+      await rebuild.query(`SELECT pg_advisory_lock(${REBUILD_LOCK})`);
+      await begunRebuild();
+      expect((await pruneSessions({ log, olderThanDays: 90 })).sessions).toBe(0);
+    } finally {
+      await rebuild.end();
+    }
+  });
+
+  it('is not held up for ever by a rebuild that was killed, whose build it clears', async () => {
+    readers('projection', 'relay');
+    await session();
+    await caughtUp();
+    await ageOfViews(91);
+    await begunRebuild();
     expect((await pruneSessions({ log, olderThanDays: 90 })).sessions).toBe(1);
+    expect(await database.query('SELECT build, active FROM angelia.view_builds')).toEqual([
+      { build: 1, active: true },
+    ]);
+    expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'angelia_views_7'")).toEqual([]);
   });
 
   it('is not noticed by views that are rebuilt after it', async () => {

@@ -3,6 +3,7 @@ import { textArray } from './binary-array.ts';
 import type { Lane, Statement } from './database.ts';
 import type { EventLog } from './event-log.ts';
 import { StreamReader } from './read-stream.ts';
+import { clearAbandonedBuilds } from './rebuild.ts';
 
 export interface PruneOptions {
   readonly log: EventLog;
@@ -34,6 +35,10 @@ const CANDIDATES: Statement = {
   name: 'prune_candidates',
   text: `SELECT s.session_id, s.settled AND s.ended_at < now() - make_interval(secs => $2::float8 * 86400)
          FROM angelia.sessions s WHERE s.session_id > $1 ORDER BY s.session_id LIMIT ${BATCH * 4}`,
+};
+const UNFINISHED_BUILD: Statement = {
+  name: 'unfinished_build',
+  text: 'SELECT 1 FROM angelia.view_builds WHERE NOT active',
 };
 const PRUNE: Statement = {
   name: 'prune',
@@ -74,6 +79,8 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
   const lane = log.database.pruner;
   const streams = new StreamReader(log.database.relaxed);
   let sessions = 0;
+  const unfinished = await log.database.relaxed.query(UNFINISHED_BUILD, []);
+  if (unfinished.length > 0) await clearAbandonedBuilds(log.database.url);
   for (let after = ''; !signal?.aborted; ) {
     const rows = await log.database.relaxed.query(CANDIDATES, [after, olderThanDays]);
     const due = rows.filter((row) => row[1] === true).map((row) => row[0] as string);
