@@ -299,6 +299,7 @@ describe('an export', () => {
     await expect(importArchive(log, path)).rejects.toMatchObject({ code: 'unreadable_archive' });
     await expect(importArchive(log, join(directory, 'none.gz'))).rejects.toMatchObject({
       code: 'unreadable_archive',
+      message: expect.stringMatching(/none\.gz cannot be read \(ENOENT\)/),
     });
   });
 });
