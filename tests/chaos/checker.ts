@@ -1,18 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { History, LoggedEvent, Posted, Received } from './history.ts';
+import { failuresAreTold, resumeIsDerived } from './resumption.ts';
+import { type Found, fault, of, type Violation } from './violation.ts';
 
 /**
  * Judges a history by the invariants of DESIGN.md. It knows the events' names and what users were promised, and nothing
  * of how the product folds, decides or delivers: a checker that shared that code would share its mistakes. Only that
  * the views are what the log folds to is a comparison with the product's own fold, made before.
  */
-export interface Violation {
-  /** As DESIGN.md names it. */
-  readonly invariant: string;
-  readonly session: string | null;
-  readonly what: string;
-}
-
 export interface Figures {
   readonly posts: number;
   readonly accepted: number;
@@ -24,7 +19,7 @@ export interface Figures {
   readonly doubled: number;
   /** Second copies that say so. */
   readonly marked: number;
-  /** Answers given up, with an event that says so: the target refuses them, or was unclear twice. */
+  /** Answers given up, with an event that says so: the target refuses them. */
   readonly givenUp: number;
   /** Answers later than LATE_MS after their webhook's or message's turn. */
   readonly late: number;
@@ -79,6 +74,8 @@ export function judge(history: History): Verdict {
       ...statusesOnce(session),
       ...oneSenderAtATime(session),
       ...singleOwner(session),
+      ...resumeIsDerived(session),
+      ...failuresAreTold(session),
       ...noPhantomTurns(session),
       ...exitIsKept(session),
       ...toolsRunOnce(session, history),
@@ -94,7 +91,6 @@ export function judge(history: History): Verdict {
 }
 
 type Sessions = ReadonlyMap<string, Session>;
-type Found = Iterable<Violation>;
 
 function sessionsOf({ events, received }: History): Sessions {
   const streams = new Map<string, LoggedEvent[]>();
@@ -124,9 +120,17 @@ function sessionsOf({ events, received }: History): Sessions {
 
 function* acceptedIsDurable({ posts }: History, sessions: Sessions): Found {
   for (const post of posts) {
-    for (const { status, sessionId } of taken(post)) {
+    for (const { status, sessionId, at } of taken(post)) {
       const events = sessions.get(sessionId)?.events ?? [];
-      if (!events.some((event) => mentions(event, post.deliveryId))) {
+      const taking = events.find((event) => mentions(event, post.deliveryId));
+      if (taking !== undefined && taking.recordedAt > at + CLOCK_MS) {
+        yield fault(
+          'accepted-is-durable',
+          sessionId,
+          `${status} to ${post.deliveryId} before it was written`,
+        );
+      }
+      if (taking === undefined) {
         yield fault(
           'accepted-is-durable',
           sessionId,
@@ -307,7 +311,7 @@ function* finalOnce({ id, events, received }: Session): Found {
       yield fault('in-order-once', id, `LOST: final response ${version} was dropped`);
     }
     const dead = settled.find(({ type }) => type === 'delivery.dead');
-    if (dead !== undefined && !mayBeGivenUp(events, dead)) {
+    if (dead !== undefined && !mayBeGivenUp(events)) {
       yield fault('in-order-once', id, `LOST: output ${version} was given up: ${dead.data.reason}`);
     }
     const unmarked = copies.slice(1).filter(({ marked }) => !marked).length;
@@ -355,10 +359,9 @@ function* oneSenderAtATime({ id, events }: Session): Found {
 
 const SETTLES = ['delivery.succeeded', 'delivery.dead', 'delivery.dropped'];
 
-/** A target that says 410, or one without idempotency that was unclear twice. */
-function mayBeGivenUp(events: readonly LoggedEvent[], dead: LoggedEvent): boolean {
-  if (String(events[0]?.data.route).startsWith('gone')) return true;
-  return placeOf(events).target === 'telegram' && /twice/.test(String(dead.data.reason));
+/** A target that says 410. All others are there again before anybody's schedule is over. */
+function mayBeGivenUp(events: readonly LoggedEvent[]): boolean {
+  return String(events[0]?.data.route).startsWith('gone');
 }
 
 // --- runs
@@ -594,14 +597,6 @@ function figuresOf(history: History, sessions: Sessions, violations: readonly Vi
 // --- words
 
 type Data = Readonly<Record<string, unknown>>;
-
-function fault(invariant: string, session: string | null, what: string): Violation {
-  return { invariant, session, what };
-}
-
-function of(events: readonly LoggedEvent[], type: string): LoggedEvent[] {
-  return events.filter((event) => event.type === type);
-}
 
 function taken({ answers }: Posted) {
   return answers.filter(({ status }) => status === 200 || status === 202);

@@ -35,7 +35,7 @@ const turn = (number: number, input: string, more: Data = {}): Entry => [
 ];
 const run = (generation: number, number = 1, more: Data = {}): Entry => [
   'run.started',
-  { generation, turn: number, resumed: generation > number, ...more },
+  { generation, turn: number, resumed: false, attempt: 1, ...more },
 ];
 const final = (generation: number, number: number, text: string): Entry => [
   'session.final-response',
@@ -56,7 +56,7 @@ const TOOLS: Entry[] = [
     'tool.started',
     { generation: 1, call_id: 'c1', arguments: '{"command":"echo >> /tmp/x/effects/k1.0; sleep 1"}' },
   ],
-  ['tool.finished', { call_id: 'c1', outcome: 'ok' }],
+  ['tool.finished', { turn: 1, call_id: 'c1', outcome: 'ok' }],
   ['session.interim-status', { generation: 1, turn: 1, text: 'on it' }],
   final(1, 1, 'answer to tools k1'),
   ended,
@@ -150,7 +150,7 @@ function history({
     kind,
     deliveryId: `d${index + 1}`,
     at: 0,
-    answers: [{ status: 202, sessionId: IDS[index] as string, at: 1 }],
+    answers: [{ status: 202, sessionId: IDS[index] as string, at: 1_001 }],
   }));
   return {
     posts,
@@ -387,6 +387,54 @@ describe('it finds', () => {
       { process: without(PROCESS, 5) },
       /no-phantom-turns: .*its question is open/,
     ],
+    [
+      'a run that says it is the first attempt, after a lost one',
+      { tools: replaced(TOOLS, 4, run(2)) },
+      /resume-is-derived: run.started \(4\) says attempt 1; by the events it is attempt 2, resumed/,
+    ],
+    [
+      'an attempt that is counted although the turn came on',
+      { tools: replaced(TOOLS, 6, run(2, 1, { resumed: true, attempt: 2 })) },
+      /resume-is-derived: run.started \(6\) says attempt 2, resumed; by the events it is attempt 1, resumed/,
+    ],
+    [
+      'a run that is called resumed where nothing was lost',
+      { process: replaced(PROCESS, 6, run(2, 1, { resumed: true })) },
+      /resume-is-derived: run.started \(6\) says attempt 1, resumed/,
+    ],
+    [
+      'a run that wakes what has been silent for too long',
+      {
+        over: {
+          events: stream('s-tools', [...TOOLS.slice(0, 3), run(2, 1, { resumed: true, attempt: 2 })]).map(
+            (event) => (event.version < 4 ? event : { ...event, recordedAt: 3_604_000 }),
+          ),
+        },
+      },
+      /no-phantom-turns: run.started \(4\): no sign of life for too long/,
+    ],
+    [
+      'a failure that nobody was told of',
+      { tools: replaced(TOOLS, 6, ['run.failed', { generation: 1, turn: 1, code: 'internal' }]) },
+      /no-silent-downgrade: turn 1 failed, and nobody was told/,
+    ],
+    [
+      'a webhook that was accepted before it was written',
+      {
+        over: {
+          posts: [
+            {
+              key: 'k1',
+              kind: 'tools',
+              deliveryId: 'd1',
+              at: 0,
+              answers: [{ status: 202, sessionId: 's-tools', at: 500 }],
+            },
+          ],
+        },
+      },
+      /accepted-is-durable: 202 to d1 before it was written/,
+    ],
     ['a run that nobody asked for', { tools: replaced(TOOLS, 3, run(1, 2)) }, /nobody asked for turn 2/],
     [
       'a run while the window is open',
@@ -515,12 +563,33 @@ describe('it has nothing against', () => {
     expect(figures.marked).toBe(1);
   });
 
-  it('a target without idempotency that was unclear twice, or one that is gone', () => {
-    const dead: Entry = ['delivery.dead', { output: 5, reason: 'twice it was sent and no answer came' }];
-    expect(found({ telegram: replaced(TELEGRAM, 10, dead), received: RECEIVED.toSpliced(3, 1) })).toEqual([]);
-    expect(
-      found({ tools: replaced(TOOLS, 10, ['delivery.dead', { output: 7, reason: 'twice' }]) }),
-    ).not.toEqual([]);
+  it('an answer that is given up where the target is gone, and nowhere else', () => {
+    const dead = (output: number): Entry => ['delivery.dead', { output, reason: 'answered 410' }];
+    const gone = replaced(
+      replaced(TOOLS, 10, dead(7)),
+      1,
+      created('gone', 1, { url: 'http://127.0.0.1:9/tools' }),
+    );
+    expect(found({ tools: gone, received: RECEIVED.toSpliced(1, 1) })).toEqual([]);
+    expect(found({ tools: replaced(TOOLS, 10, dead(7)), received: RECEIVED.toSpliced(1, 1) })).toEqual([
+      expect.stringMatching(/LOST: output 7 was given up/),
+    ]);
+    expect(found({ telegram: replaced(TELEGRAM, 10, dead(5)), received: RECEIVED.toSpliced(3, 1) })).toEqual([
+      expect.stringMatching(/LOST: output 5 was given up/),
+    ]);
+  });
+
+  it('runs that were lost or interrupted, and are resumed as the events say', () => {
+    const interrupted: Entry = ['run.interrupted', { generation: 2, turn: 1, reason: 'drain' }];
+    const resumed = [
+      run(1),
+      run(2, 1, { resumed: true, attempt: 2 }),
+      interrupted,
+      run(3, 1, { resumed: true, attempt: 2 }),
+    ];
+    const answered: Entry = final(3, 1, 'answer to tools k1');
+    const tools = [...TOOLS.slice(0, 2), ...resumed, answered, ended, ...sent(7)];
+    expect(found({ tools, received: RECEIVED.slice(1), over: { effects: new Map() } })).toEqual([]);
   });
 
   it('a second sender when the time of the first is over, or it failed', () => {

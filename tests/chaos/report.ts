@@ -35,7 +35,7 @@ export function reportOf(seed: number, result: ChaosResult): string {
         ? 'NOT in time'
         : `${(settledAfterMs / 1000).toFixed(1)} s after the last fault`,
     ),
-    row('pruned', leftAfterPruning === 0 ? 'to nothing' : `${leftAfterPruning} rows of sessions are LEFT`),
+    row('pruned', leftAfterPruning === 0 ? 'to nothing' : `${leftAfterPruning} rows of the log are LEFT`),
     ...violations
       .slice(0, MOST_LINES)
       .map(

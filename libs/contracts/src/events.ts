@@ -197,6 +197,8 @@ const runInterrupted = z.object({
   turn: ordinal,
   /** `drain`: the runner was told to stop. `infrastructure`: Postgres or NATS was away; not counted as an attempt. */
   reason: z.enum(['drain', 'infrastructure']),
+  /** For so long before this was recorded nobody was at work: while Postgres is away it cannot be said that it is. */
+  silent_seconds: z.number().nonnegative().default(0),
 });
 
 /** `output` is the version of the interim status, clarification or final response in this stream. */

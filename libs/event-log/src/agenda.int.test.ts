@@ -247,3 +247,28 @@ it('forgets keys that are past their time and leases long expired, but no key th
   await until(async () => (await left('leases', 'resource')).length === 1);
   expect(await left('leases', 'resource')).toEqual(['run:lost']);
 });
+
+it('forgets rate limits that are full again and dead letters of what is gone, and keeps the others', async () => {
+  await log.append(appendTo('there', 0));
+  await database.query(`INSERT INTO angelia.rate_limits (resource, places, as_of)
+    VALUES ('old', 0, now() - interval '2 hours'), ('busy', 0, now() - interval '10 minutes')`);
+  await database.query(`INSERT INTO angelia.dead_letters (stream_id, version, handler, reason, recorded_at)
+    VALUES ('gone', 1, 'h', 'old', now() - interval '31 days'), ('gone', 2, 'h', 'new', now()),
+           ('there', 1, 'h', 'of a stream that is there', now() - interval '31 days')`);
+  agenda();
+  await until(async () => (await column('dead_letters', 'reason')).length === 2);
+  expect(await column('dead_letters', 'reason')).toEqual(['new', 'of a stream that is there']);
+  expect(await column('rate_limits', 'resource')).toEqual(['busy']);
+});
+
+it('forgets as fast as a busy system makes keys: a pass that did not come to the end is followed by the next', async () => {
+  await database.query(`INSERT INTO angelia.idempotency_keys (key, stream_id, first_version, last_version, expires_at)
+    SELECT 'old-' || n, 's', 1, 1, now() - interval '1 minute' FROM generate_series(1, 12000) n`);
+  agenda();
+  await until(async () => (await column('idempotency_keys', 'key')).length === 0);
+});
+
+const column = async (table: string, name: string) =>
+  (await database.query<Record<string, string>>(`SELECT ${name} FROM angelia.${table} ORDER BY 1`)).map(
+    (row) => row[name],
+  );

@@ -25,24 +25,45 @@ const FORGET_MS = 60_000;
 const FORGET_AT_ONCE = 5_000;
 /** How old the last sign of life of a lost run is, is told by its lease: kept longer than work stays fresh. */
 const KEEP_LEASES_DAYS = 7;
+/** Long enough for somebody to come back from a holiday and read it. */
+const KEEP_LETTERS_DAYS = 30;
 
 const STILL_LEADING: Statement = {
   name: 'agenda_still_leading',
   text: 'SELECT 1 FROM angelia.leaders WHERE epoch = $1 AND expires_at > now()',
 };
-const FORGET_KEYS: Statement = {
-  name: 'forget_keys',
-  // Asked again for each row: one that was given out anew while we waited for its lock stays.
-  text: `DELETE FROM angelia.idempotency_keys WHERE expires_at < now() AND key = ANY (ARRAY(
-           SELECT key FROM angelia.idempotency_keys WHERE expires_at < now() ORDER BY expires_at LIMIT ${FORGET_AT_ONCE}))`,
-};
-/** A run that was cancelled under its runner gives nothing back. */
-const FORGET_LEASES: Statement = {
-  name: 'forget_leases',
-  text: `DELETE FROM angelia.leases WHERE expires_at < now() - interval '${KEEP_LEASES_DAYS} days' AND resource = ANY (ARRAY(
-           SELECT resource FROM angelia.leases WHERE expires_at < now() - interval '${KEEP_LEASES_DAYS} days'
-           LIMIT ${FORGET_AT_ONCE}))`,
-};
+/** `old`: which rows of the table have had their time. Asked again for each: one that is made anew meanwhile stays. */
+function forgetStatement(table: string, key: string, by: string, old: string): Statement {
+  return {
+    name: `forget_${table}`,
+    text: `WITH gone AS (
+             DELETE FROM angelia.${table} t WHERE ${old} AND t.${key} = ANY (ARRAY(
+               SELECT t.${key} FROM angelia.${table} t WHERE ${old} ORDER BY t.${by} LIMIT ${FORGET_AT_ONCE}))
+             RETURNING 1)
+           SELECT count(*)::int FROM gone`,
+  };
+}
+
+const FORGETTING: readonly Statement[] = [
+  forgetStatement('idempotency_keys', 'key', 'expires_at', 't.expires_at < now()'),
+  // A run that was cancelled under its runner gives nothing back.
+  forgetStatement(
+    'leases',
+    'resource',
+    'expires_at',
+    `t.expires_at < now() - interval '${KEEP_LEASES_DAYS} days'`,
+  ),
+  // A bucket is full again after a minute: one that nobody took from for so long says the same as none.
+  forgetStatement('rate_limits', 'resource', 'as_of', `t.as_of < now() - interval '1 hour'`),
+  // Of what is gone, or never was (a message that is no hint). Those of a session that is there go with it.
+  forgetStatement(
+    'dead_letters',
+    'id',
+    'id',
+    `t.recorded_at < now() - interval '${KEEP_LETTERS_DAYS} days'
+       AND NOT EXISTS (SELECT FROM angelia.events e WHERE e.stream_id = t.stream_id)`,
+  ),
+];
 
 /**
  * Due now, and either a timer (due later than the last thing that happened: nobody else will say so) or work that was
@@ -95,11 +116,9 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
       for (const [index, kind] of KINDS.entries()) {
         places[index] = await hintDue(lane, kind, places[index] ?? START, options, memory);
       }
-      if (performance.now() - forgottenAt > FORGET_MS) {
-        await lane.query(FORGET_KEYS, []);
-        await lane.query(FORGET_LEASES, []);
+      // A pass that did not come to the end is followed by the next: else a busy system makes more than is forgotten.
+      if (performance.now() - forgottenAt > FORGET_MS && (await forget(lane)))
         forgottenAt = performance.now();
-      }
       failing = false;
     } catch (error) {
       if (!failing) log.logger.warn({ err: messageOf(error) }, 'the agenda cannot go on: trying again');
@@ -107,6 +126,15 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
     }
     await pause(PASS_MS, signal);
   }
+}
+
+/** Whether nothing is left that had its time. */
+async function forget(lane: Lane): Promise<boolean> {
+  let all = true;
+  for (const statement of FORGETTING) {
+    if ((await lane.query(statement, []))[0]?.[0] === FORGET_AT_ONCE) all = false;
+  }
+  return all;
 }
 
 interface Place {

@@ -99,6 +99,9 @@ export async function importArchive(
     }
   } catch (error) {
     if (error instanceof UnreadableArchive || (error instanceof Error && 'retryable' in error)) throw error;
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    if (syscall !== undefined)
+      throw new UnreadableArchive(`${path} cannot be read (${code})`, { cause: error });
     throw new UnreadableArchive(
       `${path}: line ${number} is not a line of an export, or the file is cut off`,
       {

@@ -80,6 +80,11 @@ export class Database {
     this.relaxed = new Lane(options, options.poolSize, ['synchronous_commit=off']);
   }
 
+  /** For work that is a program of its own: migrating, rebuilding. */
+  get url(): string {
+    return this.options.url;
+  }
+
   /** The only one that may delete events. A connection of its own, made when somebody prunes. */
   get pruner(): Lane {
     const role = this.options.role === null ? null : PRUNER_ROLE;

@@ -30,9 +30,8 @@ const REBUILD_EPOCH = 0;
  * may run: readers see the old views until the switch, and the live projector follows. Safe to kill at any time.
  */
 export async function rebuildViews(options: RebuildOptions): Promise<RebuildResult> {
-  const lock = new pg.Client({ connectionString: options.url, application_name: 'angelia-rebuild' });
-  lock.on('error', () => {}); // Losing it is noticed by nobody but a second rebuild, which then replaces this one's work.
-  await lock.connect();
+  const lock = await takeLock(options.url);
+  if (lock === null) throw new LogRefused('another rebuild of the views is under way: wait for it');
   const log = openEventLog({
     url: options.url,
     instance: 'angelia-rebuild',
@@ -40,10 +39,6 @@ export async function rebuildViews(options: RebuildOptions): Promise<RebuildResu
     ...(options.logger ? { logger: options.logger } : {}),
   });
   try {
-    const { rows } = await lock.query<{ locked: boolean }>(
-      `SELECT pg_try_advisory_lock(${REBUILD_LOCK}) AS locked`,
-    );
-    if (!rows[0]?.locked) throw new LogRefused('another rebuild of the views is under way: wait for it');
     const build = await prepare(options.url);
     const events = await fill(log, build, options.project);
     await asMigrator(options.url, async (client) => {
@@ -60,15 +55,46 @@ export async function rebuildViews(options: RebuildOptions): Promise<RebuildResu
   }
 }
 
-/** Also clears what rebuilds that were killed left behind: under the lock nobody works on them. */
+/**
+ * Drops what rebuilds that were killed left behind, unless one is at work: nothing can be pruned beside a build that
+ * is not there yet, and nobody need ever rebuild again.
+ */
+export async function clearAbandonedBuilds(url: string): Promise<void> {
+  const lock = await takeLock(url);
+  if (lock === null) return;
+  try {
+    await asMigrator(url, dropUnfinished);
+  } finally {
+    await lock.end();
+  }
+}
+
+/** Held by the connection; null: somebody else has it. */
+async function takeLock(url: string): Promise<pg.Client | null> {
+  const lock = new pg.Client({ connectionString: url, application_name: 'angelia-rebuild' });
+  lock.on('error', () => {}); // Losing it is noticed by nobody but a second rebuild, which then replaces this one's work.
+  await lock.connect();
+  const { rows } = await lock.query<{ locked: boolean }>(
+    `SELECT pg_try_advisory_lock(${REBUILD_LOCK}) AS locked`,
+  );
+  if (rows[0]?.locked) return lock;
+  await lock.end();
+  return null;
+}
+
 async function prepare(url: string): Promise<number> {
   return asMigrator(url, async (client) => {
-    const { rows } = await client.query<{ build: number }>(
-      'SELECT build FROM angelia.view_builds WHERE NOT active',
-    );
-    for (const one of rows) await inTransaction(client, () => dropBuild(client, one.build));
+    await dropUnfinished(client);
     return inTransaction(client, () => createBuild(client));
   });
+}
+
+/** Under the lock nobody works on them. */
+async function dropUnfinished(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ build: number }>(
+    'SELECT build FROM angelia.view_builds WHERE NOT active',
+  );
+  for (const one of rows) await inTransaction(client, () => dropBuild(client, one.build));
 }
 
 async function fill(

@@ -63,7 +63,7 @@ interface Line {
  * Sessions that are found by a key: the window of coalesced webhooks, `session_key`, the continuation of a session.
  *
  * A key has a small stream of its own (`key-...`), with one event per session that was opened under it. The last one
- * names the current session. Opening a session and appending to the key's stream is one append, under the version of
+ * names the current session; those before it, and all of a key whose last session is gone, go when it is pruned. Opening a session and appending to the key's stream is one append, under the version of
  * the key's stream that was read: of two replicas that open a session for one key at the same time, one meets a
  * conflict, looks again and finds the other's. An append to the current session needs only that session's version: as
  * long as it is open at that version, nobody can have had a reason to open the next.

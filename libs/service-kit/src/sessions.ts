@@ -102,10 +102,22 @@ export interface SessionsOptions {
 export class Sessions {
   readonly #log: SessionsOptions['log'];
   readonly #instance: string;
+  /** What the database's clock said when it recorded our last append, and when we were told. */
+  #seen: { readonly recordedAt: number; readonly at: number } | null = null;
 
   constructor(options: SessionsOptions) {
     this.#log = options.log;
     this.#instance = options.instance;
+  }
+
+  /**
+   * What time it is by the database, for deadlines that are judged by it: a clock of this host that is wrong, or set,
+   * does not move them. Late by the way back of an answer, never early. Before the first append: this host's.
+   */
+  now(): number {
+    return this.#seen === null
+      ? Date.now()
+      : Math.round(this.#seen.recordedAt + performance.now() - this.#seen.at);
   }
 
   /** What a session is before its first event: for an append to a stream whose id was just made. */
@@ -190,6 +202,7 @@ export class Sessions {
     });
     switch (result.status) {
       case 'appended': {
+        this.#seen = { recordedAt: result.recordedAt, at: performance.now() };
         let after: Loaded | undefined;
         return {
           status: 'appended',

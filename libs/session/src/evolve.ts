@@ -133,7 +133,8 @@ function apply(draft: Draft, event: StreamEvent): void {
     case 'run.interrupted':
       draft.run = null;
       changeTurn(draft, fact.data.turn, (turn) => ({
-        interruptedAt: at,
+        // When the work stopped, not when that could be said: else an outage of two days were an interruption of none.
+        interruptedAt: at - seconds(fact.data.silent_seconds ?? 0),
         // The attempt that it interrupted does not count.
         attempts: Math.max(0, turn.attempts - 1),
       }));

@@ -226,6 +226,14 @@ describe('an interrupted run', () => {
   });
 });
 
+describe('a run that an outage interrupted', () => {
+  it('was interrupted when its work stopped, not when that could be said at last', () => {
+    const said = running.and([interrupted(1, { reason: 'infrastructure', silent_seconds: 86_400 })]);
+    expect(verdict(said, said.now)).toMatchObject({ action: 'resume', attempt: 1 });
+    expect(verdict(said, said.now + 1)).toEqual({ action: 'expire', reason: 'interrupted', turn: 1 });
+  });
+});
+
 describe('a clarification', () => {
   const deadline = START + HOUR;
   const open = running.and([modelAsked(['ask-1']), asked(deadline)]);

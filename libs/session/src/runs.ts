@@ -65,6 +65,8 @@ export interface InterruptRun {
   readonly type: 'interrupt-run';
   readonly generation: number;
   readonly reason: EventData<'run.interrupted'>['reason'];
+  /** How long ago the work stopped, where it could not be said at once. */
+  readonly silentSeconds?: number;
 }
 
 export interface FailRun {
@@ -192,6 +194,7 @@ export function interruptRun(state: SessionState, command: InterruptRun): Decisi
       generation: held.run.generation,
       turn: held.turn.turn,
       reason: command.reason,
+      silent_seconds: Math.max(0, command.silentSeconds ?? 0),
     }),
   );
 }

@@ -154,7 +154,7 @@ export function interrupted(
   generation: number,
   data: Partial<EventData<'run.interrupted'>> = {},
 ): SessionFact {
-  return fact('run.interrupted', { generation, turn: 1, reason: 'drain', ...data });
+  return fact('run.interrupted', { generation, turn: 1, reason: 'drain', silent_seconds: 0, ...data });
 }
 
 export function asked(

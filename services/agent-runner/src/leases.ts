@@ -6,6 +6,8 @@ export type LeaseLoss = 'taken' | 'not_renewed';
 export interface HeldLease {
   /** By the monotonic clock: also right after a freeze, before any timer could run. */
   readonly alive: boolean;
+  /** Monotonic time at which it was surely held last. */
+  readonly since: number;
   /** Given back, or lost: no renewal any more. */
   drop(): void;
 }
@@ -70,6 +72,9 @@ export class RunLeases {
     return {
       get alive() {
         return isHeld() && inTime();
+      },
+      get since() {
+        return holding.since;
       },
       drop: () => {
         if (isHeld()) this.#held.delete(resource);

@@ -122,7 +122,15 @@ async function stopped(run: Run, stop: RunStop, { logger }: RunDeps): Promise<Lo
       );
       if (stop.loss === 'taken') return null;
       // If nobody took over while Postgres was away, say that it was no fault of the run (not counted as an attempt).
-      return run.end([{ type: 'interrupt-run', generation, reason: 'infrastructure' }]);
+      // However late that can be said: how long it was away is asked anew for each try.
+      return run.end(() => [
+        {
+          type: 'interrupt-run',
+          generation,
+          reason: 'infrastructure',
+          silentSeconds: run.silentSeconds(),
+        },
+      ]);
   }
 }
 

@@ -35,7 +35,9 @@ export interface Run {
    */
   append(commands: Commands): Promise<Loaded>;
   /** The last append: gives the lease back as well. Null when the run was not ours to end. */
-  end(commands: readonly SessionCommand[]): Promise<Loaded | null>;
+  end(commands: Commands): Promise<Loaded | null>;
+  /** How long ago it was surely ours to work on. */
+  silentSeconds(): number;
   /** Ends the run with `run.failed` and a sentence for the user (failures.ts). `message` is for the operator: no secrets. */
   fail(code: FailureCode, message: string): Promise<Loaded | null>;
   /** An interim status. @throws NotOurs */
@@ -126,12 +128,15 @@ export class ClaimedRun implements Run {
   }
 
   async append(commands: Commands): Promise<Loaded> {
-    const of = (state: SessionState) => (typeof commands === 'function' ? commands(state) : commands);
-    return this.#orNotOurs(await this.#append(({ state }) => decideAll(state, of(state))));
+    return this.#orNotOurs(await this.#append(({ state }) => decideAll(state, commandsOn(state, commands))));
   }
 
-  async end(commands: readonly SessionCommand[]): Promise<Loaded | null> {
-    const executed = await this.#append(({ state }) => decideAll(state, commands), true);
+  silentSeconds(): number {
+    return (performance.now() - this.#lease.since) / 1000;
+  }
+
+  async end(commands: Commands): Promise<Loaded | null> {
+    const executed = await this.#append(({ state }) => decideAll(state, commandsOn(state, commands)), true);
     if (executed.status === 'appended') return executed.loaded;
     if (executed.status === 'refused') {
       this.#deps.logger.debug(
@@ -239,6 +244,10 @@ export class ClaimedRun implements Run {
       }
     }
   }
+}
+
+function commandsOn(state: SessionState, commands: Commands): readonly SessionCommand[] {
+  return typeof commands === 'function' ? commands(state) : commands;
 }
 
 /** The next status of the run. */

@@ -214,6 +214,8 @@ describe('a runner that cannot renew its lease', () => {
       return now.some((event) => event.type === 'run.interrupted') && now;
     });
     expect(dataOf(events, 'run.interrupted')).toMatchObject([{ generation: 1, reason: 'infrastructure' }]);
+    // Since its last renewal nobody can say that anybody was at it (no-phantom-turns).
+    expect(dataOf(events, 'run.interrupted')[0]?.silent_seconds).toBeGreaterThan(0.5);
   });
 });
 

@@ -33,7 +33,7 @@ export interface Attempted {
  * however late and by whom, are in the session's trace (invariant one-trace).
  */
 export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryTools): Promise<Attempted> {
-  const { plan, ready } = attempt;
+  const { plan } = attempt;
   return withSpan(
     'delivery',
     {
@@ -57,7 +57,7 @@ export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryT
       const { result } = sent;
       span.setAttribute('angelia.outcome', result.kind);
       if (result.kind !== 'taken') span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason });
-      const recorded = sent.overtaken ? sent.loaded : await recordOutcome(sent, plan, ready.target, tools);
+      const recorded = sent.overtaken ? sent.loaded : await recordOutcome(sent, plan, tools);
       tools.unrecorded.delete(loaded.id);
       return { loaded: recorded, verdict: verdictOf(result) };
     },

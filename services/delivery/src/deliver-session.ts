@@ -10,7 +10,7 @@ import { takeUpOrphanedClaim } from './orphaned-claim.ts';
 import type { Clock } from './send-window.ts';
 import type { Targets } from './targets/registry.ts';
 import type { TargetAddress } from './targets/target.ts';
-import { isBeyondKnowing, TWICE_UNKNOWN } from './unknown-outcome.ts';
+import { unknownTooOften } from './unknown-outcome.ts';
 
 export interface DeliveryTools {
   readonly sessions: Sessions;
@@ -83,8 +83,9 @@ export async function deliverSession(
       case 'send': {
         const ready = targets.find(plan.target.target);
         const address: TargetAddress = { to: plan.target.to, untrusted: plan.target.untrusted_address };
-        if (isBeyondKnowing(ready.target, plan.unknowns)) {
-          loaded = await giveUp(loaded, plan, TWICE_UNKNOWN, tools);
+        const enough = unknownTooOften(plan, tools.policy);
+        if (enough !== null) {
+          loaded = await giveUp(loaded, plan, enough, tools);
           break;
         }
         const patience = patienceFor(loaded, plan, tools);

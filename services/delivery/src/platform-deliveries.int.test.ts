@@ -172,44 +172,71 @@ describe('a long answer', () => {
 });
 
 describe('an outcome that is not known', () => {
-  it('at a platform with neither idempotency nor look-up is made up for once, marked', async () => {
+  it('at a platform with neither idempotency nor look-up is made up for, marked', async () => {
     telegram.next(cutOff);
     const id = await fixture.answered('hello', { deliver: toTelegram() });
     await fixture.lookUntil(sender(), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['hello', `${DUPLICATE_MARK}hello`]);
   });
 
-  it('there a second time is dead with the reason; who asks for it again gets one more, marked', async () => {
-    telegram.next(cutOff, cutOff);
+  it('there again and again, as when it is down and takes requests without an answer: it is had when it is back', async () => {
+    telegram.next({ kind: 'hang' }, { kind: 'hang' });
+    const id = await fixture.answered('hello', { deliver: toTelegram() });
+    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    expect(telegram.shownIn('1')).toEqual([`${DUPLICATE_MARK}hello`]);
+    expect(await fixture.types(id)).toEqual([
+      ...['delivery.attempted', 'delivery.failed'],
+      ...['delivery.attempted', 'delivery.failed'],
+      ...['delivery.attempted', 'delivery.succeeded'],
+    ]);
+  });
+
+  it('there to the end of the schedule is dead with the reason; who asks for it again gets one more, marked', async () => {
+    telegram.next(cutOff, cutOff, cutOff);
     const id = await fixture.answered('hello', { deliver: toTelegram() });
     const deliveries = sender();
     await fixture.lookUntil(deliveries, id, fixture.settled(id));
-    expect(telegram.messages).toHaveLength(2);
-    expect(await fixture.types(id)).toEqual([
-      ...['delivery.attempted', 'delivery.failed'],
-      ...['delivery.attempted', 'delivery.dead'],
-    ]);
-    expect(await lastReason(id)).toContain('not sent a third time unless you ask');
+    const marked = `${DUPLICATE_MARK}hello`;
+    expect(telegram.shownIn('1')).toEqual(['hello', marked, marked]);
+    expect(await lastReason(id)).toContain('attempt 3 was the last of the schedule');
     await fixture.put(id, { type: 'retry-delivery', output: 4, by: 'api' });
     await fixture.lookUntil(deliveries, id, fixture.settled(id));
-    expect(telegram.shownIn('1')).toEqual(['hello', `${DUPLICATE_MARK}hello`, `${DUPLICATE_MARK}hello`]);
+    expect(telegram.shownIn('1')).toEqual(['hello', marked, marked, marked]);
     expect(await fixture.types(id)).toContain('delivery.succeeded');
   });
 
-  it('of two senders that died, one after the other, is dead and not sent a third time', async () => {
-    const id = await fixture.answered('hello', { deliver: toTelegram() });
-    for (const attempt of [1, 2]) {
+  /** Senders that claimed it and died. */
+  const died = async (id: SessionId, times: number) => {
+    for (let attempt = 1; attempt <= times; attempt += 1) {
       const { state } = await fixture.sessions.load(id);
       const now = Math.max(state.lastActivityAt, ...state.outputs.map(({ until }) => until));
       const claim = { sender: 'delivery-9#gone', deadlineSeconds: 0.05, now };
       await fixture.put(id, { type: 'attempt-delivery', output: 4, attempt, ...claim });
     }
+  };
+
+  it('of senders that died, one after the other, before they sent anything: it is not lost', async () => {
+    const id = await fixture.answered('hello', { deliver: toTelegram() });
+    await died(id, 2);
     await fixture.lookUntil(sender(), id, fixture.settled(id));
-    expect(telegram.messages).toEqual([]);
-    expect((await fixture.deliveryEvents(id)).at(-1)).toMatchObject({
-      type: 'delivery.dead',
-      data: { attempt: 2 },
-    });
+    expect(telegram.shownIn('1')).toEqual([`${DUPLICATE_MARK}hello`]);
+  });
+
+  it('of every sender so far: it is what kills them, and is given up, whatever the target', async () => {
+    for (const [deliver, platform] of [
+      [toTelegram(), () => telegram.messages],
+      [toMatrix(), () => matrix.events],
+    ] as const) {
+      const id = await fixture.answered('hello', { deliver });
+      await died(id, 6);
+      await fixture.lookUntil(sender(), id, fixture.settled(id));
+      expect(platform()).toEqual([]);
+      expect(await fixture.types(id)).toEqual([
+        ...Array.from({ length: 6 }, () => 'delivery.attempted'),
+        'delivery.dead',
+      ]);
+      expect(await lastReason(id)).toContain('not sent again unless you ask');
+    }
   });
 
   it('at a platform that can be looked up: found is delivered, and there is one', async () => {

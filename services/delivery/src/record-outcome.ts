@@ -6,18 +6,12 @@ import { decideDelivery } from './decide-delivery.ts';
 import type { DeliveryTools } from './deliver-session.ts';
 import { afterFailure } from './retry-schedule.ts';
 import type { Sent } from './send-output.ts';
-import type { Target } from './targets/target.ts';
-import { isBeyondKnowing, TWICE_UNKNOWN } from './unknown-outcome.ts';
+import type { SendResult } from './targets/target.ts';
 
 /** `delivery.succeeded`, `.failed` with its retry, or `.dead`: what the target said, or that it did not say. */
-export async function recordOutcome(
-  sent: Sent,
-  plan: SendPlan,
-  target: Target,
-  tools: DeliveryTools,
-): Promise<Loaded> {
+export async function recordOutcome(sent: Sent, plan: SendPlan, tools: DeliveryTools): Promise<Loaded> {
   const { loaded, result } = sent;
-  const command = outcomeCommand(sent, plan, target, tools);
+  const command = outcomeCommand(result, plan, tools);
   const decided = await untilRecorded(
     () => decideDelivery(tools.sessions, loaded, command),
     loaded.id,
@@ -45,18 +39,8 @@ export async function recordOutcome(
   return decided.loaded;
 }
 
-function outcomeCommand(
-  { result, first }: Sent,
-  plan: SendPlan,
-  target: Target,
-  tools: DeliveryTools,
-): SessionCommand {
+function outcomeCommand(result: SendResult, plan: SendPlan, tools: DeliveryTools): SessionCommand {
   const { output, attempt, via } = plan;
-  const unknowns = (first ? plan.unknowns : 0) + 1;
-  if (result.kind === 'unknown' && isBeyondKnowing(target, unknowns)) {
-    const reason = `${result.reason}; ${TWICE_UNKNOWN}`;
-    return { type: 'give-up-delivery', output, attempt, via, reason };
-  }
   switch (result.kind) {
     case 'taken':
       return { type: 'succeed-delivery', output, attempt, receipt: result.receipt };

@@ -14,8 +14,6 @@ export interface Sent {
   readonly loaded: Loaded;
   /** Of the piece that was sent last. */
   readonly result: SendResult;
-  /** The plan's unknown outcomes are about that piece. */
-  readonly first: boolean;
   /** Others took over between two pieces: there is nothing to record any more. */
   readonly overtaken: boolean;
 }
@@ -35,11 +33,9 @@ export async function sendOutput(
   const { plan, ready } = attempt;
   let held = claim;
   for (let index = plan.taken; ; index += 1) {
-    const first = index === plan.taken;
     const done = (result: SendResult, overtaken = false): Sent => ({
       loaded: held.loaded,
       result,
-      first,
       overtaken,
     });
     if (pieces === null)

@@ -1,6 +1,6 @@
 import type { SendPlan } from '@angelia/session';
 import type { EditResult, SendRequest, SendResult, Target } from './targets/target.ts';
-import { MOST_UNKNOWNS, mustLookUp, TWICE_UNKNOWN } from './unknown-outcome.ts';
+import { mustLookUp } from './unknown-outcome.ts';
 
 /** Of a piece: its forerunner's outcome may be unknown only for the first that an attempt sends. */
 export interface PieceAttempt {
@@ -36,8 +36,6 @@ export async function sendPiece(attempt: PieceAttempt): Promise<SendResult> {
     case 'retryable':
       return there;
     case 'cannot-tell':
-      return plan.unknowns < MOST_UNKNOWNS
-        ? await target.send({ ...request, markDuplicate: true })
-        : { kind: 'permanent', reason: `${TWICE_UNKNOWN} (${there.reason})` };
+      return await target.send({ ...request, markDuplicate: true });
   }
 }

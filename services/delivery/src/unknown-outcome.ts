@@ -1,22 +1,31 @@
 import type { SendPlan } from '@angelia/session';
+import type { RetryPolicy } from './retry-schedule.ts';
 import type { Target } from './targets/target.ts';
 
 /**
  * What follows when it is not known whether the target took a message (a crash or a time-out after sending):
  *
- * - the target is idempotent: it is sent again with the same key, however often, and nobody sees a second copy;
+ * - the target is idempotent: it is sent again with the same key, and nobody sees a second copy;
  * - it can be looked up: found is delivered, absent is sent again;
- * - neither tells: it is sent once more, marked as a possible duplicate. When that ends unknown too, it is dead: two
- *   copies may be there, and whether a third is wanted is for a person to say (POST /v1/deliveries/{id}/retry).
+ * - neither tells: it is sent again, marked as a possible duplicate. A target that takes requests and does not answer
+ *   is, most of the time, one that is down: an answer that nobody gets is worse than one that says it may be the second.
+ *
+ * A request without an answer is a failed attempt of the retry schedule, which ends it. A sender that died is not, and
+ * would be made up for again and again, were it the message that kills it.
  */
-export const MOST_UNKNOWNS = 2;
+const LEAST_RESENDS = 5;
 
-export const TWICE_UNKNOWN =
-  'twice it was sent and no answer came, so that it may be there already; it is not sent a third time unless you ask for it';
+/** How often an outcome may be unknown before it is given up; no less than a schedule of usual length has retries. */
+function mostUnknowns({ retry_schedule_seconds }: Pick<RetryPolicy, 'retry_schedule_seconds'>): number {
+  return Math.max(LEAST_RESENDS, retry_schedule_seconds.length);
+}
 
-/** Nothing will tell, and it was made up for once already. */
-export function isBeyondKnowing(target: Target, unknowns: number): boolean {
-  return unknowns >= MOST_UNKNOWNS && !target.idempotent && target.lookUp === undefined;
+export function unknownTooOften(
+  plan: Pick<SendPlan, 'unknowns'>,
+  policy: Pick<RetryPolicy, 'retry_schedule_seconds'>,
+): string | null {
+  if (plan.unknowns <= mostUnknowns(policy)) return null;
+  return `${plan.unknowns} attempts ended without a known outcome, so that it may be there already; it is not sent again unless you ask for it`;
 }
 
 /** Whether the target must be asked before this is sent. */

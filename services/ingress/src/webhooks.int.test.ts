@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
 import { eventually, signatureHeaders, signedPost } from '@angelia/testkit';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { startIngress, type TestIngress } from './testing/ingress.ts';
 import { type RawAnswer, rawBytes, rawRequest } from './testing/raw-request.ts';
 import { type SeverableProxy, severable } from './testing/severable-proxy.ts';
@@ -156,6 +156,22 @@ describe('a signed webhook', () => {
     expect(answer.body.error).toContain('deliver_extra.url of this route');
     expect(answer.text).not.toContain('pass-in-url');
     expect(await sessionCount()).toBe(before);
+  });
+
+  it('counts max_queue_seconds by the clock of the database, whatever that of this host says', async () => {
+    await post({ text: 'first' });
+    const now = Date.now;
+    const wrong = jest.spyOn(Date, 'now').mockImplementation(() => now() - 600_000);
+    try {
+      const body = { text: 'late', reply_to: 'https://example.com/reply' };
+      const { session_id } = (await post(body, { route: 'asked' })).body;
+      const [created] = await storedEvents(session_id);
+      const queuedFor = Date.parse(created?.data.queue_deadline as string) - now();
+      expect(queuedFor).toBeGreaterThan(30_000);
+      expect(queuedFor).toBeLessThanOrEqual(61_000);
+    } finally {
+      wrong.mockRestore();
+    }
   });
 
   it('is not answered before its commit', async () => {

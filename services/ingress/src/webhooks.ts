@@ -89,12 +89,14 @@ async function takeAuthentic(
   const rendered = render(received.route, { payload, event: admitted.event });
   const { keying } = received.route;
   const { key } = rendered;
+  // The signature was judged by this host's clock, as its sender's time is; deadlines are the database's.
+  const timed: Received = { ...received, nowMs: sessions.now() };
   const accepted = await withPatience(
     ACCEPT_PATIENCE_MS,
     committing.hold(received.body.length, () =>
       keying === null || key === null
-        ? accept(sessions, received, admitted, rendered)
-        : join(joinDeps, received, admitted, rendered, { keying, key }),
+        ? accept(sessions, timed, admitted, rendered)
+        : join(joinDeps, timed, admitted, rendered, { keying, key }),
     ),
   );
   if (keying !== null && key === null) joinDeps.keyless(route);

@@ -1,0 +1,91 @@
+import type { LoggedEvent } from './history.ts';
+import { type Found, fault } from './violation.ts';
+
+/** The default of `resume.freshness_seconds`. No call or command of the load is silent for nearly as long. */
+const FRESH_MS = 3_600_000;
+/** The turn came on, and attempts are counted anew. */
+const PROGRESS = ['model.responded', 'tool.finished', 'context.compressed', 'clarification.requested'];
+const CLOSES_QUESTION = ['clarification.answered', 'clarification.timed-out'];
+
+/** What the events so far say of a turn. */
+interface Turn {
+  attempts: number;
+  /** How its last run stands. */
+  run: 'none' | 'open' | 'interrupted' | 'over';
+  signAt: number;
+}
+
+/**
+ * Invariants resume-is-derived and no-phantom-turns, as far as the events tell (the lease they do not): which attempt a
+ * run is, whether it is a resumed one, and whether it is one that nobody should have woken.
+ */
+export function* resumeIsDerived({
+  id,
+  events,
+}: {
+  readonly id: string;
+  readonly events: readonly LoggedEvent[];
+}): Found {
+  const turns = new Map<unknown, Turn>();
+  let underWay: Turn | undefined;
+  for (const { type, version, data, recordedAt } of events) {
+    if (type === 'run.started') {
+      underWay = turns.get(data.turn) ?? { attempts: 0, run: 'none', signAt: recordedAt };
+      turns.set(data.turn, underWay);
+      const resumed = underWay.run === 'open' || underWay.run === 'interrupted';
+      const attempt = underWay.attempts + 1;
+      if (data.attempt !== attempt || data.resumed !== resumed) {
+        const says = `attempt ${data.attempt}${data.resumed ? ', resumed' : ''}`;
+        const is = `attempt ${attempt}${resumed ? ', resumed' : ''}`;
+        yield fault(
+          'resume-is-derived',
+          id,
+          `run.started (${version}) says ${says}; by the events it is ${is}`,
+        );
+      }
+      if (underWay.run === 'open' && recordedAt - underWay.signAt > FRESH_MS) {
+        yield fault(
+          'no-phantom-turns',
+          id,
+          `run.started (${version}): no sign of life for too long before it`,
+        );
+      }
+      underWay.attempts = attempt;
+      underWay.run = 'open';
+    } else if (PROGRESS.includes(type) || CLOSES_QUESTION.includes(type)) {
+      const turn = CLOSES_QUESTION.includes(type) ? underWay : turns.get(data.turn);
+      if (turn !== undefined) turn.attempts = 0;
+      if (turn !== undefined && type === 'clarification.requested') turn.run = 'over';
+    } else if (type === 'run.interrupted' && underWay !== undefined) {
+      underWay.attempts = Math.max(0, underWay.attempts - 1);
+      underWay.run = 'interrupted';
+    } else if (type === 'run.cancelled' || type === 'session.final-response') {
+      const turn = turns.get(data.turn);
+      if (turn !== undefined) turn.run = 'over';
+    }
+    if (underWay !== undefined && !type.startsWith('delivery.')) underWay.signAt = recordedAt;
+  }
+}
+
+/** Invariant no-silent-downgrade: a turn that failed says so to whoever asked. */
+export function* failuresAreTold({
+  id,
+  events,
+}: {
+  readonly id: string;
+  readonly events: readonly LoggedEvent[];
+}): Found {
+  for (const failed of events.filter(({ type }) => type === 'run.failed')) {
+    const told = events.some(
+      ({ type, version, data }) =>
+        type === 'session.final-response' &&
+        version > failed.version &&
+        data.turn === failed.data.turn &&
+        data.outcome !== 'succeeded' &&
+        data.silent !== true,
+    );
+    if (!told) {
+      yield fault('no-silent-downgrade', id, `turn ${failed.data.turn} failed, and nobody was told`);
+    }
+  }
+}
