@@ -2,10 +2,11 @@ import { JetStreamApiError, type JetStreamClient, jetstream } from '@nats-io/jet
 import { createInbox, type Subscription } from '@nats-io/transport-node';
 import { DurableConsumption } from './consumption.ts';
 import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
+import { isLeaderless } from './jetstream-errors.ts';
 import { Link, type Live } from './link.ts';
 import { NoStream, publishAll } from './publish.ts';
 import { ensureStream } from './stream.ts';
-import { deleteStream, isStreamUnreadable } from './stream-health.ts';
+import { deleteStream, isStreamUnreadable, whyNotLed } from './stream-health.ts';
 import { StreamWatch } from './stream-watch.ts';
 import type { Bus, BusOptions, ConsumeOptions, Consumption, OutgoingHint } from './types.ts';
 
@@ -62,6 +63,12 @@ class JetStreamBus implements Bus {
     return this.#link.whenReady();
   }
 
+  async problem(): Promise<string | null> {
+    const live = this.#link.live;
+    if (live === null) return this.#link.unusable?.message ?? 'NATS is away';
+    return whyNotLed(live.jsm);
+  }
+
   async provision(): Promise<{ created: boolean }> {
     return this.#provision(await this.#need());
   }
@@ -82,7 +89,8 @@ class JetStreamBus implements Bus {
       } catch (error) {
         if (error instanceof NoStream) await this.#provision(live);
         // The server itself said no. If not because its store is broken, then the caller hears it.
-        else if (!(error instanceof JetStreamApiError && (await this.#mend(live, true)))) throw error;
+        else if (!(error instanceof JetStreamApiError) || isLeaderless(error)) throw error;
+        else if (!(await this.#mend(live, true))) throw error;
         await this.#publish(live, hints);
       }
     } catch (error) {

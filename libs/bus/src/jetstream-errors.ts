@@ -8,6 +8,16 @@ export function isConsumerNotFound(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
 }
 
+/**
+ * A cluster without a leader (of the stream, or of all streams): it elects one, or waits for a majority of its servers.
+ * Nothing is wrong with what is stored. The library has no names for these.
+ */
+const LEADERLESS: ReadonlySet<number> = new Set([10_008, 10_009]);
+
+export function isLeaderless(error: unknown): boolean {
+  return error instanceof JetStreamApiError && LEADERLESS.has(error.code);
+}
+
 /** Nobody answers on the subject, or JetStream is off for the account. The library keeps this class to itself. */
 export function isNotEnabled(error: unknown): error is Error {
   return error instanceof Error && error.name === 'JetStreamNotEnabled';

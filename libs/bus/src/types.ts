@@ -70,6 +70,11 @@ export interface Bus {
   readonly serverVersion: string | null;
   /** Resolves when connected to a usable server; rejects with BusUnusable when the server is not, and when closed. */
   whenReady(): Promise<void>;
+  /**
+   * Why no hint can be stored or fetched now, in words for an operator; null when all is well. A server that answers is
+   * not enough: of a cluster that lost its majority, the rest still does.
+   */
+  problem(): Promise<string | null>;
   /** Stream and limits. Idempotent; `created` when there was none (told to each of several callers at once). */
   provision(): Promise<{ created: boolean }>;
   /**

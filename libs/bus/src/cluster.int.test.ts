@@ -1,0 +1,84 @@
+import { eventually } from '@angelia/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { connectBus } from './bus.ts';
+import {
+  DURABLE,
+  outgoing,
+  publishUntilTaken,
+  RecordingLogger,
+  recordingHandler,
+  TYPE,
+} from './testing/fixture.ts';
+import { NatsCluster } from './testing/nats-cluster.ts';
+import type { Bus } from './types.ts';
+
+// What tests/e2e/nats-cluster cannot see from outside. Each test goes on where the one before it ended.
+
+let cluster: NatsCluster;
+const logger = new RecordingLogger();
+const recorded = recordingHandler();
+const opened: Bus[] = [];
+
+beforeAll(async () => {
+  cluster = await NatsCluster.start();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((bus) => bus.close()));
+});
+afterAll(() => cluster?.dispose());
+
+function open(replicas: number): Bus {
+  const bus = connectBus({ url: cluster.url, name: `test-${replicas}`, replicas, logger });
+  bus.consume({ durable: DURABLE, type: TYPE, concurrency: 8, handler: recorded.handler });
+  opened.push(bus);
+  return bus;
+}
+
+async function arrives(bus: Bus): Promise<void> {
+  const hint = outgoing();
+  await publishUntilTaken(bus, [outgoing(), hint]);
+  await eventually(() => recorded.streams().includes(hint.stream_id), { describe: 'the hint is consumed' });
+}
+
+describe('on a cluster', () => {
+  it('nats.replicas from 1 to 3 changes the stream and its consumers where they are', async () => {
+    const alone = open(1);
+    await arrives(alone);
+    const before = await cluster.stream();
+    expect(before.config.num_replicas).toBe(1);
+    await alone.close();
+
+    await arrives(open(3));
+    await cluster.inSync();
+    const after = await cluster.stream();
+    expect(after.config.num_replicas).toBe(3);
+    expect(after.created).toBe(before.created);
+    expect(after.state.messages).toBeGreaterThan(before.state.messages);
+    await eventually(async () => {
+      const [consumer] = await cluster.consumers();
+      return consumer?.cluster?.leader !== undefined && consumer.cluster.replicas?.length === 2;
+    });
+  });
+
+  it('that has lost its majority a bus says so, makes nothing anew, and goes on by itself', async () => {
+    const bus = open(3);
+    await arrives(bus);
+    await eventually(async () => (await bus.problem()) === null);
+    const { created } = await cluster.stream();
+    const [one, two] = cluster.servers;
+    await Promise.all([one?.kill(), two?.kill()]);
+
+    await eventually(async () => (await bus.problem()) !== null);
+    await expect(bus.publishHints([outgoing()])).rejects.toMatchObject({ retryable: true });
+    // One that starts meanwhile waits, as for a server that is away.
+    const late = open(3);
+    await expect(late.provision()).rejects.toMatchObject({ retryable: true });
+
+    await Promise.all([one?.start(), two?.start()]);
+    await arrives(bus);
+    await arrives(late);
+    await eventually(async () => (await late.problem()) === null);
+    expect((await cluster.stream()).created).toBe(created);
+    expect(logger.lines.filter((line) => line.includes('anew'))).toEqual([]);
+  });
+});
