@@ -24,6 +24,9 @@ interface CoreListener {
 /** Two requests each time; a stream that gives nothing out holds up everybody for at most this long. */
 const LOOK_AT_STREAM_MS = 5_000;
 
+/** Several elections of a server of 2.9 (4 to 9 s each): too short would make one anew that is just being elected. */
+const LEADERLESS_MS = 45_000;
+
 class JetStreamBus implements Bus {
   readonly #options: BusOptions;
   readonly #link: Link;
@@ -131,6 +134,7 @@ class JetStreamBus implements Bus {
       link: this.#link,
       logger: this.#options.logger,
       provision: (live) => this.#provision(live),
+      leaderlessMs: this.#options.leaderlessMs ?? LEADERLESS_MS,
       onStopped: (stopped) => this.#consumptions.delete(stopped),
     });
     this.#consumptions.add(consumption);

@@ -1,3 +1,4 @@
+import { STREAM_NAME } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { connectBus } from './bus.ts';
@@ -10,7 +11,7 @@ import {
   TYPE,
 } from './testing/fixture.ts';
 import { NatsCluster } from './testing/nats-cluster.ts';
-import type { Bus } from './types.ts';
+import type { Bus, BusOptions } from './types.ts';
 
 // What tests/e2e/nats-cluster cannot see from outside. Each test goes on where the one before it ended.
 
@@ -27,8 +28,8 @@ afterEach(async () => {
 });
 afterAll(() => cluster?.dispose());
 
-function open(replicas: number): Bus {
-  const bus = connectBus({ url: cluster.url, name: `test-${replicas}`, replicas, logger });
+function open(replicas: number, more: Partial<BusOptions> = {}): Bus {
+  const bus = connectBus({ url: cluster.url, name: `test-${replicas}`, replicas, logger, ...more });
   bus.consume({ durable: DURABLE, type: TYPE, concurrency: 8, handler: recorded.handler });
   opened.push(bus);
   return bus;
@@ -60,15 +61,34 @@ describe('on a cluster', () => {
     });
   });
 
+  it('a consumer that has no leader for too long is made anew, the stream is not', async () => {
+    const bus = open(3, { leaderlessMs: 1_000 });
+    await arrives(bus);
+    const { created } = await cluster.stream();
+    // As an operator may have set it: one server holds it alone.
+    await cluster.asOperator((jsm) => jsm.consumers.update(STREAM_NAME, DURABLE, { num_replicas: 1 }));
+    const holder = await eventually(async () => {
+      const [consumer] = await cluster.consumers();
+      return consumer?.cluster?.replicas === undefined && consumer?.cluster?.leader;
+    });
+    await cluster.member(holder).kill();
+    await arrives(bus);
+    expect((await cluster.stream()).created).toBe(created);
+    expect((await cluster.consumers())[0]?.cluster?.replicas).toHaveLength(2);
+    await cluster.member(holder).start();
+    await cluster.inSync();
+  });
+
   it('that has lost its majority a bus says so, makes nothing anew, and goes on by itself', async () => {
-    const bus = open(3);
+    const [one, two, left] = cluster.servers;
+    // Its own connection is not lost: the server that is left answers, and can do nothing.
+    const bus = open(3, { url: left?.url ?? '' });
     await arrives(bus);
     await eventually(async () => (await bus.problem()) === null);
     const { created } = await cluster.stream();
-    const [one, two] = cluster.servers;
     await Promise.all([one?.kill(), two?.kill()]);
 
-    await eventually(async () => (await bus.problem()) !== null);
+    await eventually(async () => /no leader/.test((await bus.problem()) ?? ''));
     await expect(bus.publishHints([outgoing()])).rejects.toMatchObject({ retryable: true });
     // One that starts meanwhile waits, as for a server that is away.
     const late = open(3);
@@ -79,6 +99,6 @@ describe('on a cluster', () => {
     await arrives(late);
     await eventually(async () => (await late.problem()) === null);
     expect((await cluster.stream()).created).toBe(created);
-    expect(logger.lines.filter((line) => line.includes('anew'))).toEqual([]);
+    expect(logger.lines.filter((line) => line.includes('stream: making it anew'))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
-import type { JetStreamManager } from '@nats-io/jetstream';
+import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { reasonOf } from './errors.ts';
 import { isLeaderless, isStreamNotFound } from './jetstream-errors.ts';
 
@@ -31,6 +31,8 @@ async function look(
   try {
     const { state, cluster } = await jsm.streams.info(STREAM_NAME);
     const leader = cluster?.leader;
+    // What a server says that does not lead is no judgement: nothing is made anew for want of a leader.
+    if (isWithoutLeader(cluster)) return { unreadable: false, leader };
     if (state.messages === 0) return { unreadable: refused, leader };
     const newest = await jsm.streams.getMessage(STREAM_NAME, { seq: state.last_seq });
     return { unreadable: newest === null, leader };
@@ -46,7 +48,7 @@ const PROBE_TIMEOUT_MS = 1_000;
 /** Null: somebody leads the stream, or there is none, and the next that needs it makes it. */
 export async function whyNotLed(jsm: JetStreamManager): Promise<string | null> {
   const answer = jsm.streams.info(STREAM_NAME).then(
-    () => null,
+    ({ cluster }) => (isWithoutLeader(cluster) ? NO_LEADER : null),
     (error: unknown) => {
       if (isStreamNotFound(error)) return null;
       return isLeaderless(error) ? NO_LEADER : `JetStream: ${reasonOf(error)}`;
@@ -61,8 +63,12 @@ export async function whyNotLed(jsm: JetStreamManager): Promise<string | null> {
   }
 }
 
-const NO_LEADER =
-  'JetStream does not answer for the hint stream: it has no leader (is a majority of the NATS servers up?)';
+/** A server that is left alone goes on answering, from what it has. One that is in no cluster speaks of none. */
+function isWithoutLeader(cluster: StreamInfo['cluster'] | null): boolean {
+  return cluster != null && !cluster.leader;
+}
+
+const NO_LEADER = 'the hint stream has no leader: is a majority of the NATS servers up?';
 
 export async function deleteStream(jsm: JetStreamManager): Promise<void> {
   try {

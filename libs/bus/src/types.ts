@@ -20,6 +20,8 @@ export interface BusOptions {
   /** Of the stream; more than 1 needs a cluster. */
   readonly replicas: number;
   readonly logger: BusLogger;
+  /** For tests; else as long as a cluster may need to elect. */
+  readonly leaderlessMs?: number;
   /** On every change, never twice the same. */
   readonly onStatus?: (status: BusStatus) => void;
 }
