@@ -25,11 +25,15 @@ let created: string;
 const posts: PostAnswer[] = [];
 
 beforeAll(async () => {
-  [cluster, sink] = await Promise.all([NatsCluster.start(), startSink({ secret: TEST_SINK_SECRET })]);
-  stack = await startTestStack({
-    config: testConfig({ sinkUrl: sink.url, extra: { nats: { replicas: REPLICAS } } }),
-    env: { NATS_URL: cluster.url },
-  });
+  [cluster, sink] = await Promise.all([NatsCluster.prepare(), startSink({ secret: TEST_SINK_SECRET })]);
+  // At once: the services wait until the servers have found each other.
+  [stack] = await Promise.all([
+    startTestStack({
+      config: testConfig({ sinkUrl: sink.url, extra: { nats: { replicas: REPLICAS } } }),
+      env: { NATS_URL: cluster.url },
+    }),
+    cluster.start(),
+  ]);
 }, 120_000);
 
 afterAll(async () => {

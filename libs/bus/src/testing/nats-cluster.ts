@@ -16,8 +16,8 @@ export class NatsCluster {
     this.servers = servers;
   }
 
-  /** Returns when it takes streams. */
-  static async start(): Promise<NatsCluster> {
+  /** Not running yet: `start()` when it is time. */
+  static async prepare(): Promise<NatsCluster> {
     const routePorts = await Promise.all(Array.from({ length: SIZE }, freePort));
     const servers = await Promise.all(
       routePorts.map((routePort, index) =>
@@ -26,15 +26,24 @@ export class NatsCluster {
         }),
       ),
     );
-    const cluster = new NatsCluster(servers);
+    return new NatsCluster(servers);
+  }
+
+  static async start(): Promise<NatsCluster> {
+    const cluster = await NatsCluster.prepare();
     try {
-      await Promise.all(servers.map((server) => server.start()));
-      await cluster.hasMetaLeader();
+      await cluster.start();
     } catch (error) {
       await cluster.dispose();
       throw error;
     }
     return cluster;
+  }
+
+  /** Returns when it takes streams. */
+  async start(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.start()));
+    await this.hasMetaLeader();
   }
 
   /** As a user writes it: all servers. */
