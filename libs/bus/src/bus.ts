@@ -2,10 +2,11 @@ import { JetStreamApiError, type JetStreamClient, jetstream } from '@nats-io/jet
 import { createInbox, type Subscription } from '@nats-io/transport-node';
 import { DurableConsumption } from './consumption.ts';
 import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
+import { isLeaderless } from './jetstream-errors.ts';
 import { Link, type Live } from './link.ts';
 import { NoStream, publishAll } from './publish.ts';
 import { ensureStream } from './stream.ts';
-import { deleteStream, isStreamUnreadable } from './stream-health.ts';
+import { deleteStream, isStreamUnreadable, whyNotLed } from './stream-health.ts';
 import { StreamWatch } from './stream-watch.ts';
 import type { Bus, BusOptions, ConsumeOptions, Consumption, OutgoingHint } from './types.ts';
 
@@ -22,6 +23,9 @@ interface CoreListener {
 
 /** Two requests each time; a stream that gives nothing out holds up everybody for at most this long. */
 const LOOK_AT_STREAM_MS = 5_000;
+
+/** Several elections of a server of 2.9 (4 to 9 s each): too short would make one anew that is just being elected. */
+const LEADERLESS_MS = 45_000;
 
 class JetStreamBus implements Bus {
   readonly #options: BusOptions;
@@ -62,6 +66,12 @@ class JetStreamBus implements Bus {
     return this.#link.whenReady();
   }
 
+  async problem(): Promise<string | null> {
+    const live = this.#link.live;
+    if (live === null) return this.#link.unusable?.message ?? 'NATS is away';
+    return whyNotLed(live.jsm);
+  }
+
   async provision(): Promise<{ created: boolean }> {
     return this.#provision(await this.#need());
   }
@@ -82,7 +92,8 @@ class JetStreamBus implements Bus {
       } catch (error) {
         if (error instanceof NoStream) await this.#provision(live);
         // The server itself said no. If not because its store is broken, then the caller hears it.
-        else if (!(error instanceof JetStreamApiError && (await this.#mend(live, true)))) throw error;
+        else if (!(error instanceof JetStreamApiError) || isLeaderless(error)) throw error;
+        else if (!(await this.#mend(live, true))) throw error;
         await this.#publish(live, hints);
       }
     } catch (error) {
@@ -123,6 +134,7 @@ class JetStreamBus implements Bus {
       link: this.#link,
       logger: this.#options.logger,
       provision: (live) => this.#provision(live),
+      leaderlessMs: this.#options.leaderlessMs ?? LEADERLESS_MS,
       onStopped: (stopped) => this.#consumptions.delete(stopped),
     });
     this.#consumptions.add(consumption);

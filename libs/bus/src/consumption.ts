@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hint, hintSchema } from '@angelia/contracts';
 import type { Msg } from '@nats-io/transport-node';
-import { ACK_WAIT_MS, ensureDurable } from './durable.ts';
+import { ACK_WAIT_MS, deleteDurable, ensureDurable } from './durable.ts';
 import { BusUnusable, reasonOf } from './errors.ts';
-import { isStreamNotFound } from './jetstream-errors.ts';
+import { isStreamNotFound, isTimeout } from './jetstream-errors.ts';
 import { type Link, type Live, withinTime } from './link.ts';
 import { PullSession } from './pull-session.ts';
+import { whyNotLed } from './stream-health.ts';
 import type { BusLogger, ConsumeOptions, Consumption } from './types.ts';
 import {
   backoffMs,
@@ -43,6 +44,7 @@ export interface ConsumptionContext {
   readonly link: Link;
   readonly logger: BusLogger;
   readonly provision: (live: Live) => Promise<unknown>;
+  readonly leaderlessMs: number;
   readonly onStopped: (consumption: DurableConsumption) => void;
 }
 
@@ -67,6 +69,7 @@ export class DurableConsumption implements Consumption {
   #lastAlive: number | null = null;
   #stopped: Promise<void> | null = null;
   #reported = '';
+  #leaderlessSince: number | null = null;
   #failures = 0;
   #failuresLoggedAt = Number.NEGATIVE_INFINITY;
 
@@ -142,12 +145,32 @@ export class DurableConsumption implements Consumption {
     const provision = () => this.#context.provision(live);
     const ensure = () => ensureDurable(live.jsm, durable, type, this.#lastAlive, provision);
     const info = await ensure().catch(async (error: unknown) => {
+      if (isTimeout(error)) await this.#mendLeaderless(live);
       if (!isStreamNotFound(error)) throw error;
       await provision();
       return ensure();
     });
+    this.#leaderlessSince = null;
     this.#life = info.created;
     this.#report('debug', 'consuming');
+  }
+
+  /**
+   * Of a cluster: the stream has a leader and its consumer has none, for longer than any election takes. The server that
+   * had it alone is gone, or they cannot agree (seen on 2.9.10, when a server died while a consumer was being copied). It
+   * holds nothing that is not in the log.
+   */
+  async #mendLeaderless(live: Live): Promise<void> {
+    if ((await whyNotLed(live.jsm)) !== null) {
+      this.#leaderlessSince = null;
+      return;
+    }
+    const now = performance.now();
+    this.#leaderlessSince ??= now;
+    if (now - this.#leaderlessSince < this.#context.leaderlessMs) return;
+    this.#leaderlessSince = null;
+    this.#context.logger.warn({ durable: this.durable }, 'the consumer has no leader: making it anew');
+    await deleteDurable(live.jsm, this.durable);
   }
 
   async #pullUntilEnd(live: Live): Promise<string> {

@@ -7,7 +7,7 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { isConsumerNotFound } from './jetstream-errors.ts';
+import { isConsumerNotFound, isStreamNotFound, isTimeout } from './jetstream-errors.ts';
 
 /**
  * A hint whose holder died comes again after this long. Handlers take milliseconds; one that takes longer says that
@@ -58,6 +58,15 @@ export async function ensureDurable(
   }
   if (differs(info.config, wanted)) return jsm.consumers.update(STREAM_NAME, durable, wanted);
   return info;
+}
+
+/** Of one without a leader nobody confirms that it is gone: the next look tells. */
+export async function deleteDurable(jsm: JetStreamManager, durable: string): Promise<void> {
+  try {
+    await jsm.consumers.delete(STREAM_NAME, durable);
+  } catch (error) {
+    if (!isTimeout(error) && !isConsumerNotFound(error) && !isStreamNotFound(error)) throw error;
+  }
 }
 
 function startAt(lastAlive: number | null): Pick<ConsumerConfig, 'deliver_policy' | 'opt_start_time'> {

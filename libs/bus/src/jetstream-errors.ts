@@ -1,4 +1,5 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
+import { TimeoutError } from '@nats-io/transport-node';
 
 export function isStreamNotFound(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
@@ -6,6 +7,21 @@ export function isStreamNotFound(error: unknown): boolean {
 
 export function isConsumerNotFound(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
+}
+
+/**
+ * A cluster without a leader (of the stream, or of all streams): it elects one, or waits for a majority of its servers.
+ * Nothing is wrong with what is stored. The library has no names for these.
+ */
+const LEADERLESS: ReadonlySet<number> = new Set([10_008, 10_009]);
+
+export function isLeaderless(error: unknown): boolean {
+  return error instanceof JetStreamApiError && LEADERLESS.has(error.code);
+}
+
+/** Nobody answered in time: a frozen server, or a stream or consumer without a leader. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof TimeoutError;
 }
 
 /** Nobody answers on the subject, or JetStream is off for the account. The library keeps this class to itself. */

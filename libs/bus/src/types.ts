@@ -20,6 +20,8 @@ export interface BusOptions {
   /** Of the stream; more than 1 needs a cluster. */
   readonly replicas: number;
   readonly logger: BusLogger;
+  /** For tests; else as long as a cluster may need to elect. */
+  readonly leaderlessMs?: number;
   /** On every change, never twice the same. */
   readonly onStatus?: (status: BusStatus) => void;
 }
@@ -70,6 +72,11 @@ export interface Bus {
   readonly serverVersion: string | null;
   /** Resolves when connected to a usable server; rejects with BusUnusable when the server is not, and when closed. */
   whenReady(): Promise<void>;
+  /**
+   * Why no hint can be stored or fetched now, in words for an operator; null when all is well. A server that answers is
+   * not enough: of a cluster that lost its majority, the rest still does.
+   */
+  problem(): Promise<string | null>;
   /** Stream and limits. Idempotent; `created` when there was none (told to each of several callers at once). */
   provision(): Promise<{ created: boolean }>;
   /**

@@ -7,7 +7,7 @@ export const SERVICE_ROLE = 'angelia_service';
 export const PRUNER_ROLE = 'angelia_pruner';
 
 /** The newest migration that this program needs; an older schema is waited for, a newer one is fine. */
-export const NEEDED_MIGRATION = 12;
+export const NEEDED_MIGRATION = 13;
 
 export interface Timeouts {
   /** Server side. The longest honest statement (a page of the tail, a batch of appends) takes well under a second. */

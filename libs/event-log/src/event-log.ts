@@ -28,6 +28,7 @@ import { type Logger, silent } from './logger.ts';
 import { knownKey, readHead } from './read-head.ts';
 import { RouteReader, type SessionRoute } from './read-route.ts';
 import { StreamReader } from './read-stream.ts';
+import { pauseSends, type Turn, type TurnAt, takeTurn } from './send-turns.ts';
 import { readTail, type TailPage, tailEnd } from './tail.ts';
 import type { TailCursor } from './tail-cursor.ts';
 import {
@@ -144,6 +145,16 @@ export class EventLog {
   /** What a dead predecessor of the same stable name held. Returns the freed resources. */
   freeLeasesOf(instance: string, exceptHolder: string): Promise<string[]> {
     return freeLeasesOf(this.database.relaxed, instance, exceptHolder);
+  }
+
+  /** The next turn to send, by all processes together; reserved when it is at most `longestMs` ahead. */
+  takeTurn(at: readonly TurnAt[], longestMs: number): Promise<Turn> {
+    return takeTurn(this.database.relaxed, at, longestMs);
+  }
+
+  /** Nobody gets a turn there for so long: the platform asked for it. */
+  pauseSends(name: string, seconds: number): Promise<void> {
+    return pauseSends(this.database.relaxed, name, seconds);
   }
 
   readTail(after: TailCursor, limit: number, options: { data: boolean }): Promise<TailPage> {

@@ -46,6 +46,7 @@ export { eraseSession, type Pruned, type PruneOptions, pruneSessions } from './p
 export type { SessionRoute } from './read-route.ts';
 export { type RebuildOptions, type RebuildResult, rebuildViews } from './rebuild.ts';
 export { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
+export type { Turn, TurnAt } from './send-turns.ts';
 export { storable } from './storable.ts';
 export type { TailEvent, TailPage } from './tail.ts';
 export { TAIL_START, type TailCursor } from './tail-cursor.ts';

@@ -4,6 +4,7 @@ import type { Lane, Statement } from './database.ts';
 import type { EventLog } from './event-log.ts';
 import { StreamReader } from './read-stream.ts';
 import { clearAbandonedBuilds } from './rebuild.ts';
+import { forgetSendTurns } from './send-turns.ts';
 
 export interface PruneOptions {
   readonly log: EventLog;
@@ -98,6 +99,7 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
     if (last === undefined) break;
     after = last[0] as string;
   }
+  if (!signal?.aborted) await forgetSendTurns(log.database.relaxed);
   return { sessions, keys: signal?.aborted ? 0 : await pruneKeys(lane, signal) };
 }
 

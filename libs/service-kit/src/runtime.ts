@@ -47,7 +47,13 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
     await log.ping();
     return { ok: true };
   });
-  if (options.needsBus) health.add('nats', () => busState);
+  if (options.needsBus) {
+    health.add('nats', async () => {
+      if (!busState.ok) return busState;
+      const reason = await bus.problem();
+      return reason === null ? busState : { ok: false, reason };
+    });
+  }
   return {
     environment,
     config,

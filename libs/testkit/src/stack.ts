@@ -193,9 +193,13 @@ export class TestStack {
 
   /** `/readyz` of a service (`agent-runner-2`) on its admin port. */
   async ready(name: string): Promise<boolean> {
+    return (await this.readiness(name)).ready;
+  }
+
+  /** The same with what it says, as text. */
+  async readiness(name: string): Promise<{ readonly ready: boolean; readonly said: string }> {
     const response = await fetch(`http://127.0.0.1:${this.#stack.adminPorts[name]}/readyz`);
-    await response.text();
-    return response.status === 200;
+    return { said: await response.text(), ready: response.status === 200 };
   }
 
   /** What explains a failure: the ends of all logs. */

@@ -1,4 +1,5 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
 import type { AnswerLinks, Loaded, Logger, Sessions } from '@angelia/service-kit';
 import { deliveryPlan, type SendPlan } from '@angelia/session';
 import { attemptOutput } from './attempt-output.ts';
@@ -8,12 +9,15 @@ import type { Ask, Gate, Ticket } from './gate.ts';
 import type { LogClock } from './log-clock.ts';
 import { takeUpOrphanedClaim } from './orphaned-claim.ts';
 import type { Clock } from './send-window.ts';
+import type { SharedTurns } from './shared-turns.ts';
 import type { Targets } from './targets/registry.ts';
 import type { TargetAddress } from './targets/target.ts';
 import { unknownTooOften } from './unknown-outcome.ts';
 
 export interface DeliveryTools {
   readonly sessions: Sessions;
+  /** Where turns to send are taken. */
+  readonly turns: Pick<EventLog, 'takeTurn' | 'pauseSends'>;
   readonly targets: Targets;
   readonly policy: Config['delivery'];
   readonly holder: HolderId;
@@ -32,7 +36,9 @@ export interface DeliveryTools {
 }
 
 /** How one session's deliveries fit among the others of this process: see gate.ts. */
-export interface Turnstile extends Pick<Gate, 'isDown' | 'takeTurn' | 'sending' | 'pause' | 'leave'> {
+export interface Turnstile extends Pick<Gate, 'isDown' | 'sending' | 'leave'>, Pick<SharedTurns, 'pause'> {
+  /** The turn of the next request, by all replicas together: see shared-turns.ts. */
+  takeTurn: SharedTurns['take'];
   /** null: it has to wait for others, and is called when it is its turn. */
   enter(ask: Ask): Ticket | null;
   /** A claim is committed: whoever hinted need not do so again. */

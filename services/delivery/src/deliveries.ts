@@ -3,6 +3,7 @@ import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
 import { type CircuitLimits, circuitLimits } from './circuits.ts';
 import { type DeliveryTools, deliverSession, type Turnstile } from './deliver-session.ts';
 import { Gate } from './gate.ts';
+import { SharedTurns } from './shared-turns.ts';
 import { CONNECTIONS_PER_ORIGIN } from './targets/http-call.ts';
 
 /**
@@ -49,6 +50,7 @@ export class Deliveries implements DrainParticipant {
   readonly #tools: DeliveryTools;
   readonly #limits: DeliveriesLimits;
   readonly #gate: Gate;
+  readonly #turns: SharedTurns;
   readonly #underWay = new Map<string, UnderWay>();
   #closed = false;
   #onIdle: (() => void) | null = null;
@@ -65,6 +67,7 @@ export class Deliveries implements DrainParticipant {
       call: (id) => this.#call(sessionId(id)),
       onCircuit: (destination, change) => this.#tellOf(destination, change),
     });
+    this.#turns = new SharedTurns(tools.turns, this.#gate, tools.logger);
   }
 
   get underWay(): number {
@@ -135,13 +138,14 @@ export class Deliveries implements DrainParticipant {
 
   async #deliver(id: SessionId, mark: UnderWay, onClaimed: () => void): Promise<void> {
     const gate = this.#gate;
+    const turns = this.#turns;
     const turnstile: Turnstile = {
       enter: (ask) => gate.enter(id, ask),
       leave: (ticket, verdict) => gate.leave(ticket, verdict),
       isDown: (ask) => gate.isDown(ask),
-      takeTurn: (ask, mostMs) => gate.takeTurn(ask, mostMs),
+      takeTurn: (ask, longestMs, entered) => turns.take(ask, longestMs, entered),
       sending: (ask) => gate.sending(ask),
-      pause: (ask, scope, seconds) => gate.pause(ask, scope, seconds),
+      pause: (ask, scope, seconds) => turns.pause(ask, scope, seconds),
       onClaimed,
       closed: () => this.#closed,
     };

@@ -54,6 +54,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         const startedAt = logClock.now();
         const deliveries = new Deliveries({
           sessions,
+          turns: log,
           targets,
           policy: config.delivery,
           holder,

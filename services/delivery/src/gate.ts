@@ -48,7 +48,7 @@ interface Obstacle {
  * Who was told to wait longer does so (its retry is in the log); for the others the wait is hearsay: they ask again by
  * then, which spends no attempt, so that a platform that says "in a year" by mistake does not silence a chat for that long.
  */
-const LONGEST_PAUSE_SECONDS = 900;
+export const LONGEST_PAUSE_SECONDS = 900;
 /** setTimeout's own limit is 24 days; nobody waits so long without the sweep having come by. */
 const LONGEST_TIMER_MS = 3_600_000;
 
@@ -146,6 +146,11 @@ export class Gate {
     if (waitMs > mostMs) return null;
     this.#spend(ask, now + waitMs);
     return waitMs;
+  }
+
+  /** A further send of somebody who is inside has its turn, from elsewhere, so far ahead. */
+  tookTurn(ask: Ask, waitMs: number): void {
+    this.#spend(ask, this.#options.now() + waitMs);
   }
 
   /** Its turn was taken before its claim was committed, which may take a while: what counts is when it goes out. */
@@ -290,7 +295,7 @@ function circuitOf({ place }: Ask): string {
 }
 
 /** Where the platform counts by no chat, a wait that it asks for is about what is up or down as one. */
-function chatOf({ place }: Ask): string {
+export function chatOf({ place }: Ask): string {
   return place.chat === null ? (place.circuit ?? place.destination) : `${place.destination} ${place.chat}`;
 }
 

@@ -1,10 +1,9 @@
 import type { Rate } from './targets/target.ts';
 
 /**
- * The platforms' limits, kept across the sessions of this process: so many sends in any stretch of time, and pauses
- * that a platform asked for. Replicas do not know of each other's sends: two together may reach twice a limit. Then
- * the platform answers with a wait (429), which is honoured by the output and the replica that got it and spends no
- * attempt: limits are kept here so that this is the exception, not to be exact.
+ * The platforms' limits, as far as this process knows: so many sends in any stretch of time, and pauses that a platform,
+ * or another replica (shared-turns.ts), asked for. What is held back here is never asked for in Postgres, where the
+ * limits are kept for all replicas together.
  */
 interface Kept {
   /** When the last ones were sent, or will be: ascending. */

@@ -43,6 +43,14 @@ export async function sendOutput(
     const piece = pieces[index];
     // An earlier version of the target cut it into fewer, or more: what there was to say is said.
     if (piece === undefined) return done({ kind: 'taken', receipt: null });
+    // The wait is part of the claim's time: another half of it is left to begin the request in.
+    const turn = await attempt.turnstile.takeTurn(attempt.ask, held.times.beginWithinMs / 2, first);
+    // Whoever is inside already sends; nobody waits once the service is going down.
+    if (turn === null || (attempt.turnstile.closed() && (!first || turn.waitMs > 0))) {
+      const reason = turn === null ? "the platform's rate limit" : 'the service is going down';
+      return done({ kind: 'retryable', reason: `not sent yet: ${reason}`, retryAfterSeconds: 0 });
+    }
+    if (turn.waitMs > 0) await pause(Math.ceil(turn.waitMs));
     attempt.turnstile.sending(attempt.ask);
     const result = await sendOne({ message, piece, index, count: pieces.length }, held, attempt, tools);
     heed(result, attempt);
@@ -51,12 +59,6 @@ export async function sendOutput(
     const next = await recordChunk(held, plan, { chunk: index + 1, chunks: pieces.length, ...result }, tools);
     if (next === null) return done(result, true);
     held = next;
-    const waitMs = attempt.turnstile.takeTurn(attempt.ask, held.times.beginWithinMs / 2);
-    if (waitMs === null || attempt.turnstile.closed()) {
-      const reason = waitMs === null ? "the platform's rate limit" : 'the service is going down';
-      return done({ kind: 'retryable', reason: `not sent yet: ${reason}`, retryAfterSeconds: 0 });
-    }
-    if (waitMs > 0) await pause(waitMs);
   }
 }
 

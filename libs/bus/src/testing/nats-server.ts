@@ -18,6 +18,18 @@ export interface NatsServerOptions {
   readonly jetstream?: boolean;
   readonly token?: string;
   readonly user?: { readonly name: string; readonly password: string };
+  /** As a member of a cluster: see nats-cluster.ts. */
+  readonly member?: ClusterMember;
+}
+
+export interface ClusterMember {
+  /** Of this server: JetStream knows its peers by it. */
+  readonly name: string;
+  readonly cluster: string;
+  /** Where it takes the others' routes. */
+  readonly routePort: number;
+  /** Of all members; its own is left out by the server. */
+  readonly routePorts: readonly number[];
 }
 
 /** A real nats-server of one's own, on a free port with a store in a temporary directory: for what must be broken. */
@@ -56,6 +68,10 @@ export class NatsServer {
     return `nats://${credentials}127.0.0.1:${this.port}`;
   }
 
+  get running(): boolean {
+    return this.#child !== null;
+  }
+
   get pid(): number {
     const pid = this.#child?.pid;
     if (pid === undefined) throw new Error('nats-server is not running');
@@ -64,13 +80,18 @@ export class NatsServer {
 
   /** Also after stop() and kill(): the same port, and what is left of the store. */
   async start(): Promise<void> {
-    const { jetstream = true, token, user } = this.#options;
+    const { jetstream = true, token, user, member } = this.#options;
     // Set by deploy/local/jest/setup.mjs: a machine that has none gets one beside PATH.
     const binary = process.env.ANGELIA_TEST_NATS_SERVER ?? 'nats-server';
     const args = ['-a', '127.0.0.1', '-p', String(this.port)];
     if (jetstream) args.push('-js', '-sd', this.#store);
     if (token) args.push('--auth', token);
     if (user) args.push('--user', user.name, '--pass', user.password);
+    if (member) {
+      const at = (port: number) => `nats://127.0.0.1:${port}`;
+      args.push('--name', member.name, '--cluster_name', member.cluster);
+      args.push('--cluster', at(member.routePort), '--routes', member.routePorts.map(at).join(','));
+    }
     const child = spawn(binary, args, { stdio: 'ignore' });
     await once(child, 'spawn');
     this.#child = child;
@@ -169,7 +190,7 @@ function saysInfo(port: number): Promise<boolean> {
   });
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

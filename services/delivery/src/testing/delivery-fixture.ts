@@ -116,6 +116,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       const logClock = new LogClock();
       const tools: DeliveryTools = {
         sessions: options.sessions ?? sessions,
+        turns: log,
         targets: options.targets?.(targets) ?? targets,
         policy: config.delivery,
         holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),

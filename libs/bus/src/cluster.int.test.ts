@@ -1,0 +1,104 @@
+import { STREAM_NAME } from '@angelia/contracts';
+import { eventually } from '@angelia/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { connectBus } from './bus.ts';
+import {
+  DURABLE,
+  outgoing,
+  publishUntilTaken,
+  RecordingLogger,
+  recordingHandler,
+  TYPE,
+} from './testing/fixture.ts';
+import { NatsCluster } from './testing/nats-cluster.ts';
+import type { Bus, BusOptions } from './types.ts';
+
+// What tests/e2e/nats-cluster cannot see from outside. Each test goes on where the one before it ended.
+
+let cluster: NatsCluster;
+const logger = new RecordingLogger();
+const recorded = recordingHandler();
+const opened: Bus[] = [];
+
+beforeAll(async () => {
+  cluster = await NatsCluster.start();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((bus) => bus.close()));
+});
+afterAll(() => cluster?.dispose());
+
+function open(replicas: number, more: Partial<BusOptions> = {}): Bus {
+  const bus = connectBus({ url: cluster.url, name: `test-${replicas}`, replicas, logger, ...more });
+  bus.consume({ durable: DURABLE, type: TYPE, concurrency: 8, handler: recorded.handler });
+  opened.push(bus);
+  return bus;
+}
+
+async function arrives(bus: Bus): Promise<void> {
+  const hint = outgoing();
+  await publishUntilTaken(bus, [outgoing(), hint]);
+  await eventually(() => recorded.streams().includes(hint.stream_id), { describe: 'the hint is consumed' });
+}
+
+describe('on a cluster', () => {
+  it('nats.replicas from 1 to 3 changes the stream and its consumers where they are', async () => {
+    const alone = open(1);
+    await arrives(alone);
+    const before = await cluster.stream();
+    expect(before.config.num_replicas).toBe(1);
+    await alone.close();
+
+    await arrives(open(3));
+    await cluster.inSync();
+    const after = await cluster.stream();
+    expect(after.config.num_replicas).toBe(3);
+    expect(after.created).toBe(before.created);
+    expect(after.state.messages).toBeGreaterThan(before.state.messages);
+    await eventually(async () => {
+      const [consumer] = await cluster.consumers();
+      return consumer?.cluster?.leader !== undefined && consumer.cluster.replicas?.length === 2;
+    });
+  });
+
+  it('a consumer that has no leader for too long is made anew, the stream is not', async () => {
+    const bus = open(3, { leaderlessMs: 1_000 });
+    await arrives(bus);
+    const { created } = await cluster.stream();
+    // As an operator may have set it: one server holds it alone.
+    await cluster.asOperator((jsm) => jsm.consumers.update(STREAM_NAME, DURABLE, { num_replicas: 1 }));
+    const holder = await eventually(async () => {
+      const [consumer] = await cluster.consumers();
+      return consumer?.cluster?.replicas === undefined && consumer?.cluster?.leader;
+    });
+    await cluster.member(holder).kill();
+    await arrives(bus);
+    expect((await cluster.stream()).created).toBe(created);
+    expect((await cluster.consumers())[0]?.cluster?.replicas).toHaveLength(2);
+    await cluster.member(holder).start();
+    await cluster.inSync();
+  });
+
+  it('that has lost its majority a bus says so, makes nothing anew, and goes on by itself', async () => {
+    const [one, two, left] = cluster.servers;
+    // Its own connection is not lost: the server that is left answers, and can do nothing.
+    const bus = open(3, { url: left?.url ?? '' });
+    await arrives(bus);
+    await eventually(async () => (await bus.problem()) === null);
+    const { created } = await cluster.stream();
+    await Promise.all([one?.kill(), two?.kill()]);
+
+    await eventually(async () => /no leader/.test((await bus.problem()) ?? ''));
+    await expect(bus.publishHints([outgoing()])).rejects.toMatchObject({ retryable: true });
+    // One that starts meanwhile waits, as for a server that is away.
+    const late = open(3);
+    await expect(late.provision()).rejects.toMatchObject({ retryable: true });
+
+    await Promise.all([one?.start(), two?.start()]);
+    await arrives(bus);
+    await arrives(late);
+    await eventually(async () => (await late.problem()) === null);
+    expect((await cluster.stream()).created).toBe(created);
+    expect(logger.lines.filter((line) => line.includes('stream: making it anew'))).toEqual([]);
+  });
+});

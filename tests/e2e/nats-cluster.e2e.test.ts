@@ -1,0 +1,123 @@
+import { NatsCluster } from '@angelia/bus/testing/cluster';
+import {
+  eventually,
+  type PostAnswer,
+  type Sink,
+  startSink,
+  startTestStack,
+  TEST_SINK_SECRET,
+  type TestStack,
+  testConfig,
+} from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+// The whole stack on three real nats-servers that lose one another. Each test goes on where the one before it ended.
+
+const REPLICAS = 3;
+const BURST = 15;
+/** A server of 2.9 waits 4 to 9 s before it elects another leader. */
+const PATIENCE_MS = 45_000;
+
+let cluster: NatsCluster;
+let sink: Sink;
+let stack: TestStack;
+let created: string;
+const posts: PostAnswer[] = [];
+
+beforeAll(async () => {
+  [cluster, sink] = await Promise.all([NatsCluster.prepare(), startSink({ secret: TEST_SINK_SECRET })]);
+  // At once: the services wait until the servers have found each other.
+  [stack] = await Promise.all([
+    startTestStack({
+      config: testConfig({ sinkUrl: sink.url, extra: { nats: { replicas: REPLICAS } } }),
+      env: { NATS_URL: cluster.url },
+    }),
+    cluster.start(),
+  ]);
+}, 120_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([cluster?.dispose(), sink?.stop()]);
+});
+
+async function post(count: number): Promise<void> {
+  const made = await Promise.all(
+    Array.from({ length: count }, (_, n) => stack.post({ body: { text: `${posts.length + n}` } })),
+  );
+  expect(made.map(({ status }) => status)).toEqual(made.map(() => 202));
+  posts.push(...made);
+}
+
+/** Every accepted session, from the first on, has ended and was delivered once. */
+async function allDelivered(): Promise<void> {
+  for (const { sessionId } of posts) {
+    await stack.waitForEnd(sessionId, { settled: true, deadlineMs: PATIENCE_MS });
+  }
+  const counts = sink.finalCounts();
+  expect(posts.filter(({ sessionId }) => counts.get(sessionId) !== 1)).toEqual([]);
+}
+
+/** Somebody leads the stream, and it is the one that it was: nobody has made it anew. */
+async function sameStream(): Promise<void> {
+  await cluster.streamLeader();
+  expect((await cluster.stream()).created).toBe(created);
+}
+
+const ready = (name: string) => eventually(() => stack.ready(name), { deadlineMs: PATIENCE_MS });
+
+describe('on a cluster of three NATS servers', () => {
+  it('the stream and every consumer have three replicas', async () => {
+    const stream = await cluster.stream();
+    created = stream.created;
+    expect(stream.config.num_replicas).toBe(REPLICAS);
+    await eventually(async () => {
+      const consumers = await cluster.consumers();
+      const members = consumers.map(({ cluster: group }) => (group?.replicas?.length ?? 0) + 1);
+      const led = consumers.every(({ cluster: group }) => group?.leader !== undefined);
+      return led && members.length > 5 && members.every((count) => count === REPLICAS);
+    });
+  });
+
+  it(
+    'work goes on when the one that leads the stream is killed, and when it comes back',
+    async () => {
+      await post(BURST);
+      const leader = await cluster.streamLeader();
+      await leader.kill();
+      await post(BURST);
+      await allDelivered();
+      await sameStream();
+      await leader.start();
+      await cluster.inSync();
+      await post(BURST);
+      await allDelivered();
+    },
+    2 * PATIENCE_MS,
+  );
+
+  it(
+    'without a majority webhooks are accepted, the services say what is wrong, and all is done when it is back',
+    async () => {
+      const first = await cluster.streamLeader();
+      const [second] = cluster.servers.filter((server) => server !== first);
+      await first.kill();
+      await post(BURST);
+      await second?.kill();
+      await post(BURST);
+      for (const name of ['agent-runner', 'delivery', 'process-watcher']) {
+        await eventually(async () => {
+          const { ready: isReady, said } = await stack.readiness(name);
+          return !isReady && /"nats":\{"ok":false,"reason":"[^"]+/.test(said);
+        });
+      }
+      expect(await stack.ready('ingress')).toBe(true);
+      await post(BURST);
+      await Promise.all([first.start(), second?.start()]);
+      await allDelivered();
+      await sameStream();
+      for (const name of ['agent-runner', 'delivery', 'process-watcher']) await ready(name);
+    },
+    2 * PATIENCE_MS,
+  );
+});
