@@ -33,6 +33,7 @@ export async function sendOutput(
   const { plan, ready } = attempt;
   let held = claim;
   for (let index = plan.taken; ; index += 1) {
+    const first = index === plan.taken;
     const done = (result: SendResult, overtaken = false): Sent => ({
       loaded: held.loaded,
       result,
