@@ -57,6 +57,7 @@ while :; do
     rest "$look_seconds"
     kill -0 "$watcher" 2>/dev/null || break
     if answers; then
+      [[ -n $answered ]] || say info "the watcher answers"
       answered=yes was_well=yes deaf=0 pause=$first_pause
     elif [[ -n $answered ]] && ((++deaf >= deaf_limit)); then
       say error "the watcher does not answer: killed, and started again"

@@ -10,7 +10,8 @@ import { idOf, isObject, type KubernetesObject } from './object.ts';
 import { inVariant, variantNames } from './overlays.ts';
 
 let different = 0;
-for (const variant of variantNames) different += inVariant(variant, (directory) => compare(variant, directory));
+for (const variant of variantNames)
+  different += inVariant(variant, (directory) => compare(variant, directory));
 process.exitCode = different === 0 ? 0 : 1;
 
 function compare(variant: string, directory: string): number {

@@ -55,7 +55,9 @@ function lines(text: string): string[] {
 /** The same ten characters as kustomize's own, so that names can be compared with what kubectl makes of it. */
 export function nameSuffix(object: KubernetesObject): string {
   const { kind, type, data } = object;
-  const sorted = Object.fromEntries(Object.entries(isMap(data) ? data : {}).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const sorted = Object.fromEntries(
+    Object.entries(isMap(data) ? data : {}).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
   const hashed = {
     data: Object.keys(sorted).length === 0 ? '' : sorted,
     kind,
@@ -74,7 +76,10 @@ export function nameSuffix(object: KubernetesObject): string {
 }
 
 /** Points every reference to a generated ConfigMap or Secret at its new name. */
-export function renameReferences(objects: readonly KubernetesObject[], names: ReadonlyMap<string, string>): void {
+export function renameReferences(
+  objects: readonly KubernetesObject[],
+  names: ReadonlyMap<string, string>,
+): void {
   const rename = (holder: JsonMap, key: string, kind: string): void => {
     const name = names.get(`${kind}/${holder[key]}`);
     if (name !== undefined) holder[key] = name;

@@ -75,7 +75,8 @@ function accumulate(directory: string, into: Build): Build {
   }
   // A component sees all that is there so far.
   for (const entry of listAt(written, 'components')) accumulate(join(directory, String(entry)), into);
-  for (const spec of listAt(written, 'configMapGenerator')) take(into, generate('ConfigMap', spec, directory));
+  for (const spec of listAt(written, 'configMapGenerator'))
+    take(into, generate('ConfigMap', spec, directory));
   for (const spec of listAt(written, 'secretGenerator')) take(into, generate('Secret', spec, directory));
   for (const patch of listAt(written, 'patches')) applyPatch(into, patch, directory);
   if (typeof written.namespace === 'string') setNamespace(into.objects, written.namespace);
@@ -96,7 +97,8 @@ function readObjects(path: string): KubernetesObject[] {
 }
 
 function add(build: Build, object: KubernetesObject): void {
-  if (build.objects.some((one) => idOf(one) === idOf(object))) throw new Error(`${idOf(object)} is there twice`);
+  if (build.objects.some((one) => idOf(one) === idOf(object)))
+    throw new Error(`${idOf(object)} is there twice`);
   build.objects.push(object);
 }
 
@@ -119,7 +121,8 @@ function take(build: Build, generated: Generated): void {
 
 function applyPatch(build: Build, entry: Json, directory: string): void {
   if (!isMap(entry)) throw new Error('a patch is a map');
-  const text = typeof entry.path === 'string' ? readFileSync(join(directory, entry.path), 'utf8') : entry.patch;
+  const text =
+    typeof entry.path === 'string' ? readFileSync(join(directory, entry.path), 'utf8') : entry.patch;
   const patch: unknown = parse(String(text));
   const wanted = isMap(entry.target) ? entry.target : isObject(patch) ? targetOf(patch) : {};
   if (Object.keys(wanted).some((key) => key !== 'kind' && key !== 'name')) {
