@@ -8,7 +8,9 @@ import { containersOf, idOf, type JsonMap, listAt, mapAt } from './object.ts';
 import { renderVariant, repository } from './overlays.ts';
 
 /** Where the launcher finds or puts nats-server; it has run before any int test. */
-const PATH = [process.env.PATH, '/usr/sbin', '/usr/local/bin', join(repository, '.cache', 'nats')].join(delimiter);
+const PATH = [process.env.PATH, '/usr/sbin', '/usr/local/bin', join(repository, '.cache', 'nats')].join(
+  delimiter,
+);
 /** One that nats.conf would read as a number, were it not quoted. */
 const TOKEN = '12e3';
 

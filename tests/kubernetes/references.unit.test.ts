@@ -50,13 +50,8 @@ describe.each(variantNames)('%s', (variant) => {
         const secret = named('Secret', name);
         if (variant === 'dev')
           return secret === undefined || (key !== undefined && !(key in mapAt(secret, 'data')));
-        const command =
-          new RegExp(`create secret generic ${name}\\b[^]*?(?=\\n\\n|\`\`\`)`).exec(guide)?.[0] ?? '';
-        return (
-          secret !== undefined ||
-          command === '' ||
-          (key !== undefined && !command.includes(`=${key}=`) && !command.includes(`${key}=`))
-        );
+        const command = new RegExp(`create secret generic ${name} [^]*?(?=\\n\\n|\`\`\`)`).exec(guide)?.[0];
+        return secret !== undefined || !command?.includes(`--from-literal=${key ?? ''}`);
       });
       expect(missing).toEqual([]);
       expect(references.length).toBeGreaterThan(8);

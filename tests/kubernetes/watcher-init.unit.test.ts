@@ -41,7 +41,9 @@ afterEach(async () => {
     init.kill('SIGTERM');
     await once(init, 'exit');
   }
-  if (existsSync(join(directory, 'command'))) process.kill(number('command'), 'SIGKILL');
+  // Also a watcher that a broken init left behind: it would hold the test run open.
+  const left = [...pids(), ...lines('command').map(Number)].filter(isAlive);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
   rmSync(directory, { recursive: true });
 });
 
