@@ -17,8 +17,8 @@ import {
 import { renderVariant, repository, type Variant, variantNames } from './overlays.ts';
 
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
-/** Each was seen to be needed, and to be enough, with `setpriv --bounding-set` (docs/kubernetes.md). */
-const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'SYS_PTRACE'];
+/** Seen to be enough with `setpriv --bounding-set` (docs/kubernetes.md); each has its reason beside it in process-watcher.yaml. */
+const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER', 'SYS_PTRACE'];
 /** Of libs/service-kit/src/shutdown.ts: six closing steps of two seconds each come after the drain. */
 const CLOSING_SECONDS = 12;
 
@@ -135,7 +135,7 @@ describe.each(variantNames)('%s', (variant) => {
     const secrets = [...mapsIn(watcher)].flatMap(({ secretRef, secretKeyRef }) =>
       [secretRef, secretKeyRef].filter(isMap).map((one) => String(one.name).replace(/-[a-z0-9]{10}$/, '')),
     );
-    expect(secrets.sort()).toEqual(['angelia-database', 'angelia-nats']);
+    expect(secrets.sort()).toEqual(['angelia-commands-env', 'angelia-database', 'angelia-nats']);
   });
 
   it('names each process-watcher the same for ever, and does not replace it for a changed config', () => {

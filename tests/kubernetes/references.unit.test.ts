@@ -145,7 +145,8 @@ describe.each(variantNames)('%s', (variant) => {
     const ours = workloads.flatMap(containersOf).filter(({ image }) => /(^|\/)angelia:/.test(String(image)));
     for (const container of ours.filter(({ name }) => name !== 'sticky-tmp')) {
       const words = [...listAt(container, 'command'), ...listAt(container, 'args')].map(String);
-      expect(entrypoint).toMatch(new RegExp(`^  '?${words.at(-1)}'?: `, 'm'));
+      expect(entrypoint).toMatch(new RegExp(`^  '?${container.name}'?: '`, 'm'));
+      expect(entrypoint).toContain(words.at(-1));
       for (const file of words.filter((word) => word.startsWith('deploy/'))) {
         expect([file, existsSync(join(repository, file))]).toEqual([file, true]);
       }
@@ -188,7 +189,8 @@ function secretReferences(object: KubernetesObject): Reference[] {
 }
 
 function refer(holder: unknown, field: string): Reference[] {
-  return isMap(holder) ? [{ name: textAt(holder, field), key: textAt(holder, 'key') }] : [];
+  if (!isMap(holder) || holder.optional === true) return [];
+  return [{ name: textAt(holder, field), key: textAt(holder, 'key') }];
 }
 
 function portNames(container: JsonMap): (string | undefined)[] {
