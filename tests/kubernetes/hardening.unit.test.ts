@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import {
+  at,
+  containersOf,
+  idOf,
+  isMap,
+  type JsonMap,
+  type KubernetesObject,
+  listAt,
+  mapAt,
+  mapsIn,
+  podSpecOf,
+  textAt,
+} from './object.ts';
+import { renderVariant, repository, type Variant, variantNames } from './overlays.ts';
+
+const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
+/** Seen to be enough with `setpriv --bounding-set` (docs/kubernetes.md); each has its reason beside it in process-watcher.yaml. */
+const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER', 'SYS_PTRACE'];
+/** Of libs/service-kit/src/shutdown.ts: six closing steps of two seconds each come after the drain. */
+const CLOSING_SECONDS = 12;
+
+function isRootWatcher(variant: Variant, container: JsonMap): boolean {
+  return (
+    variant !== 'production with unprivileged-watcher' &&
+    (container.name === 'process-watcher' || container.name === 'sticky-tmp')
+  );
+}
+
+describe.each(variantNames)('%s', (variant) => {
+  const objects = renderVariant(variant);
+  const workloads = objects.filter((object) => podSpecOf(object) !== undefined);
+  const each = workloads.flatMap((object) =>
+    containersOf(object).map((container) => ({ object, container })),
+  );
+
+  it('lets no container gain privileges, write its root file system or use the default system calls unfiltered', () => {
+    for (const { object, container } of each) {
+      const { capabilities, ...rest } = mapAt(container, 'securityContext');
+      const place = `${idOf(object)} ${container.name}`;
+      expect([place, rest]).toEqual([
+        place,
+        { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+      ]);
+      expect([place, mapAt({ capabilities: capabilities ?? null }, 'capabilities').drop]).toEqual([
+        place,
+        ['ALL'],
+      ]);
+      expect(textAt(podSpecOf(object), 'securityContext.seccompProfile.type')).toBe('RuntimeDefault');
+    }
+  });
+
+  it('runs everything as another user than root, but for process-watcher, whose capabilities are counted', () => {
+    for (const { object, container } of each) {
+      const added = listAt(container, 'securityContext.capabilities.add');
+      const pod = mapAt(podSpecOf(object), 'securityContext');
+      if (isRootWatcher(variant, container)) {
+        expect(pod.runAsUser).toBe(0);
+        expect(added).toEqual(container.name === 'process-watcher' ? watcherCapabilities : []);
+      } else {
+        expect([idOf(object), pod.runAsNonRoot, Number(pod.runAsUser) > 0, added]).toEqual([
+          idOf(object),
+          true,
+          true,
+          [],
+        ]);
+      }
+    }
+  });
+
+  it('shares neither network, processes nor files with the host', () => {
+    for (const object of workloads) {
+      const spec = podSpecOf(object) ?? {};
+      for (const key of ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace']) {
+        expect([idOf(object), spec[key]]).toEqual([idOf(object), undefined]);
+      }
+      expect([...mapsIn(spec)].some((map) => 'hostPath' in map)).toBe(false);
+    }
+  });
+
+  it('asks for CPU and memory, and limits both', () => {
+    for (const { object, container } of each) {
+      for (const path of ['requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']) {
+        const place = `${idOf(object)} ${container.name} ${path}`;
+        expect([place, typeof at(container, `resources.${path}`)]).toEqual([place, 'string']);
+      }
+    }
+  });
+
+  it('asks every service on its admin port whether it is alive and ready, on paths that it has', () => {
+    const admin = readFileSync(join(repository, 'libs', 'service-kit', 'src', 'admin-server.ts'), 'utf8');
+    const paths = /HEALTH_PATHS = \[([^\]]*)\]/.exec(admin)?.[1] ?? '';
+    for (const { container } of serviceContainers(each)) {
+      const port = listAt(container, 'ports').find((one) => textAt(one, 'name') === 'admin');
+      expect(at(port, 'containerPort')).toBe(Number(environment(objects).ANGELIA_ADMIN_PORT));
+      for (const [probe, path] of [
+        ['startupProbe', '/healthz'],
+        ['livenessProbe', '/healthz'],
+        ['readinessProbe', '/readyz'],
+      ]) {
+        expect(mapAt(container, `${probe}.httpGet`)).toEqual({ path, port: 'admin' });
+        expect(paths).toContain(`'${path}'`);
+      }
+    }
+  });
+
+  it('asks the others by ports that they have', () => {
+    for (const { object, container } of each.filter(
+      (one) => !services.includes(String(one.container.name)),
+    )) {
+      const ports = listAt(container, 'ports').map((port) => textAt(port, 'name'));
+      const asked = [...mapsIn(container)].flatMap(({ httpGet }) => (isMap(httpGet) ? [httpGet.port] : []));
+      expect([idOf(object), asked.filter((port) => !ports.includes(String(port)))]).toEqual([
+        idOf(object),
+        [],
+      ]);
+    }
+  });
+
+  it('gives every service the time that its drain may take', () => {
+    for (const { object, container } of serviceContainers(each)) {
+      const [command, seconds] = listAt(container, 'lifecycle.preStop.exec.command');
+      const before = command === 'sleep' ? Number(seconds) : 0;
+      const drain = Number(environment(objects).ANGELIA_DRAIN_SECONDS);
+      const grace = Number(at(podSpecOf(object), 'terminationGracePeriodSeconds'));
+      expect(grace).toBeGreaterThan(before + drain + CLOSING_SECONDS);
+    }
+    expect(serviceContainers(each)).toHaveLength(services.length);
+  });
+
+  it('keeps keys and credentials from the service that runs commands', () => {
+    const watcher = each.find(({ container }) => container.name === 'process-watcher')?.container ?? {};
+    const secrets = [...mapsIn(watcher)].flatMap(({ secretRef, secretKeyRef }) =>
+      [secretRef, secretKeyRef].filter(isMap).map((one) => String(one.name).replace(/-[a-z0-9]{10}$/, '')),
+    );
+    expect(secrets.sort()).toEqual(['angelia-commands-env', 'angelia-database', 'angelia-nats']);
+  });
+
+  it('names each process-watcher the same for ever, and does not replace it for a changed config', () => {
+    const set = workloads.find((object) => object.metadata.name === 'process-watcher');
+    expect(set?.kind).toBe('StatefulSet');
+    const [container] =
+      set === undefined ? [] : containersOf(set).filter(({ name }) => name === 'process-watcher');
+    const instance = listAt(container, 'env').find((one) => textAt(one, 'name') === 'ANGELIA_INSTANCE');
+    expect(textAt(instance, 'valueFrom.fieldRef.fieldPath')).toBe('metadata.name');
+    const volumes = listAt(podSpecOf(set as KubernetesObject), 'volumes');
+    expect(volumes.map((volume) => textAt(volume, 'configMap.name'))).toContain('process-watcher-config');
+  });
+});
+
+function serviceContainers<T extends { container: JsonMap }>(each: readonly T[]): T[] {
+  return each.filter(({ container }) => services.includes(String(container.name)));
+}
+
+function environment(objects: readonly KubernetesObject[]): JsonMap {
+  const found = objects.find(
+    ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('angelia-environment-'),
+  );
+  return mapAt(found, 'data');
+}

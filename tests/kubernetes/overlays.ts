@@ -1,0 +1,46 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse, stringify } from 'yaml';
+import { render } from './kustomize.ts';
+import type { KubernetesObject } from './object.ts';
+
+export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export const kubernetes = join(repository, 'deploy', 'kubernetes');
+
+/** What somebody applies. The components of `production` are its own, or those that its comments offer instead of them. */
+export const variants = {
+  dev: null,
+  production: null,
+  'production without KEDA': ['hpa-ingress', 'hpa-workers'],
+  'production with pod-monitor': ['hpa-ingress', 'keda-workers', 'pod-monitor'],
+  'production with unprivileged-watcher': ['hpa-ingress', 'keda-workers', 'unprivileged-watcher'],
+  'production with watcher-egress': ['hpa-ingress', 'keda-workers', 'watcher-egress'],
+} as const satisfies Record<string, readonly string[] | null>;
+export type Variant = keyof typeof variants;
+export const variantNames = Object.keys(variants) as Variant[];
+
+export function renderVariant(variant: Variant): KubernetesObject[] {
+  return inVariant(variant, render);
+}
+
+/** As a user would: a copy of the overlay's directory elsewhere, with other components. */
+export function inVariant<T>(variant: Variant, work: (directory: string) => T): T {
+  const components = variants[variant];
+  if (components === null) return work(join(kubernetes, 'overlays', variant));
+  const scratch = join(repository, '.cache', 'kubernetes');
+  mkdirSync(scratch, { recursive: true });
+  const directory = mkdtempSync(join(scratch, 'variant-'));
+  try {
+    cpSync(join(kubernetes, 'overlays', 'production'), directory, { recursive: true });
+    const file = join(directory, 'kustomization.yaml');
+    const path = (to: string) => join(relative(directory, kubernetes), to);
+    const written = parse(readFileSync(file, 'utf8')) as { resources: string[]; components: string[] };
+    written.resources = written.resources.map((entry) => entry.replace(/^\.\.\/\.\./, path('.')));
+    written.components = components.map((name) => path(`components/${name}`));
+    writeFileSync(file, stringify(written));
+    return work(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JsonMap } from './object.ts';
+import { renderVariant, variantNames } from './overlays.ts';
+import { type End, isLetThrough } from './reach.ts';
+
+const pod = (name: string, component: string) => ({
+  labels: { 'app.kubernetes.io/name': name, 'app.kubernetes.io/component': component } as JsonMap,
+});
+const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
+const ends: Readonly<Record<string, End>> = {
+  ...Object.fromEntries([...services, 'migrate'].map((name) => [name, pod('angelia', name)])),
+  nats: pod('nats', 'nats'),
+  postgres: pod('postgres', 'postgres'),
+  controller: { namespace: 'ingress-nginx', labels: {} },
+  prometheus: { namespace: 'monitoring', labels: {} },
+  collector: { namespace: 'observability', labels: {} },
+  keda: { namespace: 'keda', labels: {} },
+  stranger: { namespace: 'default', labels: {} },
+  // Documentation's addresses stand for public ones.
+  public: { address: '203.0.113.7' },
+  'public, IPv6': { address: '2001:db8::7' },
+  private: { address: '10.1.2.3' },
+  'the metadata service': { address: '169.254.169.254' },
+};
+const end = (name: string): End => {
+  const found = ends[name];
+  if (found === undefined) throw new Error(`there is no ${name}`);
+  return found;
+};
+
+describe.each(variantNames)('%s', (variant) => {
+  const objects = renderVariant(variant);
+  const who = (candidates: readonly string[], to: string, port: number) =>
+    candidates.filter((from) => isLetThrough(objects, { from: end(from), to: end(to), port }));
+  const where = (from: string, candidates: readonly string[], port: number) =>
+    candidates.filter((to) => isLetThrough(objects, { from: end(from), to: end(to), port }));
+  const everyone = Object.keys(ends);
+  const ours = [...services, 'migrate', 'nats', 'postgres'].filter(
+    (name) => variant === 'dev' || name !== 'postgres',
+  );
+
+  it('lets only agent-runner and delivery out, and nobody to private addresses or the metadata service', () => {
+    const out =
+      variant === 'production with watcher-egress' ? [...services.slice(1)] : ['agent-runner', 'delivery'];
+    expect(who(ours, 'public', 443)).toEqual(out);
+    expect(who(ours, 'public, IPv6', 443)).toEqual(out);
+    expect(who(ours, 'private', 443)).toEqual([]);
+    expect(who(ours, 'the metadata service', 80)).toEqual([]);
+    expect(who(ours, 'public', 587)).toEqual(['delivery']);
+  });
+
+  it('lets the ingress controller, and nobody else, to ingress, and to nothing else', () => {
+    expect(who(everyone, 'ingress', 8644)).toEqual(['controller']);
+    for (const port of [8644, 9464, 4222, 6222, 8222, 5432]) {
+      expect([port, where('controller', ours, port)]).toEqual([port, port === 8644 ? ['ingress'] : []]);
+      expect([port, where('stranger', ours, port)]).toEqual([port, []]);
+      expect([port, where('public', ours, port)]).toEqual([port, []]);
+    }
+  });
+
+  it('lets Prometheus to the admin port of each service, and nobody else', () => {
+    for (const service of services) expect(who(everyone, service, 9464)).toEqual(['prometheus']);
+  });
+
+  it('lets services to NATS, NATS to NATS, KEDA and Prometheus to its figures', () => {
+    expect(who(everyone, 'nats', 4222)).toEqual(services);
+    expect(who(everyone, 'nats', 6222)).toEqual(['nats']);
+    expect(who(everyone, 'nats', 8222)).toEqual(['prometheus', 'keda']);
+  });
+
+  it('lets services and the migration to Postgres', () => {
+    const postgres = variant === 'dev' ? 'postgres' : 'private';
+    expect(who(ours, postgres, 5432)).toEqual([...services, 'migrate']);
+    if (variant === 'dev') expect(who(everyone, 'postgres', 5432)).toEqual([...services, 'migrate']);
+  });
+
+  it('lets services to the collector of traces', () => {
+    expect(who(ours, 'collector', 4318)).toEqual(services);
+  });
+});
