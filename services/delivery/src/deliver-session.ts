@@ -82,7 +82,11 @@ export async function deliverSession(
         break;
       case 'send': {
         const ready = targets.find(plan.target.target);
-        const address: TargetAddress = { to: plan.target.to, untrusted: plan.target.untrusted_address };
+        const address: TargetAddress = {
+          to: plan.target.to,
+          untrusted: plan.target.untrusted_address,
+          untrustedHost: plan.target.untrusted_host ?? false,
+        };
         if (isBeyondKnowing(ready.target, plan.unknowns)) {
           loaded = await giveUp(loaded, plan, TWICE_UNKNOWN, tools);
           break;
