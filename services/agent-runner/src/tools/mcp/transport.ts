@@ -93,7 +93,8 @@ async function onItsOrigin(
     // Others turn a POST into a GET: an answer that the SDK refuses.
     if (response.status !== 307 && response.status !== 308) return response;
     const location = response.headers.get('location');
-    if (location === null || !URL.canParse(location, at.href) || redirects === MOST_REDIRECTS) return response;
+    if (location === null || !URL.canParse(location, at.href) || redirects === MOST_REDIRECTS)
+      return response;
     const next = new URL(location, at);
     await response.body?.cancel();
     if (next.origin !== url.origin) {
