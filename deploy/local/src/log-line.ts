@@ -1,5 +1,12 @@
-/** One line of a service's JSON log, made readable; any other line as it is. */
+/** What a line could otherwise make a terminal do: an answer (`deliver: log`) or a delivery id is written by strangers. */
+const CONTROLS = /\p{Cc}+/gu;
+
+/** One line of a service's JSON log, made readable; any other line as it is. One line in any case, and nothing but text. */
 export function renderLogLine(line: string): string {
+  return readable(line).replace(CONTROLS, ' ');
+}
+
+function readable(line: string): string {
   if (!line.startsWith('{')) return line;
   let record: Record<string, unknown>;
   try {

@@ -49,6 +49,13 @@ describe('a log line', () => {
     expect(renderLogLine('angelia: no')).toBe('angelia: no');
     expect(renderLogLine('{"level":30,"ms')).toBe('{"level":30,"ms');
   });
+
+  it('never steers the terminal, nor looks like two lines, whatever a stranger had written into it', () => {
+    const text = 'a\u001b]0;owned\u0007\r\nlauncher | error b\u009b2J';
+    const shown = renderLogLine(JSON.stringify({ level: 'info', msg: 'output', text }));
+    expect(shown).toBe('info  output text=a ]0;owned launcher | error b 2J');
+    expect(renderLogLine('plain \u001b[31mred')).toBe('plain  [31mred');
+  });
 });
 
 describe('the line for the user', () => {

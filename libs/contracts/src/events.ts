@@ -16,6 +16,8 @@ const target = z.object({
   to: z.record(z.string(), z.unknown()),
   /** Whether an address in `to` came from a payload, a template or an API route: then it must not be private. */
   untrusted_address: z.boolean().default(false),
+  /** Whether even its host came from there: then no credential of the target's goes with it. Absent in older events: no. */
+  untrusted_host: z.boolean().optional(),
 });
 const usage = z.object({ input_tokens: count, output_tokens: count });
 export const outcomes = ['succeeded', 'failed', 'cancelled', 'expired'] as const;

@@ -13,8 +13,8 @@ function isNatsUrl(url: string): boolean {
   return (scheme === 'nats' || scheme === 'tls') && rest !== undefined && rest !== '';
 }
 
-/** INTERFACES.md, "Environment". An empty variable is an unset one: compose files hand those over. */
-const variables = z.object({
+/** INTERFACES.md, "Environment", and docs/configure.md. An empty variable is an unset one: compose files hand those over. */
+export const variables = z.object({
   ANGELIA_CONFIG: z.string().optional(),
   DATABASE_URL: z.url({
     protocol: /^postgres(ql)?$/,

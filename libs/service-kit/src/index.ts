@@ -10,6 +10,7 @@ export { compilePattern, type Pattern } from './config/patterns.ts';
 export { routeFileProblems } from './config/route-files.ts';
 export { findScript } from './config/script-file.ts';
 export { readSkill, SkillUnavailable } from './config/skill-file.ts';
+export { hasFixedHost } from './config/target-url.ts';
 export {
   isConfigured,
   isKnownTarget,

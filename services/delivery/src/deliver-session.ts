@@ -88,7 +88,11 @@ export async function deliverSession(
         break;
       case 'send': {
         const ready = targets.find(plan.target.target);
-        const address: TargetAddress = { to: plan.target.to, untrusted: plan.target.untrusted_address };
+        const address: TargetAddress = {
+          to: plan.target.to,
+          untrusted: plan.target.untrusted_address,
+          untrustedHost: plan.target.untrusted_host ?? false,
+        };
         const enough = unknownTooOften(plan, tools.policy);
         if (enough !== null) {
           loaded = await giveUp(loaded, plan, enough, tools);

@@ -1,6 +1,6 @@
 import type { Config, DeliveryTarget } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import { isKnownTarget, parseAddress, targetSchema } from '@angelia/service-kit';
+import { hasFixedHost, isKnownTarget, parseAddress, targetSchema } from '@angelia/service-kit';
 import { Refusal } from './refusal.ts';
 import { compileTemplate, type TemplateValues } from './template.ts';
 
@@ -24,10 +24,13 @@ export function compileTarget(
   // network); one that the operator wrote is trusted.
   const hosts = isKnownTarget(target) ? (targetSchema(target).hosts ?? []) : [];
   const untrustedAddress = untrusted || hosts.some((key) => compileValue(extra[key], key).dynamic);
+  // `https://hooks.example.com/{path}` is the operator's word for the host; `{url}` is nobody's.
+  const untrustedHost = untrusted || hosts.some((key) => !hasFixedHost(String(extra[key])));
   const render = (values: TemplateValues): DeliveryTarget => ({
     target,
     to: addressOf(config, target, to.render(values) as Record<string, unknown>),
     untrusted_address: untrustedAddress,
+    ...(untrustedHost ? { untrusted_host: true } : {}),
   });
   if (to.dynamic) return render;
   let fixed: DeliveryTarget | null = null;

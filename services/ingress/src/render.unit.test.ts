@@ -29,6 +29,33 @@ describe('where an answer goes', () => {
     expect(of('https://example.com/fixed').deliver.untrusted_address).toBe(false);
   });
 
+  it.each([
+    '{url}',
+    'https://{name}/',
+    'https://example.com{name}',
+    'https://example.com:{number}/',
+    'http{name}://x/',
+  ])('has a host that is nobody in particular: %s', (url) => {
+    const extra = { url };
+    const route = routeOf({
+      deliver: 'http',
+      deliver_extra: extra,
+      fallback_target: { deliver: 'http', deliver_extra: extra },
+    });
+    const named = { ...values, payload: { ...payload, url: 'http://10.0.0.1/', name: 's' } };
+    const { deliver, fallbackTarget } = render(route, named);
+    expect(deliver.untrusted_host).toBe(true);
+    expect(fallbackTarget?.untrusted_host).toBe(true);
+  });
+
+  it.each(['https://example.com/{number}', 'https://example.com?x={name}', 'https://example.com/fixed'])(
+    'has the host that the operator wrote: %s',
+    (url) => {
+      const route = routeOf({ deliver: 'http', deliver_extra: { url } });
+      expect(render(route, values).deliver).not.toHaveProperty('untrusted_host');
+    },
+  );
+
   it('is refused to the sender when the payload makes no address of it', () => {
     const of = (target: Record<string, unknown>) => () => {
       const { deliver, fallbackTarget } = render(routeOf(target), values);
@@ -54,6 +81,7 @@ describe('where an answer goes', () => {
       target: 'http',
       to: { url: 'http://10.0.0.1/' },
       untrusted_address: true,
+      untrusted_host: true,
     });
     expect(render(routeOf({}), values).fallbackTarget).toBeNull();
   });

@@ -12,7 +12,7 @@ let fixture: WatcherFixture;
 let watcher: Watcher;
 
 beforeAll(async () => {
-  fixture = await watcherFixture();
+  fixture = await watcherFixture({ agents: { quiet: { model: 'main' } } });
   watcher = await fixture.watcher();
 });
 afterAll(() => fixture.stop());
@@ -168,6 +168,14 @@ describe('a foreground command', () => {
     });
   });
 
+  it('of an agent that has no terminal is refused, whatever the log says that the session may', async () => {
+    const id = await fixture.running({ agent: 'quiet', toolsets: ['terminal'] });
+    expect(await fixture.run(watcher, id, 'terminal', { command: 'echo no' })).toMatchObject({
+      outcome: 'error',
+      error: expect.stringContaining('does not allow'),
+    });
+  });
+
   it('of a cancelled session is ended', async () => {
     const id = await fixture.running();
     await fixture.call(id, 'terminal', { command: 'echo $$ > pid; sleep 300' });
@@ -239,11 +247,10 @@ describe('a foreground command', () => {
     });
     await first.look(id);
     const work = join(fixture.dataDirectory, 'processes', id, 'work');
-    await eventually(() => existsSync(join(work, 'times')), { deadlineMs: 5_000 });
-    const name = foregroundName(callId);
-    const { pid } = JSON.parse(
-      readFileSync(join(fixture.dataDirectory, 'processes', id, name, 'started.json'), 'utf8'),
-    );
+    // The command may be quicker than the supervisor, who writes down that it started it.
+    const started = join(fixture.dataDirectory, 'processes', id, foregroundName(callId), 'started.json');
+    await eventually(() => existsSync(join(work, 'times')) && existsSync(started), { deadlineMs: 5_000 });
+    const { pid } = JSON.parse(readFileSync(started, 'utf8'));
     await fixture.crash(first);
     process.kill(Number(readFileSync(join(work, 'pid'), 'utf8')), 'SIGKILL');
     process.kill(-pid, 'SIGKILL');

@@ -91,8 +91,10 @@ export function refusedTo(call: Pick<Call, 'loaded'>, { config }: Pick<ToolDeps,
   const { created } = call.loaded.state;
   if (created === null) return 'there is no such session';
   const agent = Object.hasOwn(config.agents, created.agent) ? config.agents[created.agent] : undefined;
-  const toolsets = created.toolsets ?? (agent?.kind === 'llm' ? agent.toolsets : []);
-  return toolsets.includes('terminal') ? null : 'this route does not allow the toolset `terminal`';
+  const own = agent?.kind === 'llm' ? agent.toolsets : [];
+  // The agent's own as well: where no agent has it, not even one who can write to the log has a command carried out.
+  const allowed = own.includes('terminal') && (created.toolsets ?? own).includes('terminal');
+  return allowed ? null : 'this route does not allow the toolset `terminal`';
 }
 
 export function tooMany(config: Config): string {

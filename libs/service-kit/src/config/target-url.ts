@@ -31,12 +31,17 @@ const USER_ADVICE =
  * machine by name; null otherwise. Other names are judged when something is sent, by what DNS says then.
  */
 export function privateHostOf(url: string): string | null {
-  const { fixed, example, dynamic } = take(url);
-  const hostIsFixed = !dynamic || /^[^:]+:[/\\]*[^/\\?#]+[/\\?#]/.test(fixed);
-  if (!hostIsFixed || example === null) return null;
+  const { example } = take(url);
+  if (!hasFixedHost(url) || example === null) return null;
   const host = example.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   if (isIP(host) === 0) return /(^|\.)localhost$/.test(host) ? host : null;
   return isPublicAddress(host) ? null : host;
+}
+
+/** Whether scheme, host and port are the same whatever its placeholders stand for. */
+export function hasFixedHost(url: string): boolean {
+  const { fixed, dynamic } = take(url);
+  return !dynamic || /^[^:]+:[/\\]*[^/\\?#]+[/\\?#]/.test(fixed);
 }
 
 function take(url: string): { fixed: string; example: URL | null; dynamic: boolean } {

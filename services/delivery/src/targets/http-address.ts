@@ -23,7 +23,8 @@ export function parseHttpAddress(address: TargetAddress, settings: TargetSetting
   return {
     url,
     headers: {
-      ...parseHeaders(settings.headers, 'targets.http.headers'),
+      // They are credentials, mostly: whoever can name a host must not be able to have them sent there.
+      ...(address.untrustedHost ? {} : parseHeaders(settings.headers, 'targets.http.headers')),
       ...parseHeaders(address.to.headers, 'deliver_extra.headers'),
     },
     publicOnly: address.untrusted && settings.allow_private_networks !== true,

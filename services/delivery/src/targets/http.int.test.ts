@@ -70,7 +70,7 @@ function windowOf(requestTimeoutSeconds = 5): SendWindow {
 async function send(
   to: Record<string, unknown>,
   settings: TargetSettings = {},
-  options: { untrusted?: boolean; window?: SendWindow } = {},
+  options: { untrusted?: boolean; untrustedHost?: boolean; window?: SendWindow } = {},
 ): Promise<SendResult> {
   const window = options.window ?? windowOf();
   try {
@@ -81,7 +81,11 @@ async function send(
       count: 1,
       markDuplicate: false,
       recordedAt: 0,
-      address: { to, untrusted: options.untrusted ?? false },
+      address: {
+        to,
+        untrusted: options.untrusted ?? false,
+        untrustedHost: options.untrustedHost ?? false,
+      },
       settings,
       idempotencyKey: `${message.sessionId}.${message.version}`,
       window,
@@ -271,6 +275,22 @@ describe('an address that may come from outside', () => {
       kind: 'taken',
     });
     expect(await send({ url })).toMatchObject({ kind: 'taken' });
+  });
+
+  it('gets no credential of the config when even its host comes from there, but the signature and its own headers', async () => {
+    const url = await listening((_request, response) => response.writeHead(200).end());
+    const settings = {
+      allow_private_networks: true,
+      secret: 'out-secret',
+      headers: { Authorization: 'Bearer hunter2' },
+    };
+    const to = { url, headers: { 'x-own': 'yes' } };
+    await send(to, settings, { untrusted: true, untrustedHost: true });
+    await send(to, settings, { untrusted: true });
+    const [stranger, operators] = received;
+    expect(JSON.stringify(stranger?.headers)).not.toContain('hunter2');
+    expect(stranger?.headers).toMatchObject({ 'x-own': 'yes', 'webhook-signature': expect.any(String) });
+    expect(operators?.headers.authorization).toBe('Bearer hunter2');
   });
 });
 

@@ -42,6 +42,8 @@ export interface TargetAddress {
   readonly to: Readonly<Record<string, unknown>>;
   /** It came from a payload, a template or an API route: it must not lead into private networks. */
   readonly untrusted: boolean;
+  /** Even its host did: it gets no credential of the config (`targets.http.headers`), which is for hosts that the operator wrote. */
+  readonly untrustedHost: boolean;
 }
 
 /** The target's part of the config file: credentials and defaults. Never written to an event, a log line or a span. */

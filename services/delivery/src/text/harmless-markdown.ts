@@ -5,8 +5,8 @@ import { gfm } from 'micromark-extension-gfm';
 import { cutMarkdown } from './cut-markdown.ts';
 import { sectionsOf } from './sections.ts';
 
-/** A zero-width space: it is not seen, and `@name` with it is nobody's name. */
-const AFTER_AT = '\u200b';
+/** A zero-width space: it is not seen, `@name` with it is nobody's name, and `![label](address)` a link behind a `!`. */
+const UNSEEN = '\u200b';
 /**
  * `@` or an entity that is shown as one, with no letter or digit before it: `me@example.com` is no mention. What is shown
  * counts, not what is written: platforms look for names in what they made of the Markdown, so that `_@all_`, `&#64;all`,
@@ -16,13 +16,31 @@ const AT = /(?:(?<![a-z0-9])|(?<=&[a-z]{2,10}))(?:@|&#0*64;?|&#x0*40;?|&commat;)
 const AT_ALL = new RegExp(AT, 'giu');
 
 /**
- * Markdown in which no name is mentioned: `@all`, `@someone`, `@org/team` ping nobody. Code and web addresses stay as
- * they are, unless the text is too much to be parsed.
+ * `![...]`, and what shows or plays something in HTML: fetched as soon as somebody looks, so that an address which a
+ * stranger made the agent write would carry off what it holds without a click (as a preview would: telegram.ts).
+ */
+const MEDIA = /!(?=\[)|<(?=(?:img|image|picture|source|video|audio|track|embed|object|iframe|svg)\b)/i;
+const MEDIA_ALL = new RegExp(MEDIA, 'gi');
+
+/**
+ * Markdown in which no name is mentioned: `@all`, `@someone`, `@org/team` ping nobody; and no image is shown: it is a
+ * link. Code and web addresses stay as they are, unless the text is too much to be parsed.
  */
 export function withoutMentions(source: string): string {
-  return sectionsOf(source)
-    .map(({ text, parse }) => withoutThose(text, parse && AT.test(text) ? keptIn(text) : []))
+  return sectionsOf(withoutMedia(source))
+    .map(({ text, parse }) => withoutThose(text, parse && AT.test(text) ? keptIn(text, ADDRESSES) : []))
     .join('');
+}
+
+function withoutMedia(source: string): string {
+  if (!MEDIA.test(source)) return source;
+  return sectionsOf(source)
+    .map(({ text, parse }) => linksForMedia(text, parse && MEDIA.test(text) ? keptIn(text, CODE) : []))
+    .join('');
+}
+
+function linksForMedia(text: string, kept: readonly Range[]): string {
+  return outside(kept, text, MEDIA_ALL, (sign) => (sign === '<' ? '&lt;' : `!${UNSEEN}`));
 }
 
 /** For what a second look at the pieces adds to them. */
@@ -34,25 +52,37 @@ export function piecesWithoutMentions(source: string, limit: number): readonly s
   if (cut.length === 1) return cut;
   const pieces = cut.map(withoutMentions);
   if (pieces.every((piece) => piece.length <= limit)) return pieces;
-  return cutMarkdown(withoutThose(source, []), limit);
+  return cutMarkdown(withoutThose(linksForMedia(source, []), []), limit);
 }
 
 function withoutThose(text: string, kept: readonly Range[]): string {
+  return outside(kept, text, AT_ALL, () => `@${UNSEEN}`);
+}
+
+function outside(
+  kept: readonly Range[],
+  text: string,
+  pattern: RegExp,
+  replacement: (found: string) => string,
+): string {
   let next = 0;
-  return text.replace(AT_ALL, (at: string, position: number) => {
+  return text.replace(pattern, (found: string, position: number) => {
     // Both go forward: each range is passed once.
     while ((kept[next]?.[1] ?? Number.POSITIVE_INFINITY) <= position) next += 1;
-    return (kept[next]?.[0] ?? Number.POSITIVE_INFINITY) <= position ? at : `@${AFTER_AT}`;
+    return (kept[next]?.[0] ?? Number.POSITIVE_INFINITY) <= position ? found : replacement(found);
   });
 }
 
 type Range = readonly [from: number, to: number];
 
+const CODE: ReadonlySet<Nodes['type']> = new Set(['code', 'inlineCode']);
+const ADDRESSES: ReadonlySet<Nodes['type']> = new Set([...CODE, 'definition', 'image', 'link']);
+
 /**
  * Where code and web addresses stand, in order. What the parser takes for one of them no platform takes for text; what
  * only looks like an address (`https://example.com_@all` is none) is text to them.
  */
-function keptIn(source: string): Range[] {
+function keptIn(source: string, types: ReadonlySet<Nodes['type']>): Range[] {
   const ranges: Range[] = [];
   const keep = (from: number | undefined, node: Nodes): void => {
     const to = node.position?.end.offset;
@@ -60,19 +90,11 @@ function keptIn(source: string): Range[] {
   };
   const walk = (node: Nodes): void => {
     if ('children' in node) for (const child of node.children) walk(child);
+    if (!types.has(node.type)) return;
     const start = node.position?.start.offset;
-    switch (node.type) {
-      case 'code':
-      case 'inlineCode':
-      case 'definition':
-      case 'image':
-        keep(start, node);
-        break;
-      case 'link':
-        // Of `[label](address)` the label is text.
-        keep(source[start ?? 0] === '[' ? node.children.at(-1)?.position?.end.offset : start, node);
-        break;
-    }
+    // Of `[label](address)` the label is text.
+    const hasLabel = node.type === 'link' && source[start ?? 0] === '[';
+    keep(hasLabel ? node.children.at(-1)?.position?.end.offset : start, node);
   };
   walk(fromMarkdown(source, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }));
   return ranges.sort(([a], [b]) => a - b);

