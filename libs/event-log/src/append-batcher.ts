@@ -56,10 +56,11 @@ export class AppendBatcher {
     this.onFlushed = onFlushed;
   }
 
-  /** A span of its own for each append (one-trace), under whatever is active; the shared flush belongs to no trace. */
+  /** A span of its own for each append (one-trace), named by its first event, under whatever is active; the shared flush belongs to no trace. */
   append(request: AppendRequest): Promise<AppendResult> {
     if (trace.getActiveSpan() === undefined) return this.enqueue(request);
-    const span = tracer.startSpan('log append', {
+    const first = request.streams[0]?.events[0]?.type ?? 'lease';
+    const span = tracer.startSpan(`append ${first}`, {
       kind: SpanKind.CLIENT,
       attributes: {
         'angelia.stream_id': request.streams[0]?.streamId ?? '',

@@ -68,6 +68,7 @@ export {
 export {
   contextFrom,
   freshTraceparent,
+  linkActiveSpan,
   type SpanOptions,
   traceIdNow,
   traceIdOf,

@@ -114,7 +114,7 @@ function mustSpeak(model: Model): Model {
 function chat(model: Model, request: ModelRequest, options: AskOptions): Promise<ModelReply> {
   const { provider, modelId, server } = model;
   return withSpan(
-    `chat ${modelId}`,
+    `model ${modelId}`,
     {
       kind: SpanKind.CLIENT,
       attributes: {

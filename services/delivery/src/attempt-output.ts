@@ -35,7 +35,7 @@ export interface Attempted {
 export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryTools): Promise<Attempted> {
   const { plan, ready } = attempt;
   return withSpan(
-    'delivery',
+    `deliver ${plan.target.target}`,
     {
       kind: SpanKind.CLIENT,
       parent: outputEvent(loaded, plan.output).meta.traceparent,

@@ -356,7 +356,8 @@ export const metrics = {
     help: 'Hints handled by this process. `again`: to come again later. `failed`: the handler threw.',
     unit: '1',
     labels: { durable, outcome: oneOf('done', 'again', 'failed') },
-    from: everyService,
+    // Nobody hints ingress.
+    from: ['agent-runner', 'delivery', 'process-watcher'],
   }),
   leading: new Gauge({
     name: 'angelia_leading',
