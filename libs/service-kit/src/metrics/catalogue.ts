@@ -43,7 +43,7 @@ export const webhookOutcomes = [
 ] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
-/** Of run.failed: those of the runner (failures.ts there) and of expiry (libs/session). A test holds them together. */
+/** Of run.failed: those of the runner (failures.ts there, which the compiler holds to it) and of expiry (libs/session). */
 export const failureCodes = [
   'models_failed',
   'timeout',

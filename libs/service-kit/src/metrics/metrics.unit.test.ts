@@ -1,5 +1,6 @@
+import { expiryCodes } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
-import { allMetrics, metrics } from './catalogue.ts';
+import { allMetrics, failureCodes, metrics } from './catalogue.ts';
 import { Counter, Gauge, Histogram } from './instruments.ts';
 import { names, OTHER, oneOf } from './label-sets.ts';
 import { count } from './log-facts.ts';
@@ -101,6 +102,10 @@ describe('labels', () => {
     for (let n = 0; n < 1_000; n += 1)
       count({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
     expect([...metrics.toolCalls.series].length - before).toBeLessThanOrEqual(2);
+  });
+
+  it('of failures have every code of an expiry', () => {
+    expect(failureCodes).toEqual(expect.arrayContaining([...expiryCodes]));
   });
 
   it('of attempts end at four', () => {
