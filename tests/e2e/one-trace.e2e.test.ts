@@ -1,5 +1,6 @@
 import {
   answer,
+  callTool,
   eventually,
   fail,
   type ModelServer,
@@ -39,14 +40,24 @@ beforeAll(async () => {
         flaky: { provider: 'openai-compatible', model: 'm1', ...remote },
         sound: { provider: 'anthropic', model: 'm2', ...remote },
       },
-      agents: { asking: { model: 'flaky', fallback_models: ['sound'] } },
+      agents: {
+        asking: { model: 'flaky', fallback_models: ['sound'] },
+        handy: { model: 'flaky', fallback_models: ['sound'], toolsets: ['terminal'] },
+      },
       routes: {
         open: testRoute(sink.url, { secret: 'INSECURE_NO_AUTH' }),
         asked: testRoute(sink.url, { agent: 'asking' }),
+        worked: testRoute(sink.url, { agent: 'handy', interim: 'off' }),
+        burst: testRoute(sink.url, { coalesce: { key: '{pr}', window_seconds: 2 } }),
       },
     }),
     // The exporter's own patience is 5 s; the test need not wait for it.
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      OTEL_BSP_SCHEDULE_DELAY: '200',
+      OTEL_METRIC_EXPORT_INTERVAL: '500',
+      OTEL_METRIC_EXPORT_TIMEOUT: '400',
+    },
   });
 });
 
@@ -67,7 +78,7 @@ describe('one POST', () => {
     const spans = await eventually(
       () => {
         const found = receiver.spansOf(session.trace_id);
-        const attempts = found.filter(({ name }) => name === 'delivery');
+        const attempts = found.filter(({ name }) => name === 'deliver http');
         return attempts.length === 2 && found.some(isRoot) && orphans(found).length === 0 && found;
       },
       {
@@ -78,7 +89,7 @@ describe('one POST', () => {
     expect(services(spans)).toEqual(['angelia-agent-runner', 'angelia-delivery', 'angelia-ingress']);
     // One tree: everything but the request itself has its parent in the trace.
     expect(spans.filter(isRoot).map(({ service }) => service)).toEqual(['angelia-ingress']);
-    const attempts = spans.filter(({ name }) => name === 'delivery');
+    const attempts = spans.filter(({ name }) => name === 'deliver http');
     expect(attempts.map(({ attributes }) => attributes['angelia.outcome']).sort()).toEqual([
       'retryable',
       'taken',
@@ -110,7 +121,7 @@ describe('one POST', () => {
     });
     const session = await stack.waitForEnd(sessionId, { settled: true });
     expect(session.trace_id).toBe(traceId);
-    await receiver.traceWith(traceId, ['delivery']);
+    await receiver.traceWith(traceId, ['deliver http']);
   });
 
   it('does not go on with the trace of a stranger, and leaves no span in it', async () => {
@@ -123,18 +134,18 @@ describe('one POST', () => {
     const session = await stack.waitForEnd(sessionId, { settled: true });
     expect(session.trace_id).toMatch(/^[0-9a-f]{32}$/);
     expect(session.trace_id).not.toBe(traceId);
-    const spans = await receiver.traceWith(session.trace_id, ['delivery', 'POST /webhooks/:route']);
+    const spans = await receiver.traceWith(session.trace_id, ['deliver http', 'webhook open']);
     const posts = spans.filter(
-      ({ service, name }) => service === 'angelia-ingress' && name.startsWith('POST'),
+      ({ service, name }) => service === 'angelia-ingress' && /^(POST|webhook) /.test(name),
     );
-    expect(posts.map(({ name }) => name)).toEqual(['POST /webhooks/:route']);
+    expect(posts.map(({ name }) => name)).toEqual(['webhook open']);
     expect(receiver.spansOf(traceId)).toEqual([]);
   });
 
   it('puts no secret and no text of the session into a span', async () => {
     const { sessionId } = await stack.post({ body: { text: 'a very private sentence' } });
     const session = await stack.waitForEnd(sessionId, { settled: true });
-    await receiver.traceWith(session.trace_id, ['delivery']);
+    await receiver.traceWith(session.trace_id, ['deliver http']);
     const all = JSON.stringify(receiver.spans);
     for (const private_ of [
       'a very private sentence',
@@ -156,20 +167,20 @@ describe('a model call', () => {
     const { sessionId } = await stack.post({ route: 'asked', body: { text: 'a private question' } });
     const session = await stack.waitForEnd(sessionId, { settled: true });
     const spans = await receiver.traceWith(session.trace_id, [
-      'delivery',
-      'chat m1',
-      'chat m2',
-      'invoke_agent asking',
+      'deliver http',
+      'model m1',
+      'model m2',
+      'run asking',
     ]);
     const named = (name: string) => spans.find((span) => span.name === name);
-    const agent = named('invoke_agent asking');
+    const agent = named('run asking');
     const where = { 'server.address': '127.0.0.1', 'server.port': Number(new URL(model.baseUrl).port) };
-    expect(named('chat m1')).toMatchObject({
+    expect(named('model m1')).toMatchObject({
       parentSpanId: agent?.spanId,
       status: 'error',
       attributes: { 'gen_ai.provider.name': 'openai-compatible', 'error.type': 'refused', ...where },
     });
-    expect(named('chat m2')).toMatchObject({
+    expect(named('model m2')).toMatchObject({
       parentSpanId: agent?.spanId,
       status: 'unset',
       attributes: {
@@ -191,6 +202,97 @@ describe('a model call', () => {
     expect(model.problems).toEqual([]);
   });
 });
+
+describe('a session of everything', () => {
+  it('reads as a story: who did what, under whom', async () => {
+    model.next(fail(400), callTool('terminal', { command: 'true' }), {
+      kind: 'answer',
+      text: 'done',
+      usage: { input: 1, output: 1 },
+    });
+    sink.next(answer(503));
+    const { sessionId } = await stack.post({ route: 'worked', body: { text: 'do it' } });
+    const session = await stack.waitForEnd(sessionId, { settled: true });
+    const spans = await eventually(
+      () => {
+        const found = receiver.spansOf(session.trace_id);
+        const attempts = found.filter(({ name }) => name === 'deliver http');
+        return attempts.length === 2 && found.some(isRoot) && orphans(found).length === 0 && found;
+      },
+      { describe: () => `a whole trace: ${summary(receiver.spansOf(session.trace_id))}` },
+    );
+    // Beside the way through log and bus.
+    const story = tree(spans).filter((line) => !/(append|consume|pg|POST) ?/.test(line));
+    expect(story).toEqual([
+      'ingress: webhook worked',
+      '  agent-runner: run handy',
+      '    agent-runner: model m1 (error)',
+      '    agent-runner: model m2',
+      '    agent-runner: model m2',
+      '    agent-runner: tool terminal',
+      '    delivery: deliver http',
+      '    delivery: deliver http (error)',
+      '    process-watcher: carry out terminal',
+    ]);
+    expect(spans.flatMap(({ links }) => links)).toEqual([]);
+  });
+
+  it('links a coalesced webhook with the session that took it, both ways', async () => {
+    const posts = [];
+    for (const n of [1, 2]) posts.push(await stack.post({ route: 'burst', body: { pr: 7, text: `n${n}` } }));
+    const [first, second] = posts;
+    expect(second?.body.status).toBe('coalesced');
+    const session = await stack.waitForEnd(first?.sessionId ?? '', { settled: true });
+    const spans = await receiver.traceWith(session.trace_id, ['run default', 'webhook burst']);
+    const linked = spans.filter(({ links }) => links.length > 0);
+    expect(linked.map(({ name }) => name)).toEqual(['run default']);
+    const other = await receiver.traceWith(linked[0]?.links[0]?.traceId ?? '', ['webhook burst']);
+    const post = other.find(({ name }) => name === 'webhook burst');
+    expect(post?.traceId).not.toBe(session.trace_id);
+    expect(post?.links.map(({ traceId }) => traceId)).toEqual([session.trace_id]);
+  });
+
+  it('links a continuation to the session that it continues', async () => {
+    const { sessionId } = await stack.post({ body: { text: 'to be continued' } });
+    const old = await stack.waitForEnd(sessionId, { settled: true });
+    const response = await fetch(new URL(`/v1/sessions/${sessionId}/messages`, stack.baseUrl), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'more' }),
+    });
+    const next = (await response.json()) as { session_id: string };
+    const continued = await stack.waitForEnd(next.session_id, { settled: true });
+    expect(continued.trace_id).not.toBe(old.trace_id);
+    const spans = await eventually(
+      () => {
+        const found = receiver.spansOf(continued.trace_id);
+        return found.some(({ links }) => links.length > 0) && found;
+      },
+      { describe: () => `a link: ${summary(receiver.spansOf(continued.trace_id))}` },
+    );
+    expect(spans.flatMap(({ links }) => links).map(({ traceId }) => traceId)).toEqual([old.trace_id]);
+  });
+
+  it('sends the metrics of /metrics over OTLP, too', async () => {
+    const names = ['angelia.webhooks', 'angelia.relay_lag', 'angelia.time_to_delivered', 'process.cpu'];
+    const sent = () =>
+      names.filter((name) => receiver.bodies.some((body) => body.includes(`"name":"${name}"`)));
+    await eventually(() => sent().length === names.length, { describe: () => `only ${sent()} of ${names}` });
+  });
+});
+
+/** By name within a parent, indented by depth. */
+function tree(spans: readonly ReceivedSpan[], parent = '', depth = 0): string[] {
+  return spans
+    .filter(({ parentSpanId }) => parentSpanId === parent)
+    .flatMap((span) => {
+      const error = span.status === 'error' ? ' (error)' : '';
+      const line = `${'  '.repeat(depth)}${span.service.replace('angelia-', '')}: ${span.name}${error}`;
+      return [[line, ...tree(spans, span.spanId, depth + 1)]];
+    })
+    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
+    .flat();
+}
 
 const isRoot = (span: ReceivedSpan) => span.parentSpanId === '';
 

@@ -320,8 +320,8 @@ describe('the trace of a session', () => {
     behaviours = { traced: (request) => (hasResult(request) ? say('done') : command(request.input)) };
     const id = await post('traced session');
     const { trace_id } = await stack.waitForEnd(id, { settled: true });
-    const spans = await receiver.traceWith(trace_id, ['invoke_agent default', 'execute_tool terminal']);
-    const span = spans.find(({ name }) => name === 'execute_tool terminal');
+    const spans = await receiver.traceWith(trace_id, ['run default', 'tool terminal']);
+    const span = spans.find(({ name }) => name === 'tool terminal');
     const started = of(await stack.events(id), 'tool.started')[0];
     expect(span?.attributes).toMatchObject({
       'gen_ai.operation.name': 'execute_tool',
@@ -329,7 +329,7 @@ describe('the trace of a session', () => {
       'gen_ai.tool.call.id': started?.data.call_id,
       'gen_ai.conversation.id': id,
     });
-    expect(span?.parentSpanId).toBe(spans.find(({ name }) => name === 'invoke_agent default')?.spanId);
+    expect(span?.parentSpanId).toBe(spans.find(({ name }) => name === 'run default')?.spanId);
     expect(JSON.stringify(spans)).not.toContain('it worked');
     expect(JSON.stringify(spans)).not.toContain('echo ran');
   });

@@ -75,6 +75,37 @@ describe('publishing', () => {
     await expect(bus.publishHints([outgoing('a.b')])).rejects.toThrow(TypeError);
   });
 
+  it('tells what every durable consumer still has before it', async () => {
+    const release = Promise.withResolvers<'done'>();
+    const consumption = bus.consume({
+      durable: 'test-turn_requested',
+      type: 'turn.requested',
+      concurrency: 1,
+      handler: () => release.promise,
+    });
+    await bus.publishHints([1, 2, 3].map(() => outgoing(undefined, { type: 'turn.requested' })));
+    const lag = async () =>
+      (await bus.consumerLag()).find(({ durable }) => durable === 'test-turn_requested') ?? false;
+    // One is in hand; how many more were fetched beforehand is the consumption's own business.
+    const held = await eventually(
+      async () => {
+        const now = await lag();
+        return now && now.ackPending > 0 && now;
+      },
+      { describe: 'a hint in hand' },
+    );
+    expect(held.pending + held.ackPending).toBe(3);
+    release.resolve('done');
+    await eventually(
+      async () => {
+        const now = await lag();
+        return now && now.pending + now.ackPending === 0;
+      },
+      { describe: 'all acked' },
+    );
+    await consumption.stop();
+  });
+
   it('fails as retryable when the server is frozen, and in time', async () => {
     server.freeze();
     try {

@@ -1,5 +1,6 @@
 import { JetStreamApiError, type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { createInbox, type Subscription } from '@nats-io/transport-node';
+import { consumerLag } from './consumer-lag.ts';
 import { DurableConsumption } from './consumption.ts';
 import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
 import { isLeaderless } from './jetstream-errors.ts';
@@ -8,7 +9,7 @@ import { NoStream, publishAll } from './publish.ts';
 import { ensureStream } from './stream.ts';
 import { deleteStream, isStreamUnreadable, whyNotLed } from './stream-health.ts';
 import { StreamWatch } from './stream-watch.ts';
-import type { Bus, BusOptions, ConsumeOptions, Consumption, OutgoingHint } from './types.ts';
+import type { Bus, BusOptions, ConsumeOptions, ConsumerLag, Consumption, OutgoingHint } from './types.ts';
 
 /** Returns at once and connects in the background, for ever. Throws BusUrlInvalid. */
 export function connectBus(options: BusOptions): Bus {
@@ -139,6 +140,15 @@ class JetStreamBus implements Bus {
     });
     this.#consumptions.add(consumption);
     return consumption;
+  }
+
+  async consumerLag(): Promise<ConsumerLag[]> {
+    const { jsm } = await this.#need();
+    try {
+      return await consumerLag(jsm);
+    } catch (error) {
+      throw new BusUnavailable(`the consumers cannot be listed: ${reasonOf(error)}`, { cause: error });
+    }
   }
 
   ping(subject: string, payload = ''): void {

@@ -7,6 +7,7 @@ export type {
   BusOptions,
   BusStatus,
   ConsumeOptions,
+  ConsumerLag,
   Consumption,
   DeadLetter,
   HintVerdict,

@@ -67,6 +67,14 @@ export interface Consumption {
   stop(): Promise<void>;
 }
 
+export interface ConsumerLag {
+  readonly durable: string;
+  /** Not handed out yet. */
+  readonly pending: number;
+  /** Handed out and not acked. */
+  readonly ackPending: number;
+}
+
 export interface Bus {
   readonly connected: boolean;
   readonly serverVersion: string | null;
@@ -90,6 +98,8 @@ export interface Bus {
    */
   onStreamRecreated(listener: () => void): () => void;
   consume(options: ConsumeOptions): Consumption;
+  /** Of every durable consumer of the stream, of whichever service. Throws BusUnavailable. */
+  consumerLag(): Promise<readonly ConsumerLag[]>;
   /** Core NATS, at most once: dropped when the server is away. */
   ping(subject: string, payload?: string): void;
   /** Core NATS. The subscription outlives reconnects; returns how to end it. */

@@ -42,17 +42,25 @@ export class AppendBatcher {
   private readonly database: Database;
   private readonly holder: string;
   private readonly onCommitted: () => void;
+  private readonly onFlushed: (appends: number, ms: number) => void;
 
-  constructor(database: Database, holder: string, onCommitted: () => void) {
+  constructor(
+    database: Database,
+    holder: string,
+    onCommitted: () => void,
+    onFlushed: (appends: number, ms: number) => void,
+  ) {
     this.database = database;
     this.holder = holder;
     this.onCommitted = onCommitted;
+    this.onFlushed = onFlushed;
   }
 
-  /** A span of its own for each append (one-trace), under whatever is active; the shared flush belongs to no trace. */
+  /** A span of its own for each append (one-trace), named by its first event, under whatever is active; the shared flush belongs to no trace. */
   append(request: AppendRequest): Promise<AppendResult> {
     if (trace.getActiveSpan() === undefined) return this.enqueue(request);
-    const span = tracer.startSpan('log append', {
+    const first = request.streams[0]?.events[0]?.type ?? 'lease';
+    const span = tracer.startSpan(`append ${first}`, {
       kind: SpanKind.CLIENT,
       attributes: {
         'angelia.stream_id': request.streams[0]?.streamId ?? '',
@@ -140,7 +148,9 @@ export class AppendBatcher {
 
   private async flush(batch: readonly Pending[]): Promise<void> {
     try {
+      const begun = performance.now();
       const results = await this.send(batch);
+      this.onFlushed(batch.length, performance.now() - begun);
       if (results.some((result) => result.status === 'appended')) this.tellCommitted();
       for (const [index, pending] of batch.entries()) this.settle(pending, results[index] as AppendResult);
     } catch (error) {

@@ -115,6 +115,27 @@ describe('a batch', () => {
     expect(calls).toBe(2);
   });
 
+  it('says how many went together, and what the pools are at', async () => {
+    const flushes: number[] = [];
+    const log = openEventLog({
+      url: database.url,
+      instance: 'counted',
+      holder: 'counted#1',
+      onFlushed: (appends, ms) => flushes.push(ms > 0 ? appends : Number.NaN),
+    });
+    await log.append(appendTo(randomUUID(), 0));
+    await Promise.all(Array.from({ length: 40 }, () => log.append(appendTo(randomUUID(), 0))));
+    expect(flushes).toEqual([1, 40]);
+    expect(log.pools).toEqual({
+      durable: { busy: 0, idle: 1, waiting: 0 },
+      relaxed: { busy: 0, idle: 0, waiting: 0 },
+    });
+    const busy = log.database.relaxed.query({ name: 'nap', text: 'SELECT pg_sleep(0.05)' }, []);
+    expect(log.pools.relaxed.busy + log.pools.relaxed.waiting).toBeGreaterThan(0);
+    await busy;
+    await log.close();
+  });
+
   it('that writes several streams writes all of them or none', async () => {
     const [a, b] = [randomUUID(), randomUUID()];
     await one.append(appendTo(b, 0));

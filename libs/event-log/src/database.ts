@@ -108,6 +108,13 @@ export class Database {
   }
 }
 
+export interface PoolUse {
+  readonly busy: number;
+  readonly idle: number;
+  /** Statements that wait for a connection. */
+  readonly waiting: number;
+}
+
 export class Lane {
   warning: string | undefined;
   lastAwayAt: number | null = null;
@@ -146,6 +153,11 @@ export class Lane {
     );
     // A connection that dies while it works rejects its query and also emits; unheard, that would end the process.
     this.pool.on('connect', (client) => client.on('error', () => {}));
+  }
+
+  get use(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
   /** Rows as arrays, in the order of the select list. */

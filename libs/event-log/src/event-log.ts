@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '@angelia/contracts';
 import { AppendBatcher } from './append-batcher.ts';
 import type { AppendRequest, AppendResult } from './append-request.ts';
-import { Database, SERVICE_ROLE, TIMEOUTS, type Timeouts } from './database.ts';
+import { Database, type PoolUse, SERVICE_ROLE, TIMEOUTS, type Timeouts } from './database.ts';
 import {
   type DeadLetter,
   type DeadLetterFilter,
@@ -25,6 +25,7 @@ import {
   type SessionFilter,
 } from './lists.ts';
 import { type Logger, silent } from './logger.ts';
+import { type OpenWork, readOpenWork } from './open-work.ts';
 import { knownKey, readHead } from './read-head.ts';
 import { RouteReader, type SessionRoute } from './read-route.ts';
 import { StreamReader } from './read-stream.ts';
@@ -55,6 +56,8 @@ export interface EventLogOptions {
   readonly logger?: Logger;
   /** After a commit that appended something: the caller pings the relay. Must not throw. */
   readonly onCommitted?: () => void;
+  /** After each transaction of appends: how many it held, and how long it took. Must not throw. */
+  readonly onFlushed?: (appends: number, ms: number) => void;
   readonly timeouts?: Partial<Timeouts>;
 }
 
@@ -90,7 +93,8 @@ export class EventLog {
       timeouts: { ...TIMEOUTS, ...options.timeouts },
       logger: this.logger,
     });
-    this.appends = new AppendBatcher(this.database, options.holder, options.onCommitted ?? (() => {}));
+    const { onCommitted = () => {}, onFlushed = () => {} } = options;
+    this.appends = new AppendBatcher(this.database, options.holder, onCommitted, onFlushed);
     this.streams = new StreamReader(this.database.durable);
     this.leases = new LeaseReader(this.database.durable);
     this.routes = new RouteReader(this.database.durable);
@@ -168,6 +172,16 @@ export class EventLog {
 
   health(): Promise<LogHealth> {
     return readHealth(this.database.relaxed);
+  }
+
+  /** How many sessions are at which point, and how late the latest is: from the views. */
+  openWork(): Promise<OpenWork> {
+    return readOpenWork(this.database.relaxed);
+  }
+
+  /** The connections of this process, by pool. */
+  get pools(): Readonly<Record<'durable' | 'relaxed', PoolUse>> {
+    return { durable: this.database.durable.use, relaxed: this.database.relaxed.use };
   }
 
   /** When Postgres could last not be reached, by performance.now(); null: it always could. */

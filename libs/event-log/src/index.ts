@@ -11,7 +11,7 @@ export type {
 export { exportTo, importArchive } from './archive.ts';
 export { Bell } from './bell.ts';
 export { runCommand } from './commands/command-line.ts';
-export { SERVICE_ROLE, type Timeouts } from './database.ts';
+export { type PoolUse, SERVICE_ROLE, type Timeouts } from './database.ts';
 export type { DeadLetter, NewDeadLetter } from './dead-letters.ts';
 export {
   InvalidCursor,
@@ -41,6 +41,7 @@ export type {
 } from './lists.ts';
 export type { Logger } from './logger.ts';
 export { type MigrateOptions, type MigrateResult, migrate, raiseEpoch } from './migrate.ts';
+export type { OpenWork } from './open-work.ts';
 export { type ProjectionOptions, runProjection } from './projection.ts';
 export { eraseSession, type Pruned, type PruneOptions, pruneSessions } from './prune.ts';
 export type { SessionRoute } from './read-route.ts';
@@ -58,4 +59,11 @@ export {
   type UnstartedKind,
   type UnstartedWebhook,
 } from './unstarted-webhooks.ts';
-export type { DeliveryRow, ProcessRow, ProjectSession, SessionRow, SessionViews } from './view-rows.ts';
+export type {
+  DeliveryRow,
+  Measured,
+  ProcessRow,
+  ProjectSession,
+  SessionRow,
+  SessionViews,
+} from './view-rows.ts';

@@ -7,7 +7,7 @@ import { messageOf } from './postgres-errors.ts';
 import { StreamReader } from './read-stream.ts';
 import type { TailEvent, TailPage } from './tail.ts';
 import { viewsSchema } from './view-builds.ts';
-import type { ProjectSession } from './view-rows.ts';
+import type { Measured, ProjectSession } from './view-rows.ts';
 import { type ProjectedSession, toRows, type ViewsFence, writeViews } from './write-views.ts';
 
 /** Sessions under way come up again in the next page: their last state, as JSON text, spares reading it back. */
@@ -27,11 +27,18 @@ export class PageProjector {
   private readonly lane: Lane;
   private readonly fence: ViewsFence;
   private readonly project: ProjectSession;
+  private readonly onProjected: (measured: readonly Measured[]) => void;
 
-  constructor(lane: Lane, fence: ViewsFence, project: ProjectSession) {
+  constructor(
+    lane: Lane,
+    fence: ViewsFence,
+    project: ProjectSession,
+    onProjected: (measured: readonly Measured[]) => void = () => {},
+  ) {
     this.lane = lane;
     this.fence = fence;
     this.project = project;
+    this.onProjected = onProjected;
     this.streams = new StreamReader(lane);
   }
 
@@ -39,7 +46,7 @@ export class PageProjector {
   async apply(page: TailPage): Promise<boolean> {
     const bySession = groupBySession(page.events);
     const known = await this.load([...bySession].filter(([, events]) => !isWhole(events)).map(([id]) => id));
-    const projected: ProjectedSession[] = [];
+    const projected: (ProjectedSession & { readonly measured: readonly Measured[] })[] = [];
     for (const [sessionId, events] of bySession) {
       const previous = known.get(sessionId);
       const fresh = events.filter((event) => event.version > (previous?.version ?? 0));
@@ -49,6 +56,8 @@ export class PageProjector {
     }
     if (!(await this.write(page, projected))) return false;
     for (const row of projected) this.remember(row);
+    const measured = projected.flatMap((row) => row.measured);
+    if (measured.length > 0) this.onProjected(measured);
     return true;
   }
 
@@ -71,14 +80,19 @@ export class PageProjector {
     sessionId: string,
     previous: { version: number; state: string } | undefined,
     fresh: readonly RecordedEvent[],
-  ): Promise<ProjectedSession | null> {
+  ): Promise<(ProjectedSession & { readonly measured: readonly Measured[] }) | null> {
     const follows = fresh[0]?.version === (previous?.version ?? 0) + 1;
     // A gap is what a dead letter left: its stream is projected again as a whole, once a program comes that can.
     const events = follows ? fresh : await this.streams.read({ streamId: sessionId, fromVersion: 1 });
     const version = (events.at(-1) ?? fresh.at(-1))?.version ?? 0;
     try {
       const views = this.project(follows && previous ? JSON.parse(previous.state) : null, events);
-      return toRows(sessionId, version, views);
+      const seen = previous?.version ?? 0;
+      return {
+        ...toRows(sessionId, version, views),
+        // Of a stream that is projected again as a whole only what was not counted before.
+        measured: (views.measured ?? []).filter((measured) => measured.version > seen),
+      };
     } catch (error) {
       await this.bury(sessionId, version, error);
       return null;

@@ -11,7 +11,7 @@ import { countingProjection } from './testing/counting-projection.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
 import { appendTo, someEvent } from './testing/some-events.ts';
 import { until } from './testing/until.ts';
-import type { ProjectSession } from './view-rows.ts';
+import type { Measured, ProjectSession } from './view-rows.ts';
 
 let database: TestDatabase;
 let log: EventLog;
@@ -35,9 +35,13 @@ afterEach(async () => {
   await database.drop();
 });
 
-function projection(leadEpoch: number, project: ProjectSession = countingProjection) {
+function projection(
+  leadEpoch: number,
+  project: ProjectSession = countingProjection,
+  onProjected: (measured: readonly Measured[]) => void = () => {},
+) {
   const stopping = new AbortController();
-  const running = runProjection({ log, leadEpoch, signal: stopping.signal, wake, project });
+  const running = runProjection({ log, leadEpoch, signal: stopping.signal, wake, project, onProjected });
   const stop = async () => {
     stopping.abort();
     await running;
@@ -86,6 +90,48 @@ it('rows, deliveries and processes follow the log; other streams have none', asy
   expect(ended.items).toHaveLength(10);
   expect(ended.items.every((session) => session.settled && session.version === 5)).toBe(true);
   expect(sessions).toContain(ended.items[0]?.sessionId);
+});
+
+it('what the events say is told once, after their rows are there, whoever leads, also past one that could not be read', async () => {
+  const told: string[] = [];
+  const measuring: ProjectSession = (previous, events) => ({
+    ...countingProjection(previous, events),
+    measured: events.map(({ version, streamId }) => ({ version, streamId })),
+  });
+  const tell = (measured: readonly Measured[]) => {
+    for (const { version, streamId } of measured as readonly (Measured & { streamId: string })[])
+      told.push(`${streamId} ${version}`);
+  };
+  const first = projection(1, measuring, tell);
+  const sessions = await someSessions(6);
+  await caughtUp();
+  await first.stop();
+  projection(2, measuring, tell);
+  const gap = randomUUID();
+  await log.append(appendTo(gap, 0, [someEvent('session.created')]));
+  await caughtUp();
+  await Promise.all(
+    sessions.map((id, n) => log.append(appendTo(id, n % 2 ? 5 : 4, [someEvent('test.more')]))),
+  );
+  await caughtUp();
+  const expected = sessions.flatMap((id, n) =>
+    Array.from({ length: n % 2 ? 6 : 5 }, (_, at) => `${id} ${at + 1}`),
+  );
+  expect(told.sort()).toEqual([...expected, `${gap} 1`].sort());
+  // A rebuild tells nobody: all of it was told.
+  await rebuildViews({ url: database.url, project: measuring });
+  expect(told).toHaveLength(expected.length + 1);
+});
+
+it('open work is counted by status, with the age of what is due', async () => {
+  projection(1);
+  await someSessions(7);
+  await caughtUp();
+  const work = await log.openWork();
+  expect(work.sessions).toEqual({ queued: 4 });
+  expect(work.runOverdueMs).toBeGreaterThanOrEqual(0);
+  await until(async () => (await log.openWork()).runOverdueMs > 0);
+  expect(work.deliveryOverdueMs).toBe(0);
 });
 
 it('views dropped and rebuilt are equal, also beside a live projector that goes on in them', async () => {

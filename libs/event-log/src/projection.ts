@@ -8,7 +8,7 @@ import { PageProjector } from './project-page.ts';
 import { readTail } from './tail.ts';
 import type { TailCursor } from './tail-cursor.ts';
 import { viewsCheckpoint } from './view-builds.ts';
-import type { ProjectSession } from './view-rows.ts';
+import type { Measured, ProjectSession } from './view-rows.ts';
 
 export interface ProjectionOptions {
   readonly log: EventLog;
@@ -17,6 +17,8 @@ export interface ProjectionOptions {
   /** Rung by the caller after a commit. A bell of its own: the relay's is not shared. */
   readonly wake: Bell;
   readonly project: ProjectSession;
+  /** What the projection measured, once its rows are committed: each event at most once, also across leaders. */
+  readonly onProjected?: (measured: readonly Measured[]) => void;
 }
 
 /** A page is read, computed and written in one go: some tens of milliseconds, some megabytes. */
@@ -60,7 +62,12 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
         if (cursor === null) return;
         place = {
           cursor,
-          projector: new PageProjector(lane, { build, leadEpoch, whileActive: true }, options.project),
+          projector: new PageProjector(
+            lane,
+            { build, leadEpoch, whileActive: true },
+            options.project,
+            options.onProjected,
+          ),
         };
       }
       if (performance.now() - replayedAt >= REPLAY_MS) {

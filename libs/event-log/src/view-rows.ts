@@ -45,6 +45,13 @@ export interface SessionViews {
   /** Only those that these events changed need to be here: rows are upserted, none is deleted. */
   readonly deliveries: readonly DeliveryRow[];
   readonly processes: readonly ProcessRow[];
+  /** What these events say to somebody who counts; not kept. See `onProjected` of the projection. */
+  readonly measured?: readonly Measured[];
+}
+
+/** Said by the event of this version; the rest is the caller's own. */
+export interface Measured {
+  readonly version: number;
 }
 
 /** Pure. `previous` is null for a session's first events; `events` are consecutive versions of one stream. */

@@ -17,7 +17,8 @@ import {
 import type { ServiceName } from './environment.ts';
 import { uuidV7 } from './ids.ts';
 import type { Logger } from './logging.ts';
-import { projectRecorded } from './project-recorded.ts';
+import { count, type LogMeasure } from './metrics/log-facts.ts';
+import { projectMeasured } from './project-recorded.ts';
 
 /**
  * What one process of all does for everybody: the relay (hints from the log's tail), the projections (views from the same
@@ -71,7 +72,16 @@ export function startDuties(options: DutiesOptions): Duties {
       ),
     ),
     projection: leadDuty('projection', (leadEpoch, signal) =>
-      awake(bus, (wake) => runProjection({ log, leadEpoch, signal, wake, project: projectRecorded })),
+      awake(bus, (wake) =>
+        runProjection({
+          log,
+          leadEpoch,
+          signal,
+          wake,
+          project: projectMeasured,
+          onProjected: (measured) => (measured as readonly LogMeasure[]).forEach(count),
+        }),
+      ),
     ),
     agenda: leadDuty('agenda', (leadEpoch, signal) =>
       runAgenda({ log, leadEpoch, signal, sweepSeconds: config.timing.sweep_seconds, hint }),

@@ -36,6 +36,8 @@ export {
   keyStream,
 } from './keyed-sessions.ts';
 export { createLogger, type Logger } from './logging.ts';
+export { failureCodes, metrics, type WebhookOutcome } from './metrics/catalogue.ts';
+export { onCollect } from './metrics/collect.ts';
 export { isPublicAddress } from './public-address.ts';
 export { publicUrl } from './public-url.ts';
 export { isSecretKey, REDACTED, scrubber, secretValuesIn } from './redaction.ts';
@@ -67,6 +69,7 @@ export {
 export {
   contextFrom,
   freshTraceparent,
+  linkActiveSpan,
   type SpanOptions,
   traceIdNow,
   traceIdOf,

@@ -4,7 +4,7 @@ import type { EventLog, StreamAppend } from '@angelia/event-log';
 import { continuation, type Decision, decide, initialState, type RequestTurn } from '@angelia/session';
 import { newEventId, newSessionId } from './ids.ts';
 import { type AppendOptions, type Loaded, type Sessions, TooManyConflicts } from './sessions.ts';
-import { freshTraceparent, traceparentNow } from './tracing.ts';
+import { freshTraceparent, linkActiveSpan, traceparentNow } from './tracing.ts';
 
 /** What is to be done under a key, as its current session stands. */
 export type KeyedPlan<Refusal> =
@@ -148,6 +148,7 @@ export class KeyedSessions {
     );
     switch (executed.status) {
       case 'appended':
+        if (executed.to === 'new') linkActiveSpan(old.state.created?.traceparent);
         return { status: executed.to === 'new' ? 'opened' : 'joined', sessionId: executed.loaded.id };
       case 'duplicate':
         return { status: 'duplicate', sessionId: sessionId(executed.streamId) };

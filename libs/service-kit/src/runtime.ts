@@ -6,6 +6,7 @@ import { Drain } from './drain.ts';
 import type { Environment } from './environment.ts';
 import { type CheckResult, Health } from './health.ts';
 import type { Logger } from './logging.ts';
+import { countFlush } from './metrics/this-process.ts';
 import type { ServiceRuntime } from './service-kit.module.ts';
 import { Sessions } from './sessions.ts';
 import { StartupError } from './startup-error.ts';
@@ -42,6 +43,7 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
     holder,
     logger,
     onCommitted: tailPinger(bus),
+    onFlushed: countFlush,
   });
   health.add('postgres', async () => {
     await log.ping();

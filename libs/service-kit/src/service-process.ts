@@ -7,8 +7,11 @@ import { type AdminServer, HEALTH_PATHS, healthAnswer, startAdminServer } from '
 import { type Duties, startDuties } from './duties.ts';
 import type { Environment } from './environment.ts';
 import type { CheckResult } from './health.ts';
-import { exportLag } from './lag-metrics.ts';
 import type { Logger } from './logging.ts';
+import { onCollect } from './metrics/collect.ts';
+import { readOpenWork } from './metrics/open-work.ts';
+import { readPools, readProcess, readReadiness, watchEventLoop } from './metrics/this-process.ts';
+import { startAtZero } from './metrics/zeroes.ts';
 import { nestLogger } from './nest-logger.ts';
 import type { PublicHttp, ServiceDefinition } from './run-service.ts';
 import { openRuntime, untilLogIsUsable } from './runtime.ts';
@@ -37,6 +40,13 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   let startup: CheckResult = { ok: false, reason: 'waits for Postgres' };
   runtime.health.add('startup', () => startup);
 
+  let duties: Duties | null = null;
+  startAtZero(config, environment.service);
+  watchEventLoop();
+  onCollect(readProcess);
+  onCollect(() => readPools(runtime.log));
+  onCollect(() => readReadiness(runtime.health));
+  onCollect(() => readOpenWork(runtime.log, runtime.bus, duties ?? { leading: () => [] }));
   const admin = await openAdmin(runtime);
   const strategy = new JetStreamStrategy({
     bus: runtime.bus,
@@ -58,7 +68,6 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   });
   const app = await openApp(options, runtime, strategy);
 
-  let duties: Duties | null = null;
   const goingDown = new AbortController();
   const atWork = untilLogIsUsable(runtime, goingDown.signal).then(async (usable) => {
     if (!usable) return;
@@ -71,7 +80,6 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
       service: environment.service,
       logger,
     });
-    exportLag(runtime.log, duties);
     startup = { ok: true };
     logger.info({ admin_port: admin?.port, port: app.port, ms: Date.now() - options.startedAt }, 'at work');
   });

@@ -1,6 +1,8 @@
-import { DiagLogLevel, diag } from '@opentelemetry/api';
+import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
 import type { Environment } from './environment.ts';
 import type { Logger } from './logging.ts';
+import { allMetrics } from './metrics/catalogue.ts';
+import { exportOverOtlp } from './metrics/otlp.ts';
 import { setTracing } from './tracing.ts';
 
 export interface Telemetry {
@@ -60,6 +62,7 @@ export async function startTelemetry(environment: Environment, logger: Logger): 
   });
   sdk.start();
   setTracing(true);
+  exportOverOtlp(metrics.getMeter('angelia'), allMetrics);
   return { flush: (timeoutMs) => flush(sdk, timeoutMs, logger) };
 }
 

@@ -72,6 +72,13 @@ async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) =>
   }
 }
 
+/** Coalesced webhooks and continuations: what is done now leads to, or comes from, another trace. */
+export function linkActiveSpan(traceparent: string | null | undefined): void {
+  if (!on || traceparent == null) return;
+  const linked = spanContextFrom(traceparent);
+  if (linked !== null) trace.getActiveSpan()?.addLink({ context: linked });
+}
+
 /** Runs `fn` as a part of another trace, without a span of its own. */
 export function withinTrace<T>(traceparent: string, fn: () => T): T {
   return on ? context.with(contextFrom(traceparent), fn) : fn();

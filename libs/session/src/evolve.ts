@@ -1,6 +1,7 @@
 import type { EventData, RecordedFact } from '@angelia/contracts';
 import { isAgentTool } from './agent-calls.ts';
 import {
+  askedAt,
   initialState,
   type OpenCall,
   type OpenOutput,
@@ -378,9 +379,10 @@ function clarificationClosed(draft: Draft, id: string, at: number): void {
 }
 
 function finalResponse(draft: Draft, data: EventData<'session.final-response'>, event: StreamEvent): void {
+  const turn = draft.turns.find((open) => open.turn === data.turn);
   draft.answered = { turn: data.turn, outcome: data.outcome, at: event.recordedAt };
   closeTurn(draft, data.turn);
-  if (!data.silent) output(draft, 'final-response', event, data.turn);
+  if (!data.silent) output(draft, 'final-response', event, data.turn, turn);
 }
 
 function closeTurn(draft: Draft, turn: number | null): void {
@@ -399,7 +401,13 @@ function progress(draft: Draft, turn: number, at: number): void {
   changeTurn(draft, turn, () => ({ lastSignAt: at, attempts: 0 }));
 }
 
-function output(draft: Draft, kind: OutputKind, event: StreamEvent, turn: number): void {
+function output(
+  draft: Draft,
+  kind: OutputKind,
+  event: StreamEvent,
+  turn: number,
+  open = draft.turns.find((candidate) => candidate.turn === turn),
+): void {
   draft.lastOutput = event.version;
   draft.outputs = [
     ...draft.outputs,
@@ -416,6 +424,7 @@ function output(draft: Draft, kind: OutputKind, event: StreamEvent, turn: number
       ...STARTS_ANEW,
       unknown: false,
       reason: null,
+      askedAt: open === undefined ? null : askedAt(open),
     },
   ];
 }

@@ -44,6 +44,9 @@ const codes: Record<ExpiryReason, string> = {
   process: 'process_timeout',
 };
 
+/** Of `run.failed`, for whoever counts them. */
+export const expiryCodes: readonly string[] = Object.values(codes);
+
 export function expire(state: SessionState, command: Expire): Decision {
   const closed = open(state);
   if (closed !== null) return closed;

@@ -19,7 +19,8 @@ export type {
 export { type DeliveryPlan, deliveryPlan, type SendPlan } from './delivery-plan.ts';
 export type { Cancel } from './ending.ts';
 export { evolve, evolveAll, fold, type StreamEvent } from './evolve.ts';
-export type { Expire, ExpiryReason } from './expiry.ts';
+export { type Expire, type ExpiryReason, expiryCodes } from './expiry.ts';
+export { type Measure, type Milestone, measure } from './measure.ts';
 export { type FinishTurn, isSilent, type SayInterim } from './outputs.ts';
 export type {
   ConsumeCompletion,

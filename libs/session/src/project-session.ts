@@ -64,14 +64,22 @@ export interface ProcessViewRow {
   readonly detail: ReturnType<typeof processDetail>;
 }
 
-/** Fits `ProjectSession` of libs/event-log: `previous` is what an earlier call returned as `state`, or null. */
-export function projectSession(previous: unknown, events: readonly StreamEvent[]): SessionViews {
+/**
+ * Fits `ProjectSession` of libs/event-log: `previous` is what an earlier call returned as `state`, or null.
+ * @param seen told of each event with the session before and after it, so that who wants to know need not fold again
+ */
+export function projectSession(
+  previous: unknown,
+  events: readonly StreamEvent[],
+  seen?: (before: SessionState, event: StreamEvent, after: SessionState) => void,
+): SessionViews {
   let state = (previous ?? initialState()) as SessionState;
   const deliveries = new Map<number, DeliveryViewRow>();
   const processes = new Map<string, ProcessViewRow>();
   for (const event of events) {
     const before = state;
     state = evolve(before, event);
+    seen?.(before, event, state);
     const delivery = deliveryRow(before, state, event);
     if (delivery !== null) deliveries.set(delivery.output, delivery);
     const process = processRow(state, event);

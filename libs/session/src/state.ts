@@ -173,6 +173,8 @@ export interface OpenOutput {
   readonly unknown: boolean;
   /** Why the last attempt failed, cut short. */
   readonly reason: string | null;
+  /** Since when its turn waited for an answer. Not there in states that were kept before there was this. */
+  readonly askedAt?: number | null;
 }
 
 export interface ProcessState {
@@ -224,6 +226,11 @@ export function initialState(): SessionState {
     watcher: null,
     recentDeliveryIds: [],
   };
+}
+
+/** Since when somebody waits for an answer to this turn: a webhook that is coalesced waits from the end of its window. */
+export function askedAt({ requestedAt, startAfter }: OpenTurn): number {
+  return Math.max(requestedAt, startAfter ?? requestedAt);
 }
 
 export type SessionStatus = 'queued' | 'running' | 'waiting' | 'ended';

@@ -202,6 +202,13 @@ export class TestStack {
     return { said: await response.text(), ready: response.status === 200 };
   }
 
+  /** `/metrics` of a service (`agent-runner-2`) on its admin port. */
+  async scrape(name: string): Promise<{ readonly type: string; readonly text: string }> {
+    const response = await fetch(`http://127.0.0.1:${this.#stack.adminPorts[name]}/metrics`);
+    if (response.status !== 200) throw new Error(`/metrics of ${name}: ${response.status}`);
+    return { type: response.headers.get('content-type') ?? '', text: await response.text() };
+  }
+
   /** What explains a failure: the ends of all logs. */
   printLogs(): Promise<void> {
     return printLogs(this.dataDir);

@@ -12,6 +12,8 @@ import {
   HOLDER,
   LOGGER,
   type Logger,
+  metrics,
+  onCollect,
   SESSIONS,
   type Sessions,
 } from '@angelia/service-kit';
@@ -61,6 +63,7 @@ import { provideToolsets } from './tools/toolsets.ts';
           logger,
         });
         drain.add(drainOf(runner));
+        onCollect(() => metrics.runsOpen.set({}, runner.size));
         listenForCancels(bus, (id) => runner.cancel(id));
         void takeUpFromPredecessor({
           log,

@@ -1,5 +1,5 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
-import { type Logger, withSpan } from '@angelia/service-kit';
+import { type Logger, metrics, withSpan } from '@angelia/service-kit';
 import { type Span, SpanKind } from '@opentelemetry/api';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from './models/model.ts';
 import type { Models } from './models/models.ts';
@@ -68,7 +68,10 @@ export class RunModels {
     const failures: string[] = [];
     for (let at = this.#at; at < this.#names.length; at += 1) {
       const name = this.#names[at] as string;
-      if (at > this.#at) await this.#options.onFallback(name);
+      if (at > this.#at) {
+        metrics.modelFallbacks.add({ model: name });
+        await this.#options.onFallback(name);
+      }
       this.#at = at;
       const model = this.current;
       if (model === null) {
@@ -111,7 +114,7 @@ function mustSpeak(model: Model): Model {
 function chat(model: Model, request: ModelRequest, options: AskOptions): Promise<ModelReply> {
   const { provider, modelId, server } = model;
   return withSpan(
-    `chat ${modelId}`,
+    `model ${modelId}`,
     {
       kind: SpanKind.CLIENT,
       attributes: {

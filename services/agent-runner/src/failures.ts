@@ -1,3 +1,5 @@
+import type { failureCodes } from '@angelia/service-kit';
+
 /** Why a run failed, and what the user reads about it: one sentence, never the raw error. Codes are stable. */
 export const told = {
   models_failed: 'Sorry, the language model could not be reached, so this was not answered.',
@@ -14,6 +16,6 @@ export const told = {
   toolset_unavailable: 'Sorry, a tool that is needed for this could not be reached.',
   skill_unavailable: 'Sorry, an instruction that is needed for this is missing here.',
   internal: 'Sorry, this could not be finished because of an internal error.',
-} as const;
+} as const satisfies Partial<Record<(typeof failureCodes)[number], string>>;
 
 export type FailureCode = keyof typeof told;

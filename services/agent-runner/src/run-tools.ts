@@ -146,7 +146,7 @@ async function carryOutAll(run: Run, started: readonly AskedCall[], deps: ToolDe
 /** By the GenAI conventions of OpenTelemetry; arguments and results stay out of it. */
 function carryOut(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<void> {
   return withSpan(
-    `execute_tool ${call.tool}`,
+    `tool ${call.tool}`,
     {
       attributes: {
         'gen_ai.operation.name': 'execute_tool',

@@ -1,4 +1,4 @@
-import type { AgentConfig, Config } from '@angelia/contracts';
+import type { AgentConfig, Config, EventData } from '@angelia/contracts';
 import { type Loaded, type Logger, SkillUnavailable, withSpan } from '@angelia/service-kit';
 import { agentCall, agentTools } from '@angelia/session';
 import { runCommand } from './agents/command.ts';
@@ -33,15 +33,17 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
   const hush = agent && stillWorking(run, agent.status_interval_seconds, deps.logger);
   try {
     return await withSpan(
-      `invoke_agent ${name}`,
+      `run ${name}`,
       {
         attributes: {
           'gen_ai.operation.name': 'invoke_agent',
           'gen_ai.agent.name': name,
           'gen_ai.conversation.id': run.sessionId,
           'angelia.generation': run.generation,
+          'angelia.resumed': claim.loaded.state.run?.resumed ?? false,
         },
         parent: created?.traceparent ?? undefined,
+        links: coalescedInto(claim),
       },
       () => {
         const gone = goneSince(created, deps.config);
@@ -56,6 +58,15 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
     hush?.();
     run.letGo();
   }
+}
+
+/** The webhooks whose input this turn took over: each has a trace of its own. */
+function coalescedInto({ loaded, turn }: Claim): string[] {
+  return loaded.events.flatMap(({ type, data }) => {
+    if (type !== 'webhook.coalesced') return [];
+    const coalesced = data as EventData<'webhook.coalesced'>;
+    return coalesced.turn === turn && coalesced.traceparent !== null ? [coalesced.traceparent] : [];
+  });
 }
 
 async function carryOut(

@@ -1,4 +1,4 @@
-import { type Loaded, withSpan } from '@angelia/service-kit';
+import { type Loaded, metrics, withSpan } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Verdict } from './circuits.ts';
@@ -35,7 +35,7 @@ export interface Attempted {
 export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryTools): Promise<Attempted> {
   const { plan } = attempt;
   return withSpan(
-    'delivery',
+    `deliver ${plan.target.target}`,
     {
       kind: SpanKind.CLIENT,
       parent: outputEvent(loaded, plan.output).meta.traceparent,
@@ -53,8 +53,13 @@ export function attemptOutput(loaded: Loaded, attempt: Attempt, tools: DeliveryT
       if (!claim.mine) return { loaded: claim.loaded, verdict: 'undecided' };
       attempt.turnstile.onClaimed();
       tools.unrecorded.add(loaded.id);
+      const begun = tools.clock.monotonic();
       const sent = await sendOutput(claim, composed, attempt, tools);
       const { result } = sent;
+      metrics.sendSeconds.observe(
+        { target: plan.target.target, outcome: result.kind },
+        (tools.clock.monotonic() - begun) / 1000,
+      );
       span.setAttribute('angelia.outcome', result.kind);
       if (result.kind !== 'taken') span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason });
       const recorded = sent.overtaken ? sent.loaded : await recordOutcome(sent, plan, tools);

@@ -54,6 +54,13 @@ export class Circuits {
     this.#limits = limits;
   }
 
+  /** How many are open, or just being tried again. */
+  get open(): number {
+    let open = 0;
+    for (const circuit of this.#circuits.values()) if (circuit.open !== null) open += 1;
+    return open;
+  }
+
   /** 0: pass. Infinity: somebody is trying, whose verdict is to be waited for. */
   waitMs(name: string, now: number): number {
     const open = this.#circuits.get(name)?.open;

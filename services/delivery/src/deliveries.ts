@@ -79,6 +79,11 @@ export class Deliveries implements DrainParticipant {
     return this.#gate.parkedCount;
   }
 
+  /** Destinations that this process finds down. */
+  get circuitsOpen(): number {
+    return this.#gate.openCircuits;
+  }
+
   /** Looks at one session. Throws when its stream cannot be read or the claim not be written: hint again later. */
   async look(hint: Pick<Hint, 'stream_id' | 'version'>): Promise<HintVerdict> {
     const known = this.#underWay.get(hint.stream_id);

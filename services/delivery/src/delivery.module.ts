@@ -11,6 +11,8 @@ import {
   HOLDER,
   LOGGER,
   type Logger,
+  metrics,
+  onCollect,
   SESSIONS,
   type Sessions,
   StartupError,
@@ -67,6 +69,10 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
           answerLinks: answerLinks(config, environment),
         });
         drain.add(deliveries);
+        onCollect(() => {
+          metrics.circuitsOpen.set({}, deliveries.circuitsOpen);
+          metrics.deliveriesParked.set({}, deliveries.waiting);
+        });
         void lookBack({
           log,
           logClock,

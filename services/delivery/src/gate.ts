@@ -73,6 +73,11 @@ export class Gate {
     return this.#parked.size;
   }
 
+  /** Destinations that are found down. */
+  get openCircuits(): number {
+    return this.#circuits.open;
+  }
+
   isParked(sessionId: string): boolean {
     return this.#parked.has(sessionId);
   }

@@ -4,6 +4,7 @@ import {
   type KeyedSessions,
   keyStream,
   type Loaded,
+  linkActiveSpan,
   newSessionId,
 } from '@angelia/service-kit';
 import {
@@ -63,9 +64,13 @@ export async function join(
     maxQueueSeconds: route.maxQueueSeconds,
     traceparent,
   };
+  let continued: string | null = null;
   const executed = await deps.keyed.execute(
     keyStream(keying.by, route.name, key),
-    (current) => planWebhook(current, webhook),
+    (current) => {
+      continued = current?.state.created?.traceparent ?? null;
+      return planWebhook(current, webhook);
+    },
     {
       key: { key: deliveryKey(route.name, delivery), keepSeconds: route.keepSeconds[delivery.from] },
       rateLimit: route.rateLimit,
@@ -77,6 +82,8 @@ export async function join(
       const { id } = executed.loaded;
       const types = new Set(executed.facts.map((fact) => fact.type));
       if (types.has('run.cancelled')) deps.interrupted(id);
+      const continues = executed.facts.some((fact) => fact.type === 'session.created' && fact.data.continues);
+      if (continues || types.has('webhook.coalesced')) linkActiveSpan(continued);
       return { status: types.has('webhook.coalesced') ? 'coalesced' : 'accepted', sessionId: id };
     }
     case 'duplicate':

@@ -17,7 +17,7 @@ export function traceOf(received: Received): string {
  */
 export function inOwnSpan<T>(received: Received, take: () => Promise<T>): Promise<T> {
   return withSpan(
-    'POST /webhooks/:route',
+    `webhook ${received.route.name}`,
     {
       kind: SpanKind.SERVER,
       attributes: {

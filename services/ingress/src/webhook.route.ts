@@ -6,6 +6,7 @@ import {
   type KeyedSessions,
   LOGGER,
   type Logger,
+  metrics,
   SESSIONS,
   type Sessions,
 } from '@angelia/service-kit';
@@ -18,7 +19,7 @@ import { openRoute } from './receive.ts';
 import type { RouteTable } from './route-table.ts';
 import { ROUTES } from './tokens.ts';
 import { UnstartedWebhooks } from './unstarted/unstarted-webhooks.ts';
-import { takeWebhook } from './webhooks.ts';
+import { takeWebhook, type WebhookAnswer } from './webhooks.ts';
 
 const KEYLESS =
   'a payload lacks a part of the key in `session_key` or `coalesce`: such webhooks get a session of their own';
@@ -67,6 +68,7 @@ export class WebhookRoute implements OnModuleInit {
           done();
         },
         handler: async (request: WebhookPost, reply) => {
+          const begun = performance.now();
           const { headers, body, params, url } = request;
           const answer = await takeWebhook(
             this.routes,
@@ -77,6 +79,8 @@ export class WebhookRoute implements OnModuleInit {
             this.joinDeps,
           );
           if (answer.status === 200) this.unstarted.answered({ routeName: params.route, headers }, answer);
+          else metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
+          metrics.webhookSeconds.observe({}, (performance.now() - begun) / 1000);
           reply.code(answer.status);
           return answer.body;
         },
@@ -105,4 +109,8 @@ export class WebhookRoute implements OnModuleInit {
       );
     }
   }
+}
+
+function startedAs({ body }: WebhookAnswer): 'accepted' | 'coalesced' {
+  return body.status === 'coalesced' ? 'coalesced' : 'accepted';
 }

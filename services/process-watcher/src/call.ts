@@ -9,6 +9,8 @@ export interface Call {
   readonly tool: string;
   /** JSON, as the model wrote it. */
   readonly arguments: string;
+  /** Of the run that began it. */
+  readonly traceparent: string | undefined;
   /** As it was when the call was taken up. */
   readonly loaded: Loaded;
   /** Nobody waits for the result any more (cancel, interrupt): end what runs for it. */
@@ -42,6 +44,8 @@ export interface OpenedCall {
   readonly callId: string;
   readonly tool: string;
   readonly arguments: string;
+  /** Of the run that began it. */
+  readonly traceparent: string | undefined;
   /** By the database's clock. */
   readonly startedAt: number;
 }
@@ -60,6 +64,7 @@ export function callsToCarryOut({ state, events }: Pick<Loaded, 'state' | 'event
         callId: call.id,
         tool: call.tool,
         arguments: (begun?.data as EventData<'tool.started'> | undefined)?.arguments ?? '',
+        traceparent: begun?.meta.traceparent ?? state.created?.traceparent ?? undefined,
         startedAt: call.startedAt ?? state.lastActivityAt,
       };
     });

@@ -19,6 +19,8 @@ import {
   HOLDER,
   LOGGER,
   type Logger,
+  metrics,
+  onCollect,
   SESSIONS,
   type Sessions,
 } from '@angelia/service-kit';
@@ -84,6 +86,7 @@ interface Pings {
           (subject) => void heard(subject, watchPingSubject(''), (id) => watcher.lookIfOurs(id)),
         );
         bus.respond(OUTPUT_SUBJECT, (request) => answerOutput(request, watcher.commands));
+        onCollect(() => metrics.sessionsWatched.set({}, watcher.inHand));
         drain.add({ name: 'commands', drain: () => watcher.close() });
         watcher
           .adopt()

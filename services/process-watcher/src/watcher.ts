@@ -287,12 +287,11 @@ export class Watcher {
   }
 
   async #carryOut(call: Call, isKnown: boolean): Promise<void> {
-    const { created } = call.loaded.state;
     await withSpan(
-      `carry_out ${call.tool}`,
+      `carry out ${call.tool}`,
       {
         attributes: { 'gen_ai.tool.call.id': call.callId, 'gen_ai.conversation.id': call.sessionId },
-        parent: created?.traceparent ?? undefined,
+        parent: call.traceparent,
       },
       async () => {
         const end = isKnown ? await this.#run(call) : BEGUN_ELSEWHERE;

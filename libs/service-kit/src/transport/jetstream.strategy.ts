@@ -4,6 +4,7 @@ import type { INestApplication } from '@nestjs/common';
 import { type MessageHandler, type NestMicroservice, Server } from '@nestjs/microservices';
 import { SpanKind } from '@opentelemetry/api';
 import { isObservable, lastValueFrom } from 'rxjs';
+import { metrics } from '../metrics/catalogue.ts';
 import { withSpan } from '../tracing.ts';
 import { HandlerErrorFilter } from './handler-error.filter.ts';
 import { JetStreamContext } from './jetstream.context.ts';
@@ -105,7 +106,7 @@ export class JetStreamStrategy extends Server {
       durable,
       type,
       concurrency: this.#concurrencyOf(type),
-      handler: (hint) => handleHint(hint, durable, handlers),
+      handler: (hint) => counted(durable, handleHint(hint, durable, handlers)),
       ...(onDeadLetter === undefined ? {} : { onDeadLetter }),
     });
   }
@@ -134,6 +135,17 @@ export function durableName(service: string, type: string): string {
 
 function isKnownType(type: string): boolean {
   return isEventType(type) || (ownerHints as readonly string[]).includes(type);
+}
+
+async function counted(durable: string, handled: Promise<HintVerdict>): Promise<HintVerdict> {
+  try {
+    const verdict = await handled;
+    metrics.hints.add({ durable, outcome: verdict === 'done' ? 'done' : 'again' });
+    return verdict;
+  } catch (error) {
+    metrics.hints.add({ durable, outcome: 'failed' });
+    throw error;
+  }
 }
 
 /** All handlers run to their end before there is a verdict: a hint that comes again must not meet its own first run. */

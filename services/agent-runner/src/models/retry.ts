@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { metrics } from '@angelia/service-kit';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from './model.ts';
 
 /** INTERFACES.md: a model is tried at most 3 times within 10 s before the next of `fallback_models`. */
@@ -22,6 +23,21 @@ export function nextTry(
   return elapsedMs + wait > TRY_WINDOW_MS ? null : wait;
 }
 
+/** One try, and how it came out, for whoever watches the models. */
+async function timed(model: Model, request: ModelRequest, signal: AbortSignal): Promise<ModelReply> {
+  const begun = performance.now();
+  const tell = (outcome: 'ok' | 'stopped' | ModelFailure['code']): void =>
+    metrics.modelCallSeconds.observe({ model: model.name, outcome }, (performance.now() - begun) / 1000);
+  try {
+    const reply = await model.call(request, signal);
+    tell('ok');
+    return reply;
+  } catch (error) {
+    tell(error instanceof ModelFailure ? error.code : 'stopped');
+    throw error;
+  }
+}
+
 /** Throws the last ModelFailure when the model has had its chance. */
 export async function callWithRetry(
   model: Model,
@@ -32,7 +48,7 @@ export async function callWithRetry(
   const begun = performance.now();
   for (let tries = 1; ; tries++) {
     try {
-      return await model.call(request, signal);
+      return await timed(model, request, signal);
     } catch (error) {
       if (signal.aborted || !(error instanceof ModelFailure)) throw error;
       onFailedTry(error, tries);

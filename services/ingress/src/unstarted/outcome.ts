@@ -1,3 +1,4 @@
+import type { WebhookOutcome } from '@angelia/service-kit';
 import { errorAnswer } from '../answer-error.ts';
 import type { WebhookAnswer } from '../webhooks.ts';
 
@@ -32,6 +33,12 @@ export function outcomeOfAnswer(answer: WebhookAnswer): Outcome | null {
     return { outcome: 'ignored', reason: answer.why ?? reason ?? 'ignored', status: 200 };
   if (status === 'duplicate') return { outcome: 'duplicate', reason: 'duplicate', status: 200 };
   return { outcome: 'handshake', reason: 'handshake', status: 200 };
+}
+
+/** What the counter of webhooks says of it: three sorts of ignoring are told apart. */
+export function countedAs({ outcome, reason }: Outcome): WebhookOutcome {
+  if (outcome !== 'ignored') return outcome;
+  return reason === 'event' ? 'ignored_event' : reason === 'filter' ? 'ignored_filter' : 'ignored_script';
 }
 
 const byStatus: Readonly<Record<number, UnstartedOutcome>> = {

@@ -1,14 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EventLog, storable, type UnstartedBatch, type UnstartedWebhook } from '@angelia/event-log';
-import { EVENT_LOG, LOGGER, type Logger } from '@angelia/service-kit';
+import { EVENT_LOG, LOGGER, type Logger, metrics } from '@angelia/service-kit';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { type Attributes, type Counter, metrics } from '@opentelemetry/api';
 import { deliveryIdOf } from '../delivery-id.ts';
 import { eventTypeOf } from '../event-type.ts';
 import type { RouteTable } from '../route-table.ts';
 import { ROUTES } from '../tokens.ts';
 import type { WebhookAnswer } from '../webhooks.ts';
-import { type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
+import { countedAs, type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
 
 /** Short enough for whoever looks right after; a flood is one statement per second and replica. */
 const FLUSH_MS = 1_000;
@@ -28,7 +27,7 @@ const ROUTE_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 const NO_BODY = Buffer.alloc(0);
 
 interface Kind {
-  readonly attributes: Attributes & {
+  readonly attributes: {
     readonly route: string;
     readonly outcome: string;
     readonly reason: string;
@@ -54,7 +53,6 @@ export interface Told {
 @Injectable()
 export class UnstartedWebhooks implements OnModuleDestroy {
   private kinds = new Map<string, Kind>();
-  private readonly counter: Counter;
   private timer: NodeJS.Timeout | null = null;
   private flushing: Promise<void> = Promise.resolve();
   private failing = false;
@@ -65,11 +63,7 @@ export class UnstartedWebhooks implements OnModuleDestroy {
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(ROUTES) private readonly routes: RouteTable,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    this.counter = metrics.getMeter('angelia').createCounter('angelia.webhooks.unstarted', {
-      description: 'Webhooks that started no session, by route, outcome and reason',
-    });
-  }
+  ) {}
 
   answered(request: Told, answer: WebhookAnswer): void {
     const outcome = outcomeOfAnswer(answer);
@@ -107,9 +101,10 @@ export class UnstartedWebhooks implements OnModuleDestroy {
     sessionId: string | null,
   ): void {
     const known = this.routes.get(routeName) !== undefined || reason === 'route_unusable';
-    const kind = this.kindOf(known ? routeName : UNKNOWN_ROUTE, outcome, reason);
+    const route = known ? routeName : UNKNOWN_ROUTE;
+    const kind = this.kindOf(route, outcome, reason);
     const now = Date.now();
-    this.counter.add(1, kind.attributes);
+    metrics.webhooks.add({ route, outcome: countedAs({ outcome, reason, status }) });
     if (kind.webhooks === 0) kind.firstAt = now;
     kind.lastAt = now;
     kind.newest[kind.webhooks % NEWEST_PER_FLUSH] = {

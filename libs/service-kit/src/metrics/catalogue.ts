@@ -1,0 +1,447 @@
+import { eventTypes, ownerHints } from '@angelia/contracts';
+import { knownTargets } from '../config/targets.ts';
+import { serviceNames } from '../environment.ts';
+import { type AnyInstrument, Counter, type Exporter, Gauge, Histogram } from './instruments.ts';
+import { listed, names, oneOf } from './label-sets.ts';
+
+/**
+ * Every metric of Angelia, declared once: docs/observe.md, the dashboards and the alert rules under
+ * deploy/observability are checked against this file, and what a running stack exports is, too. No label holds an id, an
+ * address, a URL or a text; each has a bounded set of values (label-sets.ts), and each instrument says how many series
+ * that makes at most.
+ */
+
+/** More than a person can tell apart on a dashboard. Routes made by API count here, too: from the 101st on they share one. */
+const MOST_ROUTES = 100;
+const MOST_AGENTS = 50;
+const MOST_MODELS = 50;
+
+/** Shared by all metrics, so that the same names are known in each. */
+const route = names(MOST_ROUTES);
+const agent = names(MOST_AGENTS);
+const model = names(MOST_MODELS);
+const target = listed(...knownTargets);
+/** A model may ask for tools that do not exist, and MCP servers name theirs: the kind only (log-facts.ts). */
+const tool = listed('terminal', 'process', 'clarify', 'mcp', 'agent');
+
+export const webhookOutcomes = [
+  'accepted',
+  'coalesced',
+  'duplicate',
+  'ignored_event',
+  'ignored_filter',
+  'ignored_script',
+  'handshake',
+  'unauthorized',
+  'rate_limited',
+  'bad_request',
+  'busy',
+  'disabled',
+  'unknown_route',
+  'unavailable',
+  'error',
+] as const;
+export type WebhookOutcome = (typeof webhookOutcomes)[number];
+
+/** Of run.failed: those of the runner (failures.ts there, which the compiler holds to it) and of expiry (libs/session). */
+export const failureCodes = [
+  'models_failed',
+  'timeout',
+  'max_steps',
+  'budget',
+  'agent_missing',
+  'agent_unreachable',
+  'agent_failed',
+  'agent_lost',
+  'target_missing',
+  'not_allowed',
+  'toolset_missing',
+  'toolset_unavailable',
+  'skill_unavailable',
+  'internal',
+  'stale',
+  'attempts',
+  'interrupted',
+  'queue',
+  'clarification_timeout',
+  'process_timeout',
+] as const;
+
+/** Of the n-th attempt: from the fourth on it is late, and how late the histograms tell. 0: given up without one. */
+const attempt = listed('0', '1', '2', '3', '4+');
+const durable = listed(
+  ...serviceNames.flatMap((service) =>
+    [...eventTypes, ...ownerHints].map((type) => `${service}-${type.replaceAll('.', '_')}`),
+  ),
+);
+
+/** From what a person does not notice to a working day. */
+const WAITS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400];
+/** A model answers within a second, or thinks for minutes. */
+const CALLS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
+/** Requests that a sender, or we, wait for. */
+const REQUESTS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/** Above 0.05 s health checks and lease renewals begin to suffer; a lease is lost after some seconds. */
+const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+const everyService: readonly Exporter[] = ['every service'];
+const leader: readonly Exporter[] = ['leader'];
+
+export const metrics = {
+  webhooks: new Counter({
+    name: 'angelia_webhooks_total',
+    help: 'Webhooks by what became of them. A route that does not exist is `(unknown)`.',
+    unit: '1',
+    labels: { route, outcome: oneOf(...webhookOutcomes) },
+    from: ['ingress'],
+  }),
+  webhookSeconds: new Histogram({
+    name: 'angelia_webhook_seconds',
+    help: 'From the body of a webhook to its answer, the commit included. Refused ones are not in it.',
+    unit: 's',
+    labels: {},
+    bounds: REQUESTS,
+    from: ['ingress'],
+  }),
+
+  sessions: new Gauge({
+    name: 'angelia_sessions',
+    help: 'Sessions that are not settled. `delivering`: ended, with something left to deliver or a process to watch.',
+    unit: '1',
+    labels: { status: oneOf('queued', 'running', 'waiting', 'delivering') },
+    from: leader,
+  }),
+  sessionsEnded: new Counter({
+    name: 'angelia_sessions_ended_total',
+    help: 'Sessions that ended, by route and outcome.',
+    unit: '1',
+    labels: { route, outcome: oneOf('succeeded', 'failed', 'cancelled', 'expired') },
+    from: leader,
+  }),
+  oldestRunDue: new Gauge({
+    name: 'angelia_queue_oldest_seconds',
+    help: 'For how long the longest waiting turn has been due to run; 0 when none is.',
+    unit: 's',
+    labels: {},
+    from: leader,
+  }),
+  oldestDeliveryDue: new Gauge({
+    name: 'angelia_delivery_oldest_due_seconds',
+    help: 'For how long the longest waiting delivery has been due; 0 when none is.',
+    unit: 's',
+    labels: {},
+    from: leader,
+  }),
+
+  timeToStart: new Histogram({
+    name: 'angelia_time_to_start_seconds',
+    help: 'From the time a turn was accepted (coalesced: from the end of its window) to its first run.',
+    unit: 's',
+    labels: { route },
+    bounds: WAITS,
+    from: leader,
+  }),
+  timeToFirstStatus: new Histogram({
+    name: 'angelia_time_to_first_status_seconds',
+    help: 'From the time a turn was accepted to its first interim status. Turns without one are not in it.',
+    unit: 's',
+    labels: { route },
+    bounds: WAITS,
+    from: leader,
+  }),
+  timeToFinal: new Histogram({
+    name: 'angelia_time_to_final_seconds',
+    help: 'From the time a turn was accepted to its final response. Waiting for a person is in it.',
+    unit: 's',
+    labels: { route },
+    bounds: WAITS,
+    from: leader,
+  }),
+  timeToDelivered: new Histogram({
+    name: 'angelia_time_to_delivered_seconds',
+    help: 'From the time a turn was accepted until its target had the final response.',
+    unit: 's',
+    labels: { route },
+    bounds: WAITS,
+    from: leader,
+  }),
+
+  runs: new Counter({
+    name: 'angelia_runs_total',
+    help: 'Runs that ended. `lost`: another run took over. `asked`: with a question to a person.',
+    unit: '1',
+    labels: {
+      agent,
+      outcome: oneOf('succeeded', 'failed', 'cancelled', 'expired', 'interrupted', 'lost', 'asked'),
+    },
+    from: leader,
+  }),
+  runSeconds: new Histogram({
+    name: 'angelia_run_seconds',
+    help: 'From run.started to the end of the run.',
+    unit: 's',
+    labels: { agent },
+    bounds: WAITS,
+    from: leader,
+  }),
+  turnsFailed: new Counter({
+    name: 'angelia_turns_failed_total',
+    help: 'Turns that failed or expired, by the code of run.failed.',
+    unit: '1',
+    labels: { code: listed(...failureCodes) },
+    from: leader,
+  }),
+  steps: new Counter({
+    name: 'angelia_steps_total',
+    help: 'Model answers: `tools` asks for tools, `answer` is the end of a turn.',
+    unit: '1',
+    labels: { agent, outcome: oneOf('answer', 'tools') },
+    from: leader,
+  }),
+  tokens: new Counter({
+    name: 'angelia_model_tokens_total',
+    help: 'Tokens of recorded answers and summaries, by model.',
+    unit: '1',
+    labels: { model, direction: oneOf('input', 'output') },
+    from: leader,
+  }),
+  modelCallSeconds: new Histogram({
+    name: 'angelia_model_call_seconds',
+    help: 'One try of a model call, by how it came out. `stopped`: cancelled, drained, timed out.',
+    unit: 's',
+    labels: {
+      model,
+      outcome: oneOf(
+        'ok',
+        'connect',
+        'cut_off',
+        'stall',
+        'timeout',
+        'unavailable',
+        'refused',
+        'too_long',
+        'protocol',
+        'stopped',
+      ),
+    },
+    bounds: CALLS,
+    from: ['agent-runner'],
+  }),
+  modelFallbacks: new Counter({
+    name: 'angelia_model_fallbacks_total',
+    help: 'Times that a run gave a model up and went on with this one.',
+    unit: '1',
+    labels: { model },
+    from: ['agent-runner'],
+  }),
+  runsOpen: new Gauge({
+    name: 'angelia_runner_sessions_open',
+    help: 'Sessions that this runner looks at or runs.',
+    unit: '1',
+    labels: {},
+    from: ['agent-runner'],
+  }),
+  toolCalls: new Counter({
+    name: 'angelia_tool_calls_total',
+    help: 'Tool calls by kind and outcome. `unknown`: its run was lost meanwhile.',
+    unit: '1',
+    labels: { tool, outcome: oneOf('ok', 'error', 'unknown') },
+    from: leader,
+  }),
+  toolCallSeconds: new Histogram({
+    name: 'angelia_tool_call_seconds',
+    help: 'From tool.started to tool.finished.',
+    unit: 's',
+    labels: { tool },
+    bounds: CALLS,
+    from: leader,
+  }),
+  statuses: new Counter({
+    name: 'angelia_interim_statuses_total',
+    help: 'Interim statuses by kind.',
+    unit: '1',
+    labels: { kind: oneOf('fallback', 'compression', 'progress', 'agent') },
+    from: leader,
+  }),
+  processesEnded: new Counter({
+    name: 'angelia_processes_ended_total',
+    help: 'Background processes that ended. `failed`: with another exit code than 0. `lost`: nobody saw it.',
+    unit: '1',
+    labels: { outcome: oneOf('succeeded', 'failed', 'lost') },
+    from: leader,
+  }),
+  sessionsWatched: new Gauge({
+    name: 'angelia_watcher_sessions_open',
+    help: 'Sessions of which this process-watcher carries out a tool call.',
+    unit: '1',
+    labels: {},
+    from: ['process-watcher'],
+  }),
+
+  deliveries: new Counter({
+    name: 'angelia_deliveries_total',
+    help: 'Attempts to deliver by outcome; a further one follows `failed`, `held` (the target asked us to wait) and `unknown`.',
+    unit: '1',
+    labels: { target, outcome: oneOf('delivered', 'failed', 'held', 'unknown', 'dead', 'dropped'), attempt },
+    from: leader,
+  }),
+  sendSeconds: new Histogram({
+    name: 'angelia_delivery_send_seconds',
+    help: 'One attempt from its claim to what the target said.',
+    unit: 's',
+    labels: { target, outcome: oneOf('taken', 'permanent', 'unknown', 'retryable') },
+    bounds: REQUESTS,
+    from: ['delivery'],
+  }),
+  circuitsOpen: new Gauge({
+    name: 'angelia_delivery_circuits_open',
+    help: 'Destinations that this process finds down and does not send to.',
+    unit: '1',
+    labels: {},
+    from: ['delivery'],
+  }),
+  deliveriesParked: new Gauge({
+    name: 'angelia_delivery_sessions_waiting',
+    help: 'Sessions that wait for their turn at a destination: a place, its rate, or its circuit.',
+    unit: '1',
+    labels: {},
+    from: ['delivery'],
+  }),
+
+  tailLag: new Gauge({
+    name: 'angelia_tail_lag_seconds',
+    help: 'Age of the oldest event that an open transaction hides from the tail; 0 when none is hidden.',
+    unit: 's',
+    labels: {},
+    from: leader,
+  }),
+  relayLag: new Gauge({
+    name: 'angelia_relay_lag_seconds',
+    help: 'Age of the oldest event that should have been hinted and was not.',
+    unit: 's',
+    labels: {},
+    from: leader,
+  }),
+  projectionLag: new Gauge({
+    name: 'angelia_projection_lag_seconds',
+    help: 'Age of the oldest event that the views do not show yet.',
+    unit: 's',
+    labels: {},
+    from: leader,
+  }),
+  deadLetters: new Gauge({
+    name: 'angelia_dead_letters',
+    help: 'Events that no handler could process; at most 1000 are counted.',
+    unit: '1',
+    labels: {},
+    from: leader,
+  }),
+  consumerPending: new Gauge({
+    name: 'angelia_consumer_pending',
+    help: 'Hints that JetStream has not handed out yet, per durable consumer.',
+    unit: '1',
+    labels: { durable },
+    from: leader,
+  }),
+  consumerAckPending: new Gauge({
+    name: 'angelia_consumer_ack_pending',
+    help: 'Hints that were handed out and not acked yet, those that wait for a retry included.',
+    unit: '1',
+    labels: { durable },
+    from: leader,
+  }),
+  hints: new Counter({
+    name: 'angelia_hints_total',
+    help: 'Hints handled by this process. `again`: to come again later. `failed`: the handler threw.',
+    unit: '1',
+    labels: { durable, outcome: oneOf('done', 'again', 'failed') },
+    // Nobody hints ingress.
+    from: ['agent-runner', 'delivery', 'process-watcher'],
+  }),
+  leading: new Gauge({
+    name: 'angelia_leading',
+    help: '1 where this process leads the duty. The sum over all services is 1.',
+    unit: '1',
+    labels: { duty: oneOf('relay', 'projection', 'agenda', 'prune') },
+    from: everyService,
+  }),
+  ready: new Gauge({
+    name: 'angelia_ready',
+    help: '1 when /readyz says so.',
+    unit: '1',
+    labels: {},
+    from: everyService,
+  }),
+
+  appendBatch: new Histogram({
+    name: 'angelia_append_batch_size',
+    help: 'Appends that went to Postgres in one transaction.',
+    unit: '1',
+    labels: {},
+    bounds: BATCHES,
+    from: everyService,
+  }),
+  appendSeconds: new Histogram({
+    name: 'angelia_append_seconds',
+    help: 'One such transaction, tries included.',
+    unit: 's',
+    labels: {},
+    bounds: REQUESTS,
+    from: everyService,
+  }),
+  poolConnections: new Gauge({
+    name: 'angelia_postgres_connections',
+    help: 'Connections to Postgres. `durable`: appends and reads of streams; `relaxed`: all else.',
+    unit: '1',
+    labels: { pool: oneOf('durable', 'relaxed'), state: oneOf('busy', 'idle') },
+    from: everyService,
+  }),
+  poolWaiting: new Gauge({
+    name: 'angelia_postgres_waiting',
+    help: 'Statements that wait for a connection.',
+    unit: '1',
+    labels: { pool: oneOf('durable', 'relaxed') },
+    from: everyService,
+  }),
+  loopDelay: new Histogram({
+    name: 'angelia_event_loop_delay_seconds',
+    help: 'How late a timer was, ten times a second: what everything else in this process waited, too.',
+    unit: 's',
+    labels: {},
+    bounds: DELAYS,
+    from: everyService,
+  }),
+  cpuSeconds: new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time of this process.',
+    unit: 's',
+    labels: { mode: oneOf('user', 'system') },
+    from: everyService,
+  }),
+  residentBytes: new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Memory of this process as the kernel counts it.',
+    unit: 'By',
+    labels: {},
+    from: everyService,
+  }),
+  heapBytes: new Gauge({
+    name: 'nodejs_heap_bytes',
+    help: 'V8 heap; `external` is what buffers hold outside of it.',
+    unit: 'By',
+    labels: { kind: oneOf('used', 'total', 'external') },
+    from: everyService,
+  }),
+  startTime: new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'When this process started, in Unix time.',
+    unit: 's',
+    labels: {},
+    from: everyService,
+  }),
+} as const;
+
+export const allMetrics: readonly AnyInstrument[] = Object.values(
+  metrics,
+) as unknown as readonly AnyInstrument[];

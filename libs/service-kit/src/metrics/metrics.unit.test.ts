@@ -1,0 +1,146 @@
+import { expiryCodes } from '@angelia/session';
+import { describe, expect, it } from '@jest/globals';
+import { allMetrics, failureCodes, metrics } from './catalogue.ts';
+import { Counter, Gauge, Histogram } from './instruments.ts';
+import { names, OTHER, oneOf } from './label-sets.ts';
+import { count } from './log-facts.ts';
+import { otlpName } from './otlp.ts';
+import { prometheusText } from './prometheus-text.ts';
+
+const rest = { help: 'h', from: [] } as const;
+
+describe('the text that Prometheus reads', () => {
+  it('has help, type and a line per series, values escaped', () => {
+    const counter = new Counter({ ...rest, name: 'c_total', unit: '1', labels: { route: names(9) } });
+    counter.add({ route: 'a"b\\c\nd' }, 2);
+    counter.add({ route: 'a"b\\c\nd' });
+    const gauge = new Gauge({ ...rest, name: 'g', help: 'one\ntwo \\ three', unit: '1', labels: {} });
+    gauge.set({}, 0.5);
+    expect(prometheusText([counter, gauge] as never)).toBe(
+      [
+        '# HELP c_total h',
+        '# TYPE c_total counter',
+        'c_total{route="a\\"b\\\\c\\nd"} 3',
+        '# HELP g one\\ntwo \\\\ three',
+        '# TYPE g gauge',
+        'g 0.5',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('counts a value on the bound below it, and everything in +Inf', () => {
+    const histogram = new Histogram({ ...rest, name: 'h', unit: 's', labels: {}, bounds: [1, 5] });
+    for (const value of [0.5, 1, 2, 100]) histogram.observe({}, value);
+    expect(
+      prometheusText([histogram] as never)
+        .split('\n')
+        .slice(2, -1),
+    ).toEqual([
+      'h_bucket{le="1"} 2',
+      'h_bucket{le="5"} 3',
+      'h_bucket{le="+Inf"} 4',
+      'h_sum 103.5',
+      'h_count 4',
+    ]);
+  });
+
+  it('begins closed sets at 0, so that a first failure is an increase', () => {
+    const counter = new Counter({
+      ...rest,
+      name: 'c_total',
+      unit: '1',
+      labels: { a: oneOf('x', 'y'), b: oneOf('1', '2') },
+    });
+    expect([...counter.series].map(({ labels, value }) => [...labels, value])).toEqual([
+      ['x', '1', 0],
+      ['x', '2', 0],
+      ['y', '1', 0],
+      ['y', '2', 0],
+    ]);
+  });
+});
+
+describe('labels', () => {
+  it('of a closed set are what they are, anything else is other', () => {
+    expect(['x', 'z', '__proto__', ''].map((value) => oneOf('x').of(value as 'x'))).toEqual([
+      'x',
+      OTHER,
+      OTHER,
+      OTHER,
+    ]);
+  });
+
+  it('of names keep those that came first, and no more', () => {
+    const set = names(2);
+    expect(['a', 'b', 'c', 'a', 'd'].map((name) => set.of(name))).toEqual(['a', 'b', OTHER, 'a', OTHER]);
+  });
+
+  it('stay within the bound of their instrument, whatever is recorded', () => {
+    // More of everything than there may be, with what a hostile sender, model or caller of the API would choose.
+    for (const instrument of allMetrics) {
+      const { labelNames } = instrument;
+      for (let n = 0; n < 500; n += 1) {
+        const values = Object.fromEntries(
+          labelNames.map((name, at) => [name, `${name}${at}-${n}-${'x'.repeat(50)}"\n{}`]),
+        ) as never;
+        if (instrument.kind === 'histogram') instrument.observe(values, 1);
+        else instrument.set(values, 1);
+      }
+      const series = [...instrument.series];
+      expect(series.length).toBeLessThanOrEqual(instrument.mostSeries);
+      expect(instrument.mostSeries).toBeLessThanOrEqual(MOST_SERIES);
+    }
+    // Bytes of a scrape at its worst: a label takes 60 here.
+    expect(prometheusText(allMetrics).length).toBeLessThan(4_000_000);
+  });
+
+  it('of tools that a model made up are one', () => {
+    const before = [...metrics.toolCalls.series].length;
+    for (let n = 0; n < 1_000; n += 1)
+      count({ what: 'tool-ended', tool: `rm_${n}`, outcome: 'error', ms: null });
+    for (let n = 0; n < 1_000; n += 1)
+      count({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
+    expect([...metrics.toolCalls.series].length - before).toBeLessThanOrEqual(2);
+  });
+
+  it('of failures have every code of an expiry', () => {
+    expect(failureCodes).toEqual(expect.arrayContaining([...expiryCodes]));
+  });
+
+  it('of attempts end at four', () => {
+    for (const attempt of [1, 4, 5, 99])
+      count({ what: 'delivery', target: 'http', outcome: 'failed', attempt });
+    const attempts = [...metrics.deliveries.series].filter(({ labels }) => labels[0] === 'http');
+    expect(attempts.map(({ labels, value }) => [labels[2], value])).toEqual([
+      ['1', 1],
+      ['4+', 3],
+    ]);
+  });
+});
+
+/** The widest are webhooks by route and outcome: 101 x 16. Anything above is a label too many. */
+const MOST_SERIES = 2_000;
+
+describe('every metric', () => {
+  it.each(allMetrics.map((metric) => [metric.definition.name, metric] as const))(
+    '%s is named as Prometheus wants',
+    (name, metric) => {
+      const { unit, help, from } = metric.definition;
+      expect(name).toMatch(/^(angelia|process|nodejs)_[a-z_]+$/);
+      expect(name.endsWith('_total')).toBe(metric.kind === 'counter');
+      const bare = name.replace(/_total$/, '');
+      expect(bare.endsWith('_seconds')).toBe(unit === 's');
+      expect(bare.endsWith('_bytes')).toBe(unit === 'By');
+      expect(help).toMatch(/^[A-Z0-9`].*\.$/s);
+      expect(from.length).toBeGreaterThan(0);
+      for (const label of metric.labelNames) expect(label).toMatch(/^[a-z_]+$/);
+    },
+  );
+
+  it('has a name of its own, also over OTLP, where the unit is told apart', () => {
+    const all = allMetrics.map(otlpName);
+    expect(new Set(all).size).toBe(all.length);
+    expect(all).toEqual(expect.arrayContaining(['angelia.webhooks', 'angelia.relay_lag', 'process.cpu']));
+  });
+});

@@ -1,0 +1,43 @@
+import type { Meter, ObservableCounter, ObservableGauge } from '@opentelemetry/api';
+import { collect } from './collect.ts';
+import { type AnyInstrument, attributesOf, type Counter, type Gauge } from './instruments.ts';
+
+/**
+ * The same metrics over OTLP, for as long as the SDK's meter lives. Counters and gauges are read off at each export;
+ * histograms are recorded twice, since the SDK has none that can be read off. The names become the same again where a
+ * collector turns them into Prometheus' (`angelia.relay_lag` in `s`: `angelia_relay_lag_seconds`).
+ */
+export function exportOverOtlp(meter: Meter, instruments: readonly AnyInstrument[]): void {
+  const observed: { readonly ours: Counter | Gauge; readonly theirs: ObservableCounter | ObservableGauge }[] =
+    [];
+  for (const instrument of instruments) {
+    const { help: description, unit } = instrument.definition;
+    const name = otlpName(instrument);
+    if (instrument.kind === 'histogram') {
+      const advice = { explicitBucketBoundaries: [...instrument.bounds] };
+      const histogram = meter.createHistogram(name, { description, unit, advice });
+      instrument.mirror = (value, labels) => histogram.record(value, labels);
+    } else {
+      const make = instrument.kind === 'counter' ? 'createObservableCounter' : 'createObservableGauge';
+      observed.push({ ours: instrument, theirs: meter[make](name, { description, unit }) });
+    }
+  }
+  meter.addBatchObservableCallback(
+    async (observer) => {
+      await collect();
+      for (const { ours, theirs } of observed) {
+        for (const { labels, value } of ours.series)
+          observer.observe(theirs, value, attributesOf(ours.labelNames, labels));
+      }
+    },
+    observed.map(({ theirs }) => theirs),
+  );
+}
+
+const SUFFIXES = { s: '_seconds', By: '_bytes', '1': '' } as const;
+
+export function otlpName({ definition: { name, unit } }: AnyInstrument): string {
+  const bare = name.replace(/_total$/, '');
+  const suffix = SUFFIXES[unit];
+  return (bare.endsWith(suffix) ? bare.slice(0, bare.length - suffix.length) : bare).replace('_', '.');
+}

@@ -1,0 +1,29 @@
+import type { AnyInstrument } from './instruments.ts';
+
+/** The table of docs/observe.md stands between these. */
+export const REFERENCE_BEGIN =
+  '<!-- metrics: written by libs/service-kit/src/commands/write-metrics-table.ts -->';
+export const REFERENCE_END = '<!-- metrics end -->';
+
+export function metricsTable(instruments: readonly AnyInstrument[]): string {
+  const rows = instruments.map(({ kind, definition, labelNames, mostSeries }) => [
+    `\`${definition.name}\``,
+    kind,
+    labelNames.length === 0 ? '' : labelNames.map((name) => `\`${name}\``).join(', '),
+    String(mostSeries),
+    definition.from.join(', '),
+    definition.help.replaceAll('|', '\\|'),
+  ]);
+  const head = ['metric', 'kind', 'labels', 'series at most', 'from', 'what it says'];
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** The page with the table as the catalogue has it. */
+export function withMetricsTable(page: string, instruments: readonly AnyInstrument[]): string {
+  const begin = page.indexOf(REFERENCE_BEGIN);
+  const end = page.indexOf(REFERENCE_END);
+  if (begin < 0 || end < begin) throw new Error('the page has no place for the table of metrics');
+  const before = page.slice(0, begin + REFERENCE_BEGIN.length);
+  return `${before}\n\n${metricsTable(instruments)}\n\n${page.slice(end)}`;
+}

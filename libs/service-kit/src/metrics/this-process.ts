@@ -1,0 +1,50 @@
+import type { EventLog } from '@angelia/event-log';
+import type { Health } from '../health.ts';
+import { metrics } from './catalogue.ts';
+
+/** Ten looks a second: cheap, and a stall that matters (a lease is renewed every 5 s) is longer than one of them. */
+const LOOK_MS = 100;
+
+/** How late a timer is. Returns how to end it. */
+export function watchEventLoop(): () => void {
+  let due = performance.now() + LOOK_MS;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    metrics.loopDelay.observe({}, Math.max(0, now - due) / 1000);
+    due = now + LOOK_MS;
+  }, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+export function readProcess(): void {
+  const { user, system } = process.cpuUsage();
+  metrics.cpuSeconds.set({ mode: 'user' }, user / 1e6);
+  metrics.cpuSeconds.set({ mode: 'system' }, system / 1e6);
+  const memory = process.memoryUsage();
+  metrics.residentBytes.set({}, memory.rss);
+  metrics.heapBytes.set({ kind: 'used' }, memory.heapUsed);
+  metrics.heapBytes.set({ kind: 'total' }, memory.heapTotal);
+  metrics.heapBytes.set({ kind: 'external' }, memory.external);
+  metrics.startTime.set({}, performance.timeOrigin / 1000);
+}
+
+export function readPools(log: Pick<EventLog, 'pools'>): void {
+  for (const [name, use] of Object.entries(log.pools)) {
+    const pool = name as keyof EventLog['pools'];
+    metrics.poolConnections.set({ pool, state: 'busy' }, use.busy);
+    metrics.poolConnections.set({ pool, state: 'idle' }, use.idle);
+    metrics.poolWaiting.set({ pool }, use.waiting);
+  }
+}
+
+export async function readReadiness(health: Health): Promise<void> {
+  metrics.ready.clear();
+  metrics.ready.set({}, (await health.readiness()).ready ? 1 : 0);
+}
+
+/** Of the log's batcher. */
+export function countFlush(appends: number, ms: number): void {
+  metrics.appendBatch.observe({}, appends);
+  metrics.appendSeconds.observe({}, ms / 1000);
+}

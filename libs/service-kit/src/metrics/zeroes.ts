@@ -1,0 +1,32 @@
+import type { Config } from '@angelia/contracts';
+import type { ServiceName } from '../environment.ts';
+import { metrics } from './catalogue.ts';
+
+/**
+ * Series that alerts and dashboards look at begin at 0: Prometheus sees no increase in one that appears with its first
+ * count, and the first failure is the one to be told of. Also gives the names of the config their places before others come.
+ */
+export function startAtZero(config: Config, service: ServiceName): void {
+  const routes = Object.keys(config.routes);
+  const agents = Object.keys(config.agents);
+  const models = Object.keys(config.models);
+  if (service === 'ingress') {
+    for (const route of routes)
+      for (const outcome of ['accepted', 'unavailable', 'error'] as const)
+        metrics.webhooks.add({ route, outcome }, 0);
+  }
+  if (service === 'agent-runner') for (const model of models) metrics.modelFallbacks.add({ model }, 0);
+  // What is counted off the log: every service can lead.
+  for (const route of routes)
+    for (const outcome of ['succeeded', 'failed'] as const) metrics.sessionsEnded.add({ route, outcome }, 0);
+  for (const agent of agents)
+    for (const outcome of ['succeeded', 'failed', 'lost'] as const) metrics.runs.add({ agent, outcome }, 0);
+  for (const target of targetsOf(config)) {
+    for (const attempt of ['0', '1', '2', '3', '4+'])
+      metrics.deliveries.add({ target, outcome: 'dead', attempt }, 0);
+  }
+}
+
+function targetsOf({ targets, routes }: Config): Set<string> {
+  return new Set([...Object.keys(targets), ...Object.values(routes).map(({ deliver }) => deliver)]);
+}

@@ -1,0 +1,92 @@
+import {
+  eventually,
+  type ModelServer,
+  type OtlpReceiver,
+  type Sink,
+  say,
+  startModelServer,
+  startOtlpReceiver,
+  startSink,
+  startTestStack,
+  TEST_SINK_SECRET,
+  type TestStack,
+  testConfig,
+} from '@angelia/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+// Head sampling by OTEL_TRACES_SAMPLER: the first span decides, and the session's traceparent carries it to whoever goes
+// on, also to the runner that takes over from a killed one. A session is in Jaeger as a whole, or not at all.
+
+/** Of these about half are sampled. That all of them, or none, are: once in half a million runs. */
+const SESSIONS = 20;
+
+let receiver: OtlpReceiver;
+let sink: Sink;
+let model: ModelServer;
+let stack: TestStack;
+
+beforeAll(async () => {
+  [receiver, sink, model] = await Promise.all([
+    startOtlpReceiver(),
+    startSink({ secret: TEST_SINK_SECRET }),
+    startModelServer(),
+  ]);
+  stack = await startTestStack({
+    config: testConfig({ sinkUrl: sink.url, modelUrl: model.baseUrl }),
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      OTEL_BSP_SCHEDULE_DELAY: '200',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.5',
+    },
+  });
+});
+
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([receiver?.stop(), sink?.stop(), model?.stop()]);
+});
+
+it('samples a session as a whole or not at all, also when its runner is killed', async () => {
+  // Nobody answers the first runner; the second gets its answers at once.
+  model.behave({ kind: 'stall' });
+  const ids: string[] = [];
+  for (let n = 0; n < SESSIONS; n += 1) {
+    ids.push((await stack.post({ body: { text: `n${n}` } })).sessionId);
+  }
+  const begun = async () =>
+    (await Promise.all(ids.map((id) => stack.session(id)))).every(({ status }) => status === 'running');
+  await eventually(begun, { describe: 'all sessions run' });
+  const killed = stack.kill('agent-runner');
+  model.behave(say('done'));
+  await stack.restarted('agent-runner', killed);
+  const sessions = await Promise.all(
+    ids.map((id) => stack.waitForEnd(id, { settled: true, deadlineMs: 90_000 })),
+  );
+
+  const flags = await Promise.all(
+    ids.map(async (id) => {
+      const events = await stack.events(id);
+      const seen = new Set(events.map(({ meta }) => String(meta.traceparent).split('-')[3]));
+      expect(seen.size).toBe(1);
+      return [...seen][0];
+    }),
+  );
+  const sampled = sessions.filter((_, at) => flags[at] === '01');
+  const left = sessions.filter((_, at) => flags[at] === '00');
+  expect(sampled.length).toBeGreaterThan(0);
+  expect(left.length).toBeGreaterThan(0);
+  // The killed runner's own spans died with it; of the others none is missing.
+  for (const { trace_id: traceId } of sampled) {
+    const spans = await receiver.traceWith(traceId, [
+      'webhook hook',
+      'run default',
+      'model m1',
+      'deliver http',
+    ]);
+    const run = spans.find(({ name }) => name === 'run default');
+    expect(run?.attributes['angelia.resumed']).toBe(true);
+  }
+  for (const { trace_id: traceId } of left) expect(receiver.spansOf(traceId)).toEqual([]);
+  expect(receiver.problems).toEqual([]);
+});
