@@ -3,8 +3,9 @@ import { type ConsumerInfo, type JetStreamManager, jetstreamManager } from '@nat
 import { connect } from '@nats-io/transport-node';
 import { hasCapability, neededVersion } from './capabilities.ts';
 import { BusUnavailable, reasonOf } from './errors.ts';
+import { greetingProblem } from './greeting.ts';
 import { isNotEnabled } from './jetstream-errors.ts';
-import { parseServerUrl } from './server-url.ts';
+import { parseServerUrl, type ServerAddress } from './server-url.ts';
 import { infoOrNull, MAX_MESSAGE_BYTES, streamConfig } from './stream.ts';
 
 /** What `angelia doctor` asks NATS: facts only, no judgement, and nothing is changed. */
@@ -53,9 +54,10 @@ export interface ExamineBusOptions {
 /** @throws BusUrlInvalid, BusUnavailable when no server answers or it refuses the login */
 export async function examineBus({ url, timeoutMs, replicas }: ExamineBusOptions): Promise<ExaminedBus> {
   const address = parseServerUrl(url);
+  const servers = await answering(address, timeoutMs);
   try {
     const nc = await connect({
-      servers: address.servers,
+      servers,
       name: 'angelia-doctor',
       reconnect: false,
       timeout: timeoutMs,
@@ -79,6 +81,16 @@ export async function examineBus({ url, timeoutMs, replicas }: ExamineBusOptions
   } catch (error) {
     throw new BusUnavailable(reasonOf(error), { cause: error });
   }
+}
+
+/** Those of a cluster that can be spoken to; one is enough. */
+async function answering({ servers, tls }: ServerAddress, timeoutMs: number): Promise<string[]> {
+  // With TLS a server may want the handshake before it greets.
+  if (tls) return servers;
+  const problems = await Promise.all(servers.map((server) => greetingProblem(server, timeoutMs)));
+  const good = servers.filter((_, index) => problems[index] === null);
+  if (good.length > 0) return good;
+  throw new BusUnavailable(servers.map((server, index) => `${server}: ${problems[index]}`).join(', '));
 }
 
 async function lookAtJetStream(jsm: JetStreamManager, replicas: number): Promise<ExaminedJetStream | null> {

@@ -34,7 +34,10 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
   return {
     config,
     findings: [
-      ok('config', `${demo ? 'the built-in demo config' : path} loads (${routes} routes)`),
+      ok(
+        'config',
+        `${demo ? 'the built-in demo config' : path} loads (${routes} route${routes === 1 ? '' : 's'})`,
+      ),
       ...problems.map(({ place, reason }) =>
         fault(
           'config.files',

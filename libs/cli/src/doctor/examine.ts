@@ -1,7 +1,7 @@
 import type { Config } from '@angelia/contracts';
 import { isSecretKey, scrubber, secretsInUrl, secretValuesIn } from '@angelia/service-kit/config';
-import { checkConfig, environmentFindings } from './config.ts';
-import { type Finding, skipped } from './finding.ts';
+import { type CheckedConfig, checkConfig, environmentFindings } from './config.ts';
+import { type Finding, fault, reasonOf, skipped } from './finding.ts';
 import { isolated } from './isolated.ts';
 import { type LocalStack, readLocalStack } from './local-stack.ts';
 import { diskFindings, nodeFindings } from './machine.ts';
@@ -41,7 +41,7 @@ export async function examine(options: ExamineOptions): Promise<Finding[]> {
   const timeoutMs = options.timeoutMs ?? QUESTION_MS;
   const local = readLocalStack(options.env.ANGELIA_DATA || './.angelia');
   const env = { ...local.environment, ...given(options.env) };
-  const { config, findings: configFindings } = checkConfig(env);
+  const { config, findings: configFindings } = checkedConfig(env);
   const check = (name: string, look: () => Promise<readonly Finding[]>) =>
     isolated(name, timeoutMs * QUESTIONS_PER_CHECK, look);
   const adminUrls = options.adminUrls ?? {};
@@ -78,6 +78,16 @@ export async function examine(options: ExamineOptions): Promise<Finding[]> {
     what: clean(finding.what),
     ...(finding.todo === undefined ? {} : { todo: clean(finding.todo) }),
   }));
+}
+
+/** As `isolated`, for the one check that others wait for. */
+function checkedConfig(env: NodeJS.ProcessEnv): CheckedConfig {
+  try {
+    return checkConfig(env);
+  } catch (error) {
+    const what = `could not be checked: ${reasonOf(error)}`;
+    return { config: null, findings: [fault('config', what, 'mend that, then run doctor again')] };
+  }
 }
 
 /** An empty variable is an unset one: compose files hand those over. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /**
@@ -52,8 +52,9 @@ export function readLocalStack(dataDirectory: string): LocalStack {
 }
 
 function programsIn(run: string, ports: Readonly<Record<string, number>>): LocalProgram[] | null {
-  if (!existsSync(run)) return null;
-  return readdirSync(run)
+  const files = namesIn(run);
+  if (files === null) return null;
+  return files
     .filter((file) => file.endsWith('.pid'))
     .map((file) => {
       const name = file.slice(0, -'.pid'.length);
@@ -64,6 +65,15 @@ function programsIn(run: string, ports: Readonly<Record<string, number>>): Local
       };
     })
     .sort((a, b) => a.name.localeCompare(b.name));
+}
+
+/** Null: not there, or another user's. */
+function namesIn(directory: string): string[] | null {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return null;
+  }
 }
 
 function isAlive(pid: number): boolean {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -186,6 +186,33 @@ describe('NATS', () => {
       todo: expect.stringContaining('nats-server'),
     });
   });
+});
+
+it('servers that take the connection and say nothing are faults within the time limit', async () => {
+  const taken: Socket[] = [];
+  const silent = createServer((socket) => taken.push(socket.on('error', () => {}).resume())).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  try {
+    const findings = await examined(
+      { targets: { telegram: { bot_token: TOKEN, api_base: `http://127.0.0.1:${port}` } } },
+      {
+        timeoutMs: 300,
+        env: { DATABASE_URL: `postgres://a@127.0.0.1:${port}/a`, NATS_URL: `nats://127.0.0.1:${port}` },
+      },
+    );
+    for (const check of ['postgres', 'nats', 'target.telegram']) {
+      expect(finding(findings, check)).toMatchObject({ state: 'fault' });
+    }
+    // Whoever asked has hung up: a connection left open would keep the command from ending.
+    await eventually(() => taken.every(({ readyState }) => readyState !== 'open'));
+  } finally {
+    for (const socket of taken) socket.destroy();
+    silent.close();
+  }
 });
 
 describe('the config', () => {
