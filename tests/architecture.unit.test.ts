@@ -17,7 +17,7 @@ const confined: { readonly what: Names; readonly to: Names }[] = [
   { what: ['pg', 'pg-*', 'kysely'], to: ['libs/event-log'] },
   { what: ['@nats-io/*', 'nats'], to: ['libs/bus'] },
   { what: ['@nestjs/*'], to: ['libs/service-kit', 'services/*'] },
-  { what: ['@angelia/service-kit'], to: ['services/*'] },
+  { what: ['@angelia/service-kit'], to: ['services/*', 'libs/cli'] },
   // The launcher and the test kit are for tests; nothing that ships knows them.
   { what: ['@angelia/local'], to: ['libs/testkit', 'tests'] },
   { what: ['@angelia/testkit'], to: ['tests'] },

@@ -27,7 +27,7 @@ const MAX_BYTES = 128 * 1024 * 1024;
  */
 const DUPLICATE_WINDOW_MS = 20_000;
 /** A hint has some 200 bytes. What is larger is none of ours. */
-const MAX_MESSAGE_BYTES = 16 * 1024;
+export const MAX_MESSAGE_BYTES = 16 * 1024;
 
 export function streamConfig(replicas: number) {
   return {
@@ -88,7 +88,7 @@ export async function ensureStream(
   }
 }
 
-async function infoOrNull(jsm: JetStreamManager): Promise<StreamInfo | null> {
+export async function infoOrNull(jsm: JetStreamManager): Promise<StreamInfo | null> {
   try {
     return await jsm.streams.info(STREAM_NAME);
   } catch (error) {

@@ -26,15 +26,18 @@ const HEALTH: Statement = {
        ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE b.active) AS views,
     (SELECT count(*) FROM (SELECT 1 FROM angelia.dead_letters LIMIT 1000) d) AS dead`,
 };
-const AGES: Statement = {
-  name: 'health_ages',
-  text: `SELECT date_part('epoch', clock_timestamp() - h.hidden) * 1000, date_part('epoch', clock_timestamp() - h.relay) * 1000,
-                date_part('epoch', clock_timestamp() - h.views) * 1000, h.dead
-         FROM (${HEALTH.text}) h`,
-};
+/** Ages in milliseconds (null: none) of what is hidden, to be hinted, to be shown, and the count of dead letters. */
+export const HEALTH_AGES = `SELECT
+    date_part('epoch', clock_timestamp() - h.hidden) * 1000 AS hidden, date_part('epoch', clock_timestamp() - h.relay) * 1000 AS relay,
+    date_part('epoch', clock_timestamp() - h.views) * 1000 AS views, h.dead
+  FROM (${HEALTH.text}) h`;
+const AGES: Statement = { name: 'health_ages', text: HEALTH_AGES };
 
 export async function readHealth(lane: Lane): Promise<LogHealth> {
-  const row = (await lane.query(AGES, []))[0] ?? [];
+  return ages((await lane.query(AGES, []))[0] ?? []);
+}
+
+export function ages(row: readonly unknown[]): LogHealth {
   const age = (value: unknown) => Math.max(0, Math.round((value as number | null | undefined) ?? 0));
   return {
     tailLagMs: age(row[0]),

@@ -26,6 +26,13 @@ export {
   WrongCluster,
 } from './errors.ts';
 export { EventLog, type EventLogOptions, openEventLog } from './event-log.ts';
+export {
+  CONNECTIONS_PER_SERVICE,
+  type ExaminedDatabase,
+  type ExaminedSchema,
+  examineDatabase,
+  type OpenWriter,
+} from './examine.ts';
 export type { LogHealth } from './health.ts';
 export { type Leading, type LeadOptions, lead } from './lead.ts';
 export type { Lease, LeaseNow } from './leases.ts';

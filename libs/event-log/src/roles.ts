@@ -51,7 +51,7 @@ async function ensureRole(client: pg.ClientBase, role: string): Promise<void> {
   }
 }
 
-async function canTake(client: pg.ClientBase, role: string): Promise<boolean> {
+export async function canTake(client: pg.ClientBase, role: string): Promise<boolean> {
   try {
     await client.query(`SET ROLE ${role}`);
     await client.query('RESET ROLE');

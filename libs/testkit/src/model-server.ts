@@ -141,6 +141,16 @@ export async function startModelServer(
   });
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (incoming.method === 'GET' && incoming.url?.split('?')[0] === '/v1/models') {
+      const refused = PROTOCOLS.every(
+        ({ keyProblem }) => keyProblem(incoming, options.apiKey ?? '') !== null,
+      );
+      if (options.apiKey !== undefined && refused)
+        return refuse(chatCompletions, response, 401, 'the key is not known');
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ object: 'list', data: [{ id: 'm1' }, { id: 'm2' }] }));
+      return;
+    }
     const raw: unknown = JSON.parse((await readBody(incoming)).toString('utf8'));
     const protocol = PROTOCOLS.find(({ path }) => path === incoming.url);
     if (protocol === undefined || incoming.method !== 'POST') {

@@ -49,6 +49,8 @@ export async function startDiscord(options: { readonly token: string }): Promise
   function answer(request: PlatformRequest): PlatformAnswer {
     if (request.headers.authorization !== `Bot ${options.token}`) return error(401, 0, '401: Unauthorized');
     if (!/^DiscordBot \(\S+, \S+\)/.test(request.headers['user-agent'] ?? '')) throw invalid('user-agent');
+    if (request.path === '/api/v10/users/@me')
+      return { status: 200, body: { id: '1', username: 'stand-in', bot: true } };
     if (!/^application\/json/.test(request.headers['content-type'] ?? '')) throw invalid('content-type');
     const [, channel = '', id] =
       /^\/api\/v10\/channels\/(\d+)\/messages(?:\/(\d+))?$/.exec(request.path) ?? [];
@@ -107,7 +109,7 @@ export async function startDiscord(options: { readonly token: string }): Promise
     return { status: 200, body: view(message) };
   }
 
-  const standIn = await startStandIn({ isMessage: () => true, answer });
+  const standIn = await startStandIn({ isMessage: ({ path }) => !path.endsWith('/users/@me'), answer });
   return {
     ...standIn,
     messages,

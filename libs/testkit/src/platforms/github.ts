@@ -54,6 +54,7 @@ export async function startGithub(options: { readonly token: string }): Promise<
     if (request.headers['x-github-api-version'] !== '2022-11-28') {
       throw new Malformed('X-GitHub-Api-Version', { status: 400 });
     }
+    if (request.path === '/rate_limit') return { status: 200, body: { rate: { remaining: 5000 } } };
     const [, repo, id] = COMMENTS.exec(request.path) ?? COMMENT.exec(request.path) ?? [];
     if (repo === undefined || id === undefined) return { status: 404, body: { message: 'Not Found' } };
     const newName = renamed.get(repo);

@@ -43,6 +43,8 @@ export async function startMatrix(options: { readonly token: string }): Promise<
     if (request.headers.authorization !== `Bearer ${options.token}`) {
       return error(401, 'M_UNKNOWN_TOKEN', 'Unrecognised access token');
     }
+    if (request.path === '/_matrix/client/v3/account/whoami')
+      return { status: 200, body: { user_id: '@stand-in:hs.test' } };
     const parts = request.path.split('/').map(decodeURIComponent);
     const [, alias] = /^\/_matrix\/client\/v3\/directory\/room\/([^/]+)$/.exec(request.path) ?? [];
     if (request.method === 'GET' && alias !== undefined) {

@@ -53,6 +53,8 @@ export async function startMattermost(options: { readonly token: string }): Prom
       );
     }
     const { method, path } = request;
+    if (method === 'GET' && path === '/api/v4/users/me')
+      return { status: 200, body: { id: 'me', username: 'stand-in' } };
     if (method === 'POST' && path === '/api/v4/posts') return create(request);
     const [, id, action] = /^\/api\/v4\/posts\/([^/]+)\/(patch|thread)$/.exec(path) ?? [];
     if (method === 'PUT' && id !== undefined && action === 'patch') return patch(request, id);

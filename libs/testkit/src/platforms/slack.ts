@@ -81,6 +81,7 @@ export async function startSlack(options: { readonly token: string }): Promise<S
     const { authorization } = request.headers;
     if (authorization === undefined) return no('not_authed');
     if (authorization !== `Bearer ${options.token}`) return no('invalid_auth');
+    if (method === 'auth.test') return { status: 200, body: { ok: true, user: 'stand-in', team: 'T' } };
     if (method === 'conversations.history' || method === 'conversations.replies')
       return read(method, request.query);
     const keys = KEYS[method];
@@ -171,7 +172,10 @@ export async function startSlack(options: { readonly token: string }): Promise<S
     });
   }
 
-  const standIn = await startStandIn({ isMessage: ({ method }) => method === 'POST', answer });
+  const standIn = await startStandIn({
+    isMessage: ({ method, path }) => method === 'POST' && !path.endsWith('/auth.test'),
+    answer,
+  });
   return {
     ...standIn,
     messages,

@@ -71,6 +71,8 @@ export async function startTelegram(options: {
     const [, token, method = ''] = /^\/bot([^/]*)\/(\w+)$/.exec(request.path) ?? [];
     if (token !== options.token)
       return error(token?.includes(':') ? 401 : 404, token?.includes(':') ? 'Unauthorized' : 'Not Found');
+    if (method === 'getMe')
+      return { status: 200, body: { ok: true, result: { id: 1, is_bot: true, username: 'stand_in_bot' } } };
     const keys = KEYS[method];
     if (keys === undefined) return error(404, 'Not Found');
     if (request.method !== 'POST' || !/^application\/json/.test(request.headers['content-type'] ?? '')) {
@@ -158,7 +160,10 @@ export async function startTelegram(options: {
     return { status: 200, body: { ok: true, result: view(message) } };
   }
 
-  const standIn = await startStandIn({ isMessage: () => true, answer }, options.port);
+  const standIn = await startStandIn(
+    { isMessage: ({ path }) => !path.endsWith('/getMe'), answer },
+    options.port,
+  );
   return {
     ...standIn,
     messages,

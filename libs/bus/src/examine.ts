@@ -1,0 +1,132 @@
+import { STREAM_NAME } from '@angelia/contracts';
+import { type ConsumerInfo, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { hasCapability, neededVersion } from './capabilities.ts';
+import { BusUnavailable, reasonOf } from './errors.ts';
+import { greetingProblem } from './greeting.ts';
+import { isNotEnabled } from './jetstream-errors.ts';
+import { parseServerUrl, type ServerAddress } from './server-url.ts';
+import { infoOrNull, MAX_MESSAGE_BYTES, streamConfig } from './stream.ts';
+
+/** What `angelia doctor` asks NATS: facts only, no judgement, and nothing is changed. */
+export interface ExaminedBus {
+  readonly version: string;
+  /** The version is one that we work with. */
+  readonly supported: boolean;
+  readonly neededVersion: string;
+  readonly maxPayloadBytes: number;
+  /** What one hint may have. */
+  readonly neededPayloadBytes: number;
+  /** Null: it is off, for the server or for this account. */
+  readonly jetstream: ExaminedJetStream | null;
+}
+
+export interface ExaminedJetStream {
+  /** Of file storage, of the account; null: no limit but the server's own, which only its operator can ask for. */
+  readonly storageLeftBytes: number | null;
+  /** What the stream reserves, all replicas together. */
+  readonly neededStorageBytes: number;
+  /** Null: no limit. */
+  readonly streamsLeft: number | null;
+  /** Null: there is none yet. */
+  readonly stream: {
+    readonly replicas: number;
+    readonly messages: number;
+    readonly bytes: number;
+    /** Of a cluster: those of the stream's other servers that are away or behind. */
+    readonly lagging: readonly string[];
+  } | null;
+  readonly consumers: readonly {
+    readonly durable: string;
+    /** Hints that nobody was given yet. */
+    readonly pending: number;
+    readonly unacked: number;
+  }[];
+}
+
+export interface ExamineBusOptions {
+  readonly url: string;
+  /** For connecting, and for each answer. */
+  readonly timeoutMs: number;
+  readonly replicas: number;
+}
+
+/** @throws BusUrlInvalid, BusUnavailable when no server answers or it refuses the login */
+export async function examineBus({ url, timeoutMs, replicas }: ExamineBusOptions): Promise<ExaminedBus> {
+  const address = parseServerUrl(url);
+  const servers = await answering(address, timeoutMs);
+  try {
+    const nc = await connect({
+      servers,
+      name: 'angelia-doctor',
+      reconnect: false,
+      timeout: timeoutMs,
+      ...(address.tls ? { tls: {} } : {}),
+      ...(address.credentials ?? {}),
+    });
+    try {
+      const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: timeoutMs });
+      const version = nc.info?.version ?? '';
+      return {
+        version,
+        supported: hasCapability(version, 'angelia'),
+        neededVersion: neededVersion('angelia'),
+        maxPayloadBytes: nc.info?.max_payload ?? 0,
+        neededPayloadBytes: MAX_MESSAGE_BYTES,
+        jetstream: await lookAtJetStream(jsm, replicas),
+      };
+    } finally {
+      await nc.close();
+    }
+  } catch (error) {
+    throw new BusUnavailable(reasonOf(error), { cause: error });
+  }
+}
+
+/** Those of a cluster that can be spoken to; one is enough. */
+async function answering({ servers, tls }: ServerAddress, timeoutMs: number): Promise<string[]> {
+  // With TLS a server may want the handshake before it greets.
+  if (tls) return servers;
+  const problems = await Promise.all(servers.map((server) => greetingProblem(server, timeoutMs)));
+  const good = servers.filter((_, index) => problems[index] === null);
+  if (good.length > 0) return good;
+  throw new BusUnavailable(servers.map((server, index) => `${server}: ${problems[index]}`).join(', '));
+}
+
+async function lookAtJetStream(jsm: JetStreamManager, replicas: number): Promise<ExaminedJetStream | null> {
+  let account: Awaited<ReturnType<JetStreamManager['getAccountInfo']>>;
+  try {
+    account = await jsm.getAccountInfo();
+  } catch (error) {
+    if (isNotEnabled(error)) return null;
+    throw error;
+  }
+  const { limits } = account;
+  const info = await infoOrNull(jsm);
+  const lagging = (info?.cluster?.replicas ?? []).filter(({ current, offline }) => !current || offline);
+  return {
+    storageLeftBytes: limits.max_storage < 0 ? null : Math.max(0, limits.max_storage - account.storage),
+    neededStorageBytes: streamConfig(replicas).max_bytes * replicas,
+    streamsLeft: limits.max_streams < 0 ? null : Math.max(0, limits.max_streams - account.streams),
+    stream:
+      info === null
+        ? null
+        : {
+            replicas: info.config.num_replicas,
+            messages: info.state.messages,
+            bytes: info.state.bytes,
+            lagging: lagging.map(({ name }) => name),
+          },
+    consumers: info === null ? [] : await consumersOf(jsm),
+  };
+}
+
+async function consumersOf(jsm: JetStreamManager): Promise<ExaminedJetStream['consumers']> {
+  const found: ConsumerInfo[] = [];
+  for await (const consumer of jsm.consumers.list(STREAM_NAME)) found.push(consumer);
+  return found.map(({ name, num_pending, num_ack_pending }) => ({
+    durable: name,
+    pending: num_pending,
+    unacked: num_ack_pending,
+  }));
+}

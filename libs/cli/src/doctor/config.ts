@@ -1,0 +1,130 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { Config } from '@angelia/contracts';
+import {
+  checkEnvironment,
+  INSECURE_NO_AUTH,
+  type LoadedConfig,
+  loadConfig,
+  routeFileProblems,
+  StartupError,
+  secretValuesIn,
+} from '@angelia/service-kit/config';
+import { parse } from 'yaml';
+import { type Finding, fault, ok, warning } from './finding.ts';
+
+export interface CheckedConfig {
+  /** Null: it does not load, and what depends on it is not checked. */
+  readonly config: Config | null;
+  readonly findings: readonly Finding[];
+}
+
+export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
+  let loaded: LoadedConfig;
+  try {
+    loaded = loadConfig(env);
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    return { config: null, findings: error.lines.map((line) => fault('config', line, todoFor(line))) };
+  }
+  const { config, path, demo } = loaded;
+  const routes = Object.keys(config.routes).length;
+  const problems = Object.entries(config.routes).flatMap(([name, route]) =>
+    routeFileProblems(name, route, config.directories),
+  );
+  return {
+    config,
+    findings: [
+      ok(
+        'config',
+        `${demo ? 'the built-in demo config' : path} loads (${routes} route${routes === 1 ? '' : 's'})`,
+      ),
+      ...problems.map(({ place, reason }) =>
+        fault(
+          'config.files',
+          `${place}: ${reason}`,
+          'put the file there, or take the line out of the config',
+        ),
+      ),
+      ...openRoutes(config),
+      ...readableByOthers(path),
+    ],
+  };
+}
+
+function todoFor(line: string): string {
+  const variable = /the environment variable (\w+) is not set/.exec(line)?.[1];
+  if (variable !== undefined) {
+    return `set ${variable} in the environment of the services (and of doctor), or take \${${variable}} out of the config`;
+  }
+  if (/unknown key/.test(line)) return 'correct or remove the key; docs/angelia.example.yaml has all of them';
+  return 'mend that place in the config; the services refuse to start with it';
+}
+
+function openRoutes(config: Config): Finding[] {
+  const isOpen = (secret: string | string[] | undefined) => [secret].flat().includes(INSECURE_NO_AUTH);
+  return Object.entries(config.routes)
+    .filter(([, { secret }]) => isOpen(secret ?? config.secret))
+    .map(([name]) =>
+      warning(
+        'config.auth',
+        `route ${name} takes webhooks from anybody who reaches the port (${INSECURE_NO_AUTH})`,
+        `set routes.${name}.secret before anything but this machine can reach it`,
+      ),
+    );
+}
+
+const OTHERS_MAY_READ = 0o044;
+
+/** A file that holds secrets themselves, and not only names of variables, is nobody else's to read. */
+function readableByOthers(path: string): Finding[] {
+  const { mode } = statSync(path);
+  if ((mode & OTHERS_MAY_READ) === 0) return [];
+  const written: unknown = parse(readFileSync(path, 'utf8'));
+  const literal = secretValuesIn(written).filter(
+    (value) => !value.includes('${') && value !== '' && value !== INSECURE_NO_AUTH,
+  );
+  if (literal.length === 0) return [];
+  return [
+    warning(
+      'config.mode',
+      `${path} holds ${literal.length} secret${literal.length === 1 ? '' : 's'} and can be read by other users (mode ${(mode & 0o777).toString(8)})`,
+      `chmod 600 ${path}, or write \${NAME} there and put the secret into the environment`,
+    ),
+  ];
+}
+
+/** Variables that the services read themselves (INTERFACES.md, "Environment"). */
+export function environmentFindings(env: NodeJS.ProcessEnv): Finding[] {
+  let lines: readonly string[] = [];
+  try {
+    checkEnvironment(env);
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    lines = error.lines;
+  }
+  const ofKey = lines.filter((line) => line.startsWith('ANGELIA_MASTER_KEY'));
+  const others = lines.filter((line) => !ofKey.includes(line));
+  return [
+    ...others.map((line) =>
+      fault('environment', line, 'correct the variable; the services refuse to start with it'),
+    ),
+    ...(others.length === 0
+      ? [ok('environment', 'the variables that the services read are well formed')]
+      : []),
+    ...masterKeyFindings(ofKey, env),
+  ];
+}
+
+function masterKeyFindings(problems: readonly string[], env: NodeJS.ProcessEnv): Finding[] {
+  const make =
+    'make one with `openssl rand -base64 32` and keep it: what it encrypted cannot be read without it';
+  if (problems.length > 0) return problems.map((line) => fault('master-key', line, make));
+  if (env.ANGELIA_MASTER_KEY) return [ok('master-key', 'ANGELIA_MASTER_KEY has 32 bytes')];
+  return [
+    warning(
+      'master-key',
+      'ANGELIA_MASTER_KEY is not set: no routes by API, no links that answer a question, no callbacks of agents',
+      make,
+    ),
+  ];
+}

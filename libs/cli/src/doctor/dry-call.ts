@@ -1,0 +1,62 @@
+import { reasonOf } from './finding.ts';
+
+/** A request that changes nothing anywhere and sends nobody a message. */
+export interface DryCall {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type DryAnswer =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: unknown }
+  | { readonly kind: 'unreachable'; readonly reason: string };
+
+/** None of these calls has a longer answer, but for lists of models; what stands there is not ours to keep. */
+const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** Redirects are not followed: the credential is for this host alone. */
+export async function dryCall(call: DryCall, timeoutMs: number): Promise<DryAnswer> {
+  try {
+    const response = await fetch(call.url, {
+      method: call.method,
+      headers: call.headers,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return { kind: 'answered', status: response.status, body: parsed(await textOf(response)) };
+  } catch (error) {
+    return { kind: 'unreachable', reason: reasonOf(error) };
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  // An answer without end (an event stream) is one, too: its status is what counts.
+  if (response.body === null || !/json/.test(response.headers.get('content-type') ?? '')) {
+    await response.body?.cancel();
+    return '';
+  }
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MOST_ANSWER_BYTES) return '';
+  }
+  return text;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // no JSON: the status says enough
+  }
+}
+
+/** `at(body, 'result', 'username')`, or undefined. */
+export function at(body: unknown, ...path: string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined,
+    body,
+  );
+}

@@ -1,0 +1,116 @@
+import type { Config } from '@angelia/contracts';
+import { isSecretKey, scrubber, secretsInUrl, secretValuesIn } from '@angelia/service-kit/config';
+import { type CheckedConfig, checkConfig, environmentFindings } from './config.ts';
+import { type Finding, fault, reasonOf, skipped } from './finding.ts';
+import { isolated } from './isolated.ts';
+import { type LocalStack, readLocalStack } from './local-stack.ts';
+import { diskFindings, nodeFindings } from './machine.ts';
+import { mcpFindings } from './mcp-servers.ts';
+import { modelsFindings } from './models.ts';
+import { natsFindings } from './nats.ts';
+import { postgresFindings } from './postgres.ts';
+import { countServices, servicesFindings } from './services.ts';
+import { targetsFindings } from './targets/findings.ts';
+
+export interface ExamineOptions {
+  /** As of the services: INTERFACES.md, "Environment". What it lacks is taken from the local stack under ANGELIA_DATA. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Where ingress is, when ANGELIA_HOST and ANGELIA_PORT do not say it. */
+  readonly ingressUrl?: string;
+  /** Base URLs of admin ports by name of the service, for services that are not of a local stack. */
+  readonly adminUrls?: Readonly<Record<string, string>>;
+  /** For one question to anybody. */
+  readonly timeoutMs?: number;
+  /** An open transaction that has written is a fault when it is older. */
+  readonly longTransactionMs?: number;
+  readonly now?: () => number;
+  readonly nodeVersion?: string;
+}
+
+/** A platform that takes longer for a look-up does not work well enough to be called good. */
+const QUESTION_MS = 5_000;
+/** A check asks several questions, one after the other. */
+const QUESTIONS_PER_CHECK = 4;
+/** Ours take milliseconds; the longest honest one of others (a migration, a bulk load) may take this. */
+const LONG_TRANSACTION_MS = 5_000;
+const DEFAULT_HOST = '127.0.0.1';
+const DEFAULT_PORT = '8644';
+
+/** Looks at everything that Angelia stands on, changes nothing, sends nobody a message. Never throws for what it finds. */
+export async function examine(options: ExamineOptions): Promise<Finding[]> {
+  const timeoutMs = options.timeoutMs ?? QUESTION_MS;
+  const local = readLocalStack(options.env.ANGELIA_DATA || './.angelia');
+  const env = { ...local.environment, ...given(options.env) };
+  const { config, findings: configFindings } = checkedConfig(env);
+  const check = (name: string, look: () => Promise<readonly Finding[]>) =>
+    isolated(name, timeoutMs * QUESTIONS_PER_CHECK, look);
+  const adminUrls = options.adminUrls ?? {};
+
+  const found = await Promise.all([
+    check('node', async () => nodeFindings(options.nodeVersion ?? process.version)),
+    check('disk', () => diskFindings(local.dataDirectory)),
+    configFindings,
+    check('environment', async () => environmentFindings(env)),
+    check('postgres', () =>
+      postgresFindings({
+        url: env.DATABASE_URL,
+        timeoutMs,
+        now: options.now ?? Date.now,
+        services: countServices(local, adminUrls),
+        longTransactionMs: options.longTransactionMs ?? LONG_TRANSACTION_MS,
+      }),
+    ),
+    check('nats', () => natsFindings({ url: env.NATS_URL, timeoutMs, replicas: config?.nats.replicas ?? 1 })),
+    check('services', () =>
+      servicesFindings({ local, adminUrls, ingressUrls: ingressUrls(options, env, local), timeoutMs }),
+    ),
+    ...(config === null
+      ? [[skipped('targets', 'targets, models and MCP servers stand in the config, which does not load')]]
+      : [
+          check('targets', () => targetsFindings(config, timeoutMs)),
+          check('models', () => modelsFindings(config, timeoutMs)),
+          check('mcp', () => mcpFindings(config, env.PATH ?? '', timeoutMs)),
+        ]),
+  ]);
+  const clean = scrubber(secretsOf(env, config));
+  return found.flat().map((finding) => ({
+    ...finding,
+    what: clean(finding.what),
+    ...(finding.todo === undefined ? {} : { todo: clean(finding.todo) }),
+  }));
+}
+
+/** As `isolated`, for the one check that others wait for. */
+function checkedConfig(env: NodeJS.ProcessEnv): CheckedConfig {
+  try {
+    return checkConfig(env);
+  } catch (error) {
+    const what = `could not be checked: ${reasonOf(error)}`;
+    return { config: null, findings: [fault('config', what, 'mend that, then run doctor again')] };
+  }
+}
+
+/** An empty variable is an unset one: compose files hand those over. */
+function given(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+}
+
+function ingressUrls(options: ExamineOptions, env: NodeJS.ProcessEnv, local: LocalStack): string[] {
+  if (options.ingressUrl !== undefined) return [options.ingressUrl];
+  const host = env.ANGELIA_HOST ?? DEFAULT_HOST;
+  const reachable = host === '0.0.0.0' ? DEFAULT_HOST : host === '::' ? '::1' : host;
+  const ports =
+    env.ANGELIA_PORT !== undefined && env.ANGELIA_PORT !== '0'
+      ? [env.ANGELIA_PORT]
+      : [...(local.keptIngressPort === undefined ? [] : [String(local.keptIngressPort)]), DEFAULT_PORT];
+  return ports.map((port) => `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`);
+}
+
+/** Platforms like to quote what they refuse. */
+function secretsOf(env: NodeJS.ProcessEnv, config: Config | null): string[] {
+  const ofEnvironment = Object.entries(env).flatMap(([name, value = '']) => [
+    ...(isSecretKey(name) ? [value] : []),
+    ...(value.includes('://') ? secretsInUrl(value) : []),
+  ]);
+  return [...ofEnvironment, ...secretValuesIn(config)];
+}

@@ -1,0 +1,37 @@
+export type FindingState = 'ok' | 'warning' | 'fault' | 'skipped';
+
+/** What one check found. A fault keeps Angelia from doing its job or from keeping a promise; a warning may come to that. */
+export interface Finding {
+  /** Stable, for scripts: `postgres.fsync`, `target.telegram`. */
+  readonly check: string;
+  readonly state: FindingState;
+  readonly what: string;
+  /** What to do; faults and warnings have it. */
+  readonly todo?: string;
+}
+
+export const ok = (check: string, what: string): Finding => ({ check, state: 'ok', what });
+export const skipped = (check: string, what: string): Finding => ({ check, state: 'skipped', what });
+export const warning = (check: string, what: string, todo: string): Finding => ({
+  check,
+  state: 'warning',
+  what,
+  todo,
+});
+export const fault = (check: string, what: string, todo: string): Finding => ({
+  check,
+  state: 'fault',
+  what,
+  todo,
+});
+
+/** In one line, whatever was thrown. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? error.cause : undefined;
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  // fetch says `fetch failed`, and why in its cause.
+  const text =
+    code !== undefined && !error.message.includes(code) ? `${error.message}: ${code}` : error.message;
+  return text.replace(/\s+/g, ' ');
+}

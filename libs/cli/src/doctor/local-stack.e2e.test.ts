@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { eventually, startTelegram, withTestStack } from '@angelia/testkit';
+import { expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { importHermes } from '../hermes/import.ts';
+import { examine } from './examine.ts';
+import { renderFindings } from './render.ts';
+
+const TOKEN = '123456:a-token-of-the-bot';
+const SECRET = 'the-secret-of-the-subscription';
+
+// What Hermes would send of this payload by this template: paths, a hole, an object as indented JSON, a dollar.
+const PROMPT = `#{number} {pull.title} costs $\{number} {pull.nothing} {pull.labels} {__raw__}`;
+const PAYLOAD = { number: 7, pull: { title: 'Mend it', labels: ['a', 'b'] } };
+const SENT = `#7 Mend it costs $7 {pull.nothing} ${JSON.stringify(['a', 'b'], null, 2)} ${JSON.stringify(PAYLOAD, null, 2)}`;
+
+/** A stack as somebody has it who comes from Hermes; only the platform is a stand-in's. */
+function fromHermes(telegramUrl: string): { config: string; env: Record<string, string> } {
+  const { yaml, environment } = importHermes({
+    configText: stringify({ platforms: { webhook: { enabled: true, extra: { routes: {} } } } }),
+    subscriptionsText: JSON.stringify({
+      hook: {
+        secret: SECRET,
+        prompt: PROMPT,
+        deliver: 'telegram',
+        deliver_only: true,
+        deliver_extra: { chat_id: '9' },
+      },
+    }),
+    envText: `TELEGRAM_BOT_TOKEN=${TOKEN}`,
+  });
+  const config = parse(yaml);
+  config.targets.telegram.api_base = telegramUrl;
+  return {
+    config: stringify(config),
+    env: Object.fromEntries(environment.map(({ name, value }) => [name, value ?? ''])),
+  };
+}
+
+it('a local stack is green, with nothing but its data directory known, routes of Hermes mean the same on it, and a service that goes is named', async () => {
+  const telegram = await startTelegram({ token: TOKEN });
+  const { config, env: secrets } = fromHermes(telegram.url);
+  try {
+    await withTestStack({ config, env: secrets, durable: true }, async (stack) => {
+      const env = {
+        ...secrets,
+        ANGELIA_DATA: stack.dataDir,
+        ANGELIA_CONFIG: join(stack.dataDir, 'angelia.yaml'),
+      };
+      const wrong = async () =>
+        (await examine({ env })).filter(({ state }) => state === 'fault' || state === 'warning');
+      // All four duties are led a moment after the services are ready.
+      let left = await wrong();
+      await eventually(
+        async () => {
+          left = await wrong();
+          return left.length === 0;
+        },
+        { describe: () => renderFindings(left).join('\n') },
+      );
+      const findings = await examine({ env });
+      const state = (check: string) => findings.find((one) => one.check === check)?.state;
+      for (const check of [
+        ...[
+          'node',
+          'disk',
+          'config',
+          'environment',
+          'master-key',
+          'clock',
+          'duties',
+          'dead-letters',
+          'ingress',
+        ],
+        ...[
+          'postgres',
+          'postgres.fsync',
+          'postgres.schema',
+          'postgres.cluster',
+          'postgres.roles',
+          'lag.tail',
+        ],
+        ...['nats', 'nats.jetstream', 'nats.stream', 'nats.consumers', 'target.telegram'],
+        ...['service.ingress', 'service.agent-runner', 'service.delivery', 'service.process-watcher'],
+      ]) {
+        expect([check, state(check)]).toEqual([check, 'ok']);
+      }
+      const text = JSON.stringify(findings);
+      for (const secret of [TOKEN, new URL(stack.postgresUrl).password, new URL(stack.natsUrl).password]) {
+        expect(text).not.toContain(secret);
+      }
+
+      const accepted = await stack.post({ secret: SECRET, body: PAYLOAD });
+      expect(accepted.status).toBe(202);
+      await eventually(() => telegram.shownIn('9').length === 1);
+      // Of the log and not of the chat, which has the text as Telegram lays it out.
+      const events = await stack.events(String(accepted.body.session_id));
+      expect(events.find(({ type }) => type === 'session.final-response')?.data.text).toBe(SENT);
+
+      await stack.hold('delivery');
+      const gone = await eventually(async () => {
+        const found = await wrong();
+        return found.some(({ check }) => check === 'service.delivery') && found;
+      });
+      expect(gone.filter(({ check }) => check.startsWith('service.')).map(({ check }) => check)).toEqual([
+        'service.delivery',
+      ]);
+    });
+  } finally {
+    await telegram.stop();
+  }
+});

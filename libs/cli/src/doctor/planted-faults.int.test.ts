@@ -1,0 +1,399 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createTestDatabase,
+  eventually,
+  startDiscord,
+  startGithub,
+  startMatrix,
+  startMattermost,
+  startModelServer,
+  startSlack,
+  startSmtp,
+  startTelegram,
+  type TestDatabase,
+} from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { stringify } from 'yaml';
+import { type ExamineOptions, examine } from './examine.ts';
+import type { Finding } from './finding.ts';
+import { isHealthy, renderFindings } from './render.ts';
+
+// Each fault is real: this run's Postgres has fsync off, the servers are servers, and what is refused is refused.
+
+const TOKEN = '123456:a-token-of-the-bot';
+let directory: string;
+let database: TestDatabase;
+const stops: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'angelia-doctor-'));
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const stop of stops) await stop();
+  await database.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function configFile(config: object, mode = 0o600): string {
+  const path = join(directory, `${Math.random().toString(36).slice(2)}.yaml`);
+  writeFileSync(path, stringify(config));
+  chmodSync(path, mode);
+  return path;
+}
+
+async function examined(config: object, options: Partial<ExamineOptions> = {}): Promise<Finding[]> {
+  return examine({
+    ingressUrl: 'http://127.0.0.1:1',
+    timeoutMs: 5_000,
+    ...options,
+    env: {
+      PATH: process.env.PATH,
+      ANGELIA_DATA: join(directory, 'nothing-here'),
+      ANGELIA_CONFIG: configFile(config),
+      DATABASE_URL: database.url,
+      NATS_URL: process.env.ANGELIA_TEST_NATS,
+      ...options.env,
+    },
+  });
+}
+
+const finding = (findings: readonly Finding[], check: string) => findings.find((one) => one.check === check);
+
+describe('Postgres', () => {
+  it('with fsync off is a fault that names the setting and how to mend it', async () => {
+    const findings = await examined({});
+    expect(finding(findings, 'postgres.fsync')).toMatchObject({
+      state: 'fault',
+      what: expect.stringContaining('fsync is off'),
+      todo: expect.stringContaining('ALTER SYSTEM SET fsync = on'),
+    });
+    expect(finding(findings, 'postgres.full_page_writes')).toMatchObject({ state: 'fault' });
+    expect(isHealthy(findings)).toBe(false);
+    expect(renderFindings(findings).join('\n')).toMatch(/FAULT {3}postgres\.fsync .*\n +-> ALTER SYSTEM/);
+  });
+
+  it('that is not there is one fault, and does not keep the others from being looked at', async () => {
+    const findings = await examined(
+      {},
+      { env: { DATABASE_URL: 'postgres://x:s3cretword@127.0.0.1:1/none' } },
+    );
+    expect(finding(findings, 'postgres')).toMatchObject({
+      state: 'fault',
+      what: expect.stringContaining('ECONNREFUSED'),
+    });
+    expect(finding(findings, 'nats')).toMatchObject({ state: 'ok' });
+    expect(JSON.stringify(findings)).not.toContain('s3cretword');
+  });
+
+  it('that was not migrated is a fault that names the command', async () => {
+    const empty = await createTestDatabase({ migrated: false });
+    try {
+      const findings = await examined({}, { env: { DATABASE_URL: empty.url } });
+      expect(finding(findings, 'postgres.schema')).toMatchObject({
+        state: 'fault',
+        what: 'the database has no schema angelia',
+        todo: expect.stringContaining('migrate'),
+      });
+    } finally {
+      await empty.drop();
+    }
+  });
+
+  it('that a log of another cluster was restored into is a fault that names --raise-epoch', async () => {
+    const restored = await createTestDatabase();
+    try {
+      await restored.query('UPDATE angelia.cluster SET system_identifier = system_identifier - 1');
+      const findings = await examined({}, { env: { DATABASE_URL: restored.url } });
+      expect(finding(findings, 'postgres.cluster')).toMatchObject({
+        state: 'fault',
+        todo: expect.stringContaining('--raise-epoch'),
+      });
+    } finally {
+      await restored.drop();
+    }
+  });
+
+  it('with a session that wrote and idles in its transaction is a fault that names the session', async () => {
+    const holder = new pg.Client({ connectionString: database.url, application_name: 'forgotten' });
+    await holder.connect();
+    try {
+      const { rows } = await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await holder.query('BEGIN');
+      await holder.query('SELECT pg_current_xact_id()');
+      const held = await eventually(async () => {
+        const found = finding(await examined({}, { longTransactionMs: 100 }), 'postgres.transactions');
+        return found?.state === 'fault' && found;
+      });
+      expect(held.what).toContain(`session ${rows[0]?.pid} (forgotten)`);
+      expect(held.what).toContain('idle in transaction');
+      expect(held.todo).toContain(`pg_terminate_backend(${rows[0]?.pid})`);
+    } finally {
+      await holder.end();
+    }
+  });
+
+  it('whose clock is minutes away from ours is a fault, seconds a warning', async () => {
+    const skewed = async (ms: number) => finding(await examined({}, { now: () => Date.now() + ms }), 'clock');
+    expect(await skewed(0)).toMatchObject({ state: 'ok' });
+    expect(await skewed(120_000)).toMatchObject({
+      state: 'fault',
+      what: expect.stringContaining('s ahead of'),
+    });
+    expect(await skewed(-10_000)).toMatchObject({
+      state: 'warning',
+      what: expect.stringContaining('s behind'),
+    });
+  });
+
+  it('without any service has nobody who leads', async () => {
+    const findings = await examined({});
+    expect(finding(findings, 'duties')).toMatchObject({
+      state: 'fault',
+      what: expect.stringContaining('relay'),
+    });
+    expect(finding(findings, 'ingress')).toMatchObject({ state: 'fault' });
+  });
+});
+
+describe('NATS', () => {
+  it('without JetStream is a fault that says how to switch it on', async () => {
+    const port = await freePort();
+    const server = spawn('nats-server', ['-a', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
+    try {
+      const url = `nats://127.0.0.1:${port}`;
+      const off = await eventually(async () =>
+        finding(await examined({}, { env: { NATS_URL: url } }), 'nats.jetstream'),
+      );
+      expect(off).toMatchObject({ state: 'fault', todo: expect.stringContaining('-js') });
+    } finally {
+      const ended = once(server, 'exit');
+      server.kill('SIGKILL');
+      await ended;
+    }
+  });
+
+  it('that is not there is a fault', async () => {
+    const findings = await examined({}, { env: { NATS_URL: 'nats://127.0.0.1:1' } });
+    expect(finding(findings, 'nats')).toMatchObject({
+      state: 'fault',
+      todo: expect.stringContaining('nats-server'),
+    });
+  });
+});
+
+it('servers that take the connection and say nothing are faults within the time limit', async () => {
+  const taken: Socket[] = [];
+  const silent = createServer((socket) => taken.push(socket.on('error', () => {}).resume())).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  try {
+    const findings = await examined(
+      { targets: { telegram: { bot_token: TOKEN, api_base: `http://127.0.0.1:${port}` } } },
+      {
+        timeoutMs: 300,
+        env: { DATABASE_URL: `postgres://a@127.0.0.1:${port}/a`, NATS_URL: `nats://127.0.0.1:${port}` },
+      },
+    );
+    for (const check of ['postgres', 'nats', 'target.telegram']) {
+      expect(finding(findings, check)).toMatchObject({ state: 'fault' });
+    }
+    // Whoever asked has hung up: a connection left open would keep the command from ending.
+    await eventually(() => taken.every(({ readyState }) => readyState !== 'open'));
+  } finally {
+    for (const socket of taken) socket.destroy();
+    silent.close();
+  }
+});
+
+describe('the config', () => {
+  it('that names a variable which is not set is a fault that names the variable', async () => {
+    const findings = await examined({ secret: `$\{DOCTOR_TEST_MISSING}` });
+    expect(finding(findings, 'config')).toMatchObject({
+      state: 'fault',
+      what: expect.stringContaining('DOCTOR_TEST_MISSING is not set'),
+      todo: expect.stringContaining('set DOCTOR_TEST_MISSING'),
+    });
+    expect(finding(findings, 'targets')).toMatchObject({ state: 'skipped' });
+  });
+
+  it('with unknown keys has a fault for each', async () => {
+    const findings = await examined({ secrett: 'x', limits: { burst: 1 } });
+    const faults = findings.filter(({ check, state }) => check === 'config' && state === 'fault');
+    expect(faults.map(({ what }) => what)).toEqual([
+      expect.stringContaining('limits.burst'),
+      expect.stringContaining('secrett'),
+    ]);
+  });
+
+  it('with an open route, and with secrets that others may read, is warned of', async () => {
+    const agents = { default: { model: 'echo' } };
+    const models = { echo: { provider: 'builtin', model: 'echo' } };
+    const open = {
+      agents,
+      models,
+      routes: { open: { secret: 'INSECURE_NO_AUTH' }, shut: { secret: 'a-long-secret' } },
+    };
+    const path = configFile(open, 0o644);
+    const findings = await examined({}, { env: { ANGELIA_CONFIG: path } });
+    expect(finding(findings, 'config.auth')).toMatchObject({
+      state: 'warning',
+      what: expect.stringContaining('route open'),
+    });
+    expect(finding(findings, 'config.mode')).toMatchObject({
+      state: 'warning',
+      todo: expect.stringContaining('chmod 600'),
+    });
+    expect(finding(await examined(open), 'config.mode')).toBeUndefined();
+  });
+
+  it('has a fault for a master key that is none', async () => {
+    const findings = await examined({}, { env: { ANGELIA_MASTER_KEY: 'c2hvcnQ=' } });
+    expect(finding(findings, 'master-key')).toMatchObject({
+      state: 'fault',
+      todo: expect.stringContaining('openssl rand'),
+    });
+    expect(finding(await examined({}), 'master-key')).toMatchObject({ state: 'warning' });
+  });
+});
+
+describe('credentials', () => {
+  it('of every platform are tried without a message to anybody', async () => {
+    const telegram = await startTelegram({ token: TOKEN });
+    const slack = await startSlack({ token: 'xoxb-good-token' });
+    const discord = await startDiscord({ token: 'discord-good-token' });
+    const github = await startGithub({ token: 'ghp-good-token' });
+    const matrix = await startMatrix({ token: 'matrix-good-token' });
+    const mattermost = await startMattermost({ token: 'mattermost-good-token' });
+    const smtp = await startSmtp({ user: 'bot', password: 'smtp-good-password', tls: 'none' });
+    const standIns = [telegram, slack, discord, github, matrix, mattermost];
+    stops.push(...standIns.map(({ stop }) => stop), smtp.stop);
+    const targets = (good: boolean) => ({
+      telegram: { bot_token: good ? TOKEN : '123456:a-wrong-token', api_base: telegram.url },
+      slack: { bot_token: good ? 'xoxb-good-token' : 'wrong-token', api_base: `${slack.url}/api` },
+      discord: { bot_token: good ? 'discord-good-token' : 'wrong-token', api_base: `${discord.url}/api/v10` },
+      github_comment: { token: good ? 'ghp-good-token' : 'wrong-token', api_base: github.url },
+      matrix: { access_token: good ? 'matrix-good-token' : 'wrong-token', api_base: matrix.url },
+      mattermost: { token: good ? 'mattermost-good-token' : 'wrong-token', api_base: mattermost.url },
+      email: {
+        ...{ host: smtp.host, port: smtp.port, security: 'none', from: 'bot@example.com' },
+        ...{ user: 'bot', password: good ? 'smtp-good-password' : 'wrong-password' },
+      },
+    });
+    const states = (findings: readonly Finding[]) =>
+      Object.fromEntries(
+        findings.filter(({ check }) => check.startsWith('target.')).map(({ check, state }) => [check, state]),
+      );
+    const names = Object.keys(targets(true)).map((name) => `target.${name}`);
+
+    const good = await examined({ targets: targets(true) });
+    expect(states(good)).toEqual(Object.fromEntries(names.map((name) => [name, 'ok'])));
+    expect(finding(good, 'target.telegram')?.what).toContain('@stand_in_bot');
+
+    const bad = await examined({ targets: targets(false) });
+    expect(states(bad)).toEqual(Object.fromEntries(names.map((name) => [name, 'fault'])));
+    expect(finding(bad, 'target.telegram')).toMatchObject({
+      what: expect.stringContaining('refused'),
+      todo: 'set targets.telegram.bot_token to a good one',
+    });
+
+    expect(standIns.flatMap(({ problems }) => problems)).toEqual([]);
+    const sent = [
+      telegram.messages,
+      slack.messages,
+      discord.messages,
+      github.comments,
+      matrix.events,
+      mattermost.posts,
+    ];
+    expect([...sent, smtp.received].flat()).toEqual([]);
+  });
+
+  it('that a platform quotes back are not shown', async () => {
+    const telegram = await startTelegram({ token: TOKEN });
+    stops.push(telegram.stop);
+    telegram.behaveToReads({
+      kind: 'answer',
+      answer: { status: 401, body: { ok: false, description: `no such bot: ${TOKEN}` } },
+    });
+    const findings = await examined({ targets: { telegram: { bot_token: TOKEN, api_base: telegram.url } } });
+    expect(finding(findings, 'target.telegram')?.what).toContain('no such bot: [redacted]');
+    expect(JSON.stringify(findings)).not.toContain(TOKEN);
+  });
+
+  it('are not called wrong when the platform is down or cannot be reached', async () => {
+    const telegram = await startTelegram({ token: TOKEN });
+    stops.push(telegram.stop);
+    const targets = { telegram: { bot_token: TOKEN, api_base: telegram.url } };
+    telegram.behaveToReads({ kind: 'answer', answer: { status: 502 } });
+    expect(finding(await examined({ targets }), 'target.telegram')).toMatchObject({ state: 'warning' });
+    telegram.behaveToReads({ kind: 'hang' });
+    expect(finding(await examined({ targets }, { timeoutMs: 500 }), 'target.telegram')).toMatchObject({
+      state: 'fault',
+      what: expect.stringContaining('cannot be reached'),
+    });
+  });
+
+  it('of models are tried where the provider lists its models, and skipped where it does not', async () => {
+    const models = await startModelServer({ apiKey: 'a-model-key' });
+    const slack = await startSlack({ token: 'x' });
+    stops.push(models.stop, slack.stop);
+    const model = (over: object) => ({
+      ...{ provider: 'openai-compatible', base_url: models.baseUrl, model: 'm1', api_key: 'a-model-key' },
+      ...over,
+    });
+    const findings = await examined({
+      models: {
+        good: model({}),
+        claude: model({ provider: 'anthropic' }),
+        wrong: model({ api_key: 'another-key' }),
+        gone: model({ model: 'm9' }),
+        away: model({ base_url: 'http://127.0.0.1:1/v1' }),
+        silent: model({ base_url: `${slack.url}/elsewhere` }),
+        echo: { provider: 'builtin', model: 'echo' },
+      },
+    });
+    const states = findings.filter(({ check }) => check.startsWith('model.'));
+    expect(Object.fromEntries(states.map(({ check, state }) => [check, state]))).toEqual({
+      'model.good': 'ok',
+      'model.claude': 'ok',
+      'model.wrong': 'fault',
+      'model.gone': 'warning',
+      'model.away': 'fault',
+      'model.silent': 'skipped',
+      'model.echo': 'ok',
+    });
+  });
+
+  it('of MCP servers: a program that is not there and an address that nobody answers are faults', async () => {
+    const findings = await examined({
+      mcp_servers: {
+        here: { command: 'node' },
+        gone: { command: 'no-such-program-anywhere' },
+        away: { url: 'http://127.0.0.1:1/mcp' },
+      },
+    });
+    expect(finding(findings, 'mcp.here')).toMatchObject({ state: 'ok' });
+    expect(finding(findings, 'mcp.gone')).toMatchObject({ state: 'fault' });
+    expect(finding(findings, 'mcp.away')).toMatchObject({ state: 'fault' });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

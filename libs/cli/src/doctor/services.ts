@@ -1,0 +1,102 @@
+import { type Finding, fault, ok, reasonOf, skipped } from './finding.ts';
+import type { LocalStack } from './local-stack.ts';
+
+const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
+
+export interface ServicesOptions {
+  readonly local: LocalStack;
+  /** Base URLs of admin ports by instance, where no local stack says them. */
+  readonly adminUrls: Readonly<Record<string, string>>;
+  /** Where ingress may listen, the likeliest first. */
+  readonly ingressUrls: readonly string[];
+  readonly timeoutMs: number;
+}
+
+export async function servicesFindings(options: ServicesOptions): Promise<Finding[]> {
+  const [ingress, others] = await Promise.all([ingressFinding(options), adminFindings(options)]);
+  return [ingress, ...others];
+}
+
+/** Processes of services, running or not: each takes its connections to Postgres. */
+export function countServices(local: LocalStack, adminUrls: Readonly<Record<string, string>>): number {
+  const known = Math.max(instancesOf(local).length, Object.keys(adminUrls).length);
+  return Math.max(known, SERVICES.length);
+}
+
+async function ingressFinding({ ingressUrls, timeoutMs }: ServicesOptions): Promise<Finding> {
+  const check = 'ingress';
+  let first: Finding | undefined;
+  for (const url of ingressUrls) {
+    const finding = await readyFinding(check, url, timeoutMs);
+    if (finding.state === 'ok') return finding;
+    first ??= finding;
+  }
+  return first ?? skipped(check, 'its address is not known: set ANGELIA_HOST and ANGELIA_PORT');
+}
+
+async function adminFindings({ local, adminUrls, timeoutMs }: ServicesOptions): Promise<Finding[]> {
+  const instances = instancesOf(local);
+  const urls = { ...adminUrls };
+  for (const { name, adminPort } of instances) {
+    if (adminPort !== undefined) urls[name] ??= `http://127.0.0.1:${adminPort}`;
+  }
+  if (Object.keys(urls).length === 0) {
+    return [
+      skipped(
+        'services',
+        'their admin ports are not known here: no local stack runs on ANGELIA_DATA, and none were named',
+      ),
+    ];
+  }
+  const names = new Set([...SERVICES, ...Object.keys(urls)]);
+  return Promise.all(
+    [...names].map(async (name) => {
+      const check = `service.${name}`;
+      const url = urls[name];
+      const program = instances.find((one) => one.name === name);
+      if (url === undefined) return fault(check, 'is not running', startIt(name));
+      if (program !== undefined && !program.running)
+        return fault(check, 'its process is gone', startIt(name));
+      return readyFinding(check, url, timeoutMs);
+    }),
+  );
+}
+
+const startIt = (name: string) => `start it (\`npm start\` starts all); logs/${name}.log says why it ended`;
+
+function instancesOf({ programs }: LocalStack) {
+  return (programs ?? []).filter(({ name }) =>
+    SERVICES.some((service) => name === service || isReplica(service, name)),
+  );
+}
+
+function isReplica(service: string, name: string): boolean {
+  return name.startsWith(`${service}-`) && /^\d+$/.test(name.slice(service.length + 1));
+}
+
+async function readyFinding(check: string, base: string, timeoutMs: number): Promise<Finding> {
+  let answer: { status: number; body: unknown };
+  try {
+    const response = await fetch(`${base.replace(/\/+$/, '')}/readyz`, {
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    answer = { status: response.status, body: await response.json().catch(() => null) };
+  } catch (error) {
+    return fault(
+      check,
+      `does not answer at ${base}: ${reasonOf(error)}`,
+      startIt(check.replace(/^service\./, '')),
+    );
+  }
+  if (answer.status === 200) return ok(check, `ready at ${base}`);
+  return fault(check, `is not ready: ${unready(answer)}`, 'mend what it names; it gets ready by itself then');
+}
+
+function unready({ status, body }: { status: number; body: unknown }): string {
+  const checks =
+    (body as { checks?: Record<string, { ok?: unknown; reason?: unknown }> } | null)?.checks ?? {};
+  const failed = Object.entries(checks).filter(([, result]) => result?.ok !== true);
+  return failed.length === 0
+    ? `HTTP ${status}`
+    : failed.map(([name, result]) => `${name}: ${String(result?.reason ?? 'not ok')}`).join(', ');
+}

@@ -1,0 +1,94 @@
+import { filterSchema } from '@angelia/contracts';
+import { compilePattern } from '@angelia/service-kit/config';
+import { isSection, type Section } from './reading.ts';
+
+/** In the order in which Hermes looks for them: the first that it finds is the only one that counts. */
+const PRECEDENCE = [
+  ...['all', 'any', 'not', 'exists', 'missing', 'equals', 'not_equals', 'contains', 'in', 'in_file', 'regex'],
+] as const;
+
+export type Carried =
+  | { readonly kind: 'filter'; readonly filter: Section; readonly notes: readonly string[] }
+  /** Holds for every webhook: left out it means the same. */
+  | { readonly kind: 'always' }
+  /** Means nothing here, or never held in Hermes either. */
+  | { readonly kind: 'not'; readonly reason: string };
+
+export function importFilter(spec: unknown, hermesHome: string): Carried {
+  if (!isSection(spec)) return { kind: 'not', reason: 'is no filter, and never holds in Hermes' };
+  const given = PRECEDENCE.filter(
+    (name) => Object.hasOwn(spec, name) && (name !== 'missing' || spec.missing === true),
+  );
+  const [operator] = given;
+  if (operator === undefined)
+    return { kind: 'not', reason: 'has no operator that Hermes knows, and never holds there' };
+  const notes = given
+    .slice(1)
+    .map((name) => `\`${name}\` beside \`${operator}\` never counted in Hermes, and is left out`);
+  if (operator === 'all' || operator === 'any' || operator === 'not')
+    return importGroup(operator, spec[operator], hermesHome, notes);
+  if (/^event(_type)?\./.test(String(spec.field))) {
+    return {
+      kind: 'not',
+      reason: `field ${spec.field} is nothing in Hermes, and a path into the payload here`,
+    };
+  }
+  return checked({ field: spec.field, [operator]: operand(operator, spec[operator], hermesHome) }, notes);
+}
+
+function importGroup(
+  operator: 'all' | 'any' | 'not',
+  given: unknown,
+  hermesHome: string,
+  notes: string[],
+): Carried {
+  if (operator === 'not') {
+    const inner = importFilter(given, hermesHome);
+    if (inner.kind !== 'filter')
+      return {
+        kind: 'not',
+        reason: `\`not\` of something that ${inner.kind === 'always' ? 'always holds' : inner.reason}`,
+      };
+    return { kind: 'filter', filter: { not: inner.filter }, notes: [...notes, ...inner.notes] };
+  }
+  if (!Array.isArray(given))
+    return { kind: 'not', reason: `\`${operator}\` is no list, and never holds in Hermes` };
+  const inner = given.map((one) => importFilter(one, hermesHome));
+  const refused = inner.find((one) => one.kind === 'not');
+  if (refused !== undefined) return refused;
+  const filters = inner.flatMap((one) => (one.kind === 'filter' ? [one] : []));
+  if (operator === 'any' && filters.length === 0 && inner.length === 0)
+    return { kind: 'not', reason: 'an empty `any` never holds' };
+  if (filters.length === 0 || (operator === 'any' && filters.length < inner.length))
+    return { kind: 'always' };
+  return {
+    kind: 'filter',
+    filter: { [operator]: filters.map(({ filter }) => filter) },
+    notes: [...notes, ...filters.flatMap((one) => one.notes)],
+  };
+}
+
+function operand(operator: string, value: unknown, hermesHome: string): unknown {
+  if (operator === 'exists') return Boolean(value);
+  if (operator === 'in_file' && typeof value === 'string') return hermesPath(value, hermesHome);
+  if (operator === 'regex') return String(value);
+  return value;
+}
+
+function checked(filter: Section, notes: string[]): Carried {
+  const parsed = filterSchema.safeParse(filter);
+  if (!parsed.success) return { kind: 'not', reason: parsed.error.issues[0]?.message ?? 'is no filter here' };
+  if (typeof filter.regex === 'string') {
+    const pattern = compilePattern(filter.regex);
+    if (!pattern.ok) return { kind: 'not', reason: `the pattern \`${filter.regex}\`: ${pattern.reason}` };
+  }
+  return { kind: 'filter', filter, notes };
+}
+
+/** Relative paths of Hermes begin at its home. */
+export function hermesPath(path: string, hermesHome: string): string {
+  const text = path.trim();
+  if (text === '~/.hermes' || text.startsWith('~/.hermes/'))
+    return `${hermesHome}${text.slice('~/.hermes'.length)}`;
+  return text.startsWith('/') || text.startsWith('~') ? text : `${hermesHome}/${text}`;
+}

@@ -1,0 +1,16 @@
+/** Something that is not as it was in Hermes, and what to do about it. */
+export interface Note {
+  /** Where it stands in the files of Hermes. */
+  readonly place: string;
+  readonly what: string;
+  readonly todo: string;
+}
+
+export class Notes {
+  readonly all: Note[] = [];
+
+  add(place: string, what: string, todo: string): void {
+    const known = this.all.some((note) => note.place === place && note.what === what);
+    if (!known) this.all.push({ place, what, todo });
+  }
+}

@@ -1,0 +1,17 @@
+/** The config without the rest of the kit: for the command line, which should not load Nest to read a file. */
+export { checkEnvironment } from '../environment.ts';
+export { isSecretKey, REDACTED, scrubber, secretsInUrl, secretValuesIn } from '../redaction.ts';
+export { StartupError } from '../startup-error.ts';
+export { INSECURE_NO_AUTH } from './cross-references.ts';
+export { demoConfigPath, type LoadedConfig, loadConfig, parseConfigText } from './load.ts';
+export { compilePattern } from './patterns.ts';
+export { routeFileProblems } from './route-files.ts';
+export {
+  isConfigured,
+  isKnownTarget,
+  type KnownTarget,
+  knownTargets,
+  type TargetOptions,
+  targetOptions,
+  templateProblems,
+} from './targets.ts';
