@@ -38,8 +38,9 @@ export function readPools(log: Pick<EventLog, 'pools'>): void {
   }
 }
 
+/** Who cannot say so in time is not ready. */
 export async function readReadiness(health: Health): Promise<void> {
-  metrics.ready.clear();
+  metrics.ready.set({}, 0);
   metrics.ready.set({}, (await health.readiness()).ready ? 1 : 0);
 }
 
