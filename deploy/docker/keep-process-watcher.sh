@@ -28,7 +28,9 @@ wait_for() {
 }
 
 while :; do
-  node --enable-source-maps --max-semi-space-size=8 deploy/docker/entrypoint.mjs process-watcher &
+  # Not by entrypoint.mjs: that listens for signals before process-watcher does, which starts itself anew without the
+  # variables that are not for it, and a stop that came right before that was seen to be lost.
+  node --enable-source-maps --max-semi-space-size=8 services/process-watcher/dist/main.js &
   child=$!
   # Of a signal that came before there was a child.
   [ -z "$stopping" ] || kill -TERM "$child"

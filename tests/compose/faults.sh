@@ -56,15 +56,24 @@ fi
 
 # --- the command line, in the container of ingress
 if [ -f libs/cli/package.json ]; then
-  inside ingress "angelia status $first_session" | grep -q "$first_session" || fail 'angelia status in the container'
+  grep -q "$first_session" <<<"$(inside ingress "angelia status $first_session")" || fail 'angelia status in the container'
   held 'angelia in the container of ingress shows a session'
 fi
+
+# --- a stop while it starts is heard, too: it was lost once, and the container killed after its whole patience
+quietly 'restart process-watcher' restart process-watcher
+quietly 'stop process-watcher' stop process-watcher
+[ "$(state process-watcher ExitCode)" != 137 ] || fail 'process-watcher did not hear a stop while it started'
+quietly 'start process-watcher' start process-watcher
+all_healthy process-watcher
+all_ready process-watcher
+held 'a stop of process-watcher while it starts is heard'
 
 # --- stop, down, up: what was accepted is still there
 quietly 'stop' stop "${services[@]}"
 for service in "${services[@]}"; do
   [ "$(state "$service" ExitCode)" = 0 ] || fail "$service exited with $(state "$service" ExitCode) on SIGTERM"
-  compose logs --no-color "$service" | grep -q 'drained and closed' || fail "$service did not drain on SIGTERM"
+  grep -q 'drained and closed' <<<"$(log_of "$service")" || fail "$service did not drain on SIGTERM"
 done
 held 'SIGTERM: every service drained and exited with 0'
 quietly 'down' --profile metrics down

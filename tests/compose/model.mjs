@@ -1,6 +1,6 @@
 // A model for the check of the compose stack: speaks OpenAI's chat completions and does what it is told. A prompt
-// `run {...}` makes it call the tool `terminal` with that JSON; it answers with the tool's result, and of anything
-// else (a notice about a process) with what it was told.
+// `run {"command":...}` makes it call the tool `terminal` with that JSON (which comes marked as untrusted); it answers with
+// the tool's result, and of anything else (a notice about a process) with what it was told.
 import { createServer } from 'node:http';
 
 const PORT = 8000;
@@ -28,7 +28,7 @@ process.on('SIGTERM', () => process.exit(0));
 function answer(messages) {
   const { role, content } = messages.at(-1);
   const text = typeof content === 'string' ? content : content.map((part) => part.text).join('');
-  const run = /run (\{.*\})/.exec(text);
+  const run = /^run [^]*?(\{"command".*\})/.exec(text);
   if (role !== 'user' || run === null) return { role: 'assistant', content: `heard: ${text}` };
   const id = `call_${messages.length}`;
   const call = { id, type: 'function', function: { name: 'terminal', arguments: run[1] } };

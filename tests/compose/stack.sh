@@ -54,6 +54,9 @@ all_healthy() {
   local service
   for service in "$@"; do until_holds "$service is healthy" healthy "$service"; done
 }
+# (Into a variable or a here-string, wherever `grep -q` reads: it stops at the first match, and with `pipefail` who still
+# writes into a pipe would make that a failure.)
+log_of() { "$engine" logs "$(container "$1")" 2>&1; }
 answers() { curl -sf --max-time 5 -o /dev/null "$1"; }
 # inside <service> <shell script>: prints what it prints in the service's container.
 inside() { "$engine" exec "$(container "$1")" sh -c "$2"; }
@@ -73,7 +76,7 @@ post() {
     -H 'X-GitHub-Event: demo' -H "X-GitHub-Delivery: $3" -H "X-Hub-Signature-256: sha256=$signature" -d "$body"
 }
 v1() { curl -s --max-time 10 -H "Authorization: Bearer $ANGELIA_ADMIN_TOKEN" "$ingress/v1/$1"; }
-has_event() { v1 "sessions/$1/events" | grep -qE "\"type\": *\"$2\""; }
+has_event() { grep -qE "\"type\": *\"$2\"" <<<"$(v1 "sessions/$1/events")"; }
 # begin <route> <text>: posts a webhook that is new, and sets session_id.
 posted=0
 begin() {
@@ -92,3 +95,27 @@ session() {
 }
 # The transcript with its line breaks and quotes as the model and the user see them.
 transcript() { v1 "sessions/$1/transcript" | sed 's/\\\\n/\n/g; s/\\n/\n/g; s/\\//g'; }
+
+# A program of the image in a container of its own: leaves what it says in out and err.
+run_once() {
+  timeout "$WAIT_SECONDS" "${compose_command[@]}" --env-file "$scratch/env" -p "$project" "${compose_files[@]}" \
+    run -T --rm --no-deps "$@" >"$scratch/out" 2>"$scratch/err"
+}
+# program <what it must print> <arguments...>
+program() {
+  local wanted=$1
+  shift
+  run_once "$@" || { cat "$scratch/out" "$scratch/err" >&2; fail "run $*"; }
+  grep -q "$wanted" "$scratch/out" || { cat "$scratch/out" "$scratch/err" >&2; fail "run $* does not say: $wanted"; }
+  held "run $*: $(grep "$wanted" "$scratch/out" | tr -d '\r' | head -n 1)"
+}
+# refused <arguments...>: ends with 78 and one line.
+refused() {
+  local code=0
+  run_once "$@" || code=$?
+  [ "$code" = 78 ] || { cat "$scratch/err" >&2; fail "exit code $code instead of 78: run $*"; }
+  # Compose itself has something to say about networks and containers.
+  [ "$(cat "$scratch"/{out,err} | grep -c '^angelia: ')" = 1 ] || { cat "$scratch"/{out,err} >&2; fail "not one line: run $*"; }
+  if grep -q '^ *at ' "$scratch"/{out,err}; then fail "a stack: run $*"; fi
+  held "exit 78: $(cat "$scratch"/{out,err} | grep '^angelia: ' | tr -d '\r')"
+}
