@@ -28,7 +28,7 @@ process.on('SIGTERM', () => process.exit(0));
 function answer(messages) {
   const { role, content } = messages.at(-1);
   const text = typeof content === 'string' ? content : content.map((part) => part.text).join('');
-  const run = /^run [^]*?(\{"command".*\})/.exec(text);
+  const run = /^run [\s\S]*?(\{"command".*\})/.exec(text);
   if (role !== 'user' || run === null) return { role: 'assistant', content: `heard: ${text}` };
   const id = `call_${messages.length}`;
   const call = { id, type: 'function', function: { name: 'terminal', arguments: run[1] } };
