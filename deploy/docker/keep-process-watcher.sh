@@ -3,7 +3,7 @@
 # again when it ends, so that the container with everything that runs in it outlives it. (The supervisor of commands is
 # detached, but a container ends with its first process, and everything else ends with the container.)
 #
-#   SIGHUP: process-watcher drains and starts again, e.g. for a changed config; commands go on.
+#   SIGHUP: process-watcher drains and starts again; commands go on.
 #   SIGTERM, SIGINT: it drains, then the container ends.
 #
 # As process 1 it also reaps what commands leave behind, as a shell's `wait` takes every child.

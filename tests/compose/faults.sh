@@ -92,3 +92,10 @@ exported=$(inside ingress 'ls /var/lib/angelia-exports')
 program 'imported [1-9][0-9]* sessions' migrate import "/var/lib/angelia-exports/$(head -n 1 <<<"$exported")"
 has_event "$first_session" session.ended || fail 'an imported session is not there'
 held "prune wrote $exported, and import brought session $first_session back"
+
+# --- `up` without a change touches nothing: a new container of process-watcher would cost background processes
+ids() { local service; for service in "${services[@]}"; do container "$service"; done; }
+before=$(ids)
+quietly 'up once more' up -d
+[ "$(ids)" = "$before" ] || fail 'up -d without a change made a container anew'
+held 'up -d without a change leaves the services as they are'
