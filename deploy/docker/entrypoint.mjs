@@ -5,6 +5,8 @@ const programs = {
   delivery: '../../services/delivery/dist/main.js',
   'process-watcher': '../../services/process-watcher/dist/main.js',
   migrate: '../../libs/event-log/dist/commands/migrate.js',
+  import: '../../libs/event-log/dist/commands/import.js',
+  prune: '../../libs/service-kit/dist/commands/prune.js',
   rebuild: '../../libs/service-kit/dist/commands/rebuild.js',
   'check-config': '../../libs/service-kit/dist/commands/check-config.js',
 };

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
@@ -32,10 +32,15 @@ export function exportTo(
       byDay.set(day, lines);
     }
     await mkdir(directory, { recursive: true });
+    const owner = await stat(directory);
     for (const [day, lines] of byDay) {
       // What people said to the agent is in there: for the owner only.
       const file = await open(join(directory, `sessions-${day}.jsonl.gz`), 'a', 0o600);
       try {
+        // Of services that share the directory one may be root (process-watcher): the others must be able to go on.
+        if (process.getuid?.() === 0 && (await file.stat()).uid !== owner.uid) {
+          await file.chown(owner.uid, owner.gid);
+        }
         await file.appendFile(await compress(lines.join('')));
         await file.sync();
       } finally {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -263,6 +263,15 @@ describe('an export', () => {
     // Taken once, however often it is read; and the views show it again.
     expect(await importArchive(log, path)).toEqual({ sessions: 0, events: 0 });
     await until(async () => (await left()).sessions.length === 70);
+  });
+
+  it('belongs to whom its directory belongs, as services of several users may write to it', async () => {
+    const somebody = process.getuid?.() === 0 ? 54_321 : (process.getuid?.() ?? 0);
+    await chown(directory, somebody, somebody);
+    const id = await session();
+    await exportTo(directory)([await log.readStream(id)]);
+    const [file = ''] = await readdir(directory);
+    expect((await stat(join(directory, file))).uid).toBe(somebody);
   });
 
   it('that cannot be written keeps everything where it is', async () => {

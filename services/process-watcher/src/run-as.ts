@@ -14,6 +14,20 @@ const UIDS = 50_000;
 /** In containers without numbers that high: the user that owns nothing. */
 const NOBODY = 65_534;
 
+/**
+ * What root must be able to do for commands that are somebody else's, by the kernel's numbers. Containers take some of it
+ * away: without a word the one would then not be ended, the other not be removed.
+ */
+const NEEDED_CAPABILITIES = {
+  CHOWN: 0, // gives a session its directory
+  DAC_OVERRIDE: 1, // removes what is closed to everybody else
+  FOWNER: 3, // removes what is in a sticky directory
+  KILL: 5, // ends commands
+  SETGID: 6,
+  SETUID: 7,
+  SYS_PTRACE: 19, // sees by its environment whose a daemon is (ANGELIA_COMMAND_ID)
+} as const;
+
 export interface RunAs {
   /** Null: the service's own user. */
   user(id: SessionId): User | null;
@@ -34,15 +48,43 @@ export function runAs(config: Pick<ProcessWatcherConfig, 'run_as'>): RunAs {
         `process_watcher.run_as: only root may run commands as user ${run_as}: start process-watcher as root, or use \`same\``,
       ]);
     }
+    if (root) mustBeCapable();
     const user = { uid: run_as, gid: run_as };
     return root ? { user: () => user, others: true } : { user: () => null, others: false };
   }
   if (!root || run_as === 'same') return { user: () => null, others: false };
+  mustBeCapable();
   if (!isMapped(FIRST_UID + UIDS - 1)) {
     const nobody = { uid: NOBODY, gid: NOBODY };
     return { user: () => nobody, others: true };
   }
   return { user: (id) => userOf(id), others: true };
+}
+
+function mustBeCapable(): void {
+  const missing = missingCapabilities(statusOfThisProcess());
+  if (missing.length === 0) return;
+  throw new StartupError([
+    `process_watcher.run_as: process-watcher is root without ${missing.join(', ')}, and cannot look after commands of other users: give the container these capabilities (docker-compose.yml has them all), or start it as another user`,
+  ]);
+}
+
+/** By the line `CapEff` of /proc/self/status. Where there is none (not Linux) root can do everything. */
+export function missingCapabilities(status: string): string[] {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+  if (effective === undefined) return [];
+  const bits = BigInt(`0x${effective}`);
+  return Object.entries(NEEDED_CAPABILITIES).flatMap(([name, bit]) =>
+    (bits >> BigInt(bit)) & 1n ? [] : [name],
+  );
+}
+
+function statusOfThisProcess(): string {
+  try {
+    return readFileSync('/proc/self/status', 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Of two sessions in 50,000 that happen to share a number each could read the other's files: none stays that long. */

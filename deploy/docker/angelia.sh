@@ -1,0 +1,3 @@
+#!/bin/sh
+# The command line, for `docker compose exec ingress angelia ...`.
+exec node --enable-source-maps /app/libs/cli/dist/main.js "$@"

@@ -1,0 +1,81 @@
+# Sourced by check.sh: with a config of our own, process-watcher runs the commands of a model, each session under a
+# user of its own, and they outlive it.
+
+export ANGELIA_CONFIG_FILE=./tests/compose/angelia.yaml ANGELIA_CONFIG_ENV_FILE=$scratch/config.env ANGELIA_COMMANDS_ENV_FILE=$scratch/commands.env
+echo 'CHECK_MODEL_KEY=key-of-the-model' >"$scratch/config.env"
+echo 'CHECK_COMMAND_VALUE=value-of-commands' >"$scratch/commands.env"
+cat "$scratch/commands.env" >>"$scratch/config.env"
+compose_files+=(-f tests/compose/with-model.yml)
+quietly 'up with a config of our own' up -d
+all_healthy "${services[@]}"
+until_holds 'ingress is ready' answers "$ingress/readyz"
+all_ready process-watcher
+held 'up -d took a config and variables of our own'
+
+session demo 'a program'
+# What the config takes from a variable is a secret, and not delivered.
+grep -qE 'a program said to user 2[0-4][0-9]{4}, \[redacted\]' <<<"$(transcript "$session_id")" || fail "the program's answer: $(transcript "$session_id")"
+held 'an agent of kind command ran as a user of its session'
+
+# run <arguments of terminal as JSON>: a session whose model calls `terminal` with them.
+run() { session run "$1"; }
+
+# What the model was told by the tool, and nothing of what it was asked.
+heard() { transcript "$1" | sed -n '/"content":"heard: /,$p' | sed '1s/.*"content":"heard: //'; }
+
+# What a command finds out about itself and about the service.
+run '{"command":"id -u; id -G; grep -E \"^(CapEff|CapBnd|NoNewPrivs)\" /proc/self/status; pwd; : >/x; : >here && echo wrote here; env; cat /proc/1/environ /proc/[0-9]*/environ 2>/dev/null | tr \"\\0\" \"\\n\" | grep -E \"DATABASE_URL|NATS_URL\"; echo done"}'
+found=$(heard "$session_id")
+for wanted in '2[0-4][0-9]{4}' 'CapEff:.*0000000000000000' 'NoNewPrivs:.*1' "/var/lib/angelia/processes/$session_id/work" 'wrote here' "ANGELIA_SESSION_ID=$session_id"; do
+  grep -qE "$wanted" <<<"$found" || fail "a command does not find $wanted: $found"
+done
+if grep -E '^(DATABASE_URL|NATS_URL|ANGELIA_NATS_TOKEN|CHECK_MODEL_KEY)=' <<<"$found"; then fail 'a command sees a secret of the services'; fi
+if inside process-watcher 'tr "\0" "\n" </proc/1/environ' | grep -E '^(CHECK_MODEL_KEY|ANGELIA_MASTER_KEY|ANGELIA_ADMIN_TOKEN|ANGELIA_DEMO_SECRET)='; then
+  fail 'process-watcher was given a secret that it does not need'
+fi
+held 'a command runs as its own user, without capabilities, in its own directory, and sees no secret'
+
+programs() { inside process-watcher 'for p in /proc/[0-9]*/cmdline; do tr "\0" " " <$p 2>/dev/null; echo; done'; }
+runs() { grep -q "^$1" <<<"$(programs)"; }
+gone() { ! runs "$1"; }
+# A daemon has left the command's process group: it is known by its environment, which takes SYS_PTRACE to read.
+run '{"command":"setsid sleep 1111 >/dev/null 2>&1 </dev/null & sleep 0.3; echo left"}'
+until_holds 'a daemon that a foreground command left is gone' gone 'sleep 1111'
+held 'a daemon that a foreground command left behind is ended with it'
+zombies() { inside process-watcher 'grep -l "^State:.Z" /proc/[0-9]*/status 2>/dev/null | wc -l'; }
+no_zombies() { [ "$(zombies)" = 0 ]; }
+until_holds 'no zombie is left' no_zombies
+held 'what commands leave behind is reaped'
+
+# --- process-watcher ends and starts again alone; what runs goes on
+# In brackets, so that the shell that looks does not find itself.
+watcher_pid() { inside process-watcher 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *process-watcher/dist/[m]ain.js*) echo ${p#/proc/};; esac; done' | head -n 1; }
+other_watcher() { local now; now=$(watcher_pid); [ -n "$now" ] && [ "$now" != "$1" ]; }
+for signal in HUP KILL; do
+  began=$(state process-watcher StartedAt)
+  begin run '{"command":"sleep 15; echo nearly; exit 7","background":true,"notify_on_complete":true}'
+  until_holds 'the background process runs' has_event "$session_id" process.started
+  before=$(watcher_pid)
+  if [ "$signal" = HUP ]; then
+    # Of the container: keep-process-watcher.sh lets process-watcher drain and start again.
+    quietly 'kill -s HUP process-watcher' kill -s HUP process-watcher
+  else
+    inside process-watcher "kill -KILL $before" || fail "no process $before"
+  fi
+  until_holds "another process-watcher after SIG$signal" other_watcher "$before"
+  runs 'sleep 15' || has_event "$session_id" process.exited || fail 'the background process did not outlive process-watcher'
+  until_holds 'its end is recorded' has_event "$session_id" process.exited
+  grep -qE '"exit_code": *7' <<<"$(v1 "sessions/$session_id/events")" || fail 'the exit code is not 7'
+  until_holds 'the session ends' settled "$session_id"
+  [ "$(state process-watcher StartedAt)" = "$began" ] || fail 'the container was restarted'
+  held "SIG$signal: process-watcher started again alone; a background process went on and its exit code 7 was reported"
+done
+
+# --- the container ends, and with it everything in it
+begin run '{"command":"sleep 2222","background":true,"notify_on_complete":true}'
+until_holds 'the background process runs' has_event "$session_id" process.started
+quietly 'restart process-watcher' restart process-watcher
+until_holds 'its loss is recorded' has_event "$session_id" process.lost
+until_holds 'the session ends' settled "$session_id"
+[ "$(v1 "sessions/$session_id/events" | grep -oE '"type": *"process\.(lost|exited)"' | wc -l)" = 1 ] || fail 'its end was recorded more than once'
+held "restart of the container: its background process is reported as lost, once, and session $session_id ended"
