@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+import { runCli } from './cli.ts';
+import { EXIT } from './exit.ts';
+
+// `angelia sessions | head`: whoever read has seen enough. Not an error, and nothing to say.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(EXIT.nobodyReads);
+  });
+}
+
+/** Long enough to close a connection; nobody waits longer for a Ctrl-C. */
+const INTERRUPT_PATIENCE_MS = 1_000;
+
+// It may come twice for one Ctrl-C: from the terminal, and passed on by the Node in front of this one.
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interrupted.abort();
+    setTimeout(() => process.exit(EXIT.interrupted), INTERRUPT_PATIENCE_MS).unref();
+  });
+}
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  cwd: process.cwd(),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  signal: interrupted.signal,
+  now: Date.now,
+});
