@@ -111,13 +111,17 @@ export async function refusalOf(response: Response, path: string): Promise<CliEr
       'name the address of ingress with --url or ANGELIA_URL',
     );
   }
+  if (response.status === 401 && path.startsWith('/v1')) {
+    return new CliError(
+      EXIT.unauthorised,
+      `the admin token is wrong for ${new URL(response.url).origin}`,
+      'it comes from --token-file, else ANGELIA_ADMIN_TOKEN, else $ANGELIA_DATA/admin-token',
+    );
+  }
   const later = response.headers.get('retry-after');
   return new CliError(
     CODE_OF_STATUS[response.status] ?? EXIT.failed,
     `${said}${later === null ? '' : ` (in ${later} s)`}`,
-    response.status === 401 && path.startsWith('/v1')
-      ? 'the admin token is wrong for this server: ANGELIA_ADMIN_TOKEN, --token-file, or $ANGELIA_DATA/admin-token'
-      : null,
   );
 }
 

@@ -52,8 +52,11 @@ function commandWords(
 ): { words: string[]; rest: string[] } {
   let at = 0;
   while (at < argv.length && (argv[at] ?? '').startsWith('-')) {
-    const option = globalOptions[(argv[at] ?? '').slice(2)];
-    at += option?.value === undefined ? 1 : 2;
+    const raw = (argv[at] ?? '').split('=', 1)[0] ?? '';
+    const [name, option] =
+      Object.entries(globalOptions).find(([each, { short }]) => raw === `--${each}` || raw === `-${short}`) ?? [];
+    if (name === undefined || option === undefined) throw misplacedOption(raw, commands);
+    at += option.value === undefined || (argv[at] ?? '').includes('=') ? 1 : 2;
   }
   const first = argv[at];
   if (first === undefined) return { words: [], rest: [...argv] };
@@ -201,6 +204,15 @@ function unknownOption(
   if (refused !== undefined) return usage(`${raw}: ${refused}`, command);
   const near = suggest(name, Object.keys(options));
   return usage(`there is no option ${raw}${near === null ? '' : `: did you mean --${near}?`}`, command);
+}
+
+/** Before the command: of a command, or of none. */
+function misplacedOption(raw: string, commands: readonly Command[]): CliError {
+  const name = raw.replace(/^-+/, '');
+  const known = commands.some(({ options = {} }) => Object.hasOwn(options, name));
+  return known
+    ? usage(`${raw} is an option of a command, and stands behind its name`, null)
+    : unknownOption(raw, name, globalOptions, null);
 }
 
 function topicOf(words: readonly string[], commands: readonly Command[]): string | null {

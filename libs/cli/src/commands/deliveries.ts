@@ -13,7 +13,7 @@ export const deliveries = defineCommand({
     status: {
       value: 'status',
       values: ['pending', 'delivered', 'dead', 'dropped'],
-      summary: 'those that are',
+      summary: 'only those of this status',
     },
     session: { value: 'id', summary: 'those of this session' },
     target: { value: 'name', summary: 'those to this target' },

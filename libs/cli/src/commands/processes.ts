@@ -12,7 +12,7 @@ export const processesList = defineCommand({
   summary: 'list background processes that agents started, the last changed first',
   options: {
     session: { value: 'id', summary: 'those of this session' },
-    status: { value: 'status', values: ['running', 'exited', 'lost'], summary: 'those that are' },
+    status: { value: 'status', values: ['running', 'exited', 'lost'], summary: 'only those of this status' },
     ...pagingOptions,
   },
   examples: [{ command: 'angelia processes --status running', does: 'what runs now' }],

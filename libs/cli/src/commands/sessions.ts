@@ -9,6 +9,7 @@ import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 /** The list is a moment behind the log anyway, and a person reads it. */
 const WATCH_MS = 2_000;
 /** To the upper left corner, then clear what is below: no flicker, unlike clearing first. */
+const CLEAR_ALL = '\u001b[2J';
 const HOME = '\u001b[H';
 const CLEAR_BELOW = '\u001b[J';
 const CLEAR_LINE = '\u001b[K';
@@ -21,7 +22,7 @@ export const sessions = defineCommand({
     status: {
       value: 'status',
       values: ['queued', 'running', 'waiting', 'ended'],
-      summary: 'those that are',
+      summary: 'only those of this status',
     },
     ...pagingOptions,
     watch: { short: 'w', summary: 'stay, and show what changes; with --json a line per change' },
@@ -50,6 +51,7 @@ function filterOf({ given }: Context) {
 async function watch(context: Context): Promise<undefined> {
   const { out, world } = context;
   const seen = new Map<string, number>();
+  if (out.isTerminal) out.raw(CLEAR_ALL);
   for (;;) {
     const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
     if (!out.json && out.isTerminal) {

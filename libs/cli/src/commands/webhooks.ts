@@ -20,7 +20,7 @@ const filters = {
       'unavailable',
       'error',
     ],
-    summary: 'those that were',
+    summary: 'only those of this outcome',
   },
 } as const satisfies Readonly<Record<string, Option>>;
 

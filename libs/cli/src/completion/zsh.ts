@@ -8,6 +8,7 @@ export function zshCompletion({ first, groups, commands }: Words): string {
 # zsh completion of angelia: angelia completion zsh > "$fpath[1]/_angelia"
 _angelia() {
   local command="$words[2]"
+  local -i taken=1
   if (( CURRENT == 2 )); then
     local -a commands=(
 ${first.map(({ word, summary }) => `      ${quoted(`${word}:${summary}`)}`).join('\n')}
@@ -19,13 +20,11 @@ ${first.map(({ word, summary }) => `      ${quoted(`${word}:${summary}`)}`).join
     ${commands
       .filter(({ name }) => name.includes(' '))
       .map(({ name }) => `"${name}"`)
-      .join('|')}) (( CURRENT > 3 )) && command="$words[2] $words[3]" ;;
+      .join('|')}) (( CURRENT > 3 )) && { command="$words[2] $words[3]"; taken=2 } ;;
   esac
-  # _arguments reads the words from the first argument on.
-  local -i taken=\${#\${(z)command}}
-  shift taken words
+  # _arguments reads what stands behind the first word.
+  words=(angelia "\${(@)words[taken+2,-1]}")
   (( CURRENT -= taken ))
-  words=(angelia "\${(@)words[2,-1]}")
   case "$command" in
 ${groups.map(({ group, members: inside }) => members(group, inside)).join('\n')}
 ${commands

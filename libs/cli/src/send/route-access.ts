@@ -40,7 +40,7 @@ export async function routeAccess(context: Context, name: string): Promise<Route
   if (secret === null) {
     throw new CliError(
       EXIT.usage,
-      `route ${name} is not in ${file.path}: give its secret with --secret-file or --secret`,
+      `route ${name} is not in ${file.demo ? 'the built-in demo config' : file.path}: give its secret with --secret-file or --secret`,
       'another config file: ANGELIA_CONFIG; routes made by API: the secret was shown when they were made',
     );
   }
@@ -74,7 +74,7 @@ async function inConfigFile({ world }: Context, name: string, optional: boolean)
     return routeOfFile(name, configEnvironment(world));
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'startup_refused') throw error;
-    if (optional) return { path: '', route: null };
+    if (optional) return { path: '', demo: false, route: null };
     throw new CliError(EXIT.config, (error as Error).message.replaceAll('\n', '; '));
   }
 }
