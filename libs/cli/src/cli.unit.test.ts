@@ -128,11 +128,11 @@ describe('help', () => {
 });
 
 describe('what cannot be undone', () => {
-  it.each([
-    [['erase', '01a1e281-20d9-7563-b8f1-427765d52c50']],
-    [['routes', 'remove', 'deploys']],
-  ])('%j wants --yes where nobody can be asked', async (argv) => {
-    const { code, stderr } = await recorded(argv, { input: '', env: { ANGELIA_ADMIN_TOKEN: 't' } });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('say --yes if that is meant')]);
-  });
+  it.each([[['erase', '01a1e281-20d9-7563-b8f1-427765d52c50']], [['routes', 'remove', 'deploys']]])(
+    '%j wants --yes where nobody can be asked',
+    async (argv) => {
+      const { code, stderr } = await recorded(argv, { input: '', env: { ANGELIA_ADMIN_TOKEN: 't' } });
+      expect([code, stderr]).toEqual([2, expect.stringContaining('say --yes if that is meant')]);
+    },
+  );
 });

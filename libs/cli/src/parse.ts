@@ -54,7 +54,8 @@ function commandWords(
   while (at < argv.length && (argv[at] ?? '').startsWith('-')) {
     const raw = (argv[at] ?? '').split('=', 1)[0] ?? '';
     const [name, option] =
-      Object.entries(globalOptions).find(([each, { short }]) => raw === `--${each}` || raw === `-${short}`) ?? [];
+      Object.entries(globalOptions).find(([each, { short }]) => raw === `--${each}` || raw === `-${short}`) ??
+      [];
     if (name === undefined || option === undefined) throw misplacedOption(raw, commands);
     at += option.value === undefined || (argv[at] ?? '').includes('=') ? 1 : 2;
   }

@@ -147,31 +147,33 @@ async function onDatabase<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** By their code, not their class: the classes are in what is imported late. */
+/** By what they carry, not by their class: the classes are in what is imported late, and Node's own may be of another realm. */
+interface Thrown {
+  readonly message: string;
+  readonly code?: unknown;
+  readonly retryable?: unknown;
+  /** Of a connect to several addresses. */
+  readonly errors?: readonly Thrown[];
+}
+
 export function databaseError(error: unknown): unknown {
-  if (error instanceof CliError || !(error instanceof Error)) return error;
-  const { code, retryable } = error as { code?: unknown; retryable?: unknown };
-  if (code === 'startup_refused') return new CliError(EXIT.config, error.message.replaceAll('\n', '; '));
-  if (code === 'unreadable_archive') return new CliError(EXIT.usage, error.message);
-  if (retryable === true || isConnectError(error)) {
+  if (error instanceof CliError || typeof error !== 'object' || error === null || !('message' in error)) {
+    return error;
+  }
+  const thrown = error as Thrown;
+  const { code, message } = thrown.errors?.[0] ?? thrown;
+  const told = message.replaceAll('\n', '; ');
+  if (code === 'startup_refused') return new CliError(EXIT.config, told);
+  if (code === 'unreadable_archive') return new CliError(EXIT.usage, told);
+  if (code === '28P01' || code === '28000') return new CliError(EXIT.unauthorised, told);
+  if (thrown.retryable === true || CONNECT_ERRORS.has(String(code))) {
     return new CliError(
       EXIT.unreachable,
-      reasonOf(error),
+      told,
       'is it running? DATABASE_URL names the Postgres that holds the log, ANGELIA_DATA the local stack',
     );
   }
-  if (code === '28P01' || code === '28000') return new CliError(EXIT.unauthorised, reasonOf(error));
-  return typeof code === 'string' ? new CliError(EXIT.failed, reasonOf(error)) : error;
+  return typeof code === 'string' ? new CliError(EXIT.failed, told) : error;
 }
 
 const CONNECT_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EHOSTUNREACH']);
-
-function isConnectError(error: Error): boolean {
-  const all = error instanceof AggregateError ? error.errors : [error];
-  return all.some((each) => CONNECT_ERRORS.has((each as { code?: string }).code ?? ''));
-}
-
-function reasonOf(error: Error): string {
-  const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
-  return first.message.replaceAll('\n', ' ');
-}

@@ -70,6 +70,7 @@ export const routesAdd = defineCommand({
     deliver: { value: 'target', summary: 'where the answer goes (log)' },
     'deliver-extra': { value: 'key=value', many: true, summary: 'where at the target: chat_id=42' },
     events: { value: 'name', many: true, summary: 'only these events' },
+    toolsets: { value: 'name', many: true, summary: "a part of the agent's toolsets, in place of them" },
     auth: { value: 'scheme', summary: 'how senders sign; without it each of docs/routes.md is taken' },
     'secret-file': { value: 'path', file: true, summary: 'file with the secret to use' },
     replace: { summary: 'also when there is such a route: its definition is replaced, its secret kept' },
@@ -214,7 +215,9 @@ async function definitionOf({ given, world }: Context): Promise<Record<string, u
     const value = given.text(key);
     if (value !== null) fromOptions[key] = value;
   }
-  if (given.texts('events').length > 0) fromOptions.events = given.texts('events');
+  for (const key of ['events', 'toolsets']) {
+    if (given.texts(key).length > 0) fromOptions[key] = given.texts(key);
+  }
   const extra = given.texts('deliver-extra').map((pair) => {
     const at = pair.indexOf('=');
     if (at <= 0) throw new CliError(EXIT.usage, `--deliver-extra wants key=value, not "${pair}"`);

@@ -21,13 +21,25 @@ COMP_WORDS=(angelia ${typed}); COMP_CWORD=${line.length}; _angelia; printf '%s\\
 describe('the completion of bash', () => {
   it.each([
     [['se'], ['send', 'sessions']],
-    [['routes', 'r'], ['remove', 'rotate-secret']],
+    [
+      ['routes', 'r'],
+      ['remove', 'rotate-secret'],
+    ],
     [['sessions', '--st'], ['--status']],
-    [['sessions', '--status', ''], ['queued', 'running', 'waiting', 'ended']],
-    [['--json', 'deliveries', '--status', 'd'], ['delivered', 'dead', 'dropped']],
+    [
+      ['sessions', '--status', ''],
+      ['queued', 'running', 'waiting', 'ended'],
+    ],
+    [
+      ['--json', 'deliveries', '--status', 'd'],
+      ['delivered', 'dead', 'dropped'],
+    ],
     [['processes', 'list', '--status', 'r'], ['running']],
     [['processes', '--status', 'r'], ['running']],
-    [['completion', ''], ['bash', 'zsh', 'fish']],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
     [['help', 'rou'], ['routes']],
     [['sessions', '--route', ''], []],
   ])('offers for %j: %j', (line, offered) => {

@@ -37,13 +37,26 @@ describe('a table', () => {
   });
 
   it('counts columns, not characters: wide letters, emoji, colours', () => {
-    expect([displayWidth('日本'), displayWidth('✅'), displayWidth('e\u0301'), displayWidth('\u001b[31mred\u001b[39m')]).toEqual([4, 2, 1, 3]);
+    expect([
+      displayWidth('日本'),
+      displayWidth('✅'),
+      displayWidth('e\u0301'),
+      displayWidth('\u001b[31mred\u001b[39m'),
+    ]).toEqual([4, 2, 1, 3]);
     expect(cut('日本語のタイトル', 7)).toBe('日本語…');
     expect(displayWidth(cut('日本語のタイトル', 7))).toBeLessThanOrEqual(7);
   });
 
   it('fields keep long values whole', () => {
-    expect(fields([['a', 'one\ntwo'], ['name', ID]], style)).toBe(`a     one\n      two\nname  ${ID}`);
+    expect(
+      fields(
+        [
+          ['a', 'one\ntwo'],
+          ['name', ID],
+        ],
+        style,
+      ),
+    ).toBe(`a     one\n      two\nname  ${ID}`);
   });
 });
 

@@ -17,6 +17,8 @@ export interface RecordedOptions {
   readonly columns?: number;
   readonly now?: number;
   readonly signal?: AbortSignal;
+  /** Told of what is written, as it is written: for commands that go on. */
+  readonly onOutput?: (soFar: { readonly stdout: string; readonly stderr: string }) => void;
 }
 
 /** One call of the command line in this process, with everything that it wrote. */
@@ -33,12 +35,14 @@ export async function recorded(argv: readonly string[], options: RecordedOptions
     stdout: {
       write: (text) => {
         stdout += text;
+        options.onOutput?.({ stdout, stderr });
       },
       ...(columns === undefined ? {} : { isTTY: true, columns }),
     },
     stderr: {
       write: (text) => {
         stderr += text;
+        options.onOutput?.({ stdout, stderr });
       },
     },
     signal: options.signal ?? new AbortController().signal,

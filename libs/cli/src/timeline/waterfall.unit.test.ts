@@ -24,7 +24,11 @@ const plain = styleFor(false);
 const drawn = (given: SessionEvent[], { width = 100, nowMs = 0 } = {}): string =>
   `\n${waterfall(spansOf(given), { width, style: plain, now: BEGIN + nowMs })}\n`;
 
-const created = [0, 'session.created', { route: 'hook', title: 't' }] as [number, string, Record<string, unknown>];
+const created = [0, 'session.created', { route: 'hook', title: 't' }] as [
+  number,
+  string,
+  Record<string, unknown>,
+];
 const turn = [0, 'turn.requested', { turn: 1, source: 'webhook', input: 'x' }] as typeof created;
 
 describe('the waterfall of a session', () => {
@@ -34,11 +38,41 @@ describe('the waterfall of a session', () => {
         created,
         turn,
         [100, 'run.started', { generation: 1, turn: 1, runner: 'r1', resumed: false, attempt: 1 }],
-        [400, 'model.responded', { generation: 1, turn: 1, step: 1, model: 'main', finish_reason: 'tool-calls', usage: { input_tokens: 12, output_tokens: 3 } }],
-        [400, 'tool.started', { generation: 1, turn: 1, call_id: 'c1', tool: 'terminal', arguments: '{"command":"ls"}' }],
+        [
+          400,
+          'model.responded',
+          {
+            generation: 1,
+            turn: 1,
+            step: 1,
+            model: 'main',
+            finish_reason: 'tool-calls',
+            usage: { input_tokens: 12, output_tokens: 3 },
+          },
+        ],
+        [
+          400,
+          'tool.started',
+          { generation: 1, turn: 1, call_id: 'c1', tool: 'terminal', arguments: '{"command":"ls"}' },
+        ],
         [700, 'tool.finished', { turn: 1, call_id: 'c1', tool: 'terminal', outcome: 'ok', result: '' }],
-        [900, 'model.responded', { generation: 1, turn: 1, step: 2, model: 'main', finish_reason: 'stop', usage: { input_tokens: 20, output_tokens: 5 } }],
-        [900, 'session.final-response', { generation: 1, turn: 1, text: 'done', outcome: 'succeeded', silent: false }],
+        [
+          900,
+          'model.responded',
+          {
+            generation: 1,
+            turn: 1,
+            step: 2,
+            model: 'main',
+            finish_reason: 'stop',
+            usage: { input_tokens: 20, output_tokens: 5 },
+          },
+        ],
+        [
+          900,
+          'session.final-response',
+          { generation: 1, turn: 1, text: 'done', outcome: 'succeeded', silent: false },
+        ],
         [900, 'session.ended', { outcome: 'succeeded', reason: 'webhook_complete', detail: null }],
         [920, 'delivery.attempted', { output: 8, attempt: 1, target: 'http' }],
         [1000, 'delivery.succeeded', { output: 8, attempt: 1, receipt: null }],
@@ -82,7 +116,11 @@ run 2                          ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ 
         turn,
         [0, 'run.started', { generation: 1, turn: 1, runner: 'r1', resumed: false, attempt: 1 }],
         [1000, 'process.started', { process_id: 'proc_1', command: 'make' }],
-        [2000, 'clarification.requested', { generation: 1, turn: 1, clarification_id: 'q', question: 'Which?' }],
+        [
+          2000,
+          'clarification.requested',
+          { generation: 1, turn: 1, clarification_id: 'q', question: 'Which?' },
+        ],
         [2100, 'delivery.attempted', { output: 5, attempt: 1, target: 'telegram' }],
         [2200, 'delivery.failed', { output: 5, attempt: 1, reason: '502' }],
         [4000, 'delivery.attempted', { output: 5, attempt: 2, target: 'telegram' }],
@@ -116,7 +154,11 @@ describe('an event as a line', () => {
 
   it('says what matters, in one line, cut to the terminal but never the session id', () => {
     const session = '01a1e281-20d9-7563-b8f1-427765d52c50';
-    const [event] = events([0, 'session.final-response', { outcome: 'succeeded', silent: false, text: 'a\nlong answer '.repeat(20) }]);
+    const [event] = events([
+      0,
+      'session.final-response',
+      { outcome: 'succeeded', silent: false, text: 'a\nlong answer '.repeat(20) },
+    ]);
     const line = eventLine(event as SessionEvent, { style: plain, width: 120, session });
     expect(line).toContain(session);
     expect(line).toContain('succeeded: a long answer');
