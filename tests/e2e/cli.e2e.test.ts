@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commands } from '@angelia/cli';
-import { type Recorded, type RecordedOptions, recorded } from '@angelia/cli/testing';
 import {
   answer,
   callTool,
@@ -22,6 +21,7 @@ import {
   testRoute,
 } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { commandLine } from './command-line.ts';
 
 // The command line on a whole stack. Most calls run in this process, those about signals and pipes as the program.
 
@@ -62,24 +62,7 @@ afterAll(async () => {
   rmSync(files, { recursive: true, force: true });
 });
 
-const angelia = (argv: readonly string[], options: RecordedOptions = {}): Promise<Recorded> =>
-  recorded(argv, { cwd: files, ...options, env: { ...env, ...options.env } });
-
-/** It must succeed, and say nothing beside its answer. */
-async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
-  const { code, stdout, stderr } = await angelia([...argv, '--json']);
-  expect([argv, code, stderr]).toEqual([argv, 0, '']);
-  return JSON.parse(stdout) as T;
-}
-
-async function lines(...argv: string[]): Promise<Record<string, unknown>[]> {
-  const { code, stdout, stderr } = await angelia([...argv, '--json']);
-  expect([argv, code, stderr]).toEqual([argv, 0, '']);
-  return stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-}
+const { angelia, json, lines, refused, goingOn } = commandLine(() => ({ cwd: files, env }));
 
 async function send(...argv: string[]): Promise<string> {
   const { session_id: id } = await json<{ session_id: string }>('send', 'hook', ...argv);
@@ -92,32 +75,6 @@ async function settled(text: string): Promise<string> {
   await stack.waitForEnd(id, { settled: true });
   return id;
 }
-
-/** A command that ends only by Ctrl-C. */
-function goingOn(...argv: string[]) {
-  const ctrlC = new AbortController();
-  let seen = { stdout: '', stderr: '' };
-  const end = angelia(argv, {
-    signal: ctrlC.signal,
-    onOutput: (soFar) => {
-      seen = soFar;
-    },
-  });
-  return {
-    seen: () => seen,
-    interrupted: () => {
-      ctrlC.abort();
-      return end;
-    },
-  };
-}
-
-const refused = async (code: number, ...argv: string[]): Promise<string> => {
-  const result = await angelia(argv);
-  expect([argv, result.code, result.stdout]).toEqual([argv, code, '']);
-  expect(result.stderr.split('\n').length).toBeLessThanOrEqual(3);
-  return result.stderr;
-};
 
 describe('the API and the command line', () => {
   it('every call of /v1 has a command, and no command names a call that is not there', async () => {

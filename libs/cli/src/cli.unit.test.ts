@@ -135,4 +135,17 @@ describe('what cannot be undone', () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining('say --yes if that is meant')]);
     },
   );
+
+  it.each(['n\n', '\n', '', 'yess\n'])('typed %j at a terminal is a no', async (typed) => {
+    const env = { ANGELIA_ADMIN_TOKEN: 't', ANGELIA_URL: `http://127.0.0.1:${await closedPort()}` };
+    const { code, stderr } = await recorded(['routes', 'remove', 'deploys'], { typed, env });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('route deploys is deleted? [y/N] ')]);
+    expect(stderr).toContain('nothing was done');
+  });
+
+  it('typed yes it is done, or tried', async () => {
+    const env = { ANGELIA_ADMIN_TOKEN: 't', ANGELIA_URL: `http://127.0.0.1:${await closedPort()}` };
+    const { code } = await recorded(['routes', 'remove', 'deploys'], { typed: 'y\n', env });
+    expect(code).toBe(5);
+  });
 });

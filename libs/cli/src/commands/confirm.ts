@@ -1,4 +1,5 @@
-import { createInterface } from 'node:readline/promises';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import type { Context, Option } from '../command.ts';
 import { CliError, EXIT } from '../exit.ts';
 
@@ -16,10 +17,15 @@ export async function confirm({ world, given }: Context, question: string): Prom
     throw new CliError(EXIT.usage, `${question}: say --yes if that is meant`);
   }
   // On stderr: stdout is for the answer, which may go into a file.
-  const reader = createInterface({ input: world.stdin, output: process.stderr, terminal: false });
+  world.stderr.write(`${question}? [y/N] `);
+  const reader = createInterface({ input: world.stdin });
   try {
-    const answer = await reader.question(`${question}? [y/N] `, { signal: world.signal });
-    if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(EXIT.failed, 'nothing was done');
+    // Ctrl-D is no answer, and so a no.
+    const [line = ''] = (await Promise.race([
+      once(reader, 'line', { signal: world.signal }),
+      once(reader, 'close', { signal: world.signal }),
+    ])) as [string?];
+    if (!/^y(es)?$/i.test(line.trim())) throw new CliError(EXIT.failed, 'nothing was done');
   } finally {
     reader.close();
   }

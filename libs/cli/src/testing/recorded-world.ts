@@ -13,6 +13,8 @@ export interface RecordedOptions {
   readonly cwd?: string;
   /** What is piped in; a terminal when absent. */
   readonly input?: string;
+  /** What a person types at that terminal. */
+  readonly typed?: string;
   /** Of a terminal on stdout; a pipe when absent. */
   readonly columns?: number;
   readonly now?: number;
@@ -29,7 +31,7 @@ export async function recorded(argv: readonly string[], options: RecordedOptions
   const world: World = {
     env: options.env ?? {},
     cwd: options.cwd ?? '/nowhere',
-    stdin: Object.assign(Readable.from(input === undefined ? [] : [Buffer.from(input)]), {
+    stdin: Object.assign(Readable.from([Buffer.from(input ?? options.typed ?? '')]), {
       isTTY: input === undefined,
     }),
     stdout: {
