@@ -215,8 +215,11 @@ describe('sessions', () => {
     );
     expect(all.items.length).toBeGreaterThan(2);
     expect(all.next_cursor).toBeNull();
-    const { stdout } = await angelia(['sessions', '--status', 'ended'], { columns: 60 });
-    expect(stdout).toContain(`${second}  `);
+    // The views are a moment behind: it may be listed before it is listed as ended.
+    await eventually(async () => {
+      const { stdout } = await angelia(['sessions', '--status', 'ended'], { columns: 60 });
+      return stdout.includes(`${second}  `);
+    });
     expect(await refused(2, 'sessions', '--cursor', 'nonsense')).toContain('cursor');
   });
 

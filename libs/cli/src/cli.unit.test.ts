@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { recorded } from './testing/recorded-world.ts';
 
@@ -78,10 +81,19 @@ describe('where it connects', () => {
     expect(stderr).toContain('there is no /nowhere/.angelia/admin-token');
   });
 
-  it("the local stack's token is not sent to another machine", async () => {
-    const { code, stderr } = await recorded(['sessions', '--url', 'https://angelia.example.com']);
-    expect(code).toBe(4);
-    expect(stderr).toContain('there is no admin token for angelia.example.com');
+  it("the local stack's token is sent to this machine only", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'angelia-cli-'));
+    try {
+      writeFileSync(join(dataDir, 'admin-token'), 'local-token\n');
+      const env = { ANGELIA_DATA: dataDir };
+      const here = await recorded(['sessions', '--url', `http://127.0.0.1:${await closedPort()}`], { env });
+      expect(here.code).toBe(5);
+      const there = await recorded(['sessions', '--url', 'https://angelia.example.com'], { env });
+      expect(there.code).toBe(4);
+      expect(there.stderr).toContain('there is no admin token for angelia.example.com');
+    } finally {
+      rmSync(dataDir, { recursive: true });
+    }
   });
 
   it('a server that is not there is 5', async () => {
