@@ -31,8 +31,10 @@ docker compose exec ingress angelia sessions
 \`\`\`
 
 In the repository \`npx angelia\` runs the one that \`npm start\` built, under the Node that it fetched; npm finds it by \`bin\` of the
-repository's own package.json, so that nothing is looked for in the registry. npm itself takes a second or two for that;
+repository's own package.json, so that nothing is looked for in the registry (call it at the root of the repository). npm itself takes a second or two for that;
 \`alias angelia=$PWD/node_modules/.bin/angelia\` does not.
+
+\`angelia help\` lists the commands, \`angelia help <command>\` (or \`--help\`) shows one with its examples.
 
 **Where it connects**: \`--url\`, else \`ANGELIA_URL\`, else \`http://ANGELIA_HOST:ANGELIA_PORT\`, as for \`npm start\`.
 

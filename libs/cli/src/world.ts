@@ -15,5 +15,6 @@ export interface World {
 export interface Sink {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   write(text: string): unknown;
 }

@@ -55,7 +55,9 @@ async function watch(context: Context): Promise<undefined> {
   for (;;) {
     const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
     if (!out.json && out.isTerminal) {
-      const text = page.items.length === 0 ? 'no sessions' : sessionTable(page.items, context);
+      // What does not fit would scroll, and be drawn below itself: a line for the head, one for the cursor.
+      const fitting = page.items.slice(0, Math.max(1, out.height - 2));
+      const text = fitting.length === 0 ? 'no sessions' : sessionTable(fitting, context);
       out.raw(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE}\n`)}${CLEAR_LINE}\n${CLEAR_BELOW}`);
     } else {
       // Oldest first, as they would have come.

@@ -8,6 +8,8 @@ export interface Output {
   readonly style: Style;
   /** Of the terminal; without one, nothing is cut. */
   readonly width: number;
+  /** Lines of the terminal, for what is drawn over and over. */
+  readonly height: number;
   readonly isTerminal: boolean;
   /** The answer: one JSON document, or what `human` makes of it. */
   answer(value: unknown, human: () => string): void;
@@ -21,6 +23,7 @@ export interface Output {
 
 /** A terminal that does not say (a pipe made one up): what all can show. */
 const USUAL_WIDTH = 80;
+const USUAL_HEIGHT = 24;
 
 export function outputFor(world: World, json: boolean): Output {
   const { stdout, stderr, env } = world;
@@ -32,6 +35,7 @@ export function outputFor(world: World, json: boolean): Output {
     json,
     style: styleFor(!json && wantsColour(env, stdout)),
     width: isTerminal ? (stdout.columns ?? USUAL_WIDTH) : Number.POSITIVE_INFINITY,
+    height: stdout.rows ?? USUAL_HEIGHT,
     isTerminal,
     answer: (value, human) => write(json ? jsonText(value, 2) : human()),
     item: (value, human) => write(json ? jsonText(value) : human()),
