@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,6 +101,18 @@ describe('where it connects', () => {
       env: { ANGELIA_ADMIN_TOKEN: 't', ANGELIA_URL: `http://127.0.0.1:${await closedPort()}` },
     });
     expect([code, stderr]).toEqual([5, expect.stringContaining('does not answer (ECONNREFUSED)')]);
+  });
+
+  it('a data directory that is none of ours is told, without a stack', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'angelia-cli-'));
+    try {
+      mkdirSync(join(dataDir, 'etc'));
+      writeFileSync(join(dataDir, 'etc', 'ports.json'), 'not json');
+      const { code, stderr } = await recorded(['rebuild'], { env: { ANGELIA_DATA: dataDir } });
+      expect([code, stderr]).toEqual([78, expect.stringContaining('ports.json is no JSON')]);
+    } finally {
+      rmSync(dataDir, { recursive: true });
+    }
   });
 
   it('without a database it says which variables name one, and exits with 78', async () => {

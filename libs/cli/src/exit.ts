@@ -36,7 +36,7 @@ export const exitMeanings: readonly [code: ExitCode, name: string, meaning: stri
   [EXIT.timedOut, 'timed_out', '`--timeout` was over'],
   [EXIT.config, 'config', 'the config file or an environment variable must be mended first'],
   [EXIT.interrupted, 'interrupted', 'Ctrl-C'],
-  [EXIT.nobodyReads, 'nobody_reads', 'the reader of a pipe (`| head`) went away'],
+  [EXIT.nobodyReads, 'nobody_reads', 'whoever read its output (`head`) went away'],
 ];
 
 /**

@@ -10,11 +10,15 @@ export function dataDirectory({ env, cwd }: Pick<World, 'env' | 'cwd'>): string 
 
 /** The port that was picked for a program of the local stack; null when there is none. */
 export function keptPort(dataDir: string, program: string): number | null {
-  const text = readIfThere(join(dataDir, 'etc', 'ports.json'));
+  const path = join(dataDir, 'etc', 'ports.json');
+  const text = readIfThere(path);
   if (text === null) return null;
-  const ports = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  const port = ports[program];
-  return typeof port === 'number' ? port : null;
+  try {
+    const port = (JSON.parse(text) as Readonly<Record<string, unknown>>)[program];
+    return typeof port === 'number' ? port : null;
+  } catch {
+    throw new CliError(EXIT.config, `${path} is no JSON: is ${dataDir} the data directory of a local stack?`);
+  }
 }
 
 /** DATABASE_URL, else the Postgres of the local stack. */

@@ -22,12 +22,19 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-process.exitCode = await runCli(process.argv.slice(2), {
-  env: process.env,
-  cwd: process.cwd(),
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  signal: interrupted.signal,
-  now: Date.now,
-});
+try {
+  process.exitCode = await runCli(process.argv.slice(2), {
+    env: process.env,
+    cwd: process.cwd(),
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    signal: interrupted.signal,
+    now: Date.now,
+  });
+} catch (error) {
+  // A mistake of ours: everything that we know of is a CliError. A stack is of no use to whoever reads this.
+  const { name, message } = error as Error;
+  process.stderr.write(`angelia: this is a bug: ${name}: ${message}\n`);
+  process.exitCode = EXIT.failed;
+}
