@@ -34,8 +34,8 @@ export function outputFor(world: World, json: boolean): Output {
   return {
     json,
     style: styleFor(!json && wantsColour(env, stdout)),
-    width: isTerminal ? (stdout.columns ?? USUAL_WIDTH) : Number.POSITIVE_INFINITY,
-    height: stdout.rows ?? USUAL_HEIGHT,
+    width: isTerminal ? (stdout.columns || USUAL_WIDTH) : Number.POSITIVE_INFINITY,
+    height: stdout.rows || USUAL_HEIGHT,
     isTerminal,
     answer: (value, human) => write(json ? jsonText(value, 2) : human()),
     item: (value, human) => write(json ? jsonText(value) : human()),
