@@ -10,8 +10,7 @@ export function cliDocument(commands: readonly Command[]): string {
     '## Options of every command\n',
     optionList(globalOptions),
     '\n## Exit codes\n',
-    '| code | name | meaning |\n| --- | --- | --- |',
-    ...exitMeanings.map(([code, name, meaning]) => `| ${code} | \`${name}\` | ${meaning} |`),
+    exitTable(),
     '\n## Commands\n',
     commands.map(commandSection).join('\n'),
   ]
@@ -51,6 +50,19 @@ this machine only. There is no option for the token itself: other users of the m
 **Colours** are for terminals: \`NO_COLOR\` turns them off, \`FORCE_COLOR=1\` on. Tables are fitted to the terminal's width; ids are never
 cut short, and without a terminal nothing is. Escape sequences in what others wrote are made visible.
 `;
+
+/** Its columns padded, as the formatter wants it. */
+function exitTable(): string {
+  const rows = [
+    ['code', 'name', 'meaning'],
+    ...exitMeanings.map(([code, name, meaning]) => [String(code), `\`${name}\``, meaning]),
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const [head = '', ...body] = rows.map(
+    (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
+  );
+  return [head, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...body].join('\n');
+}
 
 function commandSection(command: Command): string {
   const { name, summary, description, arguments: args = [], options = {}, examples, isDefault } = command;

@@ -34,7 +34,7 @@ export function outputFor(world: World, json: boolean): Output {
   return {
     json,
     style: styleFor(!json && wantsColour(env, stdout)),
-    width: isTerminal ? (stdout.columns || USUAL_WIDTH) : Number.POSITIVE_INFINITY,
+    width: isTerminal ? stdout.columns || USUAL_WIDTH : Number.POSITIVE_INFINITY,
     height: stdout.rows || USUAL_HEIGHT,
     isTerminal,
     answer: (value, human) => write(json ? jsonText(value, 2) : human()),
