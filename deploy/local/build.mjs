@@ -124,7 +124,12 @@ async function compileFile(base, from, to) {
   });
   const map = `${to}.map`;
   if (output.map) await writeAtomically(map, output.map);
-  await writeAtomically(to, `${output.code}//# sourceMappingURL=${map.slice(map.lastIndexOf('/') + 1)}\n`);
+  await writeAtomically(
+    to,
+    `${output.code}//# sourceMappingURL=${map.slice(map.lastIndexOf('/') + 1)}\n`,
+    // What begins with #! is there to be called by its name.
+    output.code.startsWith('#!') ? 0o755 : 0o644,
+  );
 }
 
 /** A source file that is not TypeScript. No retry helps; the message names the file and the place. */
@@ -159,9 +164,9 @@ async function listFiles(dir) {
 const isTemporary = (file) => /\.tmp-\d+-\d+$/.test(file);
 let temporaries = 0;
 
-async function writeAtomically(path, content) {
+async function writeAtomically(path, content, mode = 0o644) {
   const temporary = `${path}.tmp-${process.pid}-${temporaries++}`;
-  await writeFile(temporary, content);
+  await writeFile(temporary, content, { mode });
   await rename(temporary, path);
 }
 

@@ -9,6 +9,7 @@ export type {
   TakeLease,
 } from './append-request.ts';
 export { exportTo, importArchive } from './archive.ts';
+export { type Exported, type ExportFilesOptions, exportFiles, importFiles } from './archive-files.ts';
 export { Bell } from './bell.ts';
 export { runCommand } from './commands/command-line.ts';
 export { type PoolUse, SERVICE_ROLE, type Timeouts } from './database.ts';
@@ -22,6 +23,7 @@ export {
   LogUnavailable,
   MigrationMismatch,
   NotMigrated,
+  UnreadableArchive,
   UnstorableEvent,
   WrongCluster,
 } from './errors.ts';

@@ -1,20 +1,15 @@
-import { exportTo, openEventLog, pruneSessions, runCommand } from '@angelia/event-log';
-import { loadConfig } from '../config/load.ts';
+import { runCommand } from '@angelia/event-log';
+import { pruneNow } from '../maintenance/prune.ts';
 
-/** `prune [days]`: what the services do every hour, now. `days` in place of the config's `retention.sessions_days`. */
+/** `prune [days]`; `angelia prune` is the same for people. */
 await runCommand('prune', async (url) => {
-  const { config } = loadConfig(process.env);
-  const days = process.argv[2] === undefined ? config.retention.sessions_days : Number(process.argv[2]);
-  if (!(days > 0)) throw new Error(`${process.argv[2]} is no number of days`);
-  const log = openEventLog({ url, instance: 'angelia-prune', holder: `angelia-prune#${process.pid}` });
-  try {
-    const { sessions, keys } = await pruneSessions({
-      log,
-      olderThanDays: days,
-      ...(config.retention.export ? { beforeDelete: exportTo(config.directories.exports) } : {}),
-    });
-    return [`pruned ${sessions} sessions and ${keys} keys`];
-  } finally {
-    await log.close();
-  }
+  const [, , given] = process.argv;
+  const days = given === undefined ? undefined : Number(given);
+  if (days !== undefined && !(days > 0)) throw new Error(`${given} is no number of days`);
+  const { sessions, keys } = await pruneNow({
+    url,
+    env: process.env,
+    ...(days === undefined ? {} : { days }),
+  });
+  return [`pruned ${sessions} sessions and ${keys} keys`];
 });

@@ -1,8 +1,8 @@
-import { rebuildViews, runCommand } from '@angelia/event-log';
-import { projectRecorded } from '../project-recorded.ts';
+import { runCommand } from '@angelia/event-log';
+import { rebuildNow } from '../maintenance/rebuild.ts';
 
-/** `rebuild`: the views anew from the whole log, beside the old ones; then it switches. The services may go on meanwhile. */
+/** `rebuild`; `angelia rebuild` is the same for people. */
 await runCommand('rebuild', async (url) => {
-  const { build, events } = await rebuildViews({ url, project: projectRecorded });
+  const { build, events } = await rebuildNow(url);
   return [`the views are rebuilt from ${events} events (build ${build})`];
 });

@@ -1,9 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Config, type ConfigProblem, parseConfig } from '@angelia/contracts';
-import { parseDocument } from 'yaml';
 import { StartupError } from '../startup-error.ts';
+import { configPath, parseYaml, readText } from './config-file.ts';
 import { crossReferenceProblems } from './cross-references.ts';
 import { interpolate } from './interpolate.ts';
 import { placeFiles } from './place.ts';
@@ -15,9 +13,6 @@ export interface LoadedConfig {
   /** No config file was found: this is the built-in demo. */
   readonly demo: boolean;
 }
-
-export const demoConfigPath = fileURLToPath(new URL('./demo.yaml', import.meta.url));
-const DEFAULT_PATH = './angelia.yaml';
 
 /** @throws StartupError with one line per problem, each with its place in the file. */
 export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
@@ -66,23 +61,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function configPath(env: NodeJS.ProcessEnv): { path: string; demo: boolean } {
-  if (env.ANGELIA_CONFIG) return { path: env.ANGELIA_CONFIG, demo: false };
-  return existsSync(DEFAULT_PATH)
-    ? { path: DEFAULT_PATH, demo: false }
-    : { path: demoConfigPath, demo: true };
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'there is no such file' : `cannot be read: ${(error as Error).message}`;
-    throw new StartupError([`config file ${path}: ${reason}; set ANGELIA_CONFIG to the path of the config`]);
-  }
-}
-
 /** The steps of loading. One that finds problems ends it, as the next would only add their echoes. */
 export function parseConfigText(text: string, env: NodeJS.ProcessEnv, path: string): Config {
   const written = parseYaml(text, path);
@@ -93,17 +71,6 @@ export function parseConfigText(text: string, env: NodeJS.ProcessEnv, path: stri
   if (!parsed.ok) throw refusal(parsed.problems, path);
   refuse(crossReferenceProblems(parsed.config, env.ANGELIA_HOST || '127.0.0.1'), path);
   return parsed.config;
-}
-
-function parseYaml(text: string, path: string): unknown {
-  const document = parseDocument(text, { prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const line = text.slice(0, error.pos[0]).split('\n').length;
-    throw new StartupError([`config file ${path}: line ${line}: ${error.message}`]);
-  }
-  // Anchors are welcome; the default bound on what they unfold to (100) keeps a hostile file small.
-  return document.toJS();
 }
 
 function refuse(problems: readonly ConfigProblem[], path: string): void {

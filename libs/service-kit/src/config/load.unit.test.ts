@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { configJsonSchema } from '@angelia/contracts';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { StartupError, startupMessage } from '../startup-error.ts';
-import { demoConfigPath, loadCommandConfig, loadConfig, parseConfigText } from './load.ts';
+import { demoConfigPath } from './config-file.ts';
+import { loadCommandConfig, loadConfig, parseConfigText } from './load.ts';
 
 const BASE = `
 models: { echo: { provider: builtin, model: echo } }

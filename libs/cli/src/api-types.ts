@@ -1,0 +1,104 @@
+import type { ProcessSummary, SessionSummary } from '@angelia/session';
+
+/** What the API answers with (GET /openapi.json), as far as commands read it. */
+export type Session = SessionSummary;
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next_cursor: string | null;
+}
+
+export interface SessionEvent {
+  readonly position: number;
+  readonly version: number;
+  readonly type: string;
+  readonly recorded_at: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+
+export interface Message {
+  readonly role: 'user' | 'assistant' | 'tool';
+  readonly content: string;
+  readonly tool_calls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  readonly tool_call_id?: string;
+  readonly turn?: number;
+  readonly outcome?: string;
+  readonly silent?: boolean;
+}
+
+export interface Delivery {
+  readonly id: string;
+  readonly session_id: string;
+  readonly output: number;
+  readonly kind: string;
+  readonly target: string;
+  readonly via: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly next_attempt_at: string | null;
+  readonly reason: string | null;
+  readonly receipt: string | null;
+  readonly possible_duplicate: boolean;
+  readonly updated_at: string;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly stream_id: string;
+  readonly version: number;
+  readonly handler: string;
+  readonly reason: string;
+  readonly recorded_at: string;
+}
+
+export type Process = ProcessSummary & { readonly session_id: string };
+
+export interface ProcessOutput {
+  readonly id: string;
+  readonly status: string;
+  readonly output: string;
+  readonly offset: number;
+  readonly next_offset: number;
+  readonly kept_from: number;
+  readonly at_end: boolean;
+}
+
+export interface Route {
+  readonly name: string;
+  readonly path: string;
+  readonly source: 'config' | 'api';
+  readonly status: string;
+  readonly problem: string | null;
+  readonly authenticated: boolean;
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly revision: number | null;
+  readonly updated_at: string | null;
+  /** Only in the answer to the call that made it. */
+  readonly secret?: string;
+}
+
+export interface UnstartedWebhook {
+  readonly received_at: string;
+  readonly route: string | null;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly status: number;
+  readonly event: string | null;
+  readonly delivery_id: string | null;
+  readonly session_id: string | null;
+  readonly requested_route: string | null;
+}
+
+export interface UnstartedCount {
+  readonly route: string | null;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly count: number;
+  readonly first_at: string;
+  readonly last_at: string;
+}
+
+export interface SessionRef {
+  readonly session_id: string;
+}

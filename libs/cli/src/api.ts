@@ -1,0 +1,155 @@
+import { CliError, EXIT, type ExitCode } from './exit.ts';
+import { visible } from './terminal/visible.ts';
+
+/** Ingress answers within a second or says 503; what takes longer is a connection that leads nowhere. */
+const PATIENCE_MS = 30_000;
+
+export interface Api {
+  readonly baseUrl: URL;
+  get<T>(path: string, query?: Query): Promise<T>;
+  /** To the letter, for what is sent back: without what is done for the terminal. */
+  getExactly<T>(path: string): Promise<T>;
+  send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, sent?: Sent): Promise<T>;
+  /** For what is not read at once, or is no JSON. Errors are thrown as by the others. */
+  open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
+}
+
+/** Null and undefined are left out. */
+export type Query = Readonly<Record<string, string | number | null | undefined>>;
+
+export interface Sent {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ApiOptions {
+  readonly baseUrl: URL;
+  readonly token: string;
+  readonly signal: AbortSignal;
+  /** For a person: control characters in what others wrote are made visible (terminal/visible.ts). */
+  readonly forTerminal: boolean;
+}
+
+export function openApi({ baseUrl, token, signal, forTerminal }: ApiOptions): Api {
+  const call = async (path: string, init: RequestInit & { patient?: boolean }): Promise<Response> => {
+    const { patient, ...request } = init;
+    const limits = [signal, ...(patient === true ? [] : [AbortSignal.timeout(PATIENCE_MS)])];
+    const response = await reach(addressOf(baseUrl, path), {
+      ...request,
+      signal: AbortSignal.any(init.signal ? [...limits, init.signal] : limits),
+      headers: { authorization: `Bearer ${token}`, accept: 'application/json', ...init.headers },
+    });
+    if (!response.ok) throw await refusalOf(response, path);
+    return response;
+  };
+  const read = async <T>(response: Response, shown = forTerminal): Promise<T> => {
+    if (response.status === 204) return {} as T;
+    return parsed<T>(await response.text(), baseUrl, shown);
+  };
+  return {
+    baseUrl,
+    get: async (path, query = {}) => read(await call(`${path}${queryText(query)}`, {})),
+    getExactly: async (path) => read(await call(path, {}), false),
+    send: async (method, path, { body, headers } = {}) =>
+      read(
+        await call(path, {
+          method,
+          headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      ),
+    open: (path, headers, streamSignal) => call(path, { headers, signal: streamSignal, patient: true }),
+  };
+}
+
+/** `/v1/...` under the server's address, which may have a path of its own. */
+export function addressOf(baseUrl: URL, path: string): URL {
+  return new URL(path.slice(1), baseUrl);
+}
+
+/** @throws CliError 5 when there is no answer; an abort by Ctrl-C as it is */
+export async function reach(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    // A redirect would take the token, or a signed body, to somewhere that nobody named.
+    return await fetch(url, { ...init, redirect: 'manual' });
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+}
+
+export function unreachable(url: URL, error: unknown): unknown {
+  const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } };
+  if (name === 'AbortError') return error;
+  const why =
+    name === 'TimeoutError' ? `not within ${PATIENCE_MS / 1000} s` : (cause?.code ?? cause?.message);
+  return new CliError(
+    EXIT.unreachable,
+    `${url.origin} does not answer (${why ?? 'the connection broke'})`,
+    'is it running? `npm start` starts the local stack; --url or ANGELIA_URL names another server',
+  );
+}
+
+const CODE_OF_STATUS: Readonly<Record<number, ExitCode>> = {
+  400: EXIT.usage,
+  401: EXIT.unauthorised,
+  404: EXIT.notFound,
+  409: EXIT.refused,
+  412: EXIT.refused,
+  413: EXIT.usage,
+  415: EXIT.usage,
+  429: EXIT.tryLater,
+  503: EXIT.tryLater,
+};
+
+/** What the server says of itself, and the exit code that stands for it. */
+export async function refusalOf(response: Response, path: string): Promise<CliError> {
+  const said = await saidIn(response);
+  if (said === null) {
+    return new CliError(
+      EXIT.failed,
+      `${new URL(response.url).origin} answered ${response.status} to ${path}, and not as Angelia does: is it another server?`,
+      'name the address of ingress with --url or ANGELIA_URL',
+    );
+  }
+  if (response.status === 401 && path.startsWith('/v1')) {
+    return new CliError(
+      EXIT.unauthorised,
+      `the admin token is wrong for ${new URL(response.url).origin}`,
+      'it comes from --token-file, else ANGELIA_ADMIN_TOKEN, else $ANGELIA_DATA/admin-token',
+    );
+  }
+  const later = response.headers.get('retry-after');
+  return new CliError(
+    CODE_OF_STATUS[response.status] ?? EXIT.failed,
+    `${said}${later === null ? '' : ` (in ${later} s)`}`,
+  );
+}
+
+async function saidIn(response: Response): Promise<string | null> {
+  try {
+    const { error } = JSON.parse(await response.text()) as { error?: unknown };
+    return typeof error === 'string' ? visible(error) : null;
+  } catch {
+    return null; // a proxy's page, or a connection that broke: either way nothing that we know how to read
+  }
+}
+
+export function parsed<T>(text: string, from: URL, forTerminal: boolean): T {
+  try {
+    return JSON.parse(text, (_key, value) =>
+      forTerminal && typeof value === 'string' ? visible(value) : value,
+    ) as T;
+  } catch {
+    throw new CliError(
+      EXIT.failed,
+      `${from.origin} answered with something that is no JSON: is it another server?`,
+    );
+  }
+}
+
+function queryText(query: Query): string {
+  const pairs = Object.entries(query).flatMap(([key, value]) =>
+    value === null || value === undefined ? [] : [[key, String(value)] as [string, string]],
+  );
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+}

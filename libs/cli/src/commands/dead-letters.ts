@@ -1,0 +1,51 @@
+import type { DeadLetter } from '../api-types.ts';
+import { defineCommand } from '../command.ts';
+import { type Column, table } from '../terminal/table.ts';
+import { agoText } from '../terminal/time.ts';
+import { fetchPage, noteMore, pagingOptions } from './paging.ts';
+
+export const deadLettersList = defineCommand({
+  name: 'dead-letters list',
+  isDefault: true,
+  summary: 'list events that could not be processed, newest first',
+  description: 'An outage never makes one, and none blocks what is behind it.',
+  options: pagingOptions,
+  examples: [{ command: 'angelia dead-letters', does: 'which, and why' }],
+  calls: ['get /v1/dead-letters'],
+  run: async (context) => {
+    const { out, world } = context;
+    const page = await fetchPage<DeadLetter>(context, '/v1/dead-letters');
+    const columns: Column<DeadLetter>[] = [
+      { head: 'ID', text: ({ id }) => id, right: true },
+      { head: 'STREAM', text: ({ stream_id: id }) => id },
+      { head: 'VERSION', text: ({ version }) => String(version), right: true },
+      { head: 'HANDLER', text: ({ handler }) => handler },
+      { head: 'WHEN', text: ({ recorded_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'REASON', text: ({ reason }) => reason, flexible: true },
+    ];
+    out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
+    if (page.items.length === 0) out.note('there are none');
+    noteMore(context, page);
+    return undefined;
+  },
+});
+
+export const deadLettersReplay = defineCommand({
+  name: 'dead-letters replay',
+  summary: 'try them again, after what was wrong is mended',
+  description: 'One that fails again is a new one.',
+  arguments: [{ name: 'id', many: true, summary: 'as the list shows it' }],
+  examples: [{ command: 'angelia dead-letters replay 12', does: 'after the fix' }],
+  calls: ['post /v1/dead-letters/{id}/replay'],
+  run: async ({ api, given, out }) => {
+    const client = api();
+    for (const id of given.argumentsFrom('id')) {
+      const taken = await client.send<{ id: string }>(
+        'POST',
+        `/v1/dead-letters/${encodeURIComponent(id)}/replay`,
+      );
+      out.item(taken, () => `dead letter ${taken.id} is tried again`);
+    }
+    return undefined;
+  },
+});

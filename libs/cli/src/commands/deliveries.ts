@@ -1,0 +1,137 @@
+import type { Delivery } from '../api-types.ts';
+import { defineCommand } from '../command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { toneOf } from '../terminal/style.ts';
+import { type Column, table } from '../terminal/table.ts';
+import { agoText } from '../terminal/time.ts';
+import { fetchPage, noteMore, pagingOptions } from './paging.ts';
+
+export const deliveries = defineCommand({
+  name: 'deliveries',
+  summary: 'list what was, is and could not be delivered, the last changed first',
+  options: {
+    status: {
+      value: 'status',
+      values: ['pending', 'delivered', 'dead', 'dropped'],
+      summary: 'only those of this status',
+    },
+    session: { value: 'id', summary: 'those of this session' },
+    target: { value: 'name', summary: 'those to this target' },
+    route: { value: 'name', summary: 'those of this route' },
+    ...pagingOptions,
+  },
+  examples: [
+    { command: 'angelia deliveries --status dead', does: 'what nobody got, and why' },
+    {
+      command: 'angelia deliveries --session 01a1e281-20d9-7563-b8f1-427765d52c50',
+      does: 'those of one session',
+    },
+  ],
+  calls: ['get /v1/deliveries'],
+  run: async (context) => {
+    const { given, out, world } = context;
+    const page = await fetchPage<Delivery>(context, '/v1/deliveries', {
+      status: given.text('status'),
+      session: given.text('session'),
+      target: given.text('target'),
+      route: given.text('route'),
+    });
+    const columns: Column<Delivery>[] = [
+      { head: 'DELIVERY', text: ({ id }) => id },
+      { head: 'STATUS', text: ({ status }) => status, tone: ({ status }) => toneOf(status) },
+      { head: 'TARGET', text: ({ target, via }) => (via === 'target' ? target : `${target} (fallback)`) },
+      { head: 'KIND', text: ({ kind }) => kind },
+      { head: 'TRIES', text: ({ attempts }) => String(attempts), right: true },
+      { head: 'CHANGED', text: ({ updated_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'WHAT', text: whatOf, flexible: true },
+    ];
+    out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
+    noteMore(context, page);
+    return undefined;
+  },
+});
+
+function whatOf({
+  status,
+  reason,
+  receipt,
+  next_attempt_at: next,
+  possible_duplicate: twice,
+}: Delivery): string {
+  return [
+    status === 'delivered' ? receipt : reason,
+    status === 'pending' && next !== null ? `due ${next}` : null,
+    twice ? 'possible duplicate' : null,
+  ]
+    .filter((part) => part !== null)
+    .join('; ');
+}
+
+/** As the API has it, of one call. */
+const MOST_RETRIES = 1_000;
+
+interface Retried {
+  readonly retried: readonly string[];
+  readonly refused: readonly { readonly id: string; readonly reason: string }[];
+  readonly more: boolean;
+}
+
+export const retry = defineCommand({
+  name: 'retry',
+  summary: 'send dead deliveries again',
+  description:
+    'Those that are named, or with --dead all that the filters leave. One that is pending is tried again by itself.',
+  arguments: [
+    { name: 'delivery', optional: true, many: true, summary: 'ids, as `angelia deliveries` shows them' },
+  ],
+  options: {
+    dead: { summary: 'all that are dead' },
+    target: { value: 'name', summary: 'with --dead: those to this target' },
+    route: { value: 'name', summary: 'with --dead: those of this route' },
+    session: { value: 'id', summary: 'with --dead: those of this session' },
+    limit: { value: 'n', summary: `with --dead: so many at once, up to ${MOST_RETRIES} (100)` },
+  },
+  examples: [
+    { command: 'angelia retry 01a1e281-20d9-7563-b8f1-427765d52c50.7', does: 'one of them' },
+    { command: 'angelia retry --dead --target telegram', does: 'all, after the target works again' },
+  ],
+  calls: ['post /v1/deliveries/{id}/retry', 'post /v1/deliveries/retry'],
+  run: async ({ api, given, out }) => {
+    const ids = given.argumentsFrom('delivery');
+    if (ids.length > 0 === given.switch('dead')) {
+      throw new CliError(
+        EXIT.usage,
+        'name the deliveries, or say --dead for all that are',
+        'angelia help retry',
+      );
+    }
+    const client = api();
+    for (const id of ids) {
+      const taken = await client.send<{ id: string }>(
+        'POST',
+        `/v1/deliveries/${encodeURIComponent(id)}/retry`,
+      );
+      out.item(taken, () => `${taken.id} is sent again`);
+    }
+    if (ids.length > 0) return undefined;
+    const filter = Object.fromEntries(
+      ['target', 'route', 'session'].flatMap((name) => {
+        const value = given.text(name);
+        return value === null ? [] : [[name, value]];
+      }),
+    );
+    const limit = given.number('limit', { from: 1, to: MOST_RETRIES });
+    const done = await client.send<Retried>('POST', '/v1/deliveries/retry', {
+      body: { status: 'dead', ...filter, ...(limit === null ? {} : { limit }) },
+    });
+    out.answer(done, () =>
+      [
+        ...done.retried.map((id) => `${id} is sent again`),
+        ...done.refused.map(({ id, reason }) => out.style('warn', `${id} is not: ${reason}`)),
+        ...(done.retried.length + done.refused.length === 0 ? ['no delivery is dead'] : []),
+      ].join('\n'),
+    );
+    if (done.more) out.note('there are more: call it again');
+    return undefined;
+  },
+});

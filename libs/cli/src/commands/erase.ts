@@ -1,0 +1,24 @@
+import type { SessionRef } from '../api-types.ts';
+import { defineCommand } from '../command.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { sessionArgument, sessionPath } from './session-argument.ts';
+
+export const erase = defineCommand({
+  name: 'erase',
+  summary: 'erase a session for good: every event and row of it',
+  description:
+    'For a request of the person that it is about. Only a settled session can be erased; a continuation has a copy of ' +
+    'the conversation, and is erased by its own id. That its webhook was taken stays known.',
+  arguments: [sessionArgument],
+  options: yesOption,
+  examples: [{ command: 'angelia erase 01a1e281-20d9-7563-b8f1-427765d52c50 --yes', does: 'without asking' }],
+  calls: ['delete /v1/sessions/{id}'],
+  run: async (context) => {
+    const { api, given, out } = context;
+    const client = api();
+    await confirm(context, `session ${given.argument('session')} is erased for good`);
+    const erased = await client.send<SessionRef>('DELETE', sessionPath(given));
+    out.answer(erased, () => `${erased.session_id} is erased`);
+    return undefined;
+  },
+});

@@ -1,0 +1,179 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Context, defineCommand } from '../command.ts';
+import { configEnvironment } from '../config-environment.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { databaseUrl } from '../local-stack.ts';
+import { confirm, yesOption } from './confirm.ts';
+
+// These work on the database itself, also while the services are down. What they do is in event-log and service-kit, and
+// only imported when one of them runs: a command of the API starts without pg, zod and the rest.
+
+const WHERE = 'On DATABASE_URL, or the Postgres of the local stack ($ANGELIA_DATA).';
+const MOST_DAYS = 36_500;
+
+export const prune = defineCommand({
+  name: 'prune',
+  summary: 'delete ended sessions that are older than the retention, now',
+  description:
+    `What the services do every hour, with \`retention\` of the config (docs/backup.md): with \`retention.export\` they are ` +
+    `written to files first. ${WHERE}`,
+  options: {
+    days: {
+      value: 'n',
+      summary: 'those that ended longer ago than this, in place of `retention.sessions_days`',
+    },
+    ...yesOption,
+  },
+  examples: [
+    { command: 'angelia prune --yes', does: 'by the retention of the config' },
+    { command: 'angelia prune --days 30 --yes', does: 'more than that' },
+  ],
+  run: async (context) => {
+    const { given, out, world } = context;
+    const url = databaseUrl(world);
+    const days = given.number('days', { from: 1, to: MOST_DAYS });
+    await confirm(
+      context,
+      days === null
+        ? 'sessions older than the retention are deleted'
+        : `sessions that ended more than ${days} days ago are deleted`,
+    );
+    const { pruneNow } = await import('@angelia/service-kit/maintenance');
+    const pruned = await onDatabase(() =>
+      pruneNow({
+        url,
+        env: configEnvironment(world),
+        signal: world.signal,
+        ...(days === null ? {} : { days }),
+      }),
+    );
+    out.answer(pruned, () => `pruned ${pruned.sessions} sessions and ${pruned.keys} keys`);
+    return undefined;
+  },
+});
+
+export const exportSessions = defineCommand({
+  name: 'export',
+  summary: 'write sessions to files, and delete nothing',
+  description:
+    'Compressed JSON lines, one file per day (`sessions-<day>.jsonl.gz`), a line per event; files that exist are added to. ' +
+    `Without ids all that have ended. \`angelia import\` reads them back. ${WHERE}`,
+  arguments: [{ name: 'session', optional: true, many: true, summary: 'whole ids of sessions' }],
+  options: {
+    to: { value: 'directory', file: true, summary: 'where to (./exports)' },
+    route: { value: 'name', summary: 'without ids: those of this route' },
+  },
+  examples: [
+    { command: 'angelia export --to backup', does: 'everything that has ended' },
+    { command: 'angelia export 01a1e281-20d9-7563-b8f1-427765d52c50 --to /tmp', does: 'one of them' },
+  ],
+  run: async ({ given, out, world }) => {
+    const url = databaseUrl(world);
+    const sessionIds = given.argumentsFrom('session');
+    const route = given.text('route');
+    if (sessionIds.length > 0 && route !== null)
+      throw new CliError(EXIT.usage, 'give ids or --route, not both');
+    const directory = resolve(world.cwd, given.text('to') ?? 'exports');
+    const { exportFiles } = await import('@angelia/event-log');
+    const done = await onDatabase(() =>
+      exportFiles({
+        url,
+        directory,
+        signal: world.signal,
+        ...(sessionIds.length === 0 ? {} : { sessionIds }),
+        ...(route === null ? {} : { route }),
+      }),
+    );
+    out.answer(
+      { directory, ...done },
+      () => `wrote ${done.sessions} sessions (${done.events} events) to ${directory}`,
+    );
+    if (done.missing.length > 0) {
+      throw new CliError(EXIT.notFound, `there is no session ${done.missing.join(', ')}`);
+    }
+    return undefined;
+  },
+});
+
+export const importSessions = defineCommand({
+  name: 'import',
+  summary: 'bring exported sessions back into the log',
+  description: `What is there already stays as it is. Those older than the retention are pruned again: raise it first. ${WHERE}`,
+  arguments: [{ name: 'file', many: true, summary: 'files of an export' }],
+  examples: [{ command: 'angelia import exports/sessions-2026-11-16.jsonl.gz', does: 'a day of sessions' }],
+  run: async ({ given, out, world }) => {
+    const url = databaseUrl(world);
+    const files = given.argumentsFrom('file').map((file) => resolve(world.cwd, file));
+    for (const file of files) {
+      if (!existsSync(file)) throw new CliError(EXIT.notFound, `${file} is not there`);
+    }
+    const { importFiles } = await import('@angelia/event-log');
+    await onDatabase(() =>
+      importFiles({
+        url,
+        files,
+        onFile: (file, { sessions, events }) =>
+          out.item(
+            { file, sessions, events },
+            () => `${file}: imported ${sessions} sessions (${events} events)`,
+          ),
+      }),
+    );
+    return undefined;
+  },
+});
+
+export const rebuild = defineCommand({
+  name: 'rebuild',
+  summary: 'build the views anew from the whole log',
+  description: `Beside the old ones, then it switches; the services may go on meanwhile. ${WHERE}`,
+  examples: [{ command: 'angelia rebuild', does: 'after a doubt' }],
+  run: async ({ out, world }: Context) => {
+    const url = databaseUrl(world);
+    const { rebuildNow } = await import('@angelia/service-kit/maintenance');
+    const done = await onDatabase(() => rebuildNow(url));
+    out.answer(done, () => `the views are rebuilt from ${done.events} events (build ${done.build})`);
+    return undefined;
+  },
+});
+
+/** Errors of the log and of the config as the one line of the command line. */
+async function onDatabase<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw databaseError(error);
+  }
+}
+
+/** By what they carry, not by their class: the classes are in what is imported late, and Node's own may be of another realm. */
+interface Thrown {
+  readonly message: string;
+  readonly code?: unknown;
+  readonly retryable?: unknown;
+  /** Of a connect to several addresses. */
+  readonly errors?: readonly Thrown[];
+}
+
+export function databaseError(error: unknown): unknown {
+  if (error instanceof CliError || typeof error !== 'object' || error === null || !('message' in error)) {
+    return error;
+  }
+  const thrown = error as Thrown;
+  const { code, message } = thrown.errors?.[0] ?? thrown;
+  const told = message.replaceAll('\n', '; ');
+  if (code === 'startup_refused') return new CliError(EXIT.config, told);
+  if (code === 'unreadable_archive') return new CliError(EXIT.usage, told);
+  if (code === '28P01' || code === '28000') return new CliError(EXIT.unauthorised, told);
+  if (thrown.retryable === true || CONNECT_ERRORS.has(String(code))) {
+    return new CliError(
+      EXIT.unreachable,
+      told,
+      'is it running? DATABASE_URL names the Postgres that holds the log, ANGELIA_DATA the local stack',
+    );
+  }
+  return typeof code === 'string' ? new CliError(EXIT.failed, told) : error;
+}
+
+const CONNECT_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EHOSTUNREACH']);

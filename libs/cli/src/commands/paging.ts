@@ -1,0 +1,36 @@
+import type { Query } from '../api.ts';
+import type { Page } from '../api-types.ts';
+import type { Context, Option } from '../command.ts';
+
+/** As the API has it. */
+const LARGEST_PAGE = 200;
+
+export const pagingOptions = {
+  limit: { value: 'n', summary: `how many, up to ${LARGEST_PAGE} (50)` },
+  cursor: { value: 'cursor', summary: '`next_cursor` of the page before' },
+  all: { summary: 'all pages, one after the other' },
+} as const satisfies Readonly<Record<string, Option>>;
+
+/** One page, or with `--all` every page as one. */
+export async function fetchPage<T>(
+  { api, given }: Context,
+  path: string,
+  query: Query = {},
+): Promise<Page<T>> {
+  const client = api();
+  const limit = given.number('limit', { from: 1, to: LARGEST_PAGE });
+  const first = given.text('cursor');
+  if (!given.switch('all')) return client.get<Page<T>>(path, { ...query, limit, cursor: first });
+  const items: T[] = [];
+  for (let cursor = first; ; ) {
+    const page = await client.get<Page<T>>(path, { ...query, limit: limit ?? LARGEST_PAGE, cursor });
+    items.push(...page.items);
+    cursor = page.next_cursor;
+    if (cursor === null) return { items, next_cursor: null };
+  }
+}
+
+/** Said beside a list that goes on. */
+export function noteMore({ out }: Context, page: Page<unknown>): void {
+  if (page.next_cursor !== null) out.note(`there are more: --cursor ${page.next_cursor}, or --all`);
+}

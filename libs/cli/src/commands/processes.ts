@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Process, ProcessOutput } from '../api-types.ts';
+import { defineCommand } from '../command.ts';
+import { toneOf } from '../terminal/style.ts';
+import { type Column, table } from '../terminal/table.ts';
+import { agoText } from '../terminal/time.ts';
+import { fetchPage, noteMore, pagingOptions } from './paging.ts';
+
+export const processesList = defineCommand({
+  name: 'processes list',
+  isDefault: true,
+  summary: 'list background processes that agents started, the last changed first',
+  options: {
+    session: { value: 'id', summary: 'those of this session' },
+    status: { value: 'status', values: ['running', 'exited', 'lost'], summary: 'only those of this status' },
+    ...pagingOptions,
+  },
+  examples: [{ command: 'angelia processes --status running', does: 'what runs now' }],
+  calls: ['get /v1/processes'],
+  run: async (context) => {
+    const { given, out, world } = context;
+    const page = await fetchPage<Process>(context, '/v1/processes', {
+      session: given.text('session'),
+      status: given.text('status'),
+    });
+    const columns: Column<Process>[] = [
+      { head: 'PROCESS', text: ({ id }) => id },
+      { head: 'STATUS', text: statusOf, tone: ({ status }) => toneOf(status) },
+      { head: 'SESSION', text: ({ session_id: id }) => id },
+      { head: 'HOST', text: ({ host, pid }) => `${host}:${pid}` },
+      { head: 'STARTED', text: ({ started_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'COMMAND', text: ({ command }) => command, flexible: true },
+    ];
+    out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
+    noteMore(context, page);
+    return undefined;
+  },
+});
+
+function statusOf({ status, exit_code: code, signal }: Process): string {
+  if (status !== 'exited') return status;
+  return code === null ? `by ${signal}` : `exit ${code}`;
+}
+
+/** As the API has it, of one call. */
+const LARGEST_PART = 131_072;
+const FOLLOW_MS = 1_000;
+
+export const processesOutput = defineCommand({
+  name: 'processes output',
+  summary: 'show what a process printed, as far as it is kept',
+  description: 'stdout and stderr together; the last part of it unless --offset says where to begin.',
+  arguments: [{ name: 'process', summary: 'the id of the process' }],
+  options: {
+    offset: { value: 'byte', summary: 'from this byte on' },
+    bytes: { value: 'n', summary: `how many, up to ${LARGEST_PART} (65536)` },
+    follow: { short: 'f', summary: 'stay, and show what it prints, until it ends' },
+  },
+  examples: [
+    { command: 'angelia processes output proc_8f3a', does: 'its last output' },
+    { command: 'angelia processes output -f proc_8f3a', does: 'live' },
+  ],
+  calls: ['get /v1/processes/{id}/output'],
+  run: async ({ api, given, out, world }) => {
+    const client = api();
+    const path = `/v1/processes/${encodeURIComponent(given.argument('process') ?? '')}/output`;
+    const bytes = given.number('bytes', { from: 1, to: LARGEST_PART });
+    let offset = given.number('offset', { from: 0, to: Number.MAX_SAFE_INTEGER });
+    for (;;) {
+      const part = await client.get<ProcessOutput>(path, { offset, bytes });
+      if (out.json) out.item(part, () => '');
+      else out.raw(part.output);
+      if (!given.switch('follow')) return undefined;
+      if (part.status !== 'running' && part.at_end) return undefined;
+      offset = part.next_offset;
+      if (part.at_end) await pause(FOLLOW_MS, undefined, { signal: world.signal });
+    }
+  },
+});
+
+export const processesKill = defineCommand({
+  name: 'processes kill',
+  summary: 'end background processes',
+  description:
+    'The whole process group: SIGTERM, then SIGKILL. The session hears of the end as of any other, if it asked for that.',
+  arguments: [{ name: 'process', many: true, summary: 'ids of processes' }],
+  examples: [{ command: 'angelia processes kill proc_8f3a', does: 'end it' }],
+  calls: ['post /v1/processes/{id}/kill'],
+  run: async ({ api, given, out }) => {
+    const client = api();
+    for (const id of given.argumentsFrom('process')) {
+      const taken = await client.send<{ id: string }>('POST', `/v1/processes/${encodeURIComponent(id)}/kill`);
+      out.item(taken, () => `${taken.id} is being killed`);
+    }
+    return undefined;
+  },
+});

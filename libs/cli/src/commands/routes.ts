@@ -1,0 +1,255 @@
+import { randomBytes } from 'node:crypto';
+import type { Api } from '../api.ts';
+import type { Route } from '../api-types.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { toneOf } from '../terminal/style.ts';
+import { type Column, fields, table } from '../terminal/table.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { fetchPage, noteMore, pagingOptions } from './paging.ts';
+import { readInput } from './read-text.ts';
+
+const nameArgument = { name: 'route', summary: 'its name' };
+const pathOf = (name: string): string => `/v1/routes/${encodeURIComponent(name)}`;
+
+export const routesList = defineCommand({
+  name: 'routes list',
+  isDefault: true,
+  summary: 'list routes: those of the config file and those made by API',
+  options: pagingOptions,
+  examples: [{ command: 'angelia routes', does: 'all of them' }],
+  calls: ['get /v1/routes'],
+  run: async (context) => {
+    const { out } = context;
+    const page = await fetchPage<Route>(context, '/v1/routes');
+    const columns: Column<Route>[] = [
+      { head: 'ROUTE', text: ({ name }) => name },
+      { head: 'STATUS', text: ({ status }) => status, tone: ({ status }) => toneOf(status) },
+      { head: 'FROM', text: ({ source }) => source },
+      { head: 'DELIVERS TO', text: ({ definition }) => String(definition.deliver ?? '-') },
+      { head: 'SIGNED', text: signedText },
+      {
+        head: 'PROMPT',
+        text: ({ problem, definition }) => problem ?? String(definition.prompt ?? ''),
+        tone: ({ problem }) => (problem === null ? 'plain' : 'bad'),
+        flexible: true,
+      },
+    ];
+    out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
+    noteMore(context, page);
+    return undefined;
+  },
+});
+
+export const routesShow = defineCommand({
+  name: 'routes show',
+  summary: 'show one route, without its secret',
+  arguments: [nameArgument],
+  examples: [{ command: 'angelia routes show github-pr', does: 'its definition, defaults filled in' }],
+  calls: ['get /v1/routes/{name}'],
+  run: async ({ api, given, out }) => {
+    const client = api();
+    const route = await client.get<Route>(pathOf(given.argument('route') ?? ''));
+    out.answer(route, () => routeText(route, client, out));
+    return undefined;
+  },
+});
+
+export const routesAdd = defineCommand({
+  name: 'routes add',
+  summary: 'make a route, at work within a second',
+  description:
+    'The keys are those of a route in the config file (docs/routes.md), as a file or as options, which win over the file. ' +
+    'Without a secret the server makes one, which is printed this once. A route that exists is left alone, unless --replace; ' +
+    'those of the config file are changed there.',
+  arguments: [nameArgument],
+  options: {
+    file: { value: 'path', file: true, summary: 'YAML or JSON with the keys of the route; `-` reads stdin' },
+    prompt: { value: 'template', summary: 'what the agent is told: "Review {pull_request.title}"' },
+    agent: { value: 'name', summary: 'which agent works on it (default)' },
+    deliver: { value: 'target', summary: 'where the answer goes (log)' },
+    'deliver-extra': { value: 'key=value', many: true, summary: 'where at the target: chat_id=42' },
+    events: { value: 'name', many: true, summary: 'only these events' },
+    toolsets: { value: 'name', many: true, summary: "a part of the agent's toolsets, in place of them" },
+    auth: { value: 'scheme', summary: 'how senders sign; without it each of docs/routes.md is taken' },
+    'secret-file': { value: 'path', file: true, summary: 'file with the secret to use' },
+    replace: { summary: 'also when there is such a route: its definition is replaced, its secret kept' },
+  },
+  examples: [
+    {
+      command: 'angelia routes add deploys --prompt "Say what this deploy changes: {text}" --deliver log',
+      does: 'a small one; its secret is printed',
+    },
+    {
+      command: 'angelia routes add reviews --file reviews.yaml --replace',
+      does: 'from a file that is kept in git',
+    },
+  ],
+  calls: ['put /v1/routes/{name}'],
+  run: async (context) => {
+    const { api, given, out } = context;
+    const client = api();
+    const body = { ...(await definitionOf(context)), ...(await secretOf(context)) };
+    const route = await client
+      .send<Route>('PUT', pathOf(given.argument('route') ?? ''), {
+        body,
+        headers: given.switch('replace') ? {} : { 'if-none-match': '*' },
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;
+        throw new CliError(error.exitCode, error.message, '--replace puts this definition in its place');
+      });
+    out.answer(route, () => routeText(route, client, out));
+    if (route.secret !== undefined) out.note('the secret is never shown again: give it to the sender now');
+    return undefined;
+  },
+});
+
+export const routesRemove = defineCommand({
+  name: 'routes remove',
+  summary: 'delete a route that was made by API; its sessions go on',
+  arguments: [nameArgument],
+  options: yesOption,
+  examples: [
+    { command: 'angelia routes remove deploys --yes', does: 'its webhooks are answered 404 from now on' },
+  ],
+  calls: ['delete /v1/routes/{name}'],
+  run: async (context) => {
+    const { api, given, out } = context;
+    const client = api();
+    const name = given.argument('route') ?? '';
+    await confirm(context, `route ${name} is deleted`);
+    await client.send('DELETE', pathOf(name));
+    out.answer({ name, removed: true }, () => `route ${name} is deleted`);
+    return undefined;
+  },
+});
+
+/** As the server's own: what Standard Webhooks asks for (24 to 64); any other scheme takes the text as it is. */
+const SECRET_BYTES = 32;
+/** What the API writes in place of a value that it does not show. */
+const REDACTED = '[redacted]';
+
+export const routesRotateSecret = defineCommand({
+  name: 'routes rotate-secret',
+  summary: 'give a route made by API a new secret',
+  description:
+    'The new secret is printed once. With --old-secret-file both are taken, until a further call without it; otherwise the ' +
+    'old one is refused at once. The rest of the route stays as it is.',
+  arguments: [nameArgument],
+  options: {
+    'secret-file': {
+      value: 'path',
+      file: true,
+      summary: 'file with the new secret, in place of one that is made',
+    },
+    'old-secret-file': { value: 'path', file: true, summary: 'file with the secret so far: both are taken' },
+  },
+  examples: [
+    { command: 'angelia routes rotate-secret deploys', does: 'at once, after a leak' },
+    {
+      command: 'angelia routes rotate-secret deploys --old-secret-file old.txt',
+      does: 'without a gap: senders change over, then once more without the option',
+    },
+  ],
+  calls: ['put /v1/routes/{name}'],
+  run: async (context) => {
+    const { api, given, out } = context;
+    const client = api();
+    const name = given.argument('route') ?? '';
+    const route = await client.getExactly<Route>(pathOf(name));
+    if (route.source === 'config') {
+      throw new CliError(
+        EXIT.refused,
+        `route ${name} is of the config file: change its secret there, and restart ingress`,
+        'a list of secrets in the file takes old and new ones meanwhile',
+      );
+    }
+    if (JSON.stringify(route.definition).includes(JSON.stringify(REDACTED))) {
+      throw new CliError(
+        EXIT.refused,
+        `route ${name} has values that are not shown, and would be lost: give its definition again`,
+        `angelia routes add ${name} --file ... --secret-file ... --replace`,
+      );
+    }
+    const fresh =
+      (await secretInFile(context, 'secret-file')) ?? `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+    const old = await secretInFile(context, 'old-secret-file');
+    const changed = await client.send<Route>('PUT', pathOf(name), {
+      body: { ...route.definition, secret: old === null ? fresh : [fresh, old] },
+      // Somebody else's change in between must not be undone.
+      headers: { 'if-match': `"${route.revision}"` },
+    });
+    const answer = { ...changed, secret: fresh };
+    out.answer(answer, () => routeText(answer, client, out));
+    out.note('the secret is never shown again: give it to the sender now');
+    return undefined;
+  },
+});
+
+function signedText({ authenticated, definition }: Route): string {
+  return authenticated ? String(definition.auth ?? 'yes') : 'no';
+}
+
+function routeText(route: Route, client: Api, out: Context['out']): string {
+  const { name, path, source, status, problem, revision, updated_at: updated, definition, secret } = route;
+  const head = fields(
+    [
+      ['route', name, 'bold'],
+      ['webhooks', new URL(path.slice(1), client.baseUrl).href],
+      ...(secret === undefined ? [] : [['secret', secret, 'accent'] as const]),
+      ['status', problem === null ? status : `${status}: ${problem}`, toneOf(status)],
+      ['from', source === 'config' ? 'the config file' : `the API, revision ${revision}, ${updated}`],
+      ['signed', signedText(route)],
+    ],
+    out.style,
+  );
+  return `${head}\n\n${JSON.stringify(definition, null, 2)}`;
+}
+
+async function definitionOf({ given, world }: Context): Promise<Record<string, unknown>> {
+  const file = given.text('file');
+  const fromFile = file === null ? {} : await parseDefinition(await readInput(world, file), file);
+  const fromOptions: Record<string, unknown> = {};
+  for (const key of ['prompt', 'agent', 'deliver', 'auth']) {
+    const value = given.text(key);
+    if (value !== null) fromOptions[key] = value;
+  }
+  for (const key of ['events', 'toolsets']) {
+    if (given.texts(key).length > 0) fromOptions[key] = given.texts(key);
+  }
+  const extra = given.texts('deliver-extra').map((pair) => {
+    const at = pair.indexOf('=');
+    if (at <= 0) throw new CliError(EXIT.usage, `--deliver-extra wants key=value, not "${pair}"`);
+    return [pair.slice(0, at), pair.slice(at + 1)];
+  });
+  if (extra.length > 0) fromOptions.deliver_extra = Object.fromEntries(extra);
+  return { ...fromFile, ...fromOptions };
+}
+
+async function parseDefinition(text: string, file: string): Promise<Record<string, unknown>> {
+  const { parseDocument } = await import('yaml');
+  const document = parseDocument(text, { prettyErrors: false });
+  const [problem] = document.errors;
+  if (problem !== undefined) {
+    const line = text.slice(0, problem.pos[0]).split('\n').length;
+    throw new CliError(EXIT.usage, `${file}: line ${line}: ${problem.message}`);
+  }
+  const value: unknown = document.toJS();
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new CliError(EXIT.usage, `${file}: the keys of one route are wanted, such as \`prompt: ...\``);
+}
+
+async function secretOf(context: Context): Promise<{ secret?: string }> {
+  const secret = await secretInFile(context, 'secret-file');
+  return secret === null ? {} : { secret };
+}
+
+async function secretInFile({ given, world }: Context, option: string): Promise<string | null> {
+  const file = given.text(option);
+  if (file === null) return null;
+  const secret = (await readInput(world, file)).trim();
+  if (secret !== '') return secret;
+  throw new CliError(EXIT.usage, `--${option} ${file}: there is no secret in it`);
+}

@@ -1,0 +1,104 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Page, Session } from '../api-types.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { toneOf } from '../terminal/style.ts';
+import { type Column, table } from '../terminal/table.ts';
+import { agoText } from '../terminal/time.ts';
+import { fetchPage, noteMore, pagingOptions } from './paging.ts';
+
+/** The list is a moment behind the log anyway, and a person reads it. */
+const WATCH_MS = 2_000;
+/** To the upper left corner, then clear what is below: no flicker, unlike clearing first. */
+const CLEAR_ALL = '\u001b[2J';
+const HOME = '\u001b[H';
+const CLEAR_BELOW = '\u001b[J';
+const CLEAR_LINE = '\u001b[K';
+
+export const sessions = defineCommand({
+  name: 'sessions',
+  summary: 'list sessions, newest first',
+  options: {
+    route: { value: 'name', summary: 'those of this route' },
+    status: {
+      value: 'status',
+      values: ['queued', 'running', 'waiting', 'ended'],
+      summary: 'only those of this status',
+    },
+    ...pagingOptions,
+    watch: { short: 'w', summary: 'stay, and show what changes; with --json a line per change' },
+  },
+  examples: [
+    { command: 'angelia sessions', does: 'the last 50' },
+    { command: 'angelia sessions --route github-pr --status running', does: 'what is at work for a route' },
+    { command: 'angelia sessions --watch', does: 'keep the list on the screen' },
+    { command: "angelia sessions --all --json | jq -r '.items[].id'", does: 'every id, for a script' },
+  ],
+  calls: ['get /v1/sessions'],
+  run: async (context) => {
+    const { given, out } = context;
+    if (given.switch('watch')) return watch(context);
+    const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
+    out.answer(page, () => sessionTable(page.items, context));
+    noteMore(context, page);
+    return undefined;
+  },
+});
+
+function filterOf({ given }: Context) {
+  return { route: given.text('route'), status: given.text('status') };
+}
+
+async function watch(context: Context): Promise<undefined> {
+  const { out, world } = context;
+  const seen = new Map<string, number>();
+  if (out.isTerminal) out.raw(CLEAR_ALL);
+  for (;;) {
+    const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
+    if (!out.json && out.isTerminal) {
+      // What does not fit would scroll, and be drawn below itself: a line for the head, one for the cursor.
+      const fitting = page.items.slice(0, Math.max(1, out.height - 2));
+      const text = fitting.length === 0 ? 'no sessions' : sessionTable(fitting, context);
+      out.raw(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE}\n`)}${CLEAR_LINE}\n${CLEAR_BELOW}`);
+    } else {
+      // Oldest first, as they would have come.
+      for (const session of [...page.items].reverse()) {
+        if (seen.get(session.id) === session.version) continue;
+        out.item(session, () => sessionLine(session));
+      }
+      seen.clear();
+      for (const { id, version } of page.items) seen.set(id, version);
+    }
+    await pause(WATCH_MS, undefined, { signal: world.signal });
+  }
+}
+
+function sessionLine({ id, status, outcome, route, title }: Session): string {
+  return `${id}  ${(outcome ?? status).padEnd('succeeded'.length)}  ${route}  ${title}`;
+}
+
+export function sessionTable(items: Page<Session>['items'], { out, world }: Context): string {
+  if (items.length === 0) return '';
+  const columns: Column<Session>[] = [
+    { head: 'SESSION', text: ({ id }) => id },
+    {
+      head: 'STATUS',
+      text: ({ status, outcome }) => outcome ?? status,
+      tone: ({ status, outcome }) => toneOf(outcome ?? status),
+    },
+    { head: 'ROUTE', text: ({ route }) => route },
+    { head: 'STARTED', text: ({ created_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+    { head: 'DELIVERED', text: deliveriesText, tone: deliveriesTone },
+    { head: 'TITLE', text: ({ title }) => title, flexible: true },
+  ];
+  return table(items, columns, out);
+}
+
+/** `2`, `1 of 2` while some are pending, `1, 1 dead` */
+export function deliveriesText({ deliveries: { pending, delivered, dead } }: Session): string {
+  const sent = pending === 0 ? String(delivered) : `${delivered} of ${delivered + pending}`;
+  return dead === 0 ? sent : `${sent}, ${dead} dead`;
+}
+
+function deliveriesTone({ deliveries }: Session) {
+  return deliveries.dead > 0 ? ('bad' as const) : ('plain' as const);
+}

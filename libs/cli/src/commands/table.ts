@@ -1,0 +1,53 @@
+import type { Command } from '../command.ts';
+import { completionOf } from './completion.ts';
+import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
+import { deliveries, retry } from './deliveries.ts';
+import { erase } from './erase.ts';
+import { logs } from './logs.ts';
+import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
+import { processesKill, processesList, processesOutput } from './processes.ts';
+import { routesAdd, routesList, routesRemove, routesRotateSecret, routesShow } from './routes.ts';
+import { send } from './send.ts';
+import { sessions } from './sessions.ts';
+import { status } from './status.ts';
+import { tail } from './tail.ts';
+import { transcript } from './transcript.ts';
+import { answer, cancel, message, resume } from './turns.ts';
+import { webhooksCounts, webhooksList } from './webhooks.ts';
+
+/**
+ * Every command, in the order of the help and of docs/cli.md. A new one is a file beside this one and a line here; what it
+ * needs beyond the API it imports when it runs.
+ */
+export const commands: readonly Command[] = [
+  send,
+  sessions,
+  status,
+  logs,
+  tail,
+  transcript,
+  message,
+  answer,
+  cancel,
+  resume,
+  erase,
+  deliveries,
+  retry,
+  deadLettersList,
+  deadLettersReplay,
+  processesList,
+  processesOutput,
+  processesKill,
+  routesList,
+  routesShow,
+  routesAdd,
+  routesRemove,
+  routesRotateSecret,
+  webhooksList,
+  webhooksCounts,
+  prune,
+  exportSessions,
+  importSessions,
+  rebuild,
+  completionOf(() => commands),
+];

@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Api } from '../api.ts';
+import type { Page, Session } from '../api-types.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { followSession } from '../follow.ts';
+import { eventLine } from '../timeline/event-line.ts';
+
+/** How late a new session is noticed; what happens in it comes live. */
+const LOOK_MS = 1_000;
+/** Each is a stream, of which ingress has 200 for everybody. */
+const MOST_FOLLOWED = 50;
+const PAGE = 100;
+/** A restart of the server takes seconds: about a minute of looks. */
+const MOST_FAILURES = 60;
+
+export const tail = defineCommand({
+  name: 'tail',
+  summary: 'show what happens in all sessions, live',
+  description:
+    'Sessions that begin while it runs are shown from their first event, those at work already from now on. At most ' +
+    `${MOST_FOLLOWED} are followed at once. With --json each line is an event with its \`session_id\`.`,
+  options: {
+    route: { value: 'name', summary: 'those of this route' },
+    type: {
+      value: 'type',
+      many: true,
+      summary: 'only events of this type, or of this beginning: `delivery.`',
+    },
+  },
+  examples: [
+    { command: 'angelia tail', does: 'everything, until Ctrl-C' },
+    { command: 'angelia tail --route github-pr --type session.', does: 'what is said for one route' },
+    { command: 'angelia tail --json | jq -c "select(.type == \\"delivery.dead\\")"', does: 'an alarm' },
+  ],
+  calls: ['get /v1/sessions', 'get /v1/sessions/{id}/stream'],
+  run: async (context) => {
+    const { api, given, out, world } = context;
+    const client = api();
+    const route = given.text('route');
+    const following = new Map<string, Promise<void>>();
+    /** Up to where a session was shown. */
+    const shown = new Map<string, number>();
+    let turnedAway = 0;
+    let broken: unknown = null;
+
+    const follow = (session: Session, after: number): void => {
+      if (following.has(session.id)) return;
+      if (following.size >= MOST_FOLLOWED) {
+        if (turnedAway === 0) out.note(`more than ${MOST_FOLLOWED} sessions are at work: not all are shown`);
+        turnedAway += 1;
+        return;
+      }
+      const ended = showAll(context, client, session, after, shown)
+        .catch((error: unknown) => {
+          // It was pruned or erased meanwhile: there is nothing more to show of it.
+          if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) broken ??= error;
+        })
+        .finally(() => following.delete(session.id));
+      following.set(session.id, ended);
+    };
+
+    for (const session of await atWork(client, route)) follow(session, session.version);
+    for (const { id, version } of (await newest(client, route)).items) shown.set(id, version);
+    out.note('waiting for what happens (Ctrl-C ends it)');
+    for (let failures = 0; broken === null; ) {
+      await pause(LOOK_MS, undefined, { signal: world.signal });
+      try {
+        const { items } = await newest(client, route);
+        for (const session of [...items].reverse()) {
+          const seen = shown.get(session.id) ?? 0;
+          if (session.version > seen) follow(session, seen);
+        }
+        forgetOld(shown, items, following);
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        if (!(error instanceof CliError) || !MAY_PASS.has(error.exitCode) || failures > MOST_FAILURES)
+          throw error;
+        if (failures === 1) out.note(`${error.message}: trying again`);
+      }
+    }
+    throw broken;
+  },
+});
+
+const MAY_PASS: ReadonlySet<number> = new Set([EXIT.unreachable, EXIT.tryLater]);
+
+async function showAll(
+  { out, given, world }: Context,
+  client: Api,
+  { id }: Session,
+  after: number,
+  shown: Map<string, number>,
+): Promise<void> {
+  const types = given.texts('type');
+  shown.set(id, after);
+  for await (const event of followSession(client, id, {
+    after,
+    signal: world.signal,
+    forTerminal: !out.json,
+  })) {
+    shown.set(id, event.version);
+    if (types.length > 0 && !types.some((type) => event.type.startsWith(type))) continue;
+    out.item({ session_id: id, ...event }, () => eventLine(event, { ...out, session: id }));
+  }
+}
+
+function newest(client: Api, route: string | null): Promise<Page<Session>> {
+  return client.get('/v1/sessions', { route, limit: PAGE });
+}
+
+/** Also those that began long ago, and wait. */
+async function atWork(client: Api, route: string | null): Promise<Session[]> {
+  const pages = await Promise.all(
+    ['running', 'queued', 'waiting'].map((status) =>
+      client.get<Page<Session>>('/v1/sessions', { route, status, limit: PAGE }),
+    ),
+  );
+  return pages.flatMap(({ items }) => items);
+}
+
+/** Memory does not grow with sessions served (invariant bounded). */
+function forgetOld(
+  shown: Map<string, number>,
+  items: readonly Session[],
+  following: ReadonlyMap<string, unknown>,
+): void {
+  const current = new Set(items.map(({ id }) => id));
+  for (const id of shown.keys()) if (!current.has(id) && !following.has(id)) shown.delete(id);
+}

@@ -1,0 +1,182 @@
+import type { Session, SessionEvent, SessionRef } from '../api-types.ts';
+import { type Context, defineCommand, type Option } from '../command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { readStdin } from './read-text.ts';
+import { sessionArgument, sessionPath } from './session-argument.ts';
+import { waitForSession, waitOptions } from './wait.ts';
+
+const idempotencyOption = {
+  'idempotency-key': { value: 'key', summary: 'repeated with the same key, it is taken once' },
+} as const satisfies Readonly<Record<string, Option>>;
+
+const EXAMPLE = '01a1e281-20d9-7563-b8f1-427765d52c50';
+
+export const message = defineCommand({
+  name: 'message',
+  summary: 'tell the agent something: a further turn',
+  description:
+    'While a question is open, a message is the answer to it, unless --new-turn. On a session that has ended it opens a ' +
+    'continuation, whose id is printed.',
+  arguments: [sessionArgument, { name: 'text', summary: 'what to say; `-` reads it from stdin' }],
+  options: {
+    'new-turn': { summary: 'do not take it for the answer to an open question' },
+    ...idempotencyOption,
+    ...waitOptions,
+  },
+  examples: [
+    { command: `angelia message ${EXAMPLE} "Now look at the tests, too"`, does: 'a further turn' },
+    {
+      command: `git diff | angelia message ${EXAMPLE} - --wait`,
+      does: 'a long text, and wait for the answer',
+    },
+  ],
+  calls: ['post /v1/sessions/{id}/messages'],
+  run: async (context) => {
+    const text = await textOf(context);
+    return say(context, { text, new_turn: context.given.switch('new-turn') });
+  },
+});
+
+export const answer = defineCommand({
+  name: 'answer',
+  summary: 'answer the open question of a session',
+  description: 'Without a text it shows the question. Exit code 6 when none is open.',
+  arguments: [
+    sessionArgument,
+    { name: 'text', optional: true, summary: 'the answer; `-` reads it from stdin' },
+  ],
+  options: {
+    choice: { value: 'n', summary: 'the n-th of the choices that came with the question' },
+    ...idempotencyOption,
+    ...waitOptions,
+  },
+  examples: [
+    { command: `angelia answer ${EXAMPLE}`, does: 'what does it ask?' },
+    { command: `angelia answer ${EXAMPLE} "the staging cluster"`, does: 'answer it' },
+    {
+      command: `angelia answer ${EXAMPLE} --choice 2 --wait`,
+      does: 'the second choice, then follow the session',
+    },
+  ],
+  calls: ['post /v1/sessions/{id}/messages'],
+  run: async (context) => {
+    const { given, out } = context;
+    const question = await openQuestion(context);
+    const nth = given.number('choice', { from: 1, to: Math.max(1, question.choices.length) });
+    if (nth !== null && given.argument('text') !== null) {
+      throw new CliError(EXIT.usage, 'give a text or --choice, not both');
+    }
+    if (nth === null && given.argument('text') === null) {
+      out.answer(question, () =>
+        [
+          question.question,
+          ...question.choices.map((choice, index) => `  ${index + 1}. ${choice}`),
+          out.style('dim', `open until ${question.deadline}`),
+        ].join('\n'),
+      );
+      return undefined;
+    }
+    const chosen = nth === null ? undefined : question.choices[nth - 1];
+    if (nth !== null && chosen === undefined) {
+      throw new CliError(EXIT.usage, 'this question has no choices: answer it with a text');
+    }
+    return say(context, { text: chosen ?? (await textOf(context)) });
+  },
+});
+
+export const resume = defineCommand({
+  name: 'resume',
+  summary: 'go on with a session that has ended, in a continuation',
+  description:
+    'The continuation knows all that was said; its id is printed. Exit code 6 when the session has not ended.',
+  arguments: [sessionArgument],
+  options: { ...idempotencyOption, ...waitOptions },
+  examples: [{ command: `angelia resume ${EXAMPLE} --wait`, does: 'let it finish what it left' }],
+  calls: ['post /v1/sessions/{id}/resume'],
+  run: async (context) => {
+    const { api, given } = context;
+    const taken = await api().send<SessionRef>('POST', `${sessionPath(given)}/resume`, {
+      headers: keyHeader(context),
+    });
+    return told(context, taken, 'goes on as');
+  },
+});
+
+export const cancel = defineCommand({
+  name: 'cancel',
+  summary: 'end sessions now',
+  description: 'They end as `cancelled`; what is under way is stopped. Exit code 6 for one that has ended.',
+  arguments: [{ ...sessionArgument, many: true }],
+  examples: [{ command: `angelia cancel ${EXAMPLE}`, does: 'stop it' }],
+  calls: ['post /v1/sessions/{id}/cancel'],
+  run: async ({ api, given, out }) => {
+    const client = api();
+    for (const id of given.argumentsFrom('session')) {
+      const taken = await client.send<SessionRef>('POST', `/v1/sessions/${encodeURIComponent(id)}/cancel`);
+      out.item(taken, () => `${taken.session_id} is cancelled`);
+    }
+    return undefined;
+  },
+});
+
+async function say(
+  context: Context,
+  body: { text: string; new_turn?: boolean },
+): Promise<number | undefined> {
+  const { api, given } = context;
+  const taken = await api().send<SessionRef>('POST', `${sessionPath(given)}/messages`, {
+    body,
+    headers: keyHeader(context),
+  });
+  return told(context, taken, 'is continued as');
+}
+
+async function told(context: Context, taken: SessionRef, continued: string): Promise<number | undefined> {
+  const { api, given, out } = context;
+  const asked = given.argument('session');
+  out.item(taken, () =>
+    taken.session_id === asked ? `${taken.session_id} has it` : `${asked} ${continued} ${taken.session_id}`,
+  );
+  return given.switch('wait') ? waitForSession(context, api(), taken.session_id) : undefined;
+}
+
+function keyHeader({ given }: Context): Record<string, string> {
+  const key = given.text('idempotency-key');
+  return key === null ? {} : { 'idempotency-key': key };
+}
+
+async function textOf({ given, world }: Context): Promise<string> {
+  const text = given.argument('text') ?? '';
+  return text === '-' ? readStdin(world) : text;
+}
+
+interface Question {
+  readonly clarification_id: string;
+  readonly question: string;
+  readonly choices: readonly string[];
+  readonly deadline: string;
+}
+
+/** @throws CliError 6 when none is open */
+async function openQuestion({ api, given }: Context): Promise<Question> {
+  const client = api();
+  const session = await client.get<Session>(sessionPath(given));
+  const { clarification } = session;
+  if (clarification === undefined) {
+    throw new CliError(
+      EXIT.refused,
+      `session ${session.id} has no open question (it is ${session.outcome ?? session.status})`,
+      `angelia message ${session.id} "..." tells it something`,
+    );
+  }
+  const { items } = await client.get<{ items: SessionEvent[] }>(`${sessionPath(given)}/events`);
+  const asked = items.findLast(
+    ({ type, data }) => type === 'clarification.requested' && data.clarification_id === clarification.id,
+  );
+  return {
+    clarification_id: clarification.id,
+    question: String(asked?.data.question ?? ''),
+    choices: (asked?.data.choices ?? []) as readonly string[],
+    deadline: clarification.deadline,
+  };
+}

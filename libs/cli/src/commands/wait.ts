@@ -1,0 +1,44 @@
+import type { Api } from '../api.ts';
+import type { Session } from '../api-types.ts';
+import type { Context, Option } from '../command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { followSession } from '../follow.ts';
+import { eventLine } from '../timeline/event-line.ts';
+
+export const waitOptions = {
+  wait: { summary: 'follow the session until all is settled; exit code 1 unless it succeeded' },
+  timeout: { value: 'time', summary: 'with --wait: no longer than this (90s, 5m, 2h)' },
+} as const satisfies Readonly<Record<string, Option>>;
+
+/**
+ * Follows a session until nothing is left to do or to deliver, and says by the exit code how it went. With `--json` each
+ * event is a line, and the session itself the last one.
+ */
+export async function waitForSession(
+  { out, given, world }: Context,
+  client: Api,
+  id: string,
+): Promise<number> {
+  const limit = given.duration('timeout');
+  const timeout = limit === null ? null : AbortSignal.timeout(limit);
+  const signal = timeout === null ? world.signal : AbortSignal.any([world.signal, timeout]);
+  try {
+    for await (const event of followSession(client, id, { signal, forTerminal: !out.json })) {
+      out.item(event, () => eventLine(event, out));
+    }
+  } catch (error) {
+    if (timeout?.aborted !== true || world.signal.aborted) throw error;
+    throw new CliError(
+      EXIT.timedOut,
+      `session ${id} is not settled within ${given.text('timeout')}: it goes on`,
+      `angelia logs --follow ${id}`,
+    );
+  }
+  const session = await client.get<Session>(`/v1/sessions/${encodeURIComponent(id)}`);
+  out.item(session, () => '');
+  if (session.outcome === 'succeeded' && session.deliveries.dead === 0) return EXIT.ok;
+  const why =
+    session.outcome === 'succeeded' ? `${session.deliveries.dead} deliveries are dead` : session.outcome;
+  out.note(`session ${id}: ${why} (angelia status ${id})`);
+  return EXIT.failed;
+}

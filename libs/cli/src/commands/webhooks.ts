@@ -1,0 +1,82 @@
+import type { UnstartedCount, UnstartedWebhook } from '../api-types.ts';
+import { defineCommand, type Option } from '../command.ts';
+import { type Column, table } from '../terminal/table.ts';
+import { agoText } from '../terminal/time.ts';
+
+const filters = {
+  route: { value: 'name', summary: 'those of this route' },
+  outcome: {
+    value: 'outcome',
+    values: [
+      'ignored',
+      'duplicate',
+      'handshake',
+      'unauthorized',
+      'rate_limited',
+      'bad_request',
+      'busy',
+      'disabled',
+      'unknown_route',
+      'unavailable',
+      'error',
+    ],
+    summary: 'only those of this outcome',
+  },
+} as const satisfies Readonly<Record<string, Option>>;
+
+export const webhooksList = defineCommand({
+  name: 'webhooks list',
+  isDefault: true,
+  summary: 'list webhooks that started no session, with the reason: why did nothing happen?',
+  description: 'The last 50 of each route, outcome and reason are kept, for 7 days at most.',
+  options: { ...filters, limit: { value: 'n', summary: 'how many, up to 200 (50)' } },
+  examples: [
+    { command: 'angelia webhooks --route github-pr', does: 'why did nothing happen?' },
+    { command: 'angelia webhooks --outcome unauthorized', does: 'who signs with a wrong secret' },
+  ],
+  calls: ['get /v1/webhooks'],
+  run: async ({ api, given, out, world }) => {
+    const answer = await api().get<{ items: UnstartedWebhook[] }>('/v1/webhooks', {
+      route: given.text('route'),
+      outcome: given.text('outcome'),
+      limit: given.number('limit', { from: 1, to: 200 }),
+    });
+    const columns: Column<UnstartedWebhook>[] = [
+      { head: 'WHEN', text: ({ received_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'ROUTE', text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})` },
+      { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
+      { head: 'REASON', text: ({ reason }) => reason },
+      { head: 'HTTP', text: ({ status }) => String(status), right: true },
+      { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true },
+      { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-' },
+      { head: 'SESSION', text: ({ session_id: id }) => id ?? '-' },
+    ];
+    out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
+    if (answer.items.length === 0) out.note('none is known');
+    return undefined;
+  },
+});
+
+export const webhooksCounts = defineCommand({
+  name: 'webhooks counts',
+  summary: 'count webhooks that started no session, by route, outcome and reason',
+  options: filters,
+  examples: [{ command: 'angelia webhooks counts', does: 'how many, and since when' }],
+  calls: ['get /v1/webhooks/counts'],
+  run: async ({ api, given, out, world }) => {
+    const answer = await api().get<{ items: UnstartedCount[] }>('/v1/webhooks/counts', {
+      route: given.text('route'),
+      outcome: given.text('outcome'),
+    });
+    const columns: Column<UnstartedCount>[] = [
+      { head: 'ROUTE', text: ({ route }) => route ?? '-' },
+      { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
+      { head: 'REASON', text: ({ reason }) => reason },
+      { head: 'COUNT', text: ({ count }) => String(count), right: true },
+      { head: 'SINCE', text: ({ first_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'LAST', text: ({ last_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+    ];
+    out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
+    return undefined;
+  },
+});

@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from '@jest/globals';
+import { commands } from '../commands/table.ts';
+import { bashCompletion } from './bash.ts';
+import { fishCompletion } from './fish.ts';
+import { wordsOf } from './words.ts';
+import { zshCompletion } from './zsh.ts';
+
+const words = wordsOf(commands);
+
+/** What bash itself offers behind these words. */
+function offeredByBash(...line: string[]): string[] {
+  const typed = line.map((word) => `'${word}'`).join(' ');
+  const script = `${bashCompletion(words)}
+COMP_WORDS=(angelia ${typed}); COMP_CWORD=${line.length}; _angelia; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script], { encoding: 'utf8' });
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+  return stdout.split('\n').filter((word) => word !== '');
+}
+
+describe('the completion of bash', () => {
+  it.each([
+    [['se'], ['send', 'sessions']],
+    [
+      ['routes', 'r'],
+      ['remove', 'rotate-secret'],
+    ],
+    [['sessions', '--st'], ['--status']],
+    [
+      ['sessions', '--status', ''],
+      ['queued', 'running', 'waiting', 'ended'],
+    ],
+    [
+      ['--json', 'deliveries', '--status', 'd'],
+      ['delivered', 'dead', 'dropped'],
+    ],
+    [['processes', 'list', '--status', 'r'], ['running']],
+    [['processes', '--status', 'r'], ['running']],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    [['help', 'rou'], ['routes']],
+    [['sessions', '--route', ''], []],
+  ])('offers for %j: %j', (line, offered) => {
+    const found = offeredByBash(...line);
+    expect(found.filter((word) => !word.startsWith('--') || line.at(-1)?.startsWith('--'))).toEqual(offered);
+  });
+});
+
+describe('the other shells', () => {
+  it.each([
+    ['zsh', zshCompletion(words)],
+    ['fish', fishCompletion(words)],
+  ])('%s knows every command and option', (_shell, script) => {
+    for (const { name, options } of words.commands) {
+      for (const word of name.split(' ')) expect(script).toContain(word);
+      for (const option of options) expect(script).toContain(option.name);
+    }
+  });
+});

@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { dataDirectory, readIfThere } from './local-stack.ts';
+import type { World } from './world.ts';
+
+/**
+ * The environment as the local stack's services see it, for reading the config file: the file by its whole path, and the
+ * secret of the demo route, which the launcher made.
+ */
+export function configEnvironment(world: World): Record<string, string | undefined> {
+  const { env, cwd } = world;
+  const beside = resolve(cwd, 'angelia.yaml');
+  const config = env.ANGELIA_CONFIG
+    ? resolve(cwd, env.ANGELIA_CONFIG)
+    : existsSync(beside)
+      ? beside
+      : undefined;
+  const demoSecret =
+    env.ANGELIA_DEMO_SECRET || readIfThere(join(dataDirectory(world), 'etc', 'demo-secret'))?.trim();
+  return {
+    ...env,
+    ...(config === undefined ? {} : { ANGELIA_CONFIG: config }),
+    ...(demoSecret ? { ANGELIA_DEMO_SECRET: demoSecret } : {}),
+  };
+}

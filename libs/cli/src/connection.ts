@@ -1,0 +1,63 @@
+import { join, resolve } from 'node:path';
+import type { Given } from './command.ts';
+import { CliError, EXIT } from './exit.ts';
+import { dataDirectory, keptPort, readIfThere } from './local-stack.ts';
+import type { World } from './world.ts';
+
+const DEFAULT_PORT = '8644';
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+/** What ingress listens on to be reached from everywhere, and where one reaches it from the same machine. */
+const REACHED_AT: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+export function baseUrlOf(world: World, given: Pick<Given, 'text'>): URL {
+  const { env } = world;
+  const named = given.text('url') ?? env.ANGELIA_URL;
+  if (named) return parsedUrl(named);
+  const host = env.ANGELIA_HOST || '127.0.0.1';
+  const reached = REACHED_AT[host] ?? host;
+  const port =
+    env.ANGELIA_PORT === '0'
+      ? String(keptPort(dataDirectory(world), 'ingress') ?? DEFAULT_PORT)
+      : env.ANGELIA_PORT || DEFAULT_PORT;
+  return parsedUrl(`http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`);
+}
+
+function parsedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new CliError(
+      EXIT.usage,
+      `"${text}" is no address of a server: such as http://127.0.0.1:8644 is wanted`,
+    );
+  }
+  // Behind a proxy it may have a path of its own; addresses are appended to it.
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+/**
+ * From the file that was named, the environment, or the local stack. The local stack's token is for the local stack: it is
+ * not sent to another machine, whatever `--url` says.
+ */
+export function tokenOf(world: World, given: Pick<Given, 'text'>, url: URL): string {
+  const file = given.text('token-file');
+  if (file !== null) {
+    const token = readIfThere(resolve(world.cwd, file))?.trim();
+    if (token) return token;
+    throw new CliError(EXIT.unauthorised, `--token-file ${file}: there is no token in it`);
+  }
+  const fromEnvironment = world.env.ANGELIA_ADMIN_TOKEN?.trim();
+  if (fromEnvironment) return fromEnvironment;
+  const kept = join(dataDirectory(world), 'admin-token');
+  const advice = 'set ANGELIA_ADMIN_TOKEN, or name a file that holds the token with --token-file';
+  if (!LOOPBACK.test(url.hostname)) {
+    throw new CliError(EXIT.unauthorised, `there is no admin token for ${url.host}`, advice);
+  }
+  const token = readIfThere(kept)?.trim();
+  if (token) return token;
+  throw new CliError(
+    EXIT.unauthorised,
+    `there is no admin token: ANGELIA_ADMIN_TOKEN is not set, and there is no ${kept}`,
+    `${advice}; ANGELIA_DATA names the data directory of a local stack that was started elsewhere`,
+  );
+}

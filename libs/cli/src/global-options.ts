@@ -1,0 +1,24 @@
+import type { Option } from './command.ts';
+
+/** Taken by every command, before or behind its name. */
+export const globalOptions: Readonly<Record<string, Option>> = {
+  url: {
+    value: 'url',
+    summary: 'where ingress is; else ANGELIA_URL, else http://ANGELIA_HOST:ANGELIA_PORT (127.0.0.1:8644)',
+  },
+  'token-file': {
+    value: 'path',
+    file: true,
+    summary:
+      'file with the admin token; else ANGELIA_ADMIN_TOKEN, else $ANGELIA_DATA/admin-token of the local stack',
+  },
+  json: { summary: 'print JSON: one document, or one per line from what goes on (see docs/cli.md)' },
+  help: { short: 'h', summary: 'say what the command does, with examples' },
+  version: { short: 'V', summary: 'print the version' },
+};
+
+/** There is no option for the token itself: other users of the machine could read it in `ps`. */
+export const refusedOptions: Readonly<Record<string, string>> = {
+  token:
+    'a token on the command line can be read by others (ps): use --token-file, or set ANGELIA_ADMIN_TOKEN',
+};

@@ -1,0 +1,87 @@
+import type { Style, Tone } from './style.ts';
+import { cut, displayWidth, padEnd, padStart } from './width.ts';
+
+export interface Column<Row> {
+  readonly head: string;
+  readonly text: (row: Row) => string;
+  readonly tone?: (row: Row) => Tone;
+  /** May be cut short to fit. Ids never are: they are there to be copied (seed 000). */
+  readonly flexible?: true;
+  readonly right?: true;
+}
+
+/** Narrower than this a cut text says nothing. */
+const NARROWEST = 10;
+const GAP = '  ';
+
+/** Rows fitted to the width: flexible columns give way, the widest first; if ids alone are too wide, lines wrap. */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { width, style }: { readonly width: number; readonly style: Style },
+): string {
+  const cells = rows.map((row) => columns.map((column) => oneLine(column.text(row))));
+  const widths = columns.map(({ head }, index) =>
+    Math.max(displayWidth(head), ...cells.map((row) => displayWidth(row[index] ?? ''))),
+  );
+  let tooWide = sum(widths) + GAP.length * (columns.length - 1) - width;
+  while (tooWide > 0) {
+    const widest = columns.reduce<number | null>((best, { flexible }, index) => {
+      const here = widths[index] ?? 0;
+      if (flexible !== true || here <= NARROWEST) return best;
+      return best === null || here > (widths[best] ?? 0) ? index : best;
+    }, null);
+    if (widest === null) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+    tooWide -= 1;
+  }
+  const line = (texts: readonly string[], tones: readonly Tone[]): string =>
+    texts
+      .map((text, index) => {
+        const room = widths[index] ?? 0;
+        const fitted = columns[index]?.flexible === true ? cut(text, room) : text;
+        const last = index === texts.length - 1;
+        const padded =
+          columns[index]?.right === true ? padStart(fitted, room) : last ? fitted : padEnd(fitted, room);
+        return style(tones[index] ?? 'plain', padded);
+      })
+      .join(GAP)
+      .trimEnd();
+  return [
+    line(
+      columns.map(({ head }) => head),
+      columns.map(() => 'dim'),
+    ),
+    ...cells.map((texts, row) =>
+      line(
+        texts,
+        columns.map(({ tone }) => tone?.(rows[row] as Row) ?? 'plain'),
+      ),
+    ),
+  ].join('\n');
+}
+
+/** `name  value` lines; values are whole, and go on below each other. */
+export function fields(
+  pairs: readonly (readonly [name: string, value: string, tone?: Tone])[],
+  style: Style,
+): string {
+  const room = Math.max(...pairs.map(([name]) => displayWidth(name)));
+  return pairs
+    .map(([name, value, tone]) => {
+      const indented = value.replaceAll('\n', `\n${' '.repeat(room)}${GAP}`);
+      return `${style('dim', padEnd(name, room))}${GAP}${style(tone ?? 'plain', indented)}`.trimEnd();
+    })
+    .join('\n');
+}
+
+export function oneLine(text: string): string {
+  return text
+    .replace(/\s*\n\s*/g, ' ')
+    .replaceAll('\t', ' ')
+    .trim();
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

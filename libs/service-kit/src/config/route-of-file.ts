@@ -1,0 +1,48 @@
+import type { ConfigProblem } from '@angelia/contracts';
+import { StartupError } from '../startup-error.ts';
+import { configPath, parseYaml, readText } from './config-file.ts';
+import { interpolate } from './interpolate.ts';
+
+/** What a sender of test webhooks needs of a route. */
+export interface RouteOfFile {
+  /** Where it was looked for. */
+  readonly path: string;
+  readonly demo: boolean;
+  /** Null: the file has no such route. */
+  readonly route: {
+    /** The newest; null: the route has none, and the file no `secret` for all. */
+    readonly secret: string | null;
+    readonly auth: string | null;
+    readonly events: readonly string[];
+  } | null;
+}
+
+/**
+ * One route of the config file, as it is written there. Nothing else is read or checked: whoever sends a test webhook need
+ * not have the variables that the rest of the file wants.
+ * @throws StartupError
+ */
+export function routeOfFile(name: string, env: NodeJS.ProcessEnv): RouteOfFile {
+  const { path, demo } = configPath(env);
+  const file = parseYaml(readText(path), path) as {
+    readonly secret?: unknown;
+    readonly routes?: Readonly<Record<string, unknown>>;
+  } | null;
+  const written = file?.routes?.[name];
+  if (typeof written !== 'object' || written === null) return { path, demo, route: null };
+  const { secret = file?.secret, auth, events } = written as Readonly<Record<string, unknown>>;
+  const missing: ConfigProblem[] = [];
+  const [newest] = [interpolate(secret, env, missing)].flat();
+  if (missing.length > 0) {
+    throw new StartupError(missing.map(({ reason }) => `routes.${name}.secret: ${reason} (in ${path})`));
+  }
+  return {
+    path,
+    demo,
+    route: {
+      secret: typeof newest === 'string' ? newest : null,
+      auth: typeof auth === 'string' ? auth : null,
+      events: Array.isArray(events) ? events.filter((each) => typeof each === 'string') : [],
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { StartupError } from '../startup-error.ts';
+import { type RouteOfFile, routeOfFile } from './route-of-file.ts';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'angelia-route-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function read(text: string, env: Record<string, string> = {}): RouteOfFile['route'] {
+  const path = join(directory, 'angelia.yaml');
+  writeFileSync(path, text);
+  return routeOfFile('hook', { ...env, ANGELIA_CONFIG: path }).route;
+}
+
+/** As the config file writes it. */
+const variable = (name: string): string => `\${${name}}`;
+
+describe('one route of the config file', () => {
+  it('has the secret of the environment, its scheme and its events', () => {
+    const text = `routes: { hook: { secret: "${variable('HOOK')}", auth: github, events: [push] } }`;
+    expect(read(text, { HOOK: 's1' })).toEqual({ secret: 's1', auth: 'github', events: ['push'] });
+  });
+
+  it('needs no variable but its own', () => {
+    const text = `targets: { http: { secret: "${variable('ABSENT')}" } }\nroutes: { hook: { secret: s1 }, other: { secret: "${variable('ABSENT')}" } }`;
+    expect(read(text)).toEqual({ secret: 's1', auth: null, events: [] });
+  });
+
+  it('of several secrets has the first, and without one that of the file', () => {
+    expect(read('routes: { hook: { secret: [new, old] } }')?.secret).toBe('new');
+    expect(read('secret: all\nroutes: { hook: {} }')?.secret).toBe('all');
+    expect(read('routes: { hook: {} }')?.secret).toBeNull();
+  });
+
+  it.each(['', 'routes: {}', 'routes: { other: {} }', 'routes: { hook: null }'])('is none in %j', (text) => {
+    expect(read(text)).toBeNull();
+  });
+
+  it('names the variable that is missing, and the place of what is no YAML', () => {
+    expect(() => read(`routes: { hook: { secret: "${variable('ABSENT')}" } }`)).toThrow(
+      new StartupError([
+        `routes.hook.secret: the environment variable ABSENT is not set (in ${join(directory, 'angelia.yaml')})`,
+      ]),
+    );
+    expect(() => read('routes: {')).toThrow('line 1');
+    expect(() => routeOfFile('hook', { ANGELIA_CONFIG: '/nowhere.yaml' })).toThrow('there is no such file');
+  });
+});
