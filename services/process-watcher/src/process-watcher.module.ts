@@ -28,7 +28,7 @@ import { Module } from '@nestjs/common';
 import { answerOutput } from './answer-output.ts';
 import { HintsController } from './hints.controller.ts';
 import { Places } from './places.ts';
-import { runAs } from './run-as.ts';
+import { runAs, warningOf } from './run-as.ts';
 import { WATCHER, Watcher } from './watcher.ts';
 
 /** Core NATS, as far as it is needed here. */
@@ -56,6 +56,8 @@ interface Pings {
         bus: Pings,
       ): Watcher => {
         const users = runAs(config.process_watcher);
+        const warning = warningOf(users);
+        if (warning !== null) logger.warn(warning);
         const watcher = new Watcher({
           config,
           sessions,

@@ -25,8 +25,9 @@ const NEEDED_CAPABILITIES = {
   KILL: 5, // ends commands
   SETGID: 6,
   SETUID: 7,
-  SYS_PTRACE: 19, // sees by its environment whose a daemon is (ANGELIA_COMMAND_ID)
 } as const;
+/** Sees by its environment whose a daemon is (ANGELIA_COMMAND_ID). Docker does not give it unasked: worth a warning, not a refusal. */
+const WANTED_CAPABILITIES = { SYS_PTRACE: 19 } as const;
 
 export interface RunAs {
   /** Null: the service's own user. */
@@ -62,21 +63,31 @@ export function runAs(config: Pick<ProcessWatcherConfig, 'run_as'>): RunAs {
 }
 
 function mustBeCapable(): void {
-  const missing = missingCapabilities(statusOfThisProcess());
+  const missing = missingCapabilities(statusOfThisProcess()).needed;
   if (missing.length === 0) return;
   throw new StartupError([
     `process_watcher.run_as: process-watcher is root without ${missing.join(', ')}, and cannot look after commands of other users: give the container these capabilities (docker-compose.yml has them all), or start it as another user`,
   ]);
 }
 
+/** What an operator should know of this host; null: nothing. */
+export function warningOf(users: RunAs, status = statusOfThisProcess()): string | null {
+  const { wanted } = missingCapabilities(status);
+  if (!users.others || wanted.length === 0) return null;
+  return `without the capability ${wanted.join(', ')} a daemon that left its command's process group is not found, and goes on when the command is ended: give the container this capability (docker-compose.yml has it)`;
+}
+
 /** By the line `CapEff` of /proc/self/status. Where there is none (not Linux) root can do everything. */
-export function missingCapabilities(status: string): string[] {
+export function missingCapabilities(status: string): {
+  readonly needed: readonly string[];
+  readonly wanted: readonly string[];
+} {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
-  if (effective === undefined) return [];
+  if (effective === undefined) return { needed: [], wanted: [] };
   const bits = BigInt(`0x${effective}`);
-  return Object.entries(NEEDED_CAPABILITIES).flatMap(([name, bit]) =>
-    (bits >> BigInt(bit)) & 1n ? [] : [name],
-  );
+  const missing = (of: Readonly<Record<string, number>>) =>
+    Object.entries(of).flatMap(([name, bit]) => ((bits >> BigInt(bit)) & 1n ? [] : [name]));
+  return { needed: missing(NEEDED_CAPABILITIES), wanted: missing(WANTED_CAPABILITIES) };
 }
 
 function statusOfThisProcess(): string {

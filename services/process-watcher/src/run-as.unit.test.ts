@@ -1,27 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { missingCapabilities } from './run-as.ts';
+import { missingCapabilities, runAs, warningOf } from './run-as.ts';
 
+const NOTHING = { needed: [], wanted: [] };
 const status = (effective: string) => `Name:\tnode\nCapPrm:\t0000000000000000\nCapEff:\t${effective}\n`;
 
 describe('what root can do for commands of other users', () => {
   it('is everything on a machine of its own', () => {
-    expect(missingCapabilities(status('000001ffffffffff'))).toEqual([]);
+    expect(missingCapabilities(status('000001ffffffffff'))).toEqual(NOTHING);
   });
 
-  it("lacks SYS_PTRACE in a container with Docker's own choice of capabilities", () => {
-    expect(missingCapabilities(status('00000000a80425fb'))).toEqual(['SYS_PTRACE']);
+  it("lacks SYS_PTRACE in a container with Docker's own choice of capabilities, which is worth a warning", () => {
+    const docker = status('00000000a80425fb');
+    expect(missingCapabilities(docker)).toEqual({ needed: [], wanted: ['SYS_PTRACE'] });
+    const others = { ...runAs({ run_as: 'same' }), others: true };
+    expect(warningOf(others, docker)).toContain('SYS_PTRACE');
+    expect(warningOf(others, status('000001ffffffffff'))).toBeNull();
+    expect(warningOf(runAs({ run_as: 'same' }), docker)).toBeNull();
   });
 
   it('is nothing where all capabilities are dropped, and docker-compose.yml gives back just what it needs', () => {
-    const needed = missingCapabilities(status('0000000000000000'));
+    const missing = missingCapabilities(status('0000000000000000'));
     const compose = readFileSync(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');
     const given = /user: root\n\s+cap_add: \[(.*)\]/.exec(compose)?.[1]?.split(', ');
-    expect(given).toEqual(needed);
-    expect(missingCapabilities(status('00000000000800eb'))).toEqual([]);
+    expect(given).toEqual([...missing.needed, ...missing.wanted]);
+    expect(missingCapabilities(status('00000000000800eb'))).toEqual(NOTHING);
   });
 
   it('is not judged where the kernel does not say', () => {
-    expect(missingCapabilities('')).toEqual([]);
+    expect(missingCapabilities('')).toEqual(NOTHING);
   });
 });

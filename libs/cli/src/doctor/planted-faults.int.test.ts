@@ -165,7 +165,11 @@ describe('Postgres', () => {
 describe('NATS', () => {
   it('without JetStream is a fault that says how to switch it on', async () => {
     const port = await freePort();
-    const server = spawn(process.env.ANGELIA_TEST_NATS_SERVER ?? 'nats-server', ['-a', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
+    const server = spawn(
+      process.env.ANGELIA_TEST_NATS_SERVER ?? 'nats-server',
+      ['-a', '127.0.0.1', '-p', String(port)],
+      { stdio: 'ignore' },
+    );
     try {
       const url = `nats://127.0.0.1:${port}`;
       const off = await eventually(async () =>

@@ -2,8 +2,9 @@
 export { checkEnvironment } from '../environment.ts';
 export { isSecretKey, REDACTED, scrubber, secretsInUrl, secretValuesIn } from '../redaction.ts';
 export { StartupError } from '../startup-error.ts';
+export { demoConfigPath } from './config-file.ts';
 export { INSECURE_NO_AUTH } from './cross-references.ts';
-export { demoConfigPath, type LoadedConfig, loadConfig, parseConfigText } from './load.ts';
+export { type LoadedConfig, loadConfig, parseConfigText } from './load.ts';
 export { compilePattern } from './patterns.ts';
 export { routeFileProblems } from './route-files.ts';
 export {
