@@ -43,6 +43,7 @@ const only: Record<string, Names> = {
     '@angelia/event-log',
     '@angelia/bus',
     '@angelia/service-kit',
+    'nodemailer',
     'yaml',
   ],
   // It runs before anything is built.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The first process of process-watcher's container, where the container outlives the watcher (Kubernetes):
+# The first process of process-watcher's container, which outlives the watcher (docker-compose.yml, deploy/kubernetes):
 #
 #   watcher-init.sh node services/process-watcher/dist/main.js
 #

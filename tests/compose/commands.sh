@@ -57,7 +57,7 @@ for signal in HUP KILL; do
   until_holds 'the background process runs' has_event "$session_id" process.started
   before=$(watcher_pid)
   if [ "$signal" = HUP ]; then
-    # Of the container: keep-process-watcher.sh lets process-watcher drain and start again.
+    # Of the container: watcher-init.sh lets process-watcher drain and start again.
     quietly 'kill -s HUP process-watcher' kill -s HUP process-watcher
   else
     inside process-watcher "kill -KILL $before" || fail "no process $before"

@@ -2,7 +2,9 @@ import type { Command } from '../command.ts';
 import { completionOf } from './completion.ts';
 import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
 import { deliveries, retry } from './deliveries.ts';
+import { doctor } from './doctor.ts';
 import { erase } from './erase.ts';
+import { importHermesConfig } from './import-hermes.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
@@ -49,5 +51,7 @@ export const commands: readonly Command[] = [
   exportSessions,
   importSessions,
   rebuild,
+  doctor,
+  importHermesConfig,
   completionOf(() => commands),
 ];

@@ -5,7 +5,7 @@ import {
   examineDatabase,
   type OpenWriter,
 } from '@angelia/event-log';
-import type { DutyName } from '@angelia/service-kit';
+import type { DutyName } from '@angelia/service-kit/config';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
 
 export interface PostgresOptions {

@@ -1,4 +1,5 @@
 /** The config without the rest of the kit: for the command line, which should not load Nest to read a file. */
+export type { DutyName } from '../duties.ts';
 export { checkEnvironment } from '../environment.ts';
 export { isSecretKey, REDACTED, scrubber, secretsInUrl, secretValuesIn } from '../redaction.ts';
 export { StartupError } from '../startup-error.ts';

@@ -1,0 +1,88 @@
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { defineCommand } from '../command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { readIfThere } from '../local-stack.ts';
+
+/** The environment file holds secrets; the config does not. */
+const OWNER_ONLY = 0o600;
+
+export const importHermesConfig = defineCommand({
+  name: 'import-hermes',
+  summary: 'make a config of a Hermes gateway’s, and say what could not be carried over',
+  description:
+    'Reads `config.yaml`, `webhook_subscriptions.json` and `.env` of Hermes and writes `angelia.yaml` and, for the owner only, ' +
+    '`angelia.env` with the variables that it names. What would not behave the same is switched off or left out, and each such ' +
+    'thing is named with what to do. Nothing of Hermes is changed.',
+  arguments: [{ name: 'directory', optional: true, summary: 'where Hermes keeps its files (~/.hermes)' }],
+  options: {
+    to: { value: 'directory', file: true, summary: 'where to write (this directory)' },
+    force: { summary: 'write over files that are there' },
+  },
+  examples: [
+    { command: 'angelia import-hermes', does: 'from ~/.hermes into this directory' },
+    { command: 'angelia import-hermes /srv/hermes --to /etc/angelia', does: 'from and to elsewhere' },
+  ],
+  run: async ({ given, out, world }) => {
+    const hermesHome = resolve(world.cwd, given.argument('directory') ?? join(homedir(), '.hermes'));
+    const target = resolve(world.cwd, given.text('to') ?? '.');
+    const configText = readIfThere(join(hermesHome, 'config.yaml'));
+    if (configText === null) {
+      throw new CliError(
+        EXIT.notFound,
+        `${join(hermesHome, 'config.yaml')} is not there`,
+        'name the directory of Hermes: angelia import-hermes <directory>',
+      );
+    }
+    const files = [join(target, 'angelia.yaml'), join(target, 'angelia.env')] as const;
+    const [yamlFile, environmentFile] = files;
+    const there = files.filter((file) => existsSync(file));
+    if (there.length > 0 && !given.switch('force')) {
+      throw new CliError(
+        EXIT.refused,
+        `${there.join(' and ')} would be written over`,
+        'give --force, or --to another directory',
+      );
+    }
+    const { importHermes, renderImport } = await import('../hermes/index.ts');
+    const imported = unreadable(() => {
+      const subscriptionsText = readIfThere(join(hermesHome, 'webhook_subscriptions.json'));
+      const envText = readIfThere(join(hermesHome, '.env'));
+      return importHermes({
+        configText,
+        hermesHome,
+        ...(subscriptionsText === null ? {} : { subscriptionsText }),
+        ...(envText === null ? {} : { envText }),
+      });
+    });
+    write(yamlFile, imported.yaml);
+    write(environmentFile, imported.environmentText);
+    const { routes, notes } = imported;
+    // Names only: what the variables hold is in the file.
+    const variables = imported.environment.map(({ name, value }) => ({ name, known: value !== null }));
+    out.answer({ files, routes, variables, notes }, () =>
+      [`wrote ${yamlFile} and ${environmentFile}`, '', ...renderImport(imported)].join('\n'),
+    );
+    return undefined;
+  },
+});
+
+function unreadable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'hermes_unreadable') throw error;
+    throw new CliError(EXIT.usage, (error as Error).message);
+  }
+}
+
+function write(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: OWNER_ONLY });
+    // One that was there keeps its mode otherwise.
+    chmodSync(path, OWNER_ONLY);
+  } catch (error) {
+    throw new CliError(EXIT.failed, `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
