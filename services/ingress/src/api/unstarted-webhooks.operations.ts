@@ -61,7 +61,7 @@ export const unstartedOperations = [
     path: '/v1/webhooks/counts',
     summary: 'How many webhooks started no session, by route, outcome and reason',
     description:
-      'All replicas together, since `first_at`; also exported as the metric `angelia.webhooks.unstarted`. One that did ' +
+      'All replicas together, since `first_at`; also exported as the metric `angelia_webhooks_total`. One that did ' +
       'not occur for 7 days is forgotten.',
     access: 'admin',
     query: unstartedCountsQuery,
