@@ -15,8 +15,15 @@ export function metricsTable(instruments: readonly AnyInstrument[]): string {
     definition.help.replaceAll('|', '\\|'),
   ]);
   const head = ['metric', 'kind', 'labels', 'series at most', 'from', 'what it says'];
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  // Padded, as the formatter wants it.
+  const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[], fill = ' ') =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0, fill)).join(' | ')} |`;
+  const rule = line(
+    head.map(() => ''),
+    '-',
+  );
+  return [line(head), rule, ...rows.map((row) => line(row))].join('\n');
 }
 
 /** The page with the table as the catalogue has it. */
