@@ -34,7 +34,13 @@ beforeAll(async () => {
   [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
   model.behave(decideStep);
   stack = await startTestStack({
-    config: testConfig({ sinkUrl: sink.url, modelUrl: model.baseUrl, agent: { toolsets: ['terminal'] } }),
+    config: testConfig({
+      sinkUrl: sink.url,
+      modelUrl: model.baseUrl,
+      agent: { toolsets: ['terminal'] },
+      // As in production: on a starved machine a short lease is lost, and its run rightly interrupted.
+      timing: { lease_seconds: 20 },
+    }),
     replicas: 'ingress=2',
     env: { ANGELIA_DRAIN_SECONDS: '2' },
   });

@@ -5,7 +5,7 @@ import { projectSession } from './project-session.ts';
 import { policy, type Roll, SimulatedSystem } from './simulated-system.ts';
 
 /** Histories: some seconds. More with `ANGELIA_PROPERTY_RUNS=20000`; a failing one is printed with its seed. */
-const RUNS = Number(process.env.ANGELIA_PROPERTY_RUNS ?? 600);
+const RUNS = Number(process.env.ANGELIA_PROPERTY_RUNS ?? 1_000);
 const LENGTH = 160;
 const PAUSES = [...Array(12).fill(1_000), 5_000, 25_000, 50_000, 130_000, 700_000] as number[];
 
