@@ -329,7 +329,7 @@ describe('a fallback target', () => {
     telegram.behave(fiveHundred);
     const deliveries = sender({
       delivery: { retry_schedule_seconds: [0.3, 0.3] },
-      limits: { circuit: { failures: 1, firstPauseMs: 60_000, lastPauseMs: 60_000 } },
+      limits: { circuit: { failures: 1, firstPauseMs: 60_000, lastPauseMs: 60_000, staleMs: 600_000 } },
     });
     const first = await fixture.answered('it is down', { deliver: toTelegram('1') });
     await deliveries.look({ stream_id: first, version: 0 });
@@ -417,7 +417,7 @@ describe('a target that is down', () => {
     telegram.behave(fiveHundred);
     const deliveries = sender({
       delivery: { retry_schedule_seconds: [0.1, 0.1, 0.1], max_age_seconds: 1 },
-      limits: { circuit: { failures: 2, firstPauseMs: 60_000, lastPauseMs: 60_000 } },
+      limits: { circuit: { failures: 2, firstPauseMs: 60_000, lastPauseMs: 60_000, staleMs: 600_000 } },
     });
     const ids = await Promise.all(
       ['1', '2'].map((chat) => fixture.answered('too late', { deliver: toTelegram(chat) })),
@@ -444,7 +444,7 @@ describe('a target that is down', () => {
         // When it is back 64 at once are sent to it: on a busy machine none should be taken for unanswered.
         request_timeout_seconds: 10,
       },
-      limits: { circuit: { failures: 5, firstPauseMs: 100, lastPauseMs: 250 } },
+      limits: { circuit: { failures: 5, firstPauseMs: 100, lastPauseMs: 250, staleMs: 600_000 } },
     });
     const ids = await Promise.all(
       Array.from({ length: 300 }, async (_, n) => {
