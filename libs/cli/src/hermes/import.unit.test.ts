@@ -241,6 +241,13 @@ describe('what has no equal here', () => {
     ]);
   });
 
+  it('a prompt that is no text is noted: the agent gets the payload in its place', () => {
+    const made = imported(routes({ hook: { prompt: 3 } }));
+    expect(made.config.routes.hook).toMatchObject({ prompt: '' });
+    expect(about(made, 'hook.prompt')[0]).toContain('write it anew');
+    expect(about(imported(routes({ hook: {} })), 'hook.prompt')).toEqual([]);
+  });
+
   it('mirror_to_session is noted with what to do instead, and the route stays open', () => {
     const made = imported(routes({ hook: { mirror_to_session: true } }));
     expect(made.config.routes.hook?.enabled).toBe(true);
