@@ -206,16 +206,16 @@ describe('dashboards', () => {
 });
 
 describe('the rest of deploy/observability', () => {
-  it('scrapes the admin port of each service of the compose file', () => {
+  it('scrapes the admin port of each replica of each service of the compose file', () => {
     const config = parse(read('deploy/observability/prometheus.yml')) as {
       rule_files: string[];
-      scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+      scrape_configs: { job_name: string; dns_sd_configs: object[] }[];
     };
     expect(config.rule_files).toEqual(['alerts.yml']);
     const compose = parse(read('docker-compose.yml')) as { services: Record<string, unknown> };
-    for (const { job_name: job, static_configs } of config.scrape_configs) {
+    for (const { job_name: job, dns_sd_configs } of config.scrape_configs) {
       expect(Object.keys(compose.services)).toContain(job);
-      expect(static_configs.flatMap(({ targets }) => targets)).toEqual([`${job}:9464`]);
+      expect(dns_sd_configs).toEqual([expect.objectContaining({ names: [job], type: 'A', port: 9464 })]);
     }
     expect(config.scrape_configs).toHaveLength(4);
   });
