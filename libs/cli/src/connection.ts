@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Given } from './command.ts';
 import { CliError, EXIT } from './exit.ts';
-import { dataDirectory, keptPort, readIfThere } from './local-stack.ts';
+import { dataDirectory, keptPorts, readIfThere } from './local-stack.ts';
 import type { World } from './world.ts';
 
 const DEFAULT_PORT = '8644';
@@ -17,7 +17,7 @@ export function baseUrlOf(world: World, given: Pick<Given, 'text'>): URL {
   const reached = REACHED_AT[host] ?? host;
   const port =
     env.ANGELIA_PORT === '0'
-      ? String(keptPort(dataDirectory(world), 'ingress') ?? DEFAULT_PORT)
+      ? String(keptPorts(dataDirectory(world)).ingress ?? DEFAULT_PORT)
       : env.ANGELIA_PORT || DEFAULT_PORT;
   return parsedUrl(`http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`);
 }
