@@ -88,6 +88,13 @@ function importRoute(
     );
     return null;
   }
+  if (secret === INSECURE_NO_AUTH) {
+    notes.add(
+      `${place}.secret`,
+      'it takes webhooks from anybody; here ingress refuses to start with such a route unless it listens on 127.0.0.1 alone',
+      'give it a secret before ANGELIA_HOST is anything else',
+    );
+  }
   /** What would not be the same without a person's doing: the route is there, and closed. */
   const closed: string[] = [];
   const close = (key: string, what: string, todo: string): void => {
