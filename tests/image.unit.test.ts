@@ -79,6 +79,18 @@ describe('docker-compose.yml', () => {
     for (const [, service] of ours) expect(service.read_only).toBe(true);
   });
 
+  it('gives every service the time that its drain may take', () => {
+    const [, drain] = /^\| `ANGELIA_DRAIN_SECONDS` +\| `(\d+)`/m.exec(read('docs/configure.md')) ?? [];
+    const shutdown = read('libs/service-kit/src/shutdown.ts');
+    const [, closing] = /CLOSING_STEP_MS = ([\d_]+)/.exec(shutdown) ?? [];
+    const steps = shutdown.match(/await step\('\w+', CLOSING_STEP_MS/g) ?? [];
+    const most = Number(drain) + (steps.length * Number(closing?.replace('_', ''))) / 1000;
+    expect(most).toBeGreaterThan(30);
+    for (const name of ['ingress', 'agent-runner', 'delivery', 'process-watcher']) {
+      expect(Number.parseInt(String(services[name]?.stop_grace_period), 10)).toBeGreaterThan(most);
+    }
+  });
+
   it('publishes on loopback only, and no admin port', () => {
     const ports = Object.values(services).flatMap(({ ports: published = [] }) => published as string[]);
     expect(ports.length).toBeGreaterThan(0);

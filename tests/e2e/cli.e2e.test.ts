@@ -307,6 +307,14 @@ describe('sessions', () => {
     expect(resumed.at(-1)).toMatchObject({ status: 'ended', continues: said?.session_id });
     expect(await refused(6, 'cancel', id)).toContain('cannot be cancelled');
     expect(await refused(3, 'cancel', UNKNOWN)).toContain('there is no session');
+    const both = await angelia(['cancel', UNKNOWN, id, '--json']);
+    expect([
+      both.code,
+      both.stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).code),
+    ]).toEqual([3, ['not_found', 'refused']]);
     expect(await refused(2, 'message', id, ' ')).toContain('some text is wanted');
   });
 });
@@ -409,6 +417,8 @@ it('routes are made, shown, given a new secret and removed', async () => {
   await json('routes', 'rotate-secret', 'deploys');
   await eventually(async () => (await angelia(['send', 'deploys', '--secret', secret])).code === 4);
   expect(await refused(6, 'routes', 'rotate-secret', 'hook')).toContain('is of the config file');
+  expect(await refused(6, 'routes', 'add', 'hook', '--prompt', 'x')).not.toContain('--replace');
+  expect(await refused(6, 'routes', 'add', 'deploys', '--prompt', 'x')).toContain('--replace');
 
   writeFileSync(
     join(files, 'route.yaml'),

@@ -42,12 +42,14 @@ beforeAll(async () => {
       },
       agents: {
         asking: { model: 'flaky', fallback_models: ['sound'] },
+        limited: { model: 'flaky', toolsets: ['terminal'], max_steps: 1 },
         handy: { model: 'flaky', fallback_models: ['sound'], toolsets: ['terminal'] },
       },
       routes: {
         open: testRoute(sink.url, { secret: 'INSECURE_NO_AUTH' }),
         asked: testRoute(sink.url, { agent: 'asking' }),
         worked: testRoute(sink.url, { agent: 'handy', interim: 'off' }),
+        limited: testRoute(sink.url, { agent: 'limited', interim: 'off' }),
         burst: testRoute(sink.url, { coalesce: { key: '{pr}', window_seconds: 2 } }),
       },
     }),
@@ -235,6 +237,25 @@ describe('a session of everything', () => {
       '    process-watcher: carry out terminal',
     ]);
     expect(spans.flatMap(({ links }) => links)).toEqual([]);
+  });
+
+  it('has an error when it failed, also where no call did: whoever keeps errors keeps it', async () => {
+    model.next(callTool('terminal', { command: 'true' }));
+    const { sessionId } = await stack.post({ route: 'limited', body: { text: 'too much' } });
+    const session = await stack.waitForEnd(sessionId, { settled: true });
+    expect(session.outcome).toBe('failed');
+    const spans = await receiver.traceWith(session.trace_id, ['run limited', 'deliver http']);
+    const errors = spans.filter(({ status }) => status === 'error');
+    expect(errors.map(({ name }) => name)).toEqual(['run limited']);
+  });
+
+  it('is not buried under calls without a name and scrapes', async () => {
+    for (const service of ['ingress', 'delivery'] as const) await stack.scrape(service);
+    const { sessionId } = await stack.post({ body: { text: 'x' } });
+    await stack.waitForEnd(sessionId, { settled: true });
+    await eventually(() => receiver.spans.some(({ name }) => name === 'GET /v1/sessions/{id}'));
+    const gets = receiver.spans.filter(({ name }) => /^GET/.test(name)).map(({ name }) => name);
+    expect(gets.filter((name) => !name.startsWith('GET /v1/'))).toEqual([]);
   });
 
   it('links a coalesced webhook with the session that took it, both ways', async () => {

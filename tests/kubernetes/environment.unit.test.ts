@@ -8,8 +8,8 @@ import { containersOf, type JsonMap, type KubernetesObject, listAt, mapAt, textA
 import { renderVariant, repository, variantNames } from './overlays.ts';
 
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
-/** What nobody reads by itself: it is put into NATS_URL. */
-const forOthers = ['NATS_TOKEN'];
+/** What is put into NATS_URL, and what the OpenTelemetry SDK reads. */
+const forOthers = ['NATS_TOKEN', 'OTEL_METRICS_EXPORTER'];
 /** A master key is 32 bytes in base64, a database's address an address: the rest may be anything. */
 const ofProduction: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgres://angelia:secret@10.0.0.5:5432/angelia',

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import {
   containersOf,
   idOf,
@@ -196,3 +197,25 @@ function refer(holder: unknown, field: string): Reference[] {
 function portNames(container: JsonMap): (string | undefined)[] {
   return listAt(container, 'ports').map((port) => textAt(port, 'name'));
 }
+
+it('a pod that is scraped is a job of the name that alerts and dashboards ask for: its service', () => {
+  const objects = renderVariant('production with pod-monitor');
+  const monitor = objects.find(({ kind }) => kind === 'PodMonitor');
+  const jobLabel = textAt(monitor, 'spec.jobLabel') ?? '';
+  const selector = Object.entries(mapAt(monitor, 'spec.selector.matchLabels'));
+  const port = textAt(monitor, 'spec.podMetricsEndpoints.0.port');
+  const jobs = objects.flatMap((object) => {
+    const labels = mapAt(object, 'spec.template.metadata.labels');
+    const scraped =
+      podSpecOf(object) !== undefined &&
+      selector.every(([key, value]) => labels[key] === value) &&
+      containersOf(object).some((container) =>
+        listAt(container, 'ports').some((one) => textAt(one, 'name') === port),
+      );
+    return scraped ? [labels[jobLabel]] : [];
+  });
+  const { scrape_configs: scraped } = parse(
+    readFileSync(join(repository, 'deploy', 'observability', 'prometheus.yml'), 'utf8'),
+  ) as { scrape_configs: { job_name: string }[] };
+  expect(jobs.sort()).toEqual(scraped.map(({ job_name: job }) => job).sort());
+});

@@ -1,7 +1,7 @@
-import { STREAM_NAME } from '@angelia/contracts';
-import { type ConsumerInfo, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { hasCapability, neededVersion } from './capabilities.ts';
+import { consumerLag } from './consumer-lag.ts';
 import { BusUnavailable, reasonOf } from './errors.ts';
 import { greetingProblem } from './greeting.ts';
 import { isNotEnabled } from './jetstream-errors.ts';
@@ -122,11 +122,6 @@ async function lookAtJetStream(jsm: JetStreamManager, replicas: number): Promise
 }
 
 async function consumersOf(jsm: JetStreamManager): Promise<ExaminedJetStream['consumers']> {
-  const found: ConsumerInfo[] = [];
-  for await (const consumer of jsm.consumers.list(STREAM_NAME)) found.push(consumer);
-  return found.map(({ name, num_pending, num_ack_pending }) => ({
-    durable: name,
-    pending: num_pending,
-    unacked: num_ack_pending,
-  }));
+  const lags = await consumerLag(jsm);
+  return lags.map(({ durable, pending, ackPending }) => ({ durable, pending, unacked: ackPending }));
 }

@@ -2,12 +2,10 @@ import { openApi } from './api.ts';
 import type { Command, Context } from './command.ts';
 import { commands as allCommands } from './commands/table.ts';
 import { baseUrlOf, tokenOf } from './connection.ts';
-import { CliError, EXIT, type ExitCode, nameOfExit } from './exit.ts';
+import { CliError, EXIT } from './exit.ts';
 import { commandHelp, groupHelp, overview } from './help.ts';
 import { parse, subcommandsOf } from './parse.ts';
 import { outputFor } from './terminal/output.ts';
-import { styleFor, wantsColour } from './terminal/style.ts';
-import { jsonText } from './terminal/visible.ts';
 import { VERSION } from './version.ts';
 import type { World } from './world.ts';
 
@@ -24,7 +22,7 @@ export async function runCli(
   } catch (error) {
     if (world.signal.aborted) return EXIT.interrupted;
     if (!(error instanceof CliError)) throw error;
-    world.stderr.write(`${errorText(error, world, json)}\n`);
+    outputFor(world, json).failure(error);
     return error.exitCode;
   }
 }
@@ -85,18 +83,4 @@ function helpJson(commands: readonly Command[]): unknown {
       examples,
     })),
   };
-}
-
-function errorText(error: CliError, world: World, json: boolean): string {
-  const { message, exitCode, advice } = error;
-  if (json) {
-    return jsonText({
-      error: message,
-      code: nameOfExit(exitCode as ExitCode),
-      exit_code: exitCode,
-      ...(advice === null ? {} : { advice }),
-    });
-  }
-  const style = styleFor(wantsColour(world.env, world.stderr));
-  return `${style('bad', 'angelia:')} ${message}${advice === null ? '' : `\n${style('dim', `  ${advice}`)}`}`;
 }

@@ -39,6 +39,10 @@ describe('a mistake on the command line', () => {
     [['help', 'sesions'], 'did you mean `angelia sessions`?'],
     [['sessions', '--url', 'nonsense'], '"nonsense" is no address of a server'],
     [['sessions', '--url', 'ftp://x'], '"ftp://x" is no address of a server'],
+    [
+      ['send', 'demo', '--wait', '--timeout', 'soon'],
+      '--timeout wants a time such as 90s, 5m or 2h, not "soon"',
+    ],
     [['retry'], 'name the deliveries, or say --dead for all that are'],
     [['retry', 'x.1', '--dead'], 'name the deliveries, or say --dead for all that are'],
   ])('%j is told in one line, with what was meant', async (argv, told) => {
@@ -79,6 +83,12 @@ describe('where it connects', () => {
     const { code, stderr } = await recorded(['sessions'], { cwd: '/nowhere' });
     expect(code).toBe(4);
     expect(stderr).toContain('there is no /nowhere/.angelia/admin-token');
+  });
+
+  it('what no header can hold is no token, and is told without it', async () => {
+    const { code, stderr } = await recorded(['sessions'], { env: { ANGELIA_ADMIN_TOKEN: 'two\nlines' } });
+    expect([code, stderr]).toEqual([4, expect.stringContaining('ANGELIA_ADMIN_TOKEN: this is no token')]);
+    expect(stderr).not.toContain('lines');
   });
 
   it("the local stack's token is sent to this machine only", async () => {

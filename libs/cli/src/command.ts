@@ -38,7 +38,7 @@ export interface Argument {
 
 export interface Option {
   readonly summary: string;
-  /** What the help calls its value; absent: a switch. */
+  /** What the help calls its value; absent: a switch. A `time` is checked before the command runs. */
   readonly value?: string;
   readonly short?: string;
   /** The only ones that are taken. */

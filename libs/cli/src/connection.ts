@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Given } from './command.ts';
 import { CliError, EXIT } from './exit.ts';
-import { dataDirectory, keptPort, readIfThere } from './local-stack.ts';
+import { dataDirectory, keptPorts, readIfThere } from './local-stack.ts';
 import type { World } from './world.ts';
 
 const DEFAULT_PORT = '8644';
@@ -17,7 +17,7 @@ export function baseUrlOf(world: World, given: Pick<Given, 'text'>): URL {
   const reached = REACHED_AT[host] ?? host;
   const port =
     env.ANGELIA_PORT === '0'
-      ? String(keptPort(dataDirectory(world), 'ingress') ?? DEFAULT_PORT)
+      ? String(keptPorts(dataDirectory(world)).ingress ?? DEFAULT_PORT)
       : env.ANGELIA_PORT || DEFAULT_PORT;
   return parsedUrl(`http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`);
 }
@@ -43,21 +43,30 @@ export function tokenOf(world: World, given: Pick<Given, 'text'>, url: URL): str
   const file = given.text('token-file');
   if (file !== null) {
     const token = readIfThere(resolve(world.cwd, file))?.trim();
-    if (token) return token;
+    if (token) return sendable(token, `--token-file ${file}`);
     throw new CliError(EXIT.unauthorised, `--token-file ${file}: there is no token in it`);
   }
   const fromEnvironment = world.env.ANGELIA_ADMIN_TOKEN?.trim();
-  if (fromEnvironment) return fromEnvironment;
+  if (fromEnvironment) return sendable(fromEnvironment, 'ANGELIA_ADMIN_TOKEN');
   const kept = join(dataDirectory(world), 'admin-token');
   const advice = 'set ANGELIA_ADMIN_TOKEN, or name a file that holds the token with --token-file';
   if (!LOOPBACK.test(url.hostname)) {
     throw new CliError(EXIT.unauthorised, `there is no admin token for ${url.host}`, advice);
   }
   const token = readIfThere(kept)?.trim();
-  if (token) return token;
+  if (token) return sendable(token, kept);
   throw new CliError(
     EXIT.unauthorised,
     `there is no admin token: ANGELIA_ADMIN_TOKEN is not set, and there is no ${kept}`,
     `${advice}; ANGELIA_DATA names the data directory of a local stack that was started elsewhere`,
+  );
+}
+
+/** What no header can hold is no token (a file of several lines, a pasted page): not sent, and told as what it is. */
+function sendable(token: string, from: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new CliError(
+    EXIT.unauthorised,
+    `${from}: this is no token: one line of printable characters is wanted`,
   );
 }

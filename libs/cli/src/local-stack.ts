@@ -8,17 +8,31 @@ export function dataDirectory({ env, cwd }: Pick<World, 'env' | 'cwd'>): string 
   return resolve(cwd, env.ANGELIA_DATA || '.angelia');
 }
 
-/** The port that was picked for a program of the local stack; null when there is none. */
-export function keptPort(dataDir: string, program: string): number | null {
+/** The ports that were picked for the programs of the local stack, by name; none when there is no stack. */
+export function keptPorts(dataDir: string): Readonly<Record<string, number>> {
   const path = join(dataDir, 'etc', 'ports.json');
   const text = readIfThere(path);
-  if (text === null) return null;
+  if (text === null) return {};
   try {
-    const port = (JSON.parse(text) as Readonly<Record<string, unknown>>)[program];
-    return typeof port === 'number' ? port : null;
+    const kept = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(
+      Object.entries(kept).filter((entry): entry is [string, number] => Number.isInteger(entry[1])),
+    );
   } catch {
     throw new CliError(EXIT.config, `${path} is no JSON: is ${dataDir} the data directory of a local stack?`);
   }
+}
+
+/** Of the local stack's user, its database and its account in NATS. */
+const LOGIN = 'angelia';
+
+/** Where a program of the local stack is reached, password and all; null when it was never started. */
+export function localUrl(dataDir: string, program: 'postgres' | 'nats'): string | null {
+  const port = keptPorts(dataDir)[program];
+  const password = readIfThere(join(dataDir, 'etc', `${program}-password`))?.trim();
+  if (port === undefined || !password) return null;
+  const path = program === 'postgres' ? `/${LOGIN}` : '';
+  return `${program}://${LOGIN}:${encodeURIComponent(password)}@127.0.0.1:${port}${path}`;
 }
 
 /** DATABASE_URL, else the Postgres of the local stack. */
@@ -26,16 +40,13 @@ export function databaseUrl(world: World): string {
   const { DATABASE_URL: given } = world.env;
   if (given) return given;
   const dataDir = dataDirectory(world);
-  const port = keptPort(dataDir, 'postgres');
-  const password = readIfThere(join(dataDir, 'etc', 'postgres-password'))?.trim();
-  if (port === null || !password) {
-    throw new CliError(
-      EXIT.config,
-      `no database is known: DATABASE_URL is not set, and there is no local stack in ${dataDir}`,
-      'set DATABASE_URL to the Postgres that holds the log, or ANGELIA_DATA to the data directory of the local stack',
-    );
-  }
-  return `postgres://angelia:${password}@127.0.0.1:${port}/angelia`;
+  const kept = localUrl(dataDir, 'postgres');
+  if (kept !== null) return kept;
+  throw new CliError(
+    EXIT.config,
+    `no database is known: DATABASE_URL is not set, and there is no local stack in ${dataDir}`,
+    'set DATABASE_URL to the Postgres that holds the log, or ANGELIA_DATA to the data directory of the local stack',
+  );
 }
 
 /** @throws CliError 78 for a file that is there and may not be read */

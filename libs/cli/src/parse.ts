@@ -116,6 +116,8 @@ function readOptions(
         command,
       );
     }
+    // Before anything is sent: `send --wait --timeout soon` must not find out after the webhook is there.
+    if (option.value === 'time') durationMs(token.name, value, command);
     const before = values.get(token.name) ?? [];
     if (before.length > 0 && option.many !== true) throw usage(`${token.rawName} is given twice`, command);
     values.set(token.name, [...before, value]);
@@ -154,17 +156,20 @@ function givenOf(command: Command, options: Readonly<Record<string, Option>>, re
     },
     duration: (option) => {
       const given = text(option);
-      if (given === null) return null;
-      const [, amount, unit = 's'] = /^([0-9]{1,6})(s|m|h)?$/.exec(given) ?? [];
-      if (amount === undefined) {
-        throw usage(`--${option} wants a time such as 90s, 5m or 2h, not "${given}"`, command.name);
-      }
-      return Number(amount) * (UNIT_MS[unit] ?? 1_000);
+      return given === null ? null : durationMs(option, given, command.name);
     },
   };
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+function durationMs(option: string, given: string, command: string | null): number {
+  const [, amount, unit = 's'] = /^([0-9]{1,6})(s|m|h)?$/.exec(given) ?? [];
+  if (amount === undefined) {
+    throw usage(`--${option} wants a time such as 90s, 5m or 2h, not "${given}"`, command);
+  }
+  return Number(amount) * (UNIT_MS[unit] ?? 1_000);
+}
 
 function matchArguments(
   command: string,

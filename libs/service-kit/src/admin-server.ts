@@ -56,7 +56,10 @@ export async function healthAnswer(
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'GET only' } };
   if (path === '/healthz' || path === '/health') return { status: 200, body: { status: 'ok' } };
   if (path !== '/readyz')
-    return { status: 404, body: { error: `nothing at ${path}: there are ${HEALTH_PATHS.join(', ')}` } };
+    return {
+      status: 404,
+      body: { error: `nothing at ${path}: there are ${[...HEALTH_PATHS, METRICS_PATH].join(', ')}` },
+    };
   const { ready, status, checks } = await health.readiness();
   return { status: ready ? 200 : 503, body: { status, checks } };
 }

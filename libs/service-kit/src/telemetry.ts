@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
 import type { Environment } from './environment.ts';
 import type { Logger } from './logging.ts';
@@ -48,6 +49,10 @@ export async function startTelemetry(environment: Environment, logger: Logger): 
     instrumentations: [
       new HttpInstrumentation({
         ignoreIncomingRequestHook: ({ url = '' }) => isProbe(url) || isWebhook(url) || isSignedLink(url),
+        requestHook: (span, request) => {
+          // One that comes in, not one that we make.
+          if ('httpVersion' in request) span.updateName(nameOfCall(request));
+        },
         // Exporting must not trace itself, and our own calls to models and targets have spans of their own.
         requireParentforOutgoingSpans: true,
       }),
@@ -66,8 +71,20 @@ export async function startTelemetry(environment: Environment, logger: Logger): 
   return { flush: (timeoutMs) => flush(sdk, timeoutMs, logger) };
 }
 
+/** Whoever looks whether we are well does so all day: each look would be a trace. */
 function isProbe(url: string): boolean {
-  return url.startsWith('/healthz') || url.startsWith('/readyz') || url === '/health';
+  return ['/healthz', '/readyz', '/health', '/metrics'].includes(url.split('?', 1)[0] ?? '');
+}
+
+const CALL =
+  /^(\/v1\/(?:sessions|deliveries|processes|routes|webhooks|dead-letters))(\/[^/?]+)?(\/[a-z]+)?(?:\?|$)/;
+
+/** `GET /v1/sessions/{id}/events`. What is no call of ours is known by its method only: anybody can make paths up. */
+function nameOfCall({ method = 'GET', url = '' }: IncomingMessage): string {
+  const [, list, one = '', part = ''] = CALL.exec(url) ?? [];
+  if (list === undefined) return method;
+  const which = one === '' || one === '/retry' || one === '/counts' ? one : '/{id}';
+  return `${method} ${list}${which}${part}`;
 }
 
 /**

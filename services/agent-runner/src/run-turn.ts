@@ -1,6 +1,7 @@
 import type { AgentConfig, Config, EventData } from '@angelia/contracts';
 import { type Loaded, type Logger, SkillUnavailable, withSpan } from '@angelia/service-kit';
 import { agentCall, agentTools } from '@angelia/session';
+import { SpanStatusCode } from '@opentelemetry/api';
 import { runCommand } from './agents/command.ts';
 import { type HttpAgentDeps, runHttp } from './agents/http.ts';
 import { type LlmDeps, runLlm } from './agents/llm.ts';
@@ -31,6 +32,12 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
   const run = new ClaimedRun(claim, stop, deps);
   const timer = agent && stopAfter(agent.timeout_seconds, stop);
   const hush = agent && stillWorking(run, agent.status_interval_seconds, deps.logger);
+  const attempt = (): Promise<Loaded | null> => {
+    const gone = goneSince(created, deps.config);
+    if (gone !== null) return run.fail(gone.code, gone.message);
+    if (agent === undefined) return run.fail('agent_missing', `agent ${name} is not in the config any more`);
+    return carryOut(run, agent, stop, deps);
+  };
   try {
     return await withSpan(
       `run ${name}`,
@@ -45,12 +52,12 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
         parent: created?.traceparent ?? undefined,
         links: coalescedInto(claim),
       },
-      () => {
-        const gone = goneSince(created, deps.config);
-        if (gone !== null) return run.fail(gone.code, gone.message);
-        if (agent === undefined)
-          return run.fail('agent_missing', `agent ${name} is not in the config any more`);
-        return carryOut(run, agent, stop, deps);
+      async (span) => {
+        const ended = await attempt();
+        const failed = failureOf(ended, run.generation);
+        // A collector that keeps errors keeps this one, also when no call of a model failed (max_steps, timeout).
+        if (failed !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: failed });
+        return ended;
       },
     );
   } finally {
@@ -58,6 +65,13 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
     hush?.();
     run.letGo();
   }
+}
+
+/** The code that this run failed with; null: it did not, or was not ours to end. */
+function failureOf(ended: Loaded | null, generation: number): string | null {
+  const failed = ended?.events.findLast(({ type }) => type === 'run.failed');
+  const data = failed?.data as EventData<'run.failed'> | undefined;
+  return data?.generation === generation ? data.code : null;
 }
 
 /** The webhooks whose input this turn took over: each has a trace of its own. */

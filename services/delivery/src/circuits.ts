@@ -15,6 +15,8 @@ export interface CircuitLimits {
   readonly failures: number;
   readonly firstPauseMs: number;
   readonly lastPauseMs: number;
+  /** Nobody has tried an open one for this long: nobody has anything for it any more, and it is no news that it is open. */
+  readonly staleMs: number;
 }
 
 /** More than a hiccup that hits a few at once; few enough that a schedule of 5 is not eaten up by one outage. */
@@ -22,6 +24,10 @@ const FAILURES = 5;
 const FIRST_PAUSE_MS = 2_000;
 /** How late it may be noticed that a platform is back. */
 const LAST_PAUSE_MS = 30_000;
+
+/** A retry comes up to a fifth later than its delay (retry-schedule.ts), and takes its time. */
+const STALE_DELAYS = 1.5;
+const LEAST_STALE_MS = 10 * 60_000;
 
 /** Who retries sooner than these (`retry_schedule_seconds`) wants to know sooner, too. */
 export function circuitLimits(scheduleSeconds: readonly number[]): CircuitLimits {
@@ -31,6 +37,7 @@ export function circuitLimits(scheduleSeconds: readonly number[]): CircuitLimits
     failures: FAILURES,
     firstPauseMs,
     lastPauseMs: Math.max(firstPauseMs, Math.min(LAST_PAUSE_MS, Math.max(0, ...delays))),
+    staleMs: Math.max(LEAST_STALE_MS, STALE_DELAYS * Math.max(0, ...delays)),
   };
 }
 
@@ -40,7 +47,7 @@ export type Verdict = 'worked' | 'failed' | 'undecided';
 interface Circuit {
   failures: number;
   /** null: closed. */
-  open: { until: number; pauseMs: number; probing: boolean } | null;
+  open: { until: number; pauseMs: number; probing: boolean; failedAt: number } | null;
 }
 
 /** Circuits that had a failure and no success since: others are not kept. */
@@ -54,11 +61,16 @@ export class Circuits {
     this.#limits = limits;
   }
 
-  /** How many are open, or just being tried again. */
-  get open(): number {
-    let open = 0;
-    for (const circuit of this.#circuits.values()) if (circuit.open !== null) open += 1;
-    return open;
+  /**
+   * How many are open, or just being tried again. Without those that nobody has tried for long: what waited there was
+   * given up, and an alert on this figure would else last until the next restart.
+   */
+  openAt(now: number): number {
+    let count = 0;
+    for (const { open } of this.#circuits.values()) {
+      if (open !== null && (open.probing || now - open.failedAt <= this.#limits.staleMs)) count += 1;
+    }
+    return count;
   }
 
   /** 0: pass. Infinity: somebody is trying, whose verdict is to be waited for. */
@@ -89,7 +101,7 @@ export class Circuits {
       // Those that were under way when it opened say nothing new.
       if (probe) {
         const pauseMs = Math.min(this.#limits.lastPauseMs, circuit.open.pauseMs * 2);
-        circuit.open = { until: now + pauseMs, pauseMs, probing: false };
+        circuit.open = { until: now + pauseMs, pauseMs, probing: false, failedAt: now };
       }
       return 'same';
     }
@@ -106,7 +118,7 @@ export class Circuits {
     circuit.failures += 1;
     if (circuit.failures < this.#limits.failures) return 'same';
     const pauseMs = this.#limits.firstPauseMs;
-    circuit.open = { until: now + pauseMs, pauseMs, probing: false };
+    circuit.open = { until: now + pauseMs, pauseMs, probing: false, failedAt: now };
     return 'opened';
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Circuits, circuitLimits } from './circuits.ts';
 
-const limits = { failures: 3, firstPauseMs: 100, lastPauseMs: 300 };
+const limits = { failures: 3, firstPauseMs: 100, lastPauseMs: 300, staleMs: 1_000 };
 
 function opened(): Circuits {
   const circuits = new Circuits(limits);
@@ -63,11 +63,34 @@ describe('a circuit', () => {
   });
 });
 
+describe('how many are open', () => {
+  it('counts one that is tried again and again for as long as it fails, and no longer when it works', () => {
+    const circuits = opened();
+    for (const now of [100, 900, 1_800]) {
+      expect(circuits.openAt(now)).toBe(1);
+      circuits.pass('p');
+      circuits.settle('p', 'failed', true, now);
+    }
+    circuits.pass('p');
+    expect(circuits.openAt(9_000)).toBe(1);
+    circuits.settle('p', 'worked', true, 9_000);
+    expect(circuits.openAt(9_000)).toBe(0);
+  });
+
+  it('does not count one for ever that nobody has anything for any more', () => {
+    const circuits = opened();
+    expect(circuits.openAt(1_000)).toBe(1);
+    expect(circuits.openAt(1_001)).toBe(0);
+    expect(circuits.waitMs('p', 1_001)).toBe(0);
+  });
+});
+
 describe('the limits of a circuit', () => {
   it('are those of a patient schedule, or shorter ones where retries are', () => {
     expect(circuitLimits([5, 30, 120])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 30_000 });
     expect(circuitLimits([0.2, 0.5, 5])).toMatchObject({ firstPauseMs: 200, lastPauseMs: 5_000 });
     expect(circuitLimits([0, 0])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 2_000 });
+    expect(circuitLimits([5, 3_600])).toMatchObject({ staleMs: 5_400_000 });
     expect(circuitLimits([])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 2_000 });
   });
 });

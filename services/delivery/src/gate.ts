@@ -75,7 +75,7 @@ export class Gate {
 
   /** Destinations that are found down. */
   get openCircuits(): number {
-    return this.#circuits.open;
+    return this.#circuits.openAt(this.#options.now());
   }
 
   isParked(sessionId: string): boolean {

@@ -30,7 +30,7 @@ function gate(options: Partial<GateOptions> = {}): Gate {
     perDestination: 2,
     perCircuit: 2,
     maxParked: 10,
-    circuit: { failures: 2, firstPauseMs: 100, lastPauseMs: 400 },
+    circuit: { failures: 2, firstPauseMs: 100, lastPauseMs: 400, staleMs: 10_000 },
     now: () => now,
     call: (id) => called.push(id),
     onCircuit: (circuit, change) => changes.push(`${circuit} ${change}`),
@@ -68,7 +68,7 @@ describe('who has somewhere else to go', () => {
     pass(1_000);
     expect(called).toEqual(['b']);
 
-    const down = gate({ circuit: { failures: 1, firstPauseMs: 100, lastPauseMs: 400 } });
+    const down = gate({ circuit: { failures: 1, firstPauseMs: 100, lastPauseMs: 400, staleMs: 10_000 } });
     down.leave(entered(down.enter('d', to())), 'failed');
     expect(down.enter('e', { ...to(), patientUntil: 0 })).toBeNull();
     down.nudge('e');

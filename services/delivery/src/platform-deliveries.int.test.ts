@@ -156,7 +156,9 @@ describe('a long answer', () => {
     );
     const replicas = ['delivery', 'delivery-2'].map((name) => sender({ name }));
     await Promise.all(replicas.map((replica) => fixture.lookUntil(replica, ids, fixture.settled(...ids))));
-    for (const [n] of ids.entries()) expect(telegram.shownIn(`${n + 1}`)).toHaveLength(3);
+    // A starved sender may not hear an answer in time, and says so on the next: that is no second sender.
+    const unmarked = (chat: string) => telegram.shownIn(chat).filter((text) => !text.includes(DUPLICATE_MARK));
+    for (const [n] of ids.entries()) expect(unmarked(`${n + 1}`)).toHaveLength(3);
   });
 
   it('goes on elsewhere when its sender is going down', async () => {
@@ -329,7 +331,7 @@ describe('a fallback target', () => {
     telegram.behave(fiveHundred);
     const deliveries = sender({
       delivery: { retry_schedule_seconds: [0.3, 0.3] },
-      limits: { circuit: { failures: 1, firstPauseMs: 60_000, lastPauseMs: 60_000 } },
+      limits: { circuit: { failures: 1, firstPauseMs: 60_000, lastPauseMs: 60_000, staleMs: 600_000 } },
     });
     const first = await fixture.answered('it is down', { deliver: toTelegram('1') });
     await deliveries.look({ stream_id: first, version: 0 });
@@ -417,7 +419,7 @@ describe('a target that is down', () => {
     telegram.behave(fiveHundred);
     const deliveries = sender({
       delivery: { retry_schedule_seconds: [0.1, 0.1, 0.1], max_age_seconds: 1 },
-      limits: { circuit: { failures: 2, firstPauseMs: 60_000, lastPauseMs: 60_000 } },
+      limits: { circuit: { failures: 2, firstPauseMs: 60_000, lastPauseMs: 60_000, staleMs: 600_000 } },
     });
     const ids = await Promise.all(
       ['1', '2'].map((chat) => fixture.answered('too late', { deliver: toTelegram(chat) })),
@@ -444,7 +446,7 @@ describe('a target that is down', () => {
         // When it is back 64 at once are sent to it: on a busy machine none should be taken for unanswered.
         request_timeout_seconds: 10,
       },
-      limits: { circuit: { failures: 5, firstPauseMs: 100, lastPauseMs: 250 } },
+      limits: { circuit: { failures: 5, firstPauseMs: 100, lastPauseMs: 250, staleMs: 600_000 } },
     });
     const ids = await Promise.all(
       Array.from({ length: 300 }, async (_, n) => {

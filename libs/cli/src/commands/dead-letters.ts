@@ -2,6 +2,7 @@ import type { DeadLetter } from '../api-types.ts';
 import { defineCommand } from '../command.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
+import { forEach } from './each.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
 export const deadLettersList = defineCommand({
@@ -39,13 +40,12 @@ export const deadLettersReplay = defineCommand({
   calls: ['post /v1/dead-letters/{id}/replay'],
   run: async ({ api, given, out }) => {
     const client = api();
-    for (const id of given.argumentsFrom('id')) {
+    return forEach({ out }, given.argumentsFrom('id'), async (id) => {
       const taken = await client.send<{ id: string }>(
         'POST',
         `/v1/dead-letters/${encodeURIComponent(id)}/replay`,
       );
       out.item(taken, () => `dead letter ${taken.id} is tried again`);
-    }
-    return undefined;
+    });
   },
 });

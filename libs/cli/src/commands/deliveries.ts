@@ -4,6 +4,7 @@ import { CliError, EXIT } from '../exit.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
+import { forEach } from './each.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
 export const deliveries = defineCommand({
@@ -106,14 +107,15 @@ export const retry = defineCommand({
       );
     }
     const client = api();
-    for (const id of ids) {
-      const taken = await client.send<{ id: string }>(
-        'POST',
-        `/v1/deliveries/${encodeURIComponent(id)}/retry`,
-      );
-      out.item(taken, () => `${taken.id} is sent again`);
+    if (ids.length > 0) {
+      return forEach({ out }, ids, async (id) => {
+        const taken = await client.send<{ id: string }>(
+          'POST',
+          `/v1/deliveries/${encodeURIComponent(id)}/retry`,
+        );
+        out.item(taken, () => `${taken.id} is sent again`);
+      });
     }
-    if (ids.length > 0) return undefined;
     const filter = Object.fromEntries(
       ['target', 'route', 'session'].flatMap((name) => {
         const value = given.text(name);

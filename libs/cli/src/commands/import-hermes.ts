@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { defineCommand } from '../command.ts';
@@ -56,6 +56,7 @@ export const importHermesConfig = defineCommand({
         ...(envText === null ? {} : { envText }),
       });
     });
+    makeDirectory(target);
     write(yamlFile, imported.yaml);
     write(environmentFile, imported.environmentText);
     const { routes, notes } = imported;
@@ -74,6 +75,14 @@ function unreadable<T>(work: () => T): T {
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'hermes_unreadable') throw error;
     throw new CliError(EXIT.usage, (error as Error).message);
+  }
+}
+
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw new CliError(EXIT.failed, `${path} cannot be made (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 

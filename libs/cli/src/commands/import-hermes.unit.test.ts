@@ -44,6 +44,11 @@ describe('import-hermes', () => {
     expect(statSync(join(cwd, 'angelia.env')).mode & 0o777).toBe(0o600);
   });
 
+  it('makes the directory that it writes to', async () => {
+    expect((await run('hermes', '--to', 'etc/angelia')).code).toBe(0);
+    expect(readFileSync(join(cwd, 'etc', 'angelia', 'angelia.yaml'), 'utf8')).toContain('alerts:');
+  });
+
   it('says where it looked, and what cannot be read, in one line', async () => {
     const nowhere = await run('nothing-here');
     expect([nowhere.code, nowhere.stderr]).toEqual([

@@ -4,6 +4,7 @@ import { defineCommand } from '../command.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
+import { forEach } from './each.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
 export const processesList = defineCommand({
@@ -88,10 +89,9 @@ export const processesKill = defineCommand({
   calls: ['post /v1/processes/{id}/kill'],
   run: async ({ api, given, out }) => {
     const client = api();
-    for (const id of given.argumentsFrom('process')) {
+    return forEach({ out }, given.argumentsFrom('process'), async (id) => {
       const taken = await client.send<{ id: string }>('POST', `/v1/processes/${encodeURIComponent(id)}/kill`);
       out.item(taken, () => `${taken.id} is being killed`);
-    }
-    return undefined;
+    });
   },
 });

@@ -95,8 +95,11 @@ export const routesAdd = defineCommand({
         body,
         headers: given.switch('replace') ? {} : { 'if-none-match': '*' },
       })
-      .catch((error: unknown) => {
+      .catch(async (error: unknown) => {
         if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;
+        // One of the config file is not replaced from here, whatever is said.
+        const { source } = await client.get<Route>(pathOf(given.argument('route') ?? ''));
+        if (source === 'config') throw error;
         throw new CliError(error.exitCode, error.message, '--replace puts this definition in its place');
       });
     out.answer(route, () => routeText(route, client, out));

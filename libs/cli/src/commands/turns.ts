@@ -1,6 +1,7 @@
 import type { Session, SessionEvent, SessionRef } from '../api-types.ts';
 import { type Context, defineCommand, type Option } from '../command.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { forEach } from './each.ts';
 import { readStdin } from './read-text.ts';
 import { sessionArgument, sessionPath } from './session-argument.ts';
 import { waitForSession, waitOptions } from './wait.ts';
@@ -111,11 +112,10 @@ export const cancel = defineCommand({
   calls: ['post /v1/sessions/{id}/cancel'],
   run: async ({ api, given, out }) => {
     const client = api();
-    for (const id of given.argumentsFrom('session')) {
+    return forEach({ out }, given.argumentsFrom('session'), async (id) => {
       const taken = await client.send<SessionRef>('POST', `/v1/sessions/${encodeURIComponent(id)}/cancel`);
       out.item(taken, () => `${taken.session_id} is cancelled`);
-    }
-    return undefined;
+    });
   },
 });
 

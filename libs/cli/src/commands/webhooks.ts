@@ -27,7 +27,7 @@ const filters = {
 export const webhooksList = defineCommand({
   name: 'webhooks list',
   isDefault: true,
-  summary: 'list webhooks that started no session, with the reason: why did nothing happen?',
+  summary: 'list webhooks that started no session, with the reason',
   description: 'The last 50 of each route, outcome and reason are kept, for 7 days at most.',
   options: { ...filters, limit: { value: 'n', summary: 'how many, up to 200 (50)' } },
   examples: [

@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { CliError } from '../exit.ts';
+import { keptPorts, localUrl, readIfThere } from '../local-stack.ts';
 
 /**
  * What `npm start` left in `$ANGELIA_DATA` (INTERFACES.md, "Local stack files"), so that `angelia doctor` needs no
@@ -22,21 +24,14 @@ export interface LocalProgram {
   readonly adminPort: number | undefined;
 }
 
-const LOGIN = 'angelia';
-
 export function readLocalStack(dataDirectory: string): LocalStack {
   const base = resolve(dataDirectory);
-  const kept = (name: string): string | undefined => readIfThere(join(base, name))?.trim() || undefined;
-  const ports = portsIn(kept('etc/ports.json'));
-  const url = (scheme: string, program: string, path: string): string | undefined => {
-    const password = kept(`etc/${program}-password`);
-    const port = ports[program];
-    if (password === undefined || port === undefined) return undefined;
-    return `${scheme}://${LOGIN}:${encodeURIComponent(password)}@127.0.0.1:${port}${path}`;
-  };
+  const kept = (name: string): string | undefined =>
+    leniently(() => readIfThere(join(base, name)))?.trim() || undefined;
+  const ports = leniently(() => keptPorts(base)) ?? {};
   const environment = {
-    DATABASE_URL: url('postgres', 'postgres', `/${LOGIN}`),
-    NATS_URL: url('nats', 'nats', ''),
+    DATABASE_URL: leniently(() => localUrl(base, 'postgres')),
+    NATS_URL: leniently(() => localUrl(base, 'nats')),
     ANGELIA_MASTER_KEY: kept('etc/master-key'),
     ANGELIA_ADMIN_TOKEN: kept('admin-token'),
     ANGELIA_DEMO_SECRET: kept('etc/demo-secret'),
@@ -46,7 +41,7 @@ export function readLocalStack(dataDirectory: string): LocalStack {
     programs: programsIn(join(base, 'run'), ports),
     keptIngressPort: ports.ingress,
     environment: Object.fromEntries(
-      Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+      Object.entries(environment).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
     ),
   };
 }
@@ -60,7 +55,7 @@ function programsIn(run: string, ports: Readonly<Record<string, number>>): Local
       const name = file.slice(0, -'.pid'.length);
       return {
         name,
-        running: isAlive(Number(readIfThere(join(run, file)))),
+        running: isAlive(Number(leniently(() => readIfThere(join(run, file))))),
         adminPort: ports[`${name}.admin`],
       };
     })
@@ -86,23 +81,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function portsIn(text: string | undefined): Record<string, number> {
+/**
+ * Null also for what may not be read, or is half a file: the environment has to say it then, and doctor goes on with what
+ * it knows where another command ends.
+ */
+function leniently<T>(read: () => T | null): T | null {
   try {
-    const parsed: unknown = JSON.parse(text ?? '{}');
-    const entries = typeof parsed === 'object' && parsed !== null ? Object.entries(parsed) : [];
-    return Object.fromEntries(
-      entries.filter((entry): entry is [string, number] => Number.isInteger(entry[1])),
-    );
-  } catch {
-    return {}; // half a file: the launcher makes it anew, and the services are asked for anyway
-  }
-}
-
-/** Undefined also when it is another user's: then the environment has to say it. */
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+    return read();
+  } catch (error) {
+    if (error instanceof CliError) return null;
+    throw error;
   }
 }

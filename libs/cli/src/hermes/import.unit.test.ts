@@ -241,6 +241,20 @@ describe('what has no equal here', () => {
     ]);
   });
 
+  it('a prompt that is no text is noted: the agent gets the payload in its place', () => {
+    const made = imported(routes({ hook: { prompt: 3 } }));
+    expect(made.config.routes.hook).toMatchObject({ prompt: '' });
+    expect(about(made, 'hook.prompt')[0]).toContain('write it anew');
+    expect(about(imported(routes({ hook: {} })), 'hook.prompt')).toEqual([]);
+  });
+
+  it('a route that is open to anybody is noted: with it ingress starts on loopback only', () => {
+    const made = imported(routes({ hook: { secret: 'INSECURE_NO_AUTH' } }));
+    expect(made.config.routes.hook).toMatchObject({ secret: 'INSECURE_NO_AUTH' });
+    expect(about(made, 'hook.secret')[0]).toContain('ANGELIA_HOST');
+    expect(about(imported(routes({ hook: {} })), 'hook.secret')).toEqual([]);
+  });
+
   it('mirror_to_session is noted with what to do instead, and the route stays open', () => {
     const made = imported(routes({ hook: { mirror_to_session: true } }));
     expect(made.config.routes.hook?.enabled).toBe(true);

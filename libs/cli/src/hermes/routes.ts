@@ -88,6 +88,13 @@ function importRoute(
     );
     return null;
   }
+  if (secret === INSECURE_NO_AUTH) {
+    notes.add(
+      `${place}.secret`,
+      'it takes webhooks from anybody; here ingress refuses to start with such a route unless it listens on 127.0.0.1 alone',
+      'give it a secret before ANGELIA_HOST is anything else',
+    );
+  }
   /** What would not be the same without a person's doing: the route is there, and closed. */
   const closed: string[] = [];
   const close = (key: string, what: string, todo: string): void => {
@@ -123,8 +130,7 @@ function importRoute(
     script,
     retry_on_script_failure:
       script !== undefined && route.retry_on_script_failure === true ? true : undefined,
-    // Without one Hermes introduces the whole payload; so does an empty one here.
-    prompt: typeof route.prompt === 'string' ? route.prompt : '',
+    prompt: promptOf(place, route.prompt, notes),
     skills: deliverOnly ? undefined : skillsOf(place, route, notes),
     deliver: target,
     deliver_extra: nonEmpty(
@@ -147,6 +153,15 @@ function importRoute(
     );
   }
   return { name, place, description: textOf(route.description), route: { ...enabled, ...made }, toolsets };
+}
+
+/** Without one Hermes introduces the whole payload; so does an empty one here. */
+function promptOf(place: string, prompt: unknown, notes: Notes): string {
+  if (typeof prompt === 'string') return prompt;
+  if (prompt !== undefined && prompt !== null) {
+    notes.add(`${place}.prompt`, 'it is no text', 'the agent gets the whole payload instead: write it anew');
+  }
+  return '';
 }
 
 /** undefined: the one of all routes; null: there is none at all. */

@@ -1,3 +1,4 @@
+import { type CliError, nameOfExit } from '../exit.ts';
 import type { World } from '../world.ts';
 import { type Style, styleFor, wantsColour } from './style.ts';
 import { jsonText } from './visible.ts';
@@ -17,6 +18,8 @@ export interface Output {
   item(value: unknown, human: () => string): void;
   /** For a person, beside the answer: on stderr, and not with `--json`. */
   note(text: string): void;
+  /** What went wrong, on stderr: the line that a person or, with `--json`, a program reads. */
+  failure(error: CliError): void;
   /** Not with `--json`: as it is, without a newline of its own. */
   raw(text: string): void;
 }
@@ -42,8 +45,25 @@ export function outputFor(world: World, json: boolean): Output {
     note: (text) => {
       if (!json) stderr.write(`${styleFor(wantsColour(env, stderr))('dim', text)}\n`);
     },
+    failure: (error) => {
+      stderr.write(`${failureText(error, world, json)}\n`);
+    },
     raw: (text) => {
       if (!json) stdout.write(text);
     },
   };
+}
+
+function failureText(error: CliError, world: World, json: boolean): string {
+  const { message, exitCode, advice } = error;
+  if (json) {
+    return jsonText({
+      error: message,
+      code: nameOfExit(exitCode),
+      exit_code: exitCode,
+      ...(advice === null ? {} : { advice }),
+    });
+  }
+  const style = styleFor(wantsColour(world.env, world.stderr));
+  return `${style('bad', 'angelia:')} ${message}${advice === null ? '' : `\n${style('dim', `  ${advice}`)}`}`;
 }

@@ -106,6 +106,7 @@ describe('the check itself', () => {
 interface Rule {
   readonly alert: string;
   readonly expr: string;
+  readonly for?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -129,6 +130,29 @@ describe('alert rules', () => {
     const plain = !/\b(sum|max)\b/.test(rule.expr);
     for (const [, label = ''] of summary.matchAll(/\$labels\.([a-z_]+)/g))
       expect(plain || kept.includes(label) ? [] : [label]).toEqual([]);
+  });
+
+  it('one failure on a quiet system gets nobody up: a share has a number beside it, a rate above 0 lasts longer than its window', () => {
+    const pages = rules.filter(({ labels }) => labels.severity === 'page');
+    const shares = pages.filter(({ expr }) => / \/ /.test(expr));
+    expect(shares.map(({ alert, expr }) => [alert, /and sum by .* > \d+$/.test(expr)])).toEqual([
+      ['AngeliaSessionsFailing', true],
+      ['AngeliaModelFailing', true],
+    ]);
+    const rates = pages.flatMap(({ alert, expr, for: lasting = '0m' }) => {
+      const window = /^sum\(rate\(.*\[(\d+)m\]\)\) > 0$/.exec(expr)?.[1];
+      return window === undefined ? [] : [[alert, Number.parseInt(lasting, 10) > Number(window)]];
+    });
+    expect(rates).toEqual([['AngeliaWebhooksNotTaken', true]]);
+  });
+
+  it('notice each service that is not there at all', () => {
+    const missing = rules.find(({ alert }) => alert === 'AngeliaServiceMissing')?.expr ?? '';
+    const jobs = [...missing.matchAll(/absent\(up\{job="([a-z-]+)"\}\)/g)].map(([, job]) => job);
+    const { scrape_configs: scraped } = parse(read('deploy/observability/prometheus.yml')) as {
+      scrape_configs: { job_name: string }[];
+    };
+    expect(jobs).toEqual(scraped.map(({ job_name: job }) => job));
   });
 
   it('have names of their own', () => {
@@ -182,16 +206,16 @@ describe('dashboards', () => {
 });
 
 describe('the rest of deploy/observability', () => {
-  it('scrapes the admin port of each service of the compose file', () => {
+  it('scrapes the admin port of each replica of each service of the compose file', () => {
     const config = parse(read('deploy/observability/prometheus.yml')) as {
       rule_files: string[];
-      scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+      scrape_configs: { job_name: string; dns_sd_configs: object[] }[];
     };
     expect(config.rule_files).toEqual(['alerts.yml']);
     const compose = parse(read('docker-compose.yml')) as { services: Record<string, unknown> };
-    for (const { job_name: job, static_configs } of config.scrape_configs) {
+    for (const { job_name: job, dns_sd_configs } of config.scrape_configs) {
       expect(Object.keys(compose.services)).toContain(job);
-      expect(static_configs.flatMap(({ targets }) => targets)).toEqual([`${job}:9464`]);
+      expect(dns_sd_configs).toEqual([expect.objectContaining({ names: [job], type: 'A', port: 9464 })]);
     }
     expect(config.scrape_configs).toHaveLength(4);
   });
