@@ -157,7 +157,8 @@ describe('a long answer', () => {
     const replicas = ['delivery', 'delivery-2'].map((name) => sender({ name }));
     await Promise.all(replicas.map((replica) => fixture.lookUntil(replica, ids, fixture.settled(...ids))));
     // A starved sender may not hear an answer in time, and says so on the next: that is no second sender.
-    const unmarked = (chat: string) => telegram.shownIn(chat).filter((text) => !text.includes(DUPLICATE_MARK));
+    const unmarked = (chat: string) =>
+      telegram.shownIn(chat).filter((text) => !text.includes(DUPLICATE_MARK));
     for (const [n] of ids.entries()) expect(unmarked(`${n + 1}`)).toHaveLength(3);
   });
 
