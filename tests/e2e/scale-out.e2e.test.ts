@@ -260,9 +260,9 @@ describe('two replicas of every service', () => {
 
   it('keep the rate of a chat in sum, as the platform sees it', () => {
     const times = telegram.messages.map(({ at }) => at);
-    const gaps = times.slice(1).map((time, n) => time - (times[n] as number));
-    // One per second, give or take what a busy machine holds one up; two replicas by themselves would send two at a time.
-    expect(Math.min(...gaps)).toBeGreaterThan(250);
+    // One per second; two replicas by themselves would take half of that, give or take what a busy machine holds one up.
+    const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
+    expect(seconds).toBeGreaterThan((times.length - 1) * 0.7);
     expect(telegram.problems).toEqual([]);
   });
 });

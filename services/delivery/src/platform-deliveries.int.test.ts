@@ -410,9 +410,8 @@ describe('waits that the platform asks for', () => {
     ];
     await fixture.lookUntil(deliveries, ids, fixture.settled(...ids));
     expect(sentAt).toHaveLength(4);
-    const gaps = sentAt.slice(1).map((at, n) => at - (sentAt[n] ?? 0));
-    // Turns are 150 ms apart; a request may begin some time after its own on a busy machine. Without turns it is 5 ms.
-    for (const gap of gaps) expect(gap).toBeGreaterThan(50);
+    // Turns are 150 ms apart; a request may begin some time after its own on a busy machine. Without turns all take some 15 ms.
+    expect((sentAt.at(-1) ?? 0) - (sentAt[0] ?? 0)).toBeGreaterThan(300);
   });
 });
 
