@@ -44,9 +44,9 @@ const withPostgresAndNats = {
 };
 
 export default {
-  // Three at most: int tests share one Postgres, each e2e test is a whole stack, and the machine may have two cores for all
-  // of it. Much of a test is waiting, so that a third worker saves a quarter of the time; a fourth would be starved.
-  maxWorkers: Math.min(3, availableParallelism() + 1),
+  // Two at most: int tests share one Postgres, each e2e test is a whole stack, and the machine may have two cores for all
+  // of it. Three are quicker by a fifth (10 min), and starve a stack whose bounds are seconds now and then.
+  maxWorkers: Math.min(2, availableParallelism()),
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
   testTimeout: 60_000,
   projects: [

@@ -61,7 +61,8 @@ async function allDelivered(): Promise<void> {
 /** Somebody leads the stream, and it is the one that it was: nobody has made it anew. */
 async function sameStream(): Promise<void> {
   await cluster.streamLeader();
-  expect((await cluster.stream()).created).toBe(created);
+  // Each server of 2.9 has its own time for it, some milliseconds apart; one that was made anew is seconds younger.
+  expect(Math.abs(Date.parse((await cluster.stream()).created) - Date.parse(created))).toBeLessThan(1_000);
 }
 
 const ready = (name: string) => eventually(() => stack.ready(name), { deadlineMs: PATIENCE_MS });

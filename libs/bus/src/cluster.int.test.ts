@@ -41,6 +41,11 @@ async function arrives(bus: Bus): Promise<void> {
   await eventually(() => recorded.streams().includes(hint.stream_id), { describe: 'the hint is consumed' });
 }
 
+/** Each server of 2.9 has its own time for it, some milliseconds apart; one that was made anew is seconds younger. */
+function expectSameStream(created: string, before: string): void {
+  expect(Math.abs(Date.parse(created) - Date.parse(before))).toBeLessThan(1_000);
+}
+
 describe('on a cluster', () => {
   it('nats.replicas from 1 to 3 changes the stream and its consumers where they are', async () => {
     const alone = open(1);
@@ -53,7 +58,7 @@ describe('on a cluster', () => {
     await cluster.inSync();
     const after = await cluster.stream();
     expect(after.config.num_replicas).toBe(3);
-    expect(after.created).toBe(before.created);
+    expectSameStream(after.created, before.created);
     expect(after.state.messages).toBeGreaterThan(before.state.messages);
     await eventually(async () => {
       const [consumer] = await cluster.consumers();
@@ -73,7 +78,7 @@ describe('on a cluster', () => {
     });
     await cluster.member(holder).kill();
     await arrives(bus);
-    expect((await cluster.stream()).created).toBe(created);
+    expectSameStream((await cluster.stream()).created, created);
     expect((await cluster.consumers())[0]?.cluster?.replicas).toHaveLength(2);
     await cluster.member(holder).start();
     await cluster.inSync();
@@ -98,7 +103,7 @@ describe('on a cluster', () => {
     await arrives(bus);
     await arrives(late);
     await eventually(async () => (await late.problem()) === null);
-    expect((await cluster.stream()).created).toBe(created);
+    expectSameStream((await cluster.stream()).created, created);
     expect(logger.lines.filter((line) => line.includes('stream: making it anew'))).toEqual([]);
   });
 });
