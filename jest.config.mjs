@@ -14,11 +14,7 @@ const common = {
   modulePathIgnorePatterns: ['/dist/', '/\\.cache/'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  // eventsource-parser (of the AI SDK) has a `source` export of its own, which is TypeScript.
-  transformIgnorePatterns: ['^(?!.*/eventsource-parser/src/).*/node_modules/'],
   testEnvironment: 'node',
-  // `source` makes @angelia/* resolve to src/index.ts, so that tests never run against a stale build.
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'default'] },
   transform: {
     '\\.ts$': [
       '@swc/jest',

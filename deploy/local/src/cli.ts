@@ -67,7 +67,7 @@ function runTypes(): Promise<number> {
 }
 
 function runSource(script: string, args: string[]): Promise<number> {
-  return run(['--conditions=source', join(repositoryRoot, script), ...args]);
+  return run([join(repositoryRoot, script), ...args]);
 }
 
 /** In the foreground and in our process group: a Ctrl-C reaches it by itself, so we only wait for its end. */

@@ -12,13 +12,13 @@ export interface Scripts {
 }
 
 export const realScripts: Scripts = {
-  checkConfig: join(repositoryRoot, 'libs/service-kit/dist/commands/check-config.js'),
-  migrate: join(repositoryRoot, 'libs/event-log/dist/commands/migrate.js'),
+  checkConfig: join(repositoryRoot, 'dist/check-config.js'),
+  migrate: join(repositoryRoot, 'dist/migrate.js'),
   services: {
-    ingress: join(repositoryRoot, 'services/ingress/dist/main.js'),
-    'agent-runner': join(repositoryRoot, 'services/agent-runner/dist/main.js'),
-    delivery: join(repositoryRoot, 'services/delivery/dist/main.js'),
-    'process-watcher': join(repositoryRoot, 'services/process-watcher/dist/main.js'),
+    ingress: join(repositoryRoot, 'dist/ingress.js'),
+    'agent-runner': join(repositoryRoot, 'dist/agent-runner.js'),
+    delivery: join(repositoryRoot, 'dist/delivery.js'),
+    'process-watcher': join(repositoryRoot, 'dist/process-watcher.js'),
   },
 };
 

@@ -20,7 +20,7 @@ function runMigrate(
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: '' };
     if (url === undefined) delete env.DATABASE_URL;
     else env.DATABASE_URL = url;
-    const child = spawn(process.execPath, ['--conditions=source', '--no-warnings', command, ...args], {
+    const child = spawn(process.execPath, ['--no-warnings', command, ...args], {
       env,
     });
     let out = '';
