@@ -70,8 +70,15 @@ const MANIFEST = '.build.json';
 
 /**
  * Builds when an input changed.
- * @param {{ root?: string, programs?: Record<string, string>, assets?: string[], log?: (line: string) => void }} [options]
- * @returns {Promise<{ built: boolean, inputs: Record<string, string[]> }>} `inputs`: by program, the sources it is made of
+ * @param {{
+ *   root?: string,
+ *   programs?: Record<string, string>,
+ *   assets?: string[],
+ *   log?: (line: string) => void,
+ *   bundler?: { bundle(): Promise<import('esbuild').BuildResult> },
+ * }} [options] `bundler`: one that is kept open between builds (openBundler)
+ * @returns {Promise<{ built: boolean, inputs: Record<string, string[]>, stamps: Record<string, string> }>}
+ *   `inputs`: by program, the sources it is made of; `stamps`: by source and asset, size and time of its last change
  */
 export async function build(options = {}) {
   const root = options.root ?? repository;
@@ -81,10 +88,10 @@ export async function build(options = {}) {
   const recipe = await recipeOf(root, entries, assets);
   const known = await readManifest(dist);
   if (known?.recipe === recipe && (await isCurrent(root, known)))
-    return { built: false, inputs: known.inputs };
+    return { built: false, inputs: known.inputs, stamps: known.stamps };
 
   const startedAt = performance.now();
-  const bundle = await bundled(root, entries);
+  const bundle = await bundled(root, entries, options.bundler);
   const files = new Set();
   for (const { path, contents } of bundle.outputs) {
     files.add(relative(dist, path));
@@ -102,35 +109,46 @@ export async function build(options = {}) {
   await writeAtomically(join(dist, MANIFEST), JSON.stringify(manifest));
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   options.log?.(`built ${Object.keys(entries).length} programs of ${sources.length} files (${seconds} s)`);
-  return { built: true, inputs };
+  return { built: true, inputs, stamps };
 }
 
-async function bundled(root, entries) {
-  const { build: esbuild } = await import('esbuild');
-  const dist = join(root, 'dist');
-  const result = await esbuild({
-    absWorkingDir: root,
-    entryPoints: entries,
-    outdir: dist,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node24',
-    // Names of classes and functions are in logs and in Nest's messages.
-    keepNames: true,
-    sourcemap: 'linked',
-    sourcesContent: false,
-    metafile: true,
-    write: false,
-    logLevel: 'silent',
-    external: [...LOADED_AT_RUN_TIME, ...NOT_INSTALLED],
-    // CommonJS packages inside an ES module still call require for Node's own modules.
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
-    plugins: [whereItsFilesAre(root, entries)],
-  }).catch((error) => {
+/**
+ * A bundler that remembers what it parsed: a build after a change takes a third of the time. For `npm run dev`.
+ * @param {{ root?: string, programs?: Record<string, string> }} [options]
+ */
+export async function openBundler(options = {}) {
+  const { context } = await import('esbuild');
+  const opened = await context(bundleOptions(options.root ?? repository, options.programs ?? programs));
+  return { bundle: () => opened.rebuild(), close: () => opened.dispose() };
+}
+
+const bundleOptions = (root, entries) => ({
+  absWorkingDir: root,
+  entryPoints: entries,
+  outdir: join(root, 'dist'),
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  // Names of classes and functions are in logs and in Nest's messages.
+  keepNames: true,
+  sourcemap: 'linked',
+  sourcesContent: false,
+  metafile: true,
+  write: false,
+  logLevel: 'silent',
+  external: [...LOADED_AT_RUN_TIME, ...NOT_INSTALLED],
+  // CommonJS packages inside an ES module still call require for Node's own modules.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
+  plugins: [whereItsFilesAre(root, entries)],
+});
+
+async function bundled(root, entries, bundler) {
+  const once = async () => (await import('esbuild')).build(bundleOptions(root, entries));
+  const result = await (bundler?.bundle() ?? once()).catch((error) => {
     throw new BuildError(describeErrors(error));
   });
   const inputs = {};
