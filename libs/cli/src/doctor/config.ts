@@ -5,6 +5,7 @@ import {
   INSECURE_NO_AUTH,
   type LoadedConfig,
   loadConfig,
+  openFileProblems,
   routeFileProblems,
   StartupError,
   secretValuesIn,
@@ -46,6 +47,9 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
         ),
       ),
       ...openRoutes(config),
+      ...openFileProblems(loaded).map((line) =>
+        fault('config.mode', line, 'close the file to others; process-watcher refuses to start with it'),
+      ),
       ...readableByOthers(path),
     ],
   };

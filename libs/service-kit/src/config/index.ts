@@ -6,6 +6,7 @@ export { StartupError } from '../startup-error.ts';
 export { demoConfigPath } from './config-file.ts';
 export { INSECURE_NO_AUTH } from './cross-references.ts';
 export { type LoadedConfig, loadConfig, parseConfigText } from './load.ts';
+export { openFileProblems } from './open-files.ts';
 export { compilePattern } from './patterns.ts';
 export { routeFileProblems } from './route-files.ts';
 export {
