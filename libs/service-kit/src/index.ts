@@ -7,7 +7,7 @@ export { demoConfigPath } from './config/config-file.ts';
 export { headerNameProblem, headerValueProblem } from './config/http-headers.ts';
 export { literalApiRoute } from './config/interpolate.ts';
 export { type LoadedConfig, loadConfig } from './config/load.ts';
-export { compilePattern, type Pattern } from './config/patterns.ts';
+export { compilePattern, MOST_PATTERN_WORK, type Pattern } from './config/patterns.ts';
 export { routeFileProblems } from './config/route-files.ts';
 export { findScript } from './config/script-file.ts';
 export { readSkill, SkillUnavailable } from './config/skill-file.ts';

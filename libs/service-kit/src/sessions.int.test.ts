@@ -112,6 +112,16 @@ describe('executing a decision', () => {
     expect((await sessions.load(second)).version).toBe(0);
   });
 
+  it('gives all who come with one key the name that the first of them gave', async () => {
+    const key = { key: `signed:${newEventId()}`, keepSeconds: 60 };
+    const names = await Promise.all(
+      ['a', 'b', 'c'].map((name) => sessions.firstUnder(key, `webhook:r:${name}`)),
+    );
+    expect(names).toEqual(['webhook:r:a', 'webhook:r:a', 'webhook:r:a']);
+    expect(await sessions.firstUnder(key, 'webhook:r:d')).toBe('webhook:r:a');
+    expect(await sessions.firstUnder({ ...key, key: `${key.key}-2` }, 'webhook:r:d')).toBe('webhook:r:d');
+  });
+
   it('does not append while another live holder has the lease', async () => {
     const id = await created();
     const lease = (holder: string) => ({ resource: `run:${id}`, holder, seconds: 60 });

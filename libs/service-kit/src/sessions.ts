@@ -159,6 +159,26 @@ export class Sessions {
     throw new TooManyConflicts(`${id}: ${maxConflicts + 1} appends in a row met a newer version`);
   }
 
+  /**
+   * The name that was first given under this key, which is `name` if none was: of several who come with the same key
+   * and different names, now or later, here or on another replica, all get the first one's. No stream may be called so.
+   */
+  async firstUnder(key: NonNullable<AppendRequest['key']>, name: string): Promise<string> {
+    const result = await this.#log.append({
+      // Nothing is appended: what a key stores is the name of its stream.
+      streams: [{ streamId: name, expectedVersion: 0, events: [] }],
+      key,
+    });
+    switch (result.status) {
+      case 'appended':
+        return name;
+      case 'duplicate':
+        return result.streamId;
+      default:
+        throw new Error(`the name ${name} under a key was answered with ${result.status}`);
+    }
+  }
+
   /** One try with events that were decided on `loaded`. On a conflict, with either stream: look and decide again. */
   append(
     loaded: Loaded,

@@ -4,6 +4,7 @@ import { accept } from './accept.ts';
 import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';
 import { Committing } from './committing.ts';
+import { firstSentAs } from './delivery-id.ts';
 import { passes } from './filter.ts';
 import { type JoinDeps, join } from './join.ts';
 import { ACCEPT_PATIENCE_MS, withPatience } from './patience.ts';
@@ -93,11 +94,12 @@ async function takeAuthentic(
   const timed: Received = { ...received, nowMs: sessions.now() };
   const accepted = await withPatience(
     ACCEPT_PATIENCE_MS,
-    committing.hold(received.body.length, () =>
-      keying === null || key === null
-        ? accept(sessions, timed, admitted, rendered)
-        : join(joinDeps, timed, admitted, rendered, { keying, key }),
-    ),
+    committing.hold(received.body.length, async () => {
+      const once = { ...admitted, delivery: await firstSentAs(sessions, route, admitted.delivery) };
+      return keying === null || key === null
+        ? accept(sessions, timed, once, rendered)
+        : join(joinDeps, timed, once, rendered, { keying, key });
+    }),
   );
   if (keying !== null && key === null) joinDeps.keyless(route);
   const ids = { delivery_id: admitted.delivery.id, session_id: accepted.sessionId };
