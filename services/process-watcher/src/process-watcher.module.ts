@@ -72,7 +72,7 @@ interface Pings {
           dataDirectory: environment.dataDirectory,
           configFile: demo ? null : path,
         });
-        logger.info({ isolation: isolation.kind }, `commands: ${isolation.summary}`);
+        logger.info({ isolation: isolation.kind }, `isolation of commands: ${isolation.summary}`);
         if (isolation.warning !== null) logger.warn(isolation.warning);
         health.add('commands', () => ({ ok: true, isolation: isolation.summary }));
         const watcher = new Watcher({

@@ -41,7 +41,7 @@ function isolationWith(processWatcher: Readonly<Record<string, unknown>>) {
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const attempt = bubblewrap({
     config: parsed.config.process_watcher,
-    hidden: hiddenFrom(data, configFile),
+    hidden: () => hiddenFrom(data, configFile),
     places: { root: processes, workElsewhere: undefined },
     find: findProgramIn(process.env.PATH ?? ''),
   });
@@ -219,6 +219,13 @@ withBubblewrap('a command without root', () => {
   it('gives its exit code; of one that a signal ended that is 128 + n, as in a shell', async () => {
     expect(await run('exit 7')).toMatchObject({ exit_code: 7, signal: null, left_running: 0 });
     expect(await run('kill -9 $$')).toMatchObject({ exit_code: 137, signal: null });
+  });
+
+  it('meets limits of its own', async () => {
+    const { output } = await run('for n in $(seq 60); do sleep 1 & done; wait', {
+      processWatcher: { max_user_processes: 30 },
+    });
+    expect(output).toMatch(/fork: .*(unavailable|retry)/i);
   });
 
   it('reads what is written to it', async () => {

@@ -36,7 +36,8 @@ interface Visible {
  */
 export function bubblewrap(options: {
   readonly config: Pick<ProcessWatcherConfig, 'network' | 'read_paths' | 'write_paths'>;
-  readonly hidden: Hidden;
+  /** As of now: asked for each command, as files come and go. */
+  readonly hidden: () => Hidden;
   readonly places: ProbePlaces;
   readonly find: FindProgram;
 }): Attempt & { readonly sees?: (path: string) => boolean } {
@@ -55,7 +56,6 @@ export function bubblewrap(options: {
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...(config.network === 'none' ? ['--unshare-net'] : []),
   ];
-  const masks = visible.flatMap((one) => masksIn(one, hidden));
   // bubblewrap itself must outlive the SIGTERM to the command's group, or the command would have no time to save
   // anything, and its exit code would be lost. What is ignored stays so for its children: `env` gives it back to them.
   const script = (joinErrors: boolean): string =>
@@ -67,12 +67,14 @@ export function bubblewrap(options: {
 
   const isolation: Isolation = {
     kind: 'bubblewrap',
-    summary: `namespaces of its own (bubblewrap), network: ${config.network}`,
+    summary: `namespaces (bubblewrap), network: ${config.network}`,
     warning: null,
     enclose(program: Program, { work, joinErrors }: Enclosing): Enclosed {
       // The session's own, so that what one command writes there the next one finds.
       const tmp = join(dirname(work), 'tmp');
       mkdirSync(tmp, { recursive: true, mode: 0o700 });
+      const now = hidden();
+      const masks = visible.flatMap((one) => masksIn(one, now));
       const binds = [
         ...['--bind', tmp, '/tmp'],
         ...visible.flatMap(bind),

@@ -35,17 +35,17 @@ export function chooseIsolation(options: ChooseOptions): Isolation {
   const { config, users } = options;
   const agents = agentsThatRunCommands(config);
   const { process_watcher } = config;
-  if (agents.length === 0) return none('no agent of the config runs commands', null);
+  if (agents.length === 0) return none('none needed, as no agent of the config runs commands', null);
   if (process_watcher.run_as === 'same') {
     refuseOwnNetwork(config, '`run_as: same` runs commands without namespaces');
     return none(
-      'none: the service’s own user (run_as: same), network: host',
-      `process_watcher.run_as: same: commands run as the service's own user, without isolation. Whoever can steer the model of ${agents.join(', ')} can read the services' secrets and the whole database, and end the services`,
+      'none (run_as: same)',
+      `process_watcher.run_as: same: commands run without isolation. Whoever steers the agents ${agents.join(', ')} can read the services' secrets and the whole database, and can end the services`,
     );
   }
   const parts = {
     config: process_watcher,
-    hidden: hiddenFrom(options.dataDirectory, options.configFile),
+    hidden: () => hiddenFrom(options.dataDirectory, options.configFile),
     places: options.places,
     find: options.find ?? findProgramIn(process.env.PATH ?? ''),
   };
@@ -73,9 +73,9 @@ function none(summary: string, warning: string | null): Isolation {
 
 function refusal(agents: readonly string[], reason: string): string {
   return [
-    `agents.${agents[0]}: runs commands (toolset terminal, or kind command), and process-watcher, which is not root, cannot isolate them here: ${reason}.`,
-    'Do one of these: install bubblewrap (Debian, Ubuntu: apt install bubblewrap) and allow unprivileged user namespaces;',
-    'start as root; or set process_watcher.run_as: same, with which every command can read all secrets of the services and the whole database',
+    `agents.${agents[0]} runs commands, but process-watcher is not root and cannot isolate them here: ${reason}.`,
+    'Do one of these: install bubblewrap (Debian, Ubuntu: apt install bubblewrap) and allow unprivileged user namespaces; start as root;',
+    "or set process_watcher.run_as: same, which lets every command read the services' secrets and the whole database",
   ].join(' ');
 }
 

@@ -23,7 +23,7 @@ await writeFile(join(directory, 'notes'), 'for everybody', { mode: 0o644 });
 const attempt = (options: { kernel?: string } = {}) =>
   namespaces({
     config: { network: 'host' },
-    hidden: hiddenFrom(directory, null),
+    hidden: () => hiddenFrom(directory, null),
     places: { root: directory, workElsewhere: undefined },
     find,
     ...options,

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { release } from 'node:os';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
 import { type Hidden, isInside } from './hidden.ts';
@@ -28,7 +29,8 @@ const EMPTY = 'mode=711,size=64k,nr_inodes=64,nosuid,nodev,noexec';
  */
 export function namespaces(options: {
   readonly config: Pick<ProcessWatcherConfig, 'network'>;
-  readonly hidden: Hidden;
+  /** As of now: asked for each command, as files come and go. */
+  readonly hidden: () => Hidden;
   readonly places: ProbePlaces;
   readonly find: FindProgram;
   readonly kernel?: string;
@@ -41,10 +43,12 @@ export function namespaces(options: {
       reason: `Linux ${HIDEPID_PER_MOUNT.join('.')} or newer is needed, this is ${kernel}`,
     };
   }
-  const [unshare, setpriv] = [find('unshare'), find('setpriv')];
-  if (unshare === null || setpriv === null || find('mount') === null) {
+  // By their paths, as they run as root: the PATH of commands may lead through directories that those can write to.
+  const [unshare, setpriv, mount, mkdir] = ['unshare', 'setpriv', 'mount', 'mkdir'].map(find);
+  if (!unshare || !setpriv || !mount || !mkdir) {
     return { ok: false, reason: 'unshare, mount and setpriv (util-linux) are not all there' };
   }
+  const tools = { mount, mkdir, ip: find('ip') };
   const isolation: Isolation = {
     kind: 'namespaces',
     summary: `own user and mount namespace, network: ${config.network}`,
@@ -53,7 +57,7 @@ export function namespaces(options: {
       const { uid, gid } = user ?? SOMEBODY;
       const script = [
         ...(joinErrors ? ['exec 2>&1'] : []),
-        setUp(hidden, work, config.network === 'none'),
+        setUp(tools, hidden(), realpathSync(work), config.network === 'none'),
         'exec "$@"',
       ].join('\n');
       const drop = [
@@ -74,32 +78,40 @@ export function namespaces(options: {
   return reason === null ? { ok: true, isolation } : { ok: false, reason };
 }
 
-function setUp(hidden: Hidden, work: string, ownNetwork: boolean): string {
+interface Tools {
+  readonly mount: string;
+  readonly mkdir: string;
+  readonly ip: string | null;
+}
+
+function setUp(tools: Tools, hidden: Hidden, work: string, ownNetwork: boolean): string {
+  const mount = quoted(tools.mount);
   const steps = [
     // The session's user may pass through the directories that lead to its own, and list none of them.
     'umask 066',
-    'mount -t proc -o nosuid,nodev,noexec,hidepid=2 proc /proc',
-    ...hidden.directories.flatMap((directory) => hide(directory, work)),
-    ...hidden.files.map((path) => `mount --bind /dev/null ${quoted(path)}`),
+    `${mount} -t proc -o nosuid,nodev,noexec,hidepid=2 proc /proc`,
+    ...hidden.directories.flatMap((directory) => hide(tools, directory, work)),
+    ...hidden.files.map((path) => `${mount} --bind /dev/null ${quoted(path)}`),
   ].map((step) => `${step} || refuse`);
   return [
     `refuse() { echo 'angelia: the command could not be isolated, and was not run'; exit ${NOT_RUN}; }`,
     ...steps,
-    // Servers that the command starts for itself; where there is no `ip`, it has no loopback either.
-    ...(ownNetwork ? ['ip link set lo up 2>/dev/null'] : []),
+    // For servers that the command starts for itself; without `ip` it has no loopback either.
+    ...(ownNetwork && tools.ip !== null ? [`${quoted(tools.ip)} link set lo up`] : []),
   ].join('\n');
 }
 
 /** An empty directory in its place, with the way to the session's own files where that leads through it. */
-function hide(directory: string, work: string): string[] {
-  const empty = `mount -t tmpfs -o ${EMPTY} tmpfs ${quoted(directory)}`;
+function hide(tools: Tools, directory: string, work: string): string[] {
+  const mount = quoted(tools.mount);
+  const empty = `${mount} -t tmpfs -o ${EMPTY} tmpfs ${quoted(directory)}`;
   if (!isInside(work, directory)) return [empty];
   return [
     `exec 9<${quoted(work)}`,
     empty,
-    `mkdir -p ${quoted(work)}`,
+    `${quoted(tools.mkdir)} -p ${quoted(work)}`,
     // By the descriptor: its path is hidden already, and must not be looked up again (--no-canonicalize).
-    `mount --no-canonicalize --bind /proc/self/fd/9 ${quoted(work)}`,
+    `${mount} --no-canonicalize --bind /proc/self/fd/9 ${quoted(work)}`,
     'exec 9<&-',
   ];
 }
