@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
+import type { Enclosed, Isolation } from './isolation/isolation.ts';
 import { environmentOf, underLimits } from './launch.ts';
 import { mayEnter } from './may-enter.ts';
 import type { Places } from './places.ts';
@@ -57,6 +58,7 @@ export class Commands {
   readonly #places: Places;
   readonly #config: ProcessWatcherConfig;
   readonly #runAs: RunAs;
+  readonly #isolation: Isolation;
   readonly #supervisors: Supervisors;
   readonly #endWaits = new Map<string, Set<() => void>>();
   readonly #matchListeners = new Map<string, () => void>();
@@ -66,12 +68,14 @@ export class Commands {
     readonly places: Places;
     readonly config: ProcessWatcherConfig;
     readonly runAs: RunAs;
+    readonly isolation: Isolation;
     readonly instance: string;
     readonly logger: Logger;
   }) {
     this.#places = options.places;
     this.#config = options.config;
     this.#runAs = options.runAs;
+    this.#isolation = options.isolation;
     this.#supervisors = new Supervisors({
       own: options.places.supervisor(options.instance),
       work: options.places.workElsewhere,
@@ -126,25 +130,27 @@ export class Commands {
   #prepared(line: CommandLine): StartRequest | string {
     const { sessionId: id, name } = line;
     const user = this.#runAs.user(id);
+    const separateErrors = line.separateErrors ?? false;
+    const joinErrors = !separateErrors;
     let [work, cwd, dir] = ['', '', ''];
+    let program: Enclosed;
     try {
       work = this.workingDirectory(id);
       cwd = this.workingDirectory(id, line.cwd);
       dir = this.#places.prepare(id, name);
+      const limited = underLimits(line.argv, this.#config, { cwd, joinErrors });
+      program = this.#isolation.enclose(limited, { work, user, joinErrors });
     } catch (error) {
       // A full disk. The path behind it is nobody's business.
       return (error as Error).message.split(',')[0] ?? '';
     }
     if (!mayEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
-    const separateErrors = line.separateErrors ?? false;
-    const { file, args } = underLimits(line.argv, this.#config, { cwd, joinErrors: !separateErrors });
     const mark = `${id}/${name}`;
     const own = { PWD: cwd, [MARK_VARIABLE]: mark };
     return {
       op: 'start',
       dir,
-      file,
-      args,
+      ...program,
       env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
       mark,
       user,

@@ -7,6 +7,7 @@ import { agentCommand } from './agent-command.ts';
 import { Background } from './background.ts';
 import { type Call, type CallEnd, callsToCarryOut, type OpenedCall } from './call.ts';
 import { Commands, GRACE_MS } from './commands.ts';
+import type { Isolation } from './isolation/isolation.ts';
 import { Pins, type PinsLog } from './pins.ts';
 import { foregroundName, type Places, processIdOf, takenName } from './places.ts';
 import { processTool } from './process-tool.ts';
@@ -22,6 +23,7 @@ export interface WatcherOptions {
   readonly log: PinsLog & Pick<EventLog, 'listProcesses'>;
   readonly places: Places;
   readonly runAs: RunAs;
+  readonly isolation: Isolation;
   readonly instance: string;
   readonly logger: Logger;
   /** Tells the other watchers to look at a session. */
@@ -67,9 +69,16 @@ export class Watcher {
   readonly #timers: NodeJS.Timeout[] = [];
 
   constructor(options: WatcherOptions) {
-    const { config, places, runAs, instance, logger, sessions, log } = options;
+    const { config, places, runAs, isolation, instance, logger, sessions, log } = options;
     this.#options = options;
-    this.commands = new Commands({ places, config: config.process_watcher, runAs, instance, logger });
+    this.commands = new Commands({
+      places,
+      config: config.process_watcher,
+      runAs,
+      isolation,
+      instance,
+      logger,
+    });
     this.#background = new Background({
       config,
       commands: this.commands,

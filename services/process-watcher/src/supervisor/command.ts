@@ -3,7 +3,15 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OutputFile } from './output-file.ts';
 import { PatternWatch } from './pattern-watch.ts';
-import { bearersOf, identityOf, membersOf, signalGroup, signalOne, statOf } from './process-identity.ts';
+import {
+  bearersOf,
+  identityOf,
+  isNamespaceInit,
+  membersOf,
+  signalGroup,
+  signalOne,
+  statOf,
+} from './process-identity.ts';
 import {
   ERRORS,
   EXIT_FILE,
@@ -89,13 +97,13 @@ export class Command {
 
   /** Resolves when it runs; rejects when it cannot be started. */
   async start(): Promise<ProcessIdentity> {
-    const { file, args, env, user, stdin, separateErrors } = this.#request;
+    const { file, args, env, user, becomesUser, stdin, separateErrors } = this.#request;
     const child = spawn(file, [...args], {
       cwd: '/', // it goes on from there by itself, as its own user
       env,
       detached: true,
       stdio: [stdin === 'none' ? 'ignore' : 'pipe', 'pipe', separateErrors ? 'pipe' : 'ignore'],
-      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+      ...(user === null || becomesUser ? {} : { uid: user.uid, gid: user.gid }),
     });
     if (child.pid === undefined) {
       throw await new Promise<Error>((resolve) => child.once('error', resolve));
@@ -223,8 +231,9 @@ export class Command {
   }
 
   async #ended(code: number | null, signal: string | null): Promise<void> {
-    const left = this.#alive().length;
-    if (this.#request.endLeftovers && left > 0) this.#signal('SIGKILL');
+    const alive = this.#alive();
+    const left = alive.filter((pid) => !isNamespaceInit(pid)).length;
+    if (this.#request.endLeftovers && alive.length > 0) this.#signal('SIGKILL');
     await this.#lastWords();
     this.#report(this.#watch.settle());
     this.#ending = true;
