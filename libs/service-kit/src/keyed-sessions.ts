@@ -9,12 +9,7 @@ import { freshTraceparent, linkActiveSpan, traceparentNow } from './tracing.ts';
 /** What is to be done under a key, as its current session stands. */
 export type KeyedPlan<Refusal> =
   /** One more for the current session. */
-  | {
-      readonly to: 'current';
-      readonly facts: readonly SessionFact[];
-      /** Given back in the same append: whoever ran the session until now is told to stop by these facts. */
-      readonly release?: { readonly resource: string; readonly holder: string } | undefined;
-    }
+  | { readonly to: 'current'; readonly facts: readonly SessionFact[] }
   /** A new session, which is the current one from then on. */
   | { readonly to: 'new'; readonly id: SessionId; readonly facts: readonly SessionFact[] }
   | { readonly to: 'none'; readonly refusal: Refusal };
@@ -185,9 +180,6 @@ export class KeyedSessions {
       if (plan.facts.length === 0) return { status: 'duplicate', streamId: loaded.id };
       const settled = await sessions.append(loaded, plan.facts, {
         ...options,
-        ...(plan.to === 'current' && plan.release !== undefined
-          ? { lease: { ...plan.release, release: true } }
-          : {}),
         beside: plan.to === 'new' ? this.#opened(key, seen.version, plan.id, options) : undefined,
       });
       if (settled === 'conflict') {

@@ -2,13 +2,15 @@ import {
   type EventMeta,
   type NewEvent,
   type RecordedEvent,
+  runResource,
   SCHEMA_VERSION,
   type SessionFact,
   type SessionId,
 } from '@angelia/contracts';
-import type { AppendRequest, EventLog, StreamAppend } from '@angelia/event-log';
+import type { AppendRequest, EventLog, ReleaseLease, StreamAppend, TakeLease } from '@angelia/event-log';
 import {
   type Decision,
+  endsRun,
   evolveAll,
   initialState,
   type RefusalCode,
@@ -31,8 +33,8 @@ export interface Loaded {
 export interface ExecuteOptions {
   /** What the caller has read already; saves the read. */
   readonly loaded?: Loaded;
-  /** Taken or released in the same transaction. */
-  readonly lease?: AppendRequest['lease'];
+  /** Taken in the same transaction. That of a run which these events end is given back without being named. */
+  readonly lease?: TakeLease;
   /** Taken once: a known key gives `duplicate` and appends nothing. */
   readonly key?: AppendRequest['key'];
   /** Only what is appended spends it. */
@@ -190,6 +192,7 @@ export class Sessions {
     const events = facts.map(
       (fact): NewEvent => ({ eventId: newEventId(), type: fact.type, data: fact.data, meta }),
     );
+    const lease = options.lease ?? leaseGivenBack(loaded, facts);
     const result = await this.#log.append({
       // The session's own comes first: it is what an idempotency key gives back.
       streams: [
@@ -197,7 +200,7 @@ export class Sessions {
         ...(options.beside === undefined ? [] : [options.beside]),
       ],
       ...(options.key === undefined ? {} : { key: options.key }),
-      ...(options.lease === undefined ? {} : { lease: options.lease }),
+      ...(lease === undefined ? {} : { lease }),
       ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
     });
     switch (result.status) {
@@ -226,6 +229,15 @@ export class Sessions {
         return 'conflict';
     }
   }
+}
+
+/**
+ * Whoever ends a run frees its place: its runner with the answer, but also a cancel by API or a newer webhook. Kept
+ * until it expired, the lease would hold a place of the route (`max_concurrency`) for work that is over.
+ */
+function leaseGivenBack({ id, state }: Loaded, facts: readonly SessionFact[]): ReleaseLease | undefined {
+  if (state.run === null || !endsRun(state, facts)) return undefined;
+  return { resource: runResource(id), release: true, holder: state.run.runner };
 }
 
 function extended(loaded: Loaded, more: readonly RecordedEvent[]): Loaded {

@@ -34,7 +34,7 @@ export interface Run {
    * trying while Postgres is away. @throws NotOurs when the log refuses them: stop, nothing is left to do
    */
   append(commands: Commands): Promise<Loaded>;
-  /** The last append: gives the lease back as well. Null when the run was not ours to end. */
+  /** The last append, with which the lease goes. Null when the run was not ours to end. */
   end(commands: Commands): Promise<Loaded | null>;
   /** How long ago it was surely ours to work on. */
   silentSeconds(): number;
@@ -218,19 +218,18 @@ export class ClaimedRun implements Run {
   }
 
   /** One after the other: parallel tools would only conflict with each other. */
-  #append(decideOn: (loaded: Loaded) => Decision, release = false): Promise<Appended> {
-    const appended = this.#last.then(() => this.#execute(decideOn, release));
+  #append(decideOn: (loaded: Loaded) => Decision, last = false): Promise<Appended> {
+    const appended = this.#last.then(() => this.#execute(decideOn, last));
     this.#last = appended.catch(() => {});
     return appended;
   }
 
-  async #execute(decideOn: (loaded: Loaded) => Decision, release: boolean): Promise<Appended> {
+  async #execute(decideOn: (loaded: Loaded) => Decision, last: boolean): Promise<Appended> {
     const begun = performance.now();
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
       try {
         const executed = await this.#deps.sessions.execute(this.sessionId, decideOn, {
           loaded: this.#loaded,
-          ...(release ? { lease: { resource: this.#claim.resource, release: true } } : {}),
         });
         if (executed.status === 'duplicate' || executed.status === 'limited' || executed.status === 'full') {
           throw new Error(`an append without a key or a limit was answered with ${executed.status}`);
@@ -239,7 +238,7 @@ export class ClaimedRun implements Run {
         if (executed.loaded.version > this.#loaded.version) this.#now(executed.loaded);
         return executed;
       } catch (error) {
-        if (!isRetryable(error) || (!release && performance.now() - begun > KEEP_TRYING_MS)) throw error;
+        if (!isRetryable(error) || (!last && performance.now() - begun > KEEP_TRYING_MS)) throw error;
         await pause(wait);
       }
     }
