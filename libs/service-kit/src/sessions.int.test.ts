@@ -4,6 +4,7 @@ import { decide, fold, type SessionCommand } from '@angelia/session';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newEventId, newSessionId } from './ids.ts';
+import { LogClock } from './log-clock.ts';
 import { type Loaded, Sessions } from './sessions.ts';
 import { freshTraceparent } from './tracing.ts';
 
@@ -59,6 +60,7 @@ function watched(): { sessions: Sessions; reads: number[]; appends: AppendReques
         reads.push(from);
         return log.readStream(id, from);
       },
+      now: () => log.now(),
       append: (request) => {
         appends.push(request);
         return log.append(request);
@@ -197,6 +199,7 @@ describe('conflicts', () => {
     const racing = new Sessions({
       instance: 'slow',
       log: {
+        now: () => log.now(),
         readStream: (stream, from) => log.readStream(stream, from),
         append: async (request) => {
           overtaken += 1;
@@ -210,6 +213,42 @@ describe('conflicts', () => {
       retryable: true,
     });
     expect(overtaken).toBe(3);
+  });
+});
+
+describe('the time', () => {
+  it.each([-1, 1])(
+    'is the one of the database before the first append, on a host that is %i h off',
+    async (hours) => {
+      const wall = () => Date.now() + hours * 3_600_000;
+      const clock = new LogClock({ monotonic: () => performance.now(), wall });
+      const own = new Sessions({ log, instance: 'off', clock });
+      const before = await log.now();
+      const seen = await own.now();
+      expect(seen).toBeGreaterThanOrEqual(before);
+      expect(seen).toBeLessThanOrEqual(await log.now());
+    },
+  );
+
+  it('is asked for once, and set right by each append', async () => {
+    let asked = 0;
+    const counting = {
+      append: log.append.bind(log),
+      readStream: log.readStream.bind(log),
+      now: () => {
+        asked += 1;
+        return log.now();
+      },
+    };
+    const own = new Sessions({ log: counting, instance: 'own' });
+    await own.now();
+    await own.now();
+    expect(asked).toBe(1);
+    const other = new Sessions({ log: counting, instance: 'other' });
+    const id = newSessionId();
+    await other.execute(id, create, { loaded: other.fresh(id) });
+    await other.now();
+    expect(asked).toBe(1);
   });
 });
 

@@ -17,6 +17,7 @@ import {
   type SessionState,
 } from '@angelia/session';
 import { newEventId } from './ids.ts';
+import { LogClock } from './log-clock.ts';
 import { traceIdNow, traceIdOf, traceparentNow, withinTrace } from './tracing.ts';
 import { upcast } from './upcast.ts';
 
@@ -95,31 +96,32 @@ export class TooManyConflicts extends Error {
 const MAX_CONFLICTS = 200;
 
 export interface SessionsOptions {
-  readonly log: Pick<EventLog, 'append' | 'readStream'>;
+  readonly log: Pick<EventLog, 'append' | 'readStream' | 'now'>;
   /** Actor of the appended events. */
   readonly instance: string;
+  readonly clock?: LogClock;
 }
 
 /** Sessions as the services see them: fold the stream, decide on it, append what was decided. */
 export class Sessions {
   readonly #log: SessionsOptions['log'];
   readonly #instance: string;
-  /** What the database's clock said when it recorded our last append, and when we were told. */
-  #seen: { readonly recordedAt: number; readonly at: number } | null = null;
+  /** Set right by each append. */
+  readonly clock: LogClock;
 
   constructor(options: SessionsOptions) {
     this.#log = options.log;
     this.#instance = options.instance;
+    this.clock = options.clock ?? new LogClock();
   }
 
   /**
-   * What time it is by the database, for deadlines that are judged by it: a clock of this host that is wrong, or set,
-   * does not move them. Late by the way back of an answer, never early. Before the first append: this host's.
+   * What time it is by the database, for deadlines that are judged by it: see LogClock. Asks it where that is in doubt,
+   * which costs a query at the start, and after the clock of this host was set. Throws what the log throws.
    */
-  now(): number {
-    return this.#seen === null
-      ? Date.now()
-      : Math.round(this.#seen.recordedAt + performance.now() - this.#seen.at);
+  async now(): Promise<number> {
+    if (this.clock.inDoubt) this.clock.observe(await this.#log.now());
+    return this.clock.now();
   }
 
   /** What a session is before its first event: for an append to a stream whose id was just made. */
@@ -205,7 +207,7 @@ export class Sessions {
     });
     switch (result.status) {
       case 'appended': {
-        this.#seen = { recordedAt: result.recordedAt, at: performance.now() };
+        this.clock.observe(result.recordedAt);
         let after: Loaded | undefined;
         return {
           status: 'appended',

@@ -48,7 +48,7 @@ function outcomeCommand(result: SendResult, plan: SendPlan, tools: DeliveryTools
       return { type: 'give-up-delivery', output, attempt, via, reason: result.reason };
     case 'unknown':
     case 'retryable': {
-      const next = afterFailure(plan, result, tools.policy, tools.logClock.now(), tools.random);
+      const next = afterFailure(plan, result, tools.policy, tools.sessions.clock.now(), tools.random);
       if (next.kind === 'give-up')
         return { type: 'give-up-delivery', output, attempt, via, reason: next.reason };
       return {
