@@ -19,7 +19,7 @@ import {
 import { newEventId } from './ids.ts';
 import { LogClock } from './log-clock.ts';
 import { traceIdNow, traceIdOf, traceparentNow, withinTrace } from './tracing.ts';
-import { upcast } from './upcast.ts';
+import { upcast, upcastOrSkip } from './upcast.ts';
 
 /** A session as it stood when it was read, or right after an own append. */
 export interface Loaded {
@@ -47,9 +47,14 @@ export interface ExecuteOptions {
   /** For the first events of a session: the trace it belongs to, when there is no active span of it. */
   readonly traceparent?: string | undefined;
   readonly maxRetries?: number;
+  /**
+   * Decide past events that only a newer version can read, instead of throwing EventTooNew. Only for a fact that is true
+   * whatever they say. Do not go on from the session that is returned: it is not as it is.
+   */
+  readonly pastUnreadable?: boolean;
 }
 
-export interface AppendOptions extends Omit<ExecuteOptions, 'loaded' | 'maxRetries'> {
+export interface AppendOptions extends Omit<ExecuteOptions, 'loaded' | 'maxRetries' | 'pastUnreadable'> {
   /** Another stream that is appended to in the same transaction. */
   readonly beside?: StreamAppend | undefined;
 }
@@ -158,7 +163,9 @@ export class Sessions {
       if (decision.events.length === 0) return { status: 'nothing', loaded };
       const settled = await this.append(loaded, decision.events, options);
       if (settled !== 'conflict') return settled;
-      loaded = await this.refresh(loaded);
+      loaded = options.pastUnreadable
+        ? extended(loaded, await this.#log.readStream(id, loaded.version + 1), upcastOrSkip)
+        : await this.refresh(loaded);
     }
     throw new TooManyConflicts(`${id}: ${maxConflicts + 1} appends in a row met a newer version`);
   }
@@ -242,9 +249,13 @@ function leaseGivenBack({ id, state }: Loaded, facts: readonly SessionFact[]): R
   return { resource: runResource(id), release: true, holder: state.run.runner };
 }
 
-function extended(loaded: Loaded, more: readonly RecordedEvent[]): Loaded {
+function extended(
+  loaded: Loaded,
+  more: readonly RecordedEvent[],
+  read: (event: RecordedEvent) => RecordedEvent = (event) => upcast(event),
+): Loaded {
   if (more.length === 0) return loaded;
-  const events = more.map((event) => upcast(event));
+  const events = more.map(read);
   return {
     id: loaded.id,
     state: evolveAll(loaded.state, events),

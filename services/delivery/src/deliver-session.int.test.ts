@@ -1,6 +1,6 @@
 import type { DeliveryTarget, SessionId } from '@angelia/contracts';
 import { LogUnavailable } from '@angelia/event-log';
-import { newSessionId, Sessions } from '@angelia/service-kit';
+import { EventTooNew, newEventId, newSessionId, Sessions } from '@angelia/service-kit';
 import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type DeliveryFixture, final, openDeliveryFixture, status } from './testing/delivery-fixture.ts';
@@ -301,6 +301,67 @@ describe('an outcome that is not known', () => {
     });
     await lookUntil(sender({ sessions: flaky }), id, settled(id));
     expect(down).toBe(4);
+    expect(sink.received).toHaveLength(1);
+  });
+
+  it('others append without a pause when it is to be recorded: it is recorded when it gets its turn, and not sent again', async () => {
+    const id = await answered();
+    // More than one decision is tried for (sessions.ts), so that it is made anew.
+    let conflicts = 250;
+    const crowded = new Sessions({
+      instance: 'delivery',
+      log: {
+        now: () => log.now(),
+        readStream: (...args) => log.readStream(...args),
+        append: async (request) => {
+          const outcome = request.streams[0]?.events[0]?.type === 'delivery.succeeded';
+          if (!outcome || conflicts === 0) return log.append(request);
+          conflicts -= 1;
+          return { status: 'conflict', streams: [] };
+        },
+      },
+    });
+    const deliveries = sender({ sessions: crowded, delivery: { request_timeout_seconds: 30 } });
+    await deliveries.look({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.underWay === 0);
+    expect(conflicts).toBe(0);
+    expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
+    expect(sink.received).toHaveLength(1);
+  });
+
+  it('a newer version appends what this one cannot read: it is recorded as delivered all the same, and not sent again', async () => {
+    const id = await answered();
+    let upgraded = false;
+    const old = new Sessions({
+      instance: 'delivery',
+      log: {
+        now: () => log.now(),
+        readStream: async (...args) =>
+          (await log.readStream(...args)).map((event) =>
+            event.type === 'delivery.blessed' ? { ...event, schemaVersion: 2 } : event,
+          ),
+        append: async (request) => {
+          const [stream] = request.streams;
+          if (!upgraded && stream?.events[0]?.type === 'delivery.succeeded') {
+            upgraded = true;
+            const blessed = {
+              eventId: newEventId(),
+              type: 'delivery.blessed',
+              data: {},
+              meta: { actor: 'v2' },
+            };
+            await log.append({ streams: [{ ...stream, events: [blessed] }] });
+          }
+          return log.append(request);
+        },
+      },
+    });
+    const deliveries = sender({ sessions: old, delivery: { request_timeout_seconds: 30 } });
+    await deliveries.look({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.underWay === 0);
+    expect(await types(id)).toEqual(['delivery.attempted', 'delivery.blessed', 'delivery.succeeded']);
+    // What comes next is for those who can read it.
+    await expect(deliveries.look({ stream_id: id, version: 0 })).rejects.toThrow(EventTooNew);
     expect(sink.received).toHaveLength(1);
   });
 });
