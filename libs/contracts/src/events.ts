@@ -173,6 +173,9 @@ const clarificationAnswered = z.object({
 
 const clarificationTimedOut = z.object({ clarification_id: z.string() });
 
+/** Its turn is cancelled by the next event: somebody asked for something else instead of answering. */
+const clarificationSuperseded = z.object({ clarification_id: z.string() });
+
 const finalResponse = z.object({
   /** null: appended by no run (deliver_only, expiry of a turn that no runner holds). */
   generation: ordinal.nullable(),
@@ -318,6 +321,7 @@ export const eventSchemas = {
   'clarification.requested': clarificationRequested,
   'clarification.answered': clarificationAnswered,
   'clarification.timed-out': clarificationTimedOut,
+  'clarification.superseded': clarificationSuperseded,
   'session.final-response': finalResponse,
   'run.failed': runFailed,
   'run.cancelled': runCancelled,

@@ -37,6 +37,7 @@ export {
   KeyedSessions,
   keyStream,
 } from './keyed-sessions.ts';
+export { type Clock, LogClock, systemClock } from './log-clock.ts';
 export { createLogger, type Logger } from './logging.ts';
 export { failureCodes, metrics, type WebhookOutcome } from './metrics/catalogue.ts';
 export { onCollect } from './metrics/collect.ts';

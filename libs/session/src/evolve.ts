@@ -120,6 +120,7 @@ function apply(draft: Draft, event: StreamEvent): void {
       break;
     case 'clarification.answered':
     case 'clarification.timed-out':
+    case 'clarification.superseded':
       clarificationClosed(draft, fact.data.clarification_id, at);
       break;
     case 'session.final-response':

@@ -17,7 +17,7 @@ export type {
   TakeChunk,
 } from './deliveries.ts';
 export { type DeliveryPlan, deliveryPlan, type SendPlan } from './delivery-plan.ts';
-export type { Cancel } from './ending.ts';
+export { type Cancel, endsRun } from './ending.ts';
 export { evolve, evolveAll, fold, type StreamEvent } from './evolve.ts';
 export { type Expire, type ExpiryReason, expiryCodes } from './expiry.ts';
 export { type Measure, type Milestone, measure } from './measure.ts';

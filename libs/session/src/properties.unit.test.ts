@@ -336,7 +336,13 @@ function watcher(state: SessionState, now: number, serial: number): SessionComma
 function people(state: SessionState, serial: number, now: number, luck: number): SessionCommand[] {
   const deliveryId = `d-${serial}`;
   return [
-    { type: 'request-turn', source: 'message', input: `message ${serial}`, deliveryId },
+    {
+      type: 'request-turn',
+      source: 'message',
+      input: `message ${serial}`,
+      deliveryId,
+      supersede: luck % 2 === 0,
+    },
     { type: 'request-turn', source: 'webhook', input: `webhook ${serial}`, deliveryId, interrupt: luck < 20 },
     { type: 'coalesce-webhook', deliveryId, input: `newer ${serial}`, startAfter: now + 30_000 },
     ...(state.clarification === null
@@ -531,6 +537,23 @@ describe('for every history', () => {
           expect(over.has(verdict.turn)).toBe(false);
           expect(state.ended).toBeNull();
         }
+      }
+    });
+  });
+
+  it('a question is closed once at most, and a message that supersedes it waits for no deadline', () => {
+    holds(({ events, asked }) => {
+      const closed = events.filter(({ type }) =>
+        /^clarification\.(answered|timed-out|superseded)$/.test(type),
+      );
+      const ids = closed.map(({ data }) => (data as { clarification_id: string }).clarification_id);
+      expect(ids).toEqual([...new Set(ids)]);
+      for (const { command, before, appended } of asked) {
+        if (command.type !== 'request-turn' || !command.supersede || appended.length === 0) continue;
+        expect(appended.some(({ type }) => type === 'clarification.superseded')).toBe(
+          before.clarification !== null,
+        );
+        expect(fold(events.slice(0, before.version + appended.length)).clarification).toBeNull();
       }
     });
   });

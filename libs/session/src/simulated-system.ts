@@ -396,9 +396,10 @@ export class SimulatedSystem {
     } else if (state.clarification !== null && luck < 70) {
       const clarificationId = state.clarification.id;
       this.append(session, { type: 'answer-clarification', clarificationId, answer: 'yes', by: 'api' });
-    } else if (luck < 60) {
+    } else if (luck < 60 || state.clarification !== null) {
       const input = `message ${++this.serial}`;
-      this.append(session, { type: 'request-turn', source: 'message', input, deliveryId: input });
+      const supersede = luck % 2 === 0;
+      this.append(session, { type: 'request-turn', source: 'message', input, deliveryId: input, supersede });
     }
   }
 

@@ -69,6 +69,9 @@ function check(system: SimulatedSystem, session: string, events: readonly Stream
     expect([ended, answered.has(data(event).turn)]).toEqual([false, false]);
     expect(data(event).attempt as number).toBeLessThanOrEqual(policy.maxAttempts);
   }
+  // A question is closed once, and never left open by what supersedes it.
+  const closed = events.filter(({ type }) => /^clarification\.(answered|timed-out|superseded)$/.test(type));
+  expect(new Set(closed.map((event) => data(event).clarification_id)).size).toBe(closed.length);
   // C14: a call is carried out at most once
   const carriedOut = system.carriedOut.filter((one) => one.session === session).map((one) => one.callId);
   expect(new Set(carriedOut).size).toBe(carriedOut.length);

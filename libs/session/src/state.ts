@@ -13,7 +13,7 @@ import type { DeliveryTarget, EventData, Outcome } from '@angelia/contracts';
  *   queued  --run.started--> running           a runner holds generation n
  *   running --run.interrupted--> queued        drain, or Postgres or NATS was away
  *   running --run.started--> running           takeover: generation n + 1, what n still appends is refused
- *   running --clarification.requested--> waiting --answered | timed-out--> queued
+ *   running --clarification.requested--> waiting --answered | timed-out | superseded--> queued
  *   running --session.final-response--> queued (a further turn is there)
  *                                     | waiting (a watched process is alive) --process.exited + turn.requested--> queued
  *                                     | ended (session.ended in the same append)

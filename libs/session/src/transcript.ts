@@ -24,6 +24,7 @@ export const UNKNOWN_RESULT =
   'The outcome of this call is unknown: the work was interrupted before its result was recorded. ' +
   'It may have taken effect. Check before you do it again.';
 const NOT_RUN_RESULT = 'This call was not carried out.';
+const SUPERSEDED = 'The question was not answered: something else was sent instead.';
 const CANCELLED = '[This was cancelled before it was answered.]';
 
 interface Step {
@@ -110,6 +111,11 @@ function read(events: readonly StreamEvent[]): Conversation {
   const turns = new Map<number, Turn>();
   let compressed: Conversation['compressed'] = null;
   const questions = new Map<string, { turn: number; callId: string }>();
+  const settle = (question: string, result: object): void => {
+    const asked = questions.get(question);
+    if (asked === undefined) return;
+    turns.get(asked.turn)?.step?.results.set(asked.callId, JSON.stringify(result));
+  };
   let ended = false;
 
   for (const event of events) {
@@ -146,14 +152,14 @@ function read(events: readonly StreamEvent[]): Conversation {
         questions.set(fact.data.clarification_id, { turn: fact.data.turn, callId: fact.data.call_id });
         break;
       case 'clarification.answered':
-      case 'clarification.timed-out': {
-        const asked = questions.get(fact.data.clarification_id);
-        if (asked === undefined) break;
-        const result =
-          'answer' in fact.data ? { answer: fact.data.answer } : { answer: null, timed_out: true };
-        turns.get(asked.turn)?.step?.results.set(asked.callId, JSON.stringify(result));
+        settle(fact.data.clarification_id, { answer: fact.data.answer });
         break;
-      }
+      case 'clarification.timed-out':
+        settle(fact.data.clarification_id, { answer: null, timed_out: true });
+        break;
+      case 'clarification.superseded':
+        settle(fact.data.clarification_id, { answer: null, superseded: true, reason: SUPERSEDED });
+        break;
       case 'session.final-response': {
         const { text: content, outcome, silent } = fact.data;
         close(turns.get(fact.data.turn), { role: 'assistant', content, outcome, silent }, event.version);

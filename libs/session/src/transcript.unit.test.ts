@@ -120,6 +120,24 @@ describe('the transcript', () => {
     expect(rows([...open, none]).at(-1)).toBe('tool: {"answer":null,"timed_out":true}');
   });
 
+  it('C5: a superseded question has its result, its turn is over, and the newer one is not unfinished work', () => {
+    const after = given([...running, modelAsked(['ask-1']), asked(START)]).when({
+      type: 'request-turn',
+      source: 'message',
+      input: 'something else',
+      deliveryId: null,
+      supersede: true,
+    }).after;
+    expect(rows([...running, modelAsked(['ask-1']), asked(START)])).toHaveLength(2);
+    expect(transcript(after.events).map(({ role, content }) => `${role}: ${content}`)).toEqual([
+      'user: input 1',
+      'assistant: ',
+      'tool: {"answer":null,"superseded":true,"reason":"The question was not answered: something else was sent instead."}',
+      'assistant: [This was cancelled before it was answered.]',
+      'user: something else',
+    ]);
+  });
+
   it('a coalesced webhook replaces the input and says how many it superseded', () => {
     const coalesced = (id: string) =>
       fact('webhook.coalesced', {

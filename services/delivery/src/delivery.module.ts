@@ -16,13 +16,14 @@ import {
   SESSIONS,
   type Sessions,
   StartupError,
+  systemClock,
 } from '@angelia/service-kit';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryController } from './delivery.controller.ts';
-import { LogClock } from './log-clock.ts';
 import { lookBack } from './look-back.ts';
-import { claimTimes, systemClock } from './send-window.ts';
+import { claimTimes } from './send-window.ts';
+import { StartTime } from './start-time.ts';
 import { openTargets, type Targets } from './targets/registry.ts';
 import { DELIVERIES, TARGETS } from './tokens.ts';
 
@@ -52,8 +53,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         drain: Drain,
         environment: Environment,
       ): Deliveries => {
-        const logClock = new LogClock();
-        const startedAt = logClock.now();
+        const startTime = new StartTime(systemClock);
         const deliveries = new Deliveries({
           sessions,
           turns: log,
@@ -61,10 +61,9 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
           policy: config.delivery,
           holder,
           logger,
-          logClock,
           clock: systemClock,
           random: Math.random,
-          startedAt,
+          startedAt: () => startTime.at,
           unrecorded: new Set(),
           answerLinks: answerLinks(config, environment),
         });
@@ -75,9 +74,9 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         });
         void lookBack({
           log,
-          logClock,
+          startTime,
           deliveries,
-          changedSince: startedAt - claimTimes(config.delivery.request_timeout_seconds).deadlineMs,
+          claimMs: claimTimes(config.delivery.request_timeout_seconds).deadlineMs,
           logger,
           draining: () => drain.draining,
         });

@@ -96,6 +96,7 @@ async function sendOne(
         settings,
         idempotencyKey: index === 0 ? name : `${name}.${index}`,
         recordedAt: plan.recordedAt,
+        ageMs: tools.sessions.clock.now() - plan.recordedAt,
         window,
       },
     });

@@ -1,4 +1,4 @@
-import { runResource, type SessionFact, type SessionId } from '@angelia/contracts';
+import type { SessionFact, SessionId } from '@angelia/contracts';
 import {
   type KeyedPlan,
   type KeyedSessions,
@@ -183,15 +183,7 @@ function open(
 }
 
 function add(current: Loaded, command: SessionCommand): KeyedPlan<never> {
-  const facts = factsOf(decide(current.state, command));
-  const { run } = current.state;
-  // The run is over by that event: the next one must not wait until its lease is, too.
-  const stops = run !== null && facts.some((fact) => fact.type === 'run.cancelled');
-  return {
-    to: 'current',
-    facts,
-    release: stops ? { resource: runResource(current.id), holder: run.runner } : undefined,
-  };
+  return { to: 'current', facts: factsOf(decide(current.state, command)) };
 }
 
 function windowStart({ keying: { window }, nowMs }: KeyedWebhook): number | null {

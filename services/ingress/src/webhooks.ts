@@ -90,11 +90,12 @@ async function takeAuthentic(
   const rendered = render(received.route, { payload, event: admitted.event });
   const { keying } = received.route;
   const { key } = rendered;
-  // The signature was judged by this host's clock, as its sender's time is; deadlines are the database's.
-  const timed: Received = { ...received, nowMs: sessions.now() };
   const accepted = await withPatience(
     ACCEPT_PATIENCE_MS,
     committing.hold(received.body.length, async () => {
+      // The signature was judged by this host's clock, as its sender's time is; deadlines are the database's.
+      const hasDeadline = keying !== null || received.route.maxQueueSeconds !== null;
+      const timed: Received = hasDeadline ? { ...received, nowMs: await sessions.now() } : received;
       const once = { ...admitted, delivery: await firstSentAs(sessions, route, admitted.delivery) };
       return keying === null || key === null
         ? accept(sessions, timed, once, rendered)

@@ -1,13 +1,11 @@
 import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase } from '@angelia/event-log/testing';
-import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { createLogger, newSessionId, Sessions, systemClock } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
 import type { DeliveryTools } from '../deliver-session.ts';
 import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../deliveries.ts';
-import { LogClock } from '../log-clock.ts';
-import { systemClock } from '../send-window.ts';
 import { openTargets, type Targets } from '../targets/registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
@@ -113,7 +111,8 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       });
       const targets = openTargets(config, logger);
       opened.push(targets);
-      const logClock = new LogClock();
+      // Postgres is on this host, and has its clock.
+      const startedAt = Date.now();
       const tools: DeliveryTools = {
         sessions: options.sessions ?? sessions,
         turns: log,
@@ -121,10 +120,9 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         policy: config.delivery,
         holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
         logger,
-        logClock,
         clock: systemClock,
         random: () => 0.5,
-        startedAt: logClock.now(),
+        startedAt: () => startedAt,
         unrecorded: new Set(),
         answerLinks: null,
       };
