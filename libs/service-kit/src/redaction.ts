@@ -1,3 +1,4 @@
+import { ReferencedText } from './config/referenced-text.ts';
 import { replaceAny } from './replace-any.ts';
 
 /** What stands where a secret was. */
@@ -17,8 +18,9 @@ export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key) || SECRET_KEY.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
 }
 
-/** Every string under a key that names a secret, anywhere in the config. */
+/** Every string under a key that names a secret, anywhere in the config, and what addresses take from the environment. */
 export function secretValuesIn(value: unknown, underSecretKey = false): string[] {
+  if (value instanceof ReferencedText) return value.values().flatMap(secretsInAddress);
   if (typeof value === 'string') return underSecretKey ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => secretValuesIn(item, underSecretKey));
   if (typeof value !== 'object' || value === null) return [];
@@ -26,6 +28,19 @@ export function secretValuesIn(value: unknown, underSecretKey = false): string[]
     secretValuesIn(item, underSecretKey || isSecretKey(key)),
   );
 }
+
+/** A value that is part of an address. Of a whole URL the path is what opens something: it may be told without its host. */
+export function secretsInAddress(value: string): string[] {
+  if (!URL.canParse(value)) return [value];
+  const { pathname, search, searchParams } = new URL(value);
+  const path = `${pathname}${search}`;
+  return [value, ...(path.length < SHORTEST_PATH ? [] : [path, pathname]), ...searchParams.values()].filter(
+    (part) => part !== '/',
+  );
+}
+
+/** A shorter one (`/api/hook`) is a place, and stands in many a line. */
+const SHORTEST_PATH = 16;
 
 /** The password of a URL, as written and decoded. */
 export function secretsInUrl(text: string): string[] {

@@ -40,7 +40,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
   try {
     const environment = readEnvironment(definition.name, process.env);
     const load = definition.name === 'process-watcher' ? loadCommandConfig : loadConfig;
-    const { config, path, demo } = load(process.env);
+    const { config, path, demo, addressVariables } = load(process.env);
     logger = createLogger({
       service: environment.service,
       instance: environment.instance,
@@ -51,7 +51,10 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     const telemetry = await startTelemetry(environment, logger);
     const [{ runProcess }, module] = await Promise.all([import('./service-process.ts'), definition.load()]);
     logger.debug({ config: demo ? 'demo' : path }, 'config loaded');
-    await runProcess({ definition, module, environment, config, logger, telemetry, startedAt });
+    await runProcess({
+      ...{ definition, module, environment, config, addressVariables },
+      ...{ logger, telemetry, startedAt },
+    });
   } catch (error) {
     if (error instanceof StartupError) {
       process.stderr.write(startupMessage(error));

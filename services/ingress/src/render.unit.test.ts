@@ -1,3 +1,4 @@
+import { ReferencedText } from '@angelia/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { render } from './render.ts';
 import { routeOf } from './testing/route.ts';
@@ -84,6 +85,106 @@ describe('where an answer goes', () => {
       untrusted_host: true,
     });
     expect(render(routeOf({}), values).fallbackTarget).toBeNull();
+  });
+});
+
+describe('an address that names environment variables', () => {
+  const vars = new Map([
+    ['HOOK', 'a-secret-path'],
+    ['HOST', 'hooks.example.com'],
+  ]);
+  const text = (...parts: (string | { name: string })[]) => new ReferencedText(parts, vars);
+  const [HOOK, HOST] = [{ name: 'HOOK' }, { name: 'HOST' }];
+
+  it('is kept with their names, and says where they stand', () => {
+    const route = routeOf({
+      deliver: 'http',
+      deliver_extra: {
+        url: text('https://', HOST, '/x/', HOOK, '?n={number}&h=', HOOK),
+        headers: { 'x-hook': text(HOOK), 'x-n': 'n{number}' },
+      },
+      fallback_target: { deliver: 'http', deliver_extra: { url: text('https://b.example/', HOOK) } },
+    });
+    const { deliver, fallbackTarget } = render(route, values);
+    expect(deliver).toEqual({
+      target: 'http',
+      to: {
+        url: `https://\${HOST}/x/\${HOOK}?n=7&h=\${HOOK}`,
+        headers: { 'x-hook': `\${HOOK}`, 'x-n': 'n7' },
+      },
+      untrusted_address: true,
+      references: [
+        { path: ['url'], at: 8, name: 'HOST' },
+        { path: ['url'], at: 18, name: 'HOOK' },
+        { path: ['url'], at: 32, name: 'HOOK' },
+        { path: ['headers', 'x-hook'], at: 0, name: 'HOOK' },
+      ],
+    });
+    expect(fallbackTarget).toMatchObject({ references: [{ path: ['url'], at: 18, name: 'HOOK' }] });
+    expect(JSON.stringify([deliver, fallbackTarget])).not.toContain('a-secret-path');
+  });
+
+  it('takes no reference from a payload, whatever it says', () => {
+    const attack = `\${HOOK}\u{fdd0}HOOK\${ANGELIA_MASTER_KEY}\u0000\ud800`;
+    const route = routeOf({
+      deliver: 'http',
+      deliver_extra: {
+        url: text('https://x.example/{text}/', HOOK, '/{text}'),
+        headers: { 'x-a': '{word}' },
+      },
+    });
+    const { deliver } = render(route, { payload: { text: attack, word: `\${HOOK}` }, event: null });
+    expect(deliver.references).toHaveLength(1);
+    const [{ at, name } = { at: -1, name: '' }] = deliver.references ?? [];
+    const url = String(deliver.to.url);
+    expect([url.slice(at, at + 9), name]).toEqual([`\${HOOK}/$`, 'HOOK']);
+    expect(url.lastIndexOf(`\${HOOK}/`, at)).toBe(at);
+    expect(deliver.to.headers).toEqual({ 'x-a': `\${HOOK}` });
+    const plain = routeOf({ deliver: 'http', deliver_extra: { url: 'https://x.example/{word}' } });
+    expect(render(plain, { payload: { word: `\${HOOK}` }, event: null }).deliver).not.toHaveProperty(
+      'references',
+    );
+  });
+
+  it('does not fill in what the value of a variable looks like', () => {
+    const braces = new ReferencedText(['https://x.example/', HOOK], new Map([['HOOK', '{number}']]));
+    const { deliver } = render(routeOf({ deliver: 'http', deliver_extra: { url: braces } }), values);
+    expect(deliver).toMatchObject({ to: { url: `https://x.example/\${HOOK}` }, untrusted_address: false });
+  });
+
+  it('has the host that the operator wrote, by name too, and trusts no other', () => {
+    const of = (...parts: Parameters<typeof text>) =>
+      render(routeOf({ deliver: 'http', deliver_extra: { url: text(...parts) } }), {
+        payload: { a: '', n: 1, name: '.evil.example' },
+        event: null,
+      }).deliver;
+    const trusted = of('https://', HOST, '/fixed');
+    expect(trusted.untrusted_address).toBe(false);
+    expect(trusted).not.toHaveProperty('untrusted_host');
+    expect(of('https://', HOST, '/{n}')).not.toHaveProperty('untrusted_host');
+    expect(of('https://', HOST, '/{n}').untrusted_address).toBe(true);
+    expect(of('https://', HOST, '{name}/', HOOK).untrusted_host).toBe(true);
+    expect(of('https://', HOST, ':{n}/').untrusted_host).toBe(true);
+  });
+
+  it('is checked as it would be sent', () => {
+    const route = routeOf({ deliver: 'http', deliver_extra: { url: text('{name}://x/', HOOK) } });
+    expect(() => render(route, { payload: { name: 'ftp' }, event: null }).deliver).toThrow(
+      'is no http or https URL',
+    );
+    const mail = { targets: { email: { host: 'h', from: 'a@b.example' } } };
+    const team = new ReferencedText(
+      [{ name: 'TEAM' }, ', {who}'],
+      new Map([['TEAM', 'a@x.example, b@x.example']]),
+    );
+    const to = routeOf({ deliver: 'email', deliver_extra: { to: team, subject: 'n{n}' } }, mail);
+    expect(render(to, { payload: { who: 'c@x.example', n: 1 }, event: null }).deliver.to).toEqual({
+      to: `\${TEAM}, c@x.example`,
+      subject: 'n1',
+    });
+    expect(() => render(to, { payload: { who: 'nobody', n: 1 }, event: null }).deliver).toThrow(
+      'is no mail address',
+    );
   });
 });
 

@@ -7,6 +7,7 @@ export { demoConfigPath } from './config-file.ts';
 export { INSECURE_NO_AUTH } from './cross-references.ts';
 export { type LoadedConfig, loadConfig, parseConfigText } from './load.ts';
 export { compilePattern } from './patterns.ts';
+export { ReferencedText } from './referenced-text.ts';
 export { routeFileProblems } from './route-files.ts';
 export {
   isConfigured,
