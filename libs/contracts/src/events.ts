@@ -65,6 +65,8 @@ const sessionCreated = z.object({
   max_concurrency: ordinal.nullable().default(null),
   /** True: by a route that was made by API, for which the config's `api_routes` holds. */
   api_route: z.boolean().optional(),
+  /** Random: what the marks of the fences around foreign text in its prompts are made of. Absent in older events: none. */
+  fence_seed: z.string().min(1).optional(),
 });
 
 /** One row of what the model sees. */

@@ -31,7 +31,7 @@ export { Drain, type DrainParticipant } from './drain.ts';
 export { type Duties, type DutiesOptions, type DutyName, startDuties } from './duties.ts';
 export { type Environment, readEnvironment, type ServiceName, serviceNames } from './environment.ts';
 export { type Check, type CheckResult, Health, type Readiness } from './health.ts';
-export { newEventId, newSessionId, uuidV7 } from './ids.ts';
+export { newEventId, newFenceSeed, newSessionId, uuidV7 } from './ids.ts';
 export {
   continuationKey,
   type KeyedExecuted,

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Logger, Sessions } from '@angelia/service-kit';
+import { type Logger, newFenceSeed, type Sessions } from '@angelia/service-kit';
 import { accept } from './accept.ts';
 import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';
@@ -86,7 +86,7 @@ async function takeAuthentic(
     }
     payload = outcome.payload;
   }
-  const rendered = render(received.route, { payload, event: admitted.event });
+  const rendered = render(received.route, { payload, event: admitted.event }, newFenceSeed());
   const { keying } = received.route;
   const { key } = rendered;
   // The signature was judged by this host's clock, as its sender's time is; deadlines are the database's.
