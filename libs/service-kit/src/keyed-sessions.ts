@@ -9,7 +9,7 @@ import {
   type RequestTurn,
   type SessionState,
 } from '@angelia/session';
-import { newEventId, newSessionId } from './ids.ts';
+import { newEventId, newFenceSeed, newSessionId } from './ids.ts';
 import { type AppendOptions, type Loaded, type Sessions, TooManyConflicts } from './sessions.ts';
 import { freshTraceparent, linkActiveSpan, traceparentNow } from './tracing.ts';
 
@@ -129,6 +129,7 @@ export class KeyedSessions {
     const key = continuationKey(old);
     const byKey = (old.state.created?.sessionKey ?? null) !== null;
     const id = newSessionId();
+    const fenceSeed = newFenceSeed();
     const executed = await this.execute<Loaded>(
       key,
       (current): KeyedPlan<Loaded> => {
@@ -141,7 +142,7 @@ export class KeyedSessions {
         // Pruned since, or none yet.
         if (current === null || current.state.created === null || byKey) {
           const from = current?.state.created ? current : old;
-          const fields = { ...continuation(from), ...turn };
+          const fields = { ...continuation(from), ...turn, fenceSeed };
           return {
             to: 'new',
             id,

@@ -48,7 +48,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
   let logger: Logger | undefined;
   try {
     const environment = readEnvironment(definition.name, process.env);
-    const { config, path, demo } = loadConfigOf(definition.name);
+    const { config, path, demo, addressVariables } = loadConfigOf(definition.name);
     logger = createLogger({
       service: environment.service,
       instance: environment.instance,
@@ -59,7 +59,10 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     const telemetry = await startTelemetry(environment, logger);
     const [{ runProcess }, module] = await Promise.all([import('./service-process.ts'), definition.load()]);
     logger.debug({ config: demo ? 'demo' : path }, 'config loaded');
-    await runProcess({ definition, module, environment, config, logger, telemetry, startedAt });
+    await runProcess({
+      ...{ definition, module, environment, config, addressVariables },
+      ...{ logger, telemetry, startedAt },
+    });
   } catch (error) {
     if (error instanceof StartupError) {
       process.stderr.write(startupMessage(error));

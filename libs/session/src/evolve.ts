@@ -258,6 +258,7 @@ function created(
     queueDeadline: msOrNull(data.queue_deadline),
     maxConcurrency: data.max_concurrency ?? null,
     ...(data.api_route ? { apiRoute: true } : {}),
+    ...(data.fence_seed ? { fenceSeed: data.fence_seed } : {}),
     traceparent,
     origin: 'webhook',
   };

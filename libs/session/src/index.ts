@@ -1,6 +1,6 @@
 export { type Agenda, agenda, WATCHER_TOOLS } from './agenda.ts';
 export { agentCall, agentCallId, agentTools, isAgentTool, type StartAgent } from './agent-calls.ts';
-export { conversation, programPrompt, type Said } from './agent-prompt.ts';
+export { conversation, fenceInstructions, programPrompt, type Said } from './agent-prompt.ts';
 export type { AnswerClarification, RequestClarification, TimeOutClarification } from './clarifications.ts';
 export type { CompressContext } from './compression.ts';
 export { type Continuation, continuation } from './continuation.ts';
@@ -75,6 +75,7 @@ export {
   compressible,
   type Message,
   pendingAnswer,
+  resultsAreFenced,
   resumeNote,
   transcript,
   UNKNOWN_RESULT,
@@ -86,3 +87,13 @@ export {
   waitingWebhook,
   windowEnd,
 } from './turns.ts';
+export {
+  fenced,
+  fencedBlock,
+  fenceNote,
+  hasFence,
+  markOf,
+  markOfTurn,
+  type Surroundings,
+  withoutFences,
+} from './untrusted.ts';

@@ -2,10 +2,11 @@ import type { EventData } from '@angelia/contracts';
 import { accept, alreadySo, type Decision, fact, refuse } from './decision.ts';
 import { withEnd } from './ending.ts';
 import { open } from './fence.ts';
-import { exitNotice, lostNotice, matchNotice, overloadNotice } from './notices.ts';
+import { exitNotice, lostNotice, matchNotice, type Notice, noticeText, overloadNotice } from './notices.ts';
 import type { NoticeKind, ProcessState, SessionState } from './state.ts';
 import { iso } from './time.ts';
 import { turnRequested } from './turns.ts';
+import { markOfTurn } from './untrusted.ts';
 
 /**
  * Background processes (seed 004; invariants no-phantom-turns and exit-is-kept).
@@ -196,11 +197,12 @@ function matchIsCurrent(state: SessionState, process: ProcessState, kind: Notice
   });
 }
 
-function noticeTurn(state: SessionState, process: ProcessState, kind: NoticeKind, input: string) {
+function noticeTurn(state: SessionState, process: ProcessState, kind: NoticeKind, notice: Notice) {
+  const turn = state.lastTurn + 1;
   return turnRequested({
-    turn: state.lastTurn + 1,
+    turn,
     source: 'process',
-    input,
+    input: noticeText(notice, markOfTurn(state, turn)),
     notice: { process_id: process.processId, kind },
   });
 }

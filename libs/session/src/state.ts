@@ -76,6 +76,8 @@ export interface CreatedFacts {
   readonly maxConcurrency: number | null;
   /** Its route was made by API. */
   readonly apiRoute?: boolean;
+  /** Of the marks around foreign text (untrusted.ts). */
+  readonly fenceSeed?: string;
   /** Of the append of `session.created`: the trace that all of the session belongs to (invariant one-trace). */
   readonly traceparent: string | null;
   /** Where the first turn came from; names the reason of the end. */

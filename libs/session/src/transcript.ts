@@ -1,6 +1,7 @@
 import type { EventData, Outcome, RecordedFact, ToolCall, TranscriptMessage } from '@angelia/contracts';
 import type { StreamEvent } from './evolve.ts';
 import type { SessionState } from './state.ts';
+import { fenced, markOf } from './untrusted.ts';
 
 /**
  * The conversation as the model sees it, made of recorded things only (seed 003).
@@ -117,10 +118,14 @@ function read(events: readonly StreamEvent[]): Conversation {
     turns.get(asked.turn)?.step?.results.set(asked.callId, JSON.stringify(result));
   };
   let ended = false;
+  let fenceSeed: string | null = null;
 
   for (const event of events) {
     const fact = event as RecordedFact;
     switch (fact.type) {
+      case 'session.created':
+        fenceSeed = fact.data.fence_seed ?? null;
+        break;
       case 'turn.requested':
         turns.set(fact.data.turn, newTurn(fact.data));
         break;
@@ -146,7 +151,7 @@ function read(events: readonly StreamEvent[]): Conversation {
         turns.get(fact.data.turn)?.step?.startedIn.set(fact.data.call_id, fact.data.generation);
         break;
       case 'tool.finished':
-        turns.get(fact.data.turn)?.step?.results.set(fact.data.call_id, fact.data.result);
+        turns.get(fact.data.turn)?.step?.results.set(fact.data.call_id, resultText(fact.data, fenceSeed));
         break;
       case 'clarification.requested':
         questions.set(fact.data.clarification_id, { turn: fact.data.turn, callId: fact.data.call_id });
@@ -290,6 +295,19 @@ function underWay(turn: Turn, summary: Conversation['compressed']): Message[] {
     const lost = startedIn !== undefined && turn.generation !== null && startedIn < turn.generation;
     return lost ? [resultRow(call, UNKNOWN_RESULT)] : [];
   });
+}
+
+/** Whose results are JSON that we made: what a command printed is a quoted text in it, which it cannot end. */
+const JSON_TOOLS: readonly string[] = ['terminal', 'process', 'clarify'];
+
+/** Whether what the tool answers is its own words, as it wrote them. */
+export function resultsAreFenced(tool: string): boolean {
+  return !JSON_TOOLS.includes(tool);
+}
+
+function resultText({ tool, turn, result }: EventData<'tool.finished'>, fenceSeed: string | null): string {
+  if (fenceSeed === null || !resultsAreFenced(tool)) return result;
+  return fenced(result, markOf(fenceSeed, turn), 'alone');
 }
 
 function resultRow(call: ToolCall, content: string): Message {

@@ -38,6 +38,8 @@ export interface CreateSession {
   readonly maxConcurrency?: number | null;
   /** Its route was made by API: what such routes may do is asked again whenever a run starts. */
   readonly apiRoute?: boolean;
+  /** Random: see untrusted.ts. */
+  readonly fenceSeed?: string | null;
   readonly source?: Exclude<TurnSource, 'process'>;
   readonly input: string;
 }
@@ -100,6 +102,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       queue_deadline: isoOrNull(command.queueDeadline),
       max_concurrency: command.maxConcurrency ?? null,
       ...(command.apiRoute ? { api_route: true } : {}),
+      ...(command.fenceSeed ? { fence_seed: command.fenceSeed } : {}),
     }),
     turnRequested({
       turn: 1,

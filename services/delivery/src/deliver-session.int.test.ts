@@ -39,6 +39,36 @@ const running = (options: { deliver?: DeliveryTarget; interim?: 'message' | 'off
 const answered = (text = 'the answer', deliver = toSink()): Promise<SessionId> =>
   fixture.answered(text, { deliver });
 
+describe('an address with a variable of the environment in it', () => {
+  const toHook = (): DeliveryTarget => ({
+    target: 'http',
+    to: { url: `${sink.url}/services/\${HOOK}` },
+    untrusted_address: false,
+    references: [{ path: ['url'], at: `${sink.url}/services/`.length, name: 'HOOK' }],
+  });
+
+  it('is sent to with its value, which is written nowhere; one that is missing is a failure that is seen, and mended by setting it', async () => {
+    const id = await answered('the answer', toHook());
+    const delivery = { retry_schedule_seconds: [0.05, 0.05, 0.05, 600] };
+    const without = sender({ name: 'without', delivery });
+    await lookUntil(without, id, async () => (await types(id)).includes('delivery.failed'));
+    expect(sink.received).toEqual([]);
+    expect((await deliveryEvents(id)).at(-1)?.data).toMatchObject({
+      reason: expect.stringContaining('deliver_extra.url: the environment variable HOOK is not set'),
+      unknown: false,
+    });
+    await lookUntil(sender({ env: { HOOK: 'T0/B0/secret-of-hook' }, delivery }), id, settled(id));
+    expect(sink.taken(id).map(({ path }) => path)).toEqual(['/services/T0/B0/secret-of-hook']);
+    expect(JSON.stringify(await log.readStream(id))).not.toContain('secret-of-hook');
+  });
+
+  it('goes to the fallback target when it stays missing', async () => {
+    const id = await fixture.answered('the answer', { deliver: toHook(), fallback: toSink() });
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.taken(id).map(({ path }) => path)).toEqual([new URL(sink.url).pathname]);
+  });
+});
+
 describe('an output that was recorded', () => {
   it('is claimed, sent signed, and recorded as delivered', async () => {
     const id = await answered('all is well');

@@ -1,15 +1,15 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import type { AnswerLinks, Clock, Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { AddressVariables, AnswerLinks, Clock, Loaded, Logger, Sessions } from '@angelia/service-kit';
 import { deliveryPlan, type SendPlan } from '@angelia/session';
 import { attemptOutput } from './attempt-output.ts';
 import type { Verdict } from './circuits.ts';
 import { decideDelivery } from './decide-delivery.ts';
 import type { Ask, Gate, Ticket } from './gate.ts';
 import { takeUpOrphanedClaim } from './orphaned-claim.ts';
+import { resolveAddress } from './resolve-address.ts';
 import type { SharedTurns } from './shared-turns.ts';
 import type { Targets } from './targets/registry.ts';
-import type { TargetAddress } from './targets/target.ts';
 import { unknownTooOften } from './unknown-outcome.ts';
 
 export interface DeliveryTools {
@@ -18,6 +18,8 @@ export interface DeliveryTools {
   /** Where turns to send are taken. */
   readonly turns: Pick<EventLog, 'takeTurn' | 'pauseSends'>;
   readonly targets: Targets;
+  /** What the references in an address stand for. */
+  readonly addressVariables: AddressVariables;
   readonly policy: Config['delivery'];
   readonly holder: HolderId;
   readonly logger: Logger;
@@ -84,12 +86,11 @@ export async function deliverSession(
           .loaded;
         break;
       case 'send': {
-        const ready = targets.find(plan.target.target);
-        const address: TargetAddress = {
-          to: plan.target.to,
-          untrusted: plan.target.untrusted_address,
-          untrustedHost: plan.target.untrusted_host ?? false,
-        };
+        const { ready, address } = resolveAddress(
+          plan.target,
+          targets.find(plan.target.target),
+          tools.addressVariables,
+        );
         const enough = unknownTooOften(plan, tools.policy);
         if (enough !== null) {
           loaded = await giveUp(loaded, plan, enough, tools);

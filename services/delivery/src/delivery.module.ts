@@ -1,6 +1,8 @@
 import type { Config, HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import {
+  ADDRESS_VARIABLES,
+  type AddressVariables,
   answerLinks,
   CONFIG,
   DRAIN,
@@ -42,7 +44,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
     },
     {
       provide: DELIVERIES,
-      inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN, ENVIRONMENT],
+      inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN, ENVIRONMENT, ADDRESS_VARIABLES],
       useFactory: (
         log: EventLog,
         sessions: Sessions,
@@ -52,12 +54,14 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         logger: Logger,
         drain: Drain,
         environment: Environment,
+        addressVariables: AddressVariables,
       ): Deliveries => {
         const startTime = new StartTime(systemClock);
         const deliveries = new Deliveries({
           sessions,
           turns: log,
           targets,
+          addressVariables,
           policy: config.delivery,
           holder,
           logger,

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Logger, Sessions } from '@angelia/service-kit';
+import { type Logger, newFenceSeed, type Sessions } from '@angelia/service-kit';
 import { accept } from './accept.ts';
 import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';
@@ -87,7 +87,7 @@ async function takeAuthentic(
     }
     payload = outcome.payload;
   }
-  const rendered = render(received.route, { payload, event: admitted.event });
+  const rendered = render(received.route, { payload, event: admitted.event }, newFenceSeed());
   const { keying } = received.route;
   const { key } = rendered;
   const accepted = await withPatience(

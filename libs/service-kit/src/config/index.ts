@@ -9,6 +9,7 @@ export { INSECURE_NO_AUTH } from './cross-references.ts';
 export { type LoadedConfig, loadConfig, parseConfigText } from './load.ts';
 export { openFileProblems } from './open-files.ts';
 export { compilePattern } from './patterns.ts';
+export { ReferencedText } from './referenced-text.ts';
 export { routeFileProblems } from './route-files.ts';
 export {
   isConfigured,

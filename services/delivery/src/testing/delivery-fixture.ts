@@ -1,7 +1,7 @@
 import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase } from '@angelia/event-log/testing';
-import { createLogger, newSessionId, Sessions, systemClock } from '@angelia/service-kit';
+import { addressVariables, createLogger, newSessionId, Sessions, systemClock } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
 import type { DeliveryTools } from '../deliver-session.ts';
@@ -19,6 +19,8 @@ export interface SenderOptions {
   readonly sessions?: Sessions;
   readonly limits?: Partial<DeliveriesLimits>;
   readonly targets?: (targets: Targets) => Targets;
+  /** What the environment says. */
+  readonly env?: Record<string, string>;
 }
 
 export interface NewSession {
@@ -117,6 +119,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         sessions: options.sessions ?? sessions,
         turns: log,
         targets: options.targets?.(targets) ?? targets,
+        addressVariables: addressVariables({}, options.env ?? {}),
         policy: config.delivery,
         holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
         logger,
