@@ -9,7 +9,7 @@ import { type Layout, makeLayout, packageRoot } from './layout.ts';
 import { openPortBook, type PortBook } from './ports.ts';
 import { type Program, Supervised } from './supervise.ts';
 import { runAsUnprivileged, unprivilegedOwner } from './unprivileged.ts';
-import { until } from './until.ts';
+import { until, untilSaying } from './until.ts';
 
 export interface Postgres {
   readonly program: Program;
@@ -62,9 +62,6 @@ const SETTINGS = {
   log_checkpoints: 'off',
 };
 
-/** A server that takes longer than this to start says in its log why; then again at this interval. */
-const SAY_WHY_AFTER_MS = 3_000;
-const SAY_WHY_EVERY_MS = 15_000;
 const ORPHAN_PATIENCE_MS = 5_000;
 const SHUTDOWN_PATIENCE_MS = 30_000; // the checkpoint at shutdown, on a slow disk
 
@@ -251,12 +248,10 @@ async function waitUntilReady(
     const lines = readIfThere(lockFileOf(layout))?.split('\n');
     return lines?.[0] === String(pid) && lines[7]?.trim() === 'ready';
   };
-  let patienceMs = SAY_WHY_AFTER_MS;
-  while (!(await until(ready, patienceMs))) {
+  await untilSaying(ready, () => {
     const last = lastLogLines(layout, 1).replace(/^.*? LOG: +/, ''); // its time and pid are in the log
     say(`waiting for Postgres to start: ${last || 'its log is empty'}`);
-    patienceMs = SAY_WHY_EVERY_MS;
-  }
+  });
 }
 
 const lockFileOf = (layout: Layout): string => join(layout.postgres, 'postmaster.pid');
