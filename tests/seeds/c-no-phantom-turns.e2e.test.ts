@@ -387,7 +387,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       await Promise.all([patient, late, aside].map(questioned));
       // It waits for no deadline: the question is superseded.
       await message(aside, 'something else', { new_turn: true });
-      await heard(aside);
+      const superseded = await ended(aside);
       const before = await trail({ 'c5-patient': patient });
       await crash(...SERVICES);
       // Their time runs out while nobody is there to see it.
@@ -398,7 +398,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(requestsOf('c5-late')).toHaveLength(1);
       expect(sink.answersOf(late)).toEqual([expect.stringContaining('No answer to the question')]);
 
-      expect(runsOf(await ended(aside))).toEqual([
+      expect(runsOf(superseded)).toEqual([
         [1, 1, false],
         [2, 1, false],
       ]);
