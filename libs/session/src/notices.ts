@@ -1,14 +1,14 @@
+import type { EventData } from '@angelia/contracts';
 import type { ProcessState } from './state.ts';
 
 /** The user message that a process notice becomes. How it begins is public (INTERFACES.md). */
 export function exitNotice(
   process: ProcessState,
-  end: { exitCode: number | null; signal: string | null; reason?: string | null },
-  outputTail: string,
+  { exit_code, signal, reason, output_tail }: EventData<'process.exited'>,
 ): string {
-  const how = end.exitCode !== null ? `exit code ${end.exitCode}` : `signal ${end.signal ?? 'unknown'}`;
-  const why = end.reason ? `It was ended: ${end.reason}.` : '';
-  return notice(`${process.processId} exited with ${how}`, [why, outputTail].filter(Boolean).join('\n'));
+  const how = exit_code !== null ? `exit code ${exit_code}` : `signal ${signal ?? 'unknown'}`;
+  const why = reason ? `It was ended: ${reason}.` : '';
+  return notice(`${process.processId} exited with ${how}`, [why, output_tail].filter(Boolean).join('\n'));
 }
 
 export function matchNotice(process: ProcessState, pattern: string, line: string): string {
@@ -19,8 +19,8 @@ export function overloadNotice(process: ProcessState, pattern: string, line: str
   return notice(`${process.processId} matched "${pattern}" too often; its watch is off`, line);
 }
 
-export function lostNotice(process: ProcessState, outputTail: string): string {
-  return notice(`${process.processId} was lost`, outputTail);
+export function lostNotice(process: ProcessState, { output_tail }: EventData<'process.lost'>): string {
+  return notice(`${process.processId} was lost`, output_tail ?? '');
 }
 
 function notice(what: string, output: string): string {
