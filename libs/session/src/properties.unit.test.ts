@@ -9,7 +9,7 @@ import { projectSession } from './project-session.ts';
 import { type RecoveryPolicy, type RunLease, recover } from './recover.ts';
 import { email, telegram } from './sample-facts.ts';
 import { initialState, nothingMoreCanCome, type SessionState, sessionStatus } from './state.ts';
-import { START } from './testing.ts';
+import { START, waitingCall } from './testing.ts';
 import { type Message, transcript } from './transcript.ts';
 
 /**
@@ -126,56 +126,6 @@ function play(
     for (const command of happens(what, which, luck, state, now, serial, asked)) ask(command);
   }
   return { events, asked, now };
-}
-
-/** A run began a process and waits for it. */
-function waitingCall(now: number): SessionCommand[] {
-  const respond = (step: number, callId: string, name: string): SessionCommand => ({
-    type: 'record-model-response',
-    generation: 1,
-    step,
-    model: 'main',
-    text: '',
-    toolCalls: [{ id: callId, name, arguments: '{}' }],
-    finishReason: 'tool-calls',
-    usage: { input_tokens: 1, output_tokens: 1 },
-  });
-  const start = (callId: string, tool: string, args: string): SessionCommand => ({
-    type: 'start-tool',
-    generation: 1,
-    callId,
-    tool,
-    arguments: args,
-  });
-  return [
-    {
-      type: 'start-run',
-      generation: 1,
-      turn: 1,
-      runner: 'runner#0',
-      resumed: false,
-      attempt: 1,
-      takeover: false,
-    },
-    respond(1, 'begin', 'terminal'),
-    start('begin', 'terminal', '{}'),
-    {
-      type: 'process-started',
-      processId: 'proc_0',
-      callId: 'begin',
-      command: 'x',
-      host: 'h',
-      bootId: 'b',
-      pid: 1,
-      pidStartTime: '1',
-      cwd: '/',
-      notifyOnComplete: true,
-      waitDeadline: now + 200_000,
-    },
-    { type: 'finish-tool', generation: null, callId: 'begin', outcome: 'ok', result: 'proc_0' },
-    respond(2, 'wait', 'process'),
-    start('wait', 'process', JSON.stringify({ action: 'wait', process_id: 'proc_0' })),
-  ];
 }
 
 /** What one roll makes happen; the weights make most histories get somewhere. */

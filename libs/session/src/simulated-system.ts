@@ -6,7 +6,7 @@ import { evolve, type StreamEvent } from './evolve.ts';
 import { type RecoveryPolicy, type RunLease, recover } from './recover.ts';
 import { telegram } from './sample-facts.ts';
 import { initialState, type SessionState } from './state.ts';
-import { START } from './testing.ts';
+import { START, waitingCall } from './testing.ts';
 import { pendingAnswer } from './transcript.ts';
 
 /**
@@ -27,7 +27,7 @@ const CLAIM_SECONDS = 45;
 const RETRY_MS = 5_000;
 const QUESTION_MS = 60_000;
 /** Longest life of a background process. */
-const PROCESS_MS = 40_000;
+const PROCESS_MS = 4_000;
 
 interface Hint {
   readonly to: 'run' | 'delivery';
@@ -115,6 +115,13 @@ export class SimulatedSystem {
       });
       this.hints.push({ to: 'run', session });
     }
+    this.leftWaiting(`s${sessions}`);
+  }
+
+  /** As a runner leaves it that is killed while its call waits for the end of a process. */
+  private leftWaiting(session: string): void {
+    this.append(session, ...waitingCall(this.now));
+    this.processes.push({ session, processId: 'proc_0', endsAt: this.now + PROCESS_MS });
   }
 
   state(session: string): SessionState {
