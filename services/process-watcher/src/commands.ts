@@ -13,8 +13,6 @@ import {
   EXIT_FILE,
   type ExitRecord,
   MARK_VARIABLE,
-  MATCHES_FILE,
-  type MatchRecord,
   type ProcessIdentity,
   STARTED_FILE,
   type StartReply,
@@ -183,17 +181,6 @@ export class Commands {
 
   identityOf(id: SessionId, name: string): ProcessIdentity | null {
     return readJson<ProcessIdentity>(join(this.#places.command(id, name), STARTED_FILE));
-  }
-
-  matchesOf(id: SessionId, name: string): MatchRecord[] {
-    try {
-      const text = readFileSync(join(this.#places.command(id, name), MATCHES_FILE), 'utf8');
-      // The last line may be half written.
-      const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-      return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as MatchRecord]));
-    } catch {
-      return [];
-    }
   }
 
   onMatch(id: SessionId, name: string, listener: () => void): () => void {

@@ -77,17 +77,20 @@ export class Pins {
 
   /**
    * Takes the lease of the session's calls. `ours`: carry it out. `theirs`: another watcher has it. `unknown`: another
-   * watcher had it, may have begun it, and is gone.
+   * watcher had it, may have begun it, and is gone. `now`: by the database's clock.
    */
-  async claim(id: SessionId, call: OpenedCall): Promise<'ours' | 'theirs' | 'unknown'> {
+  async claim(
+    id: SessionId,
+    call: OpenedCall,
+  ): Promise<{ readonly whose: 'ours' | 'theirs' | 'unknown'; readonly now: number }> {
     const resource = watchResource(id);
     const { lease, now } = await this.#log.lease(resource);
     const another = lease !== null && lease.holder !== this.#holder;
-    if (another && lease.expiresAt > now) return 'theirs';
-    if (!(await this.#take(resource))) return 'theirs';
+    if (another && lease.expiresAt > now) return { whose: 'theirs', now };
+    if (!(await this.#take(resource))) return { whose: 'theirs', now };
     this.#held.add(resource);
     // It renews its lease before it begins a call: one that came later it has not begun.
-    return another && lease.renewedAt >= call.startedAt ? 'unknown' : 'ours';
+    return { whose: another && lease.renewedAt >= call.startedAt ? 'unknown' : 'ours', now };
   }
 
   /** No call of this session is in hand. The lease runs out; until then a further call is ours anyway. */

@@ -77,12 +77,12 @@ async function wait(
   const { background, sessions } = deps;
   let current = process;
   if (process.status === 'running') {
-    const ended = await background.waitForEnd(process.processId, args.timeout_seconds * 1000, call);
+    await background.waitForEnd(process.processId, args.timeout_seconds * 1000, call);
     call.signal.throwIfAborted();
     if (call.stop.aborted) return null;
     const { state } = await untilDone(call.signal, () => sessions.load(call.sessionId));
     current = state.processes.find(({ processId }) => processId === process.processId) ?? process;
-    if (!ended && endOf(call, current, deps) === 'running') {
+    if (endOf(call, current, deps) === 'running') {
       return ok({
         ...answer(call, current, deps, polled(call, current, deps)),
         note: `it has not ended within ${args.timeout_seconds} s, and goes on`,

@@ -194,7 +194,7 @@ export class Watcher {
     this.#closing.abort(new Error('process-watcher goes down'));
     for (const timer of this.#timers) clearInterval(timer);
     this.#pins.stop();
-    await Promise.allSettled(this.#atWork);
+    await Promise.allSettled([...this.#atWork, this.#background.stopped()]);
     this.commands.close();
   }
 
@@ -243,8 +243,8 @@ export class Watcher {
   /** False: it is another watcher's. */
   async #takeUp(look: Look, loaded: Loaded, call: OpenedCall): Promise<boolean> {
     const { id } = loaded;
-    const claim = await this.#pins.claim(id, call);
-    if (claim === 'theirs') return false;
+    const { whose, now } = await this.#pins.claim(id, call);
+    if (whose === 'theirs') return false;
     // Another look took it up meanwhile, and its result is in the log: begun again, it would be carried out twice, since
     // its files are gone (C14; found by the chaos, seed 11: Postgres was frozen between the look and the claim).
     if (look.ended.has(call.callId)) return true;
@@ -254,10 +254,10 @@ export class Watcher {
     const stop = new AbortController();
     hand.calls.set(call.callId, stop);
     this.#hands.set(id, hand);
-    const isKnown = claim === 'ours' || this.#hasFiles(id, call);
+    const isKnown = whose === 'ours' || this.#hasFiles(id, call);
     this.#work(
       this.#carryOut(
-        { ...call, sessionId: id, loaded, stop: stop.signal, signal: this.#closing.signal },
+        { ...call, sessionId: id, loaded, takenUpAt: now, stop: stop.signal, signal: this.#closing.signal },
         isKnown,
       ).finally(() => {
         for (const look of this.#looks) if (look.id === id) look.ended.add(call.callId);

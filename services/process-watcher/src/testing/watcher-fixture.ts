@@ -98,10 +98,11 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     ): Promise<Watcher> {
       const own = open(instance);
       const users = runAs(config.process_watcher);
+      const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
       const watcher = new Watcher({
         config,
-        sessions: new Sessions({ log: own, instance }),
-        log: Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) }),
+        sessions: new Sessions({ log, instance }),
+        log,
         places: new Places(directory, users),
         runAs: users,
         instance,
