@@ -128,6 +128,13 @@ async function write(
       });
     case 'full':
       return failed('the process does not read its input: nothing was written');
+    case 'silent':
+      return {
+        outcome: 'unknown',
+        result: JSON.stringify({
+          error: 'the supervisor of commands does not answer: whether it was written is not known',
+        }),
+      };
     case 'closed':
     case 'unknown':
       return failed('the process has ended, or its standard input is closed: nothing was written');

@@ -27,6 +27,8 @@ export interface WatcherOptions {
   /** Tells the other watchers to look at a session. */
   readonly ping: (subject: string) => void;
 }
+  /** As in `Commands`. */
+  readonly answerMs?: number | undefined;
 
 /** Between two looks whether somebody still waits for the calls in hand: a cancel's own message may be lost. */
 const LOOK_MS = 1_000;
@@ -67,9 +69,16 @@ export class Watcher {
   readonly #timers: NodeJS.Timeout[] = [];
 
   constructor(options: WatcherOptions) {
-    const { config, places, runAs, instance, logger, sessions, log } = options;
+    const { config, places, runAs, instance, logger, sessions, log, answerMs } = options;
     this.#options = options;
-    this.commands = new Commands({ places, config: config.process_watcher, runAs, instance, logger });
+    this.commands = new Commands({
+      places,
+      config: config.process_watcher,
+      runAs,
+      instance,
+      logger,
+      answerMs,
+    });
     this.#background = new Background({
       config,
       commands: this.commands,

@@ -16,7 +16,7 @@ import { type CreateSession, decide, decideAll, type SessionCommand } from '@ang
 import { createTestDatabase, eventually } from '@angelia/testkit';
 import { Places } from '../places.ts';
 import { runAs } from '../run-as.ts';
-import { Watcher } from '../watcher.ts';
+import { Watcher, type WatcherOptions } from '../watcher.ts';
 
 const silent = createLogger({
   service: 'process-watcher',
@@ -95,10 +95,11 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       instance = 'process-watcher',
       directory = dataDirectory,
       slowed: (own: EventLog) => Partial<EventLog> = () => ({}),
+      more: Pick<WatcherOptions, 'answerMs'> = {},
     ): Promise<Watcher> {
       const own = open(instance);
-      const users = runAs(config.process_watcher);
       const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
+      const users = runAs(config.process_watcher);
       const watcher = new Watcher({
         config,
         sessions: new Sessions({ log, instance }),
@@ -107,6 +108,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         runAs: users,
         instance,
         logger: silent,
+        ...more,
         ping: (subject) => {
           const id = sessionId(subject.split('.').at(-1) ?? '');
           for (const other of watchers) void other.lookIfOurs(id).catch(() => {});
