@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Config, type SessionId, sessionId, watchPingSubject } from '@angelia/contracts';
 import type { EventLog, ListedProcess, Page } from '@angelia/event-log';
 import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
@@ -26,9 +27,9 @@ export interface WatcherOptions {
   readonly logger: Logger;
   /** Tells the other watchers to look at a session. */
   readonly ping: (subject: string) => void;
-}
   /** As in `Commands`. */
   readonly answerMs?: number | undefined;
+}
 
 /** Between two looks whether somebody still waits for the calls in hand: a cancel's own message may be lost. */
 const LOOK_MS = 1_000;
@@ -36,6 +37,15 @@ const LOOK_MS = 1_000;
 const LISTED_AT_ONCE = 500;
 /** One read per session that has files here, against days that they are kept. */
 const TIDY_MS = 3_600_000;
+
+/** When we start again: reads of that many streams at once, and as many commands that are being ended. */
+const ADOPTED_AT_ONCE = 8;
+/** Postgres is back in a moment after a restart; what stays broken is not worth more than a line a minute in the log. */
+const ADOPT_AGAIN_MS = 100;
+const ADOPT_AGAIN_AT_MOST_MS = 60_000;
+
+/** A session that has commands on this host, and their names. */
+type Left = readonly [id: SessionId, names: readonly string[]];
 
 /** A look under way. */
 interface Look {
@@ -136,13 +146,44 @@ export class Watcher {
     const sessions = Map.groupBy(found, ({ sessionId }) => sessionId);
     if (found.length > 0)
       this.#options.logger.info({ commands: found.length }, 'takes up what runs on this host');
-    for (const [id, commands] of sessions) {
-      await untilDone(this.#closing.signal, () =>
-        this.#adopt(
-          id,
-          commands.map(({ name }) => name),
-        ),
+    const left = await this.#adoptEach(
+      [...sessions].map(([id, named]) => [id, named.map(({ name }) => name)]),
+    );
+    if (left.length > 0) this.#work(this.#adoptLater(left));
+  }
+
+  /** One try each, several at once: one that cannot be adopted does not hold up those behind it. Returns those. */
+  async #adoptEach(sessions: readonly Left[]): Promise<Left[]> {
+    const failed: Left[] = [];
+    let reason: unknown;
+    const waiting = sessions.values();
+    const adopt = async (): Promise<void> => {
+      for (const [id, names] of waiting) {
+        if (this.#closing.signal.aborted) return;
+        try {
+          await this.#adopt(id, names);
+        } catch (error) {
+          failed.push([id, names]);
+          reason = error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: ADOPTED_AT_ONCE }, adopt));
+    if (failed.length > 0) {
+      this.#options.logger.warn(
+        { err: reason, sessions: failed.map(([id]) => id) },
+        'what runs for these sessions was not taken up: trying again',
       );
+    }
+    return failed;
+  }
+
+  async #adoptLater(sessions: readonly Left[]): Promise<void> {
+    const { signal } = this.#closing;
+    let left = sessions;
+    for (let wait = ADOPT_AGAIN_MS; left.length > 0; wait = Math.min(wait * 2, ADOPT_AGAIN_AT_MOST_MS)) {
+      await pause(wait, undefined, { signal });
+      left = await this.#adoptEach(left);
     }
   }
 
