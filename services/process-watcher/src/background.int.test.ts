@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -472,6 +473,31 @@ describe('a watcher that starts again', () => {
     await fixture.crash(next);
   });
 
+  it('finds what a host left that is gone for good, also when a session before that cannot be read', async () => {
+    const gone = await fixture.watcher('gone-too');
+    const [broken, good] = [await fixture.running(), await fixture.running()];
+    for (const id of [broken, good]) await begin(id, 'sleep 300', { notify_on_complete: true }, gone);
+    const elsewhere = await mkdtemp(join(tmpdir(), 'angelia-elsewhere-'));
+    const other = await fixture.watcher('elsewhere-too', elsewhere, (own) => ({
+      readStream: async (id, from) => {
+        if (id === broken) throw new Error('it cannot be read');
+        return own.readStream(id, from);
+      },
+    }));
+    await fixture.crash(gone);
+    await eventually(
+      async () => {
+        await other.lookForLost();
+        return (await fixture.of(good, 'process.lost')).length === 1;
+      },
+      { deadlineMs: 15_000 },
+    );
+    await fixture.crash(other);
+    rmSync(elsewhere, { recursive: true });
+    for (const id of [broken, good])
+      process.kill(-(await fixture.waitFor(id, 'process.started')).pid, 'SIGKILL');
+  });
+
   it('records many matches by one read of the stream, not by one each', async () => {
     const [process] = await left('catches-up', 'read line', { watch_patterns: ['ready'] }, 1);
     if (process === undefined) throw new Error('no session');
@@ -520,12 +546,31 @@ it('the time that a session waits for a process is counted by the clock of the d
   await fixture.crash(first);
 });
 
-describe('a supervisor that hangs', () => {
+describe('a supervisor that has its own troubles', () => {
   const pidOf = async (id: SessionId): Promise<number> => (await fixture.waitFor(id, 'process.started')).pid;
   const parentOf = (pid: number): number =>
     Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]);
 
-  it('does not keep a call waiting for ever, loses no exit and starts nothing twice', async () => {
+  it('keeps an exit code for when it has descriptors again', async () => {
+    const own = await fixture.watcher('no-descriptors');
+    const id = await fixture.running();
+    const processId = await begin(id, 'read line; exit 3', { notify_on_complete: true }, own);
+    const pid = await pidOf(id);
+    const supervisor = parentOf(pid);
+    const limit = (files: number) =>
+      execFileSync('prlimit', ['--pid', String(supervisor), `--nofile=${files}:`]);
+    limit(3); // Its own are all above that.
+    try {
+      await own.commands.write(id, processId, '\n', false);
+      await eventually(() => statOf(pid) === null, { deadlineMs: 10_000 });
+    } finally {
+      limit(1_024);
+    }
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 3 });
+    await fixture.crash(own);
+  });
+
+  it('and hangs, does not keep a call waiting for ever, loses no exit and starts nothing twice', async () => {
     const hangs = await fixture.watcher('hangs', undefined, undefined, { answerMs: 200 });
     const id = await fixture.running();
     const processId = await begin(id, 'sleep 300', { notify_on_complete: true }, hangs);

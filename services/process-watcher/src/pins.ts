@@ -38,23 +38,7 @@ export class Pins {
 
   /** Says that this watcher is there, and goes on saying so. */
   start(): void {
-    const renew = (): void => {
-      this.#renew()
-        .then(
-          () => (this.#seconds * 1000) / RENEWALS_PER_LEASE,
-          (error: unknown) => {
-            this.#logger.debug(
-              { err: error },
-              'the leases of this watcher could not be renewed: trying again',
-            );
-            return TRY_AGAIN_MS;
-          },
-        )
-        .then((ms) => {
-          if (!this.#stopped) this.#timer = setTimeout(renew, ms).unref();
-        });
-    };
-    renew();
+    void this.#keepRenewing();
   }
 
   stop(): void {
@@ -96,6 +80,18 @@ export class Pins {
   /** No call of this session is in hand. The lease runs out; until then a further call is ours anyway. */
   release(id: SessionId): void {
     this.#held.delete(watchResource(id));
+  }
+
+  /** Never rejects. */
+  async #keepRenewing(): Promise<void> {
+    let ms = (this.#seconds * 1000) / RENEWALS_PER_LEASE;
+    try {
+      await this.#renew();
+    } catch (error) {
+      this.#logger.debug({ err: error }, 'the leases of this watcher could not be renewed: trying again');
+      ms = TRY_AGAIN_MS;
+    }
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#keepRenewing(), ms).unref();
   }
 
   async #renew(): Promise<void> {

@@ -119,7 +119,7 @@ export class Supervisors {
       onSilent: (op) => this.#logger.warn({ op }, 'the supervisor of commands does not answer'),
     });
     const line = this.#lines.get(directory);
-    open.closed.then(() => line && this.#drop(directory, line));
+    socket.once('close', () => line && this.#drop(directory, line));
     return open;
   }
 
@@ -139,15 +139,13 @@ class Line {
   readonly #socket: Socket;
   readonly #options: LineOptions;
   readonly #asked = new Map<number, { resolve: (reply: never) => void; reject: (error: Error) => void }>();
-  readonly closed: Promise<void>;
   #last = 0;
   #isSilent = false;
 
   constructor(socket: Socket, options: LineOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
-    this.closed.then(() => {
+    socket.once('close', () => {
       for (const { reject } of this.#asked.values()) reject(new SupervisorGone('the supervisor is gone'));
       this.#asked.clear();
     });

@@ -38,8 +38,10 @@ const LISTED_AT_ONCE = 500;
 /** One read per session that has files here, against days that they are kept. */
 const TIDY_MS = 3_600_000;
 
-/** When we start again: reads of that many streams at once, and as many commands that are being ended. */
-const ADOPTED_AT_ONCE = 8;
+/** Reads of that many streams at once; when we start again, as many commands that are being ended. */
+const AT_ONCE = 8;
+/** Of those that failed, in a log line. */
+const NAMED_AT_MOST = 10;
 /** Postgres is back in a moment after a restart; what stays broken is not worth more than a line a minute in the log. */
 const ADOPT_AGAIN_MS = 100;
 const ADOPT_AGAIN_AT_MOST_MS = 60_000;
@@ -136,46 +138,22 @@ export class Watcher {
   /** What a predecessor left on this host: goes on with it, and ends what nobody can ask for any more. */
   async adopt(): Promise<void> {
     this.#pins.start();
-    this.#timers.push(
-      setInterval(() => void this.#aside(() => this.#refresh([...this.#hands.keys()])), LOOK_MS).unref(),
-    );
-    const sweepMs = this.#options.config.timing.sweep_seconds * 1000;
-    this.#timers.push(setInterval(() => void this.#aside(() => this.lookForLost()), sweepMs).unref());
-    this.#timers.push(setInterval(() => void this.#aside(() => this.tidy()), TIDY_MS).unref());
+    this.#every(LOOK_MS, () => this.#refresh([...this.#hands.keys()]));
+    this.#every(this.#options.config.timing.sweep_seconds * 1000, () => this.lookForLost());
+    this.#every(TIDY_MS, () => this.tidy());
     const found = this.#options.places.unsettled();
     const sessions = Map.groupBy(found, ({ sessionId }) => sessionId);
     if (found.length > 0)
       this.#options.logger.info({ commands: found.length }, 'takes up what runs on this host');
-    const left = await this.#adoptEach(
+    const left = await this.#adoptAll(
       [...sessions].map(([id, named]) => [id, named.map(({ name }) => name)]),
     );
     if (left.length > 0) this.#work(this.#adoptLater(left));
   }
 
-  /** One try each, several at once: one that cannot be adopted does not hold up those behind it. Returns those. */
-  async #adoptEach(sessions: readonly Left[]): Promise<Left[]> {
-    const failed: Left[] = [];
-    let reason: unknown;
-    const waiting = sessions.values();
-    const adopt = async (): Promise<void> => {
-      for (const [id, names] of waiting) {
-        if (this.#closing.signal.aborted) return;
-        try {
-          await this.#adopt(id, names);
-        } catch (error) {
-          failed.push([id, names]);
-          reason = error;
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: ADOPTED_AT_ONCE }, adopt));
-    if (failed.length > 0) {
-      this.#options.logger.warn(
-        { err: reason, sessions: failed.map(([id]) => id) },
-        'what runs for these sessions was not taken up: trying again',
-      );
-    }
-    return failed;
+  /** One try each. Returns those that could not be adopted. */
+  #adoptAll(sessions: readonly Left[]): Promise<Left[]> {
+    return this.#forEach(sessions, ([id, names]) => this.#adopt(id, names), 'taken up: trying again');
   }
 
   async #adoptLater(sessions: readonly Left[]): Promise<void> {
@@ -183,7 +161,7 @@ export class Watcher {
     let left = sessions;
     for (let wait = ADOPT_AGAIN_MS; left.length > 0; wait = Math.min(wait * 2, ADOPT_AGAIN_AT_MOST_MS)) {
       await pause(wait, undefined, { signal });
-      left = await this.#adoptEach(left);
+      left = await this.#adoptAll(left);
     }
   }
 
@@ -211,7 +189,7 @@ export class Watcher {
         sessions.add(id);
       }
     }
-    for (const id of sessions) await this.look(sessionId(id));
+    await this.#forEach([...sessions], (id) => this.look(sessionId(id)), 'looked at');
   }
 
   /** Removes the files of sessions that ended long ago. */
@@ -219,15 +197,15 @@ export class Watcher {
     const { places, sessions, config } = this.#options;
     const keepMs = config.process_watcher.keep_hours * 3_600_000;
     const busy = new Set(places.unsettled().map((command) => command.sessionId));
-    for (const id of places.sessions()) {
-      if (this.#closing.signal.aborted) return;
-      if (busy.has(id)) continue;
+    const tidyUp = async (id: SessionId): Promise<void> => {
       const { state } = await sessions.load(id);
       // One that the log does not know (any more) was pruned, or is not there yet.
       const since = state.created === null ? places.changedAt(id) : state.lastActivityAt;
       const over = state.created === null || state.ended !== null;
       if (over && now - since > keepMs) places.forgetSession(id);
-    }
+    };
+    const idle = places.sessions().filter((id) => !busy.has(id));
+    await this.#forEach(idle, tidyUp, 'tidied up');
   }
 
   /** Somebody says that the session was cancelled: the event is what counts. */
@@ -393,6 +371,46 @@ export class Watcher {
       'nobody waits for a result any more',
     );
     await (end.refused?.() ?? end.recorded?.());
+  }
+
+  /** Some at once; one that fails does not hold up those behind it. Returns those that failed. */
+  async #forEach<T>(items: readonly T[], work: (item: T) => Promise<void>, what: string): Promise<T[]> {
+    const failed: T[] = [];
+    let reason: unknown;
+    const waiting = items.values();
+    const takeNext = async (): Promise<void> => {
+      for (const item of waiting) {
+        if (this.#closing.signal.aborted) return;
+        try {
+          await work(item);
+        } catch (error) {
+          failed.push(item);
+          reason = error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, takeNext));
+    if (failed.length > 0 && !this.#closing.signal.aborted) {
+      const sessions = failed.slice(0, NAMED_AT_MOST);
+      this.#options.logger.warn(
+        { err: reason, failed: failed.length, of: items.length, sessions },
+        `some sessions were not ${what}`,
+      );
+    }
+    return failed;
+  }
+
+  /** One that takes longer than that is not joined by a second one. */
+  #every(ms: number, work: () => Promise<void>): void {
+    let isBusy = false;
+    const timer = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      void this.#aside(work).finally(() => {
+        isBusy = false;
+      });
+    }, ms);
+    this.#timers.push(timer.unref());
   }
 
   /** What comes again in a moment anyway. */
