@@ -139,6 +139,8 @@ const toolStarted = z.object({
   call_id: z.string(),
   tool: z.string(),
   arguments: z.string(),
+  /** The process whose end this call waits for: while it is open, that end is no notice. */
+  waits_for: z.string().nullable().default(null),
 });
 
 const toolFinished = z.object({

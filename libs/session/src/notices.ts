@@ -1,11 +1,6 @@
-import type { ProcessState } from './state.ts';
+import type { EventData } from '@angelia/contracts';
+import type { Notice, ProcessState } from './state.ts';
 import { fenced } from './untrusted.ts';
-
-/** What is said about a process, and what it printed. */
-export interface Notice {
-  readonly head: string;
-  readonly output: string;
-}
 
 /** The user message that a notice becomes. How it begins is public (INTERFACES.md); what follows the process wrote. */
 export function noticeText({ head, output }: Notice, mark: string | null): string {
@@ -15,12 +10,11 @@ export function noticeText({ head, output }: Notice, mark: string | null): strin
 
 export function exitNotice(
   process: ProcessState,
-  end: { exitCode: number | null; signal: string | null; reason?: string | null },
-  output: string,
+  { exit_code, signal, reason, output_tail }: EventData<'process.exited'>,
 ): Notice {
-  const how = end.exitCode !== null ? `exit code ${end.exitCode}` : `signal ${end.signal ?? 'unknown'}`;
-  const why = end.reason ? `\nIt was ended: ${end.reason}.` : '';
-  return { head: `${headOf(`${process.processId} exited with ${how}`)}${why}`, output };
+  const how = exit_code !== null ? `exit code ${exit_code}` : `signal ${signal ?? 'unknown'}`;
+  const why = reason ? `\nIt was ended: ${reason}.` : '';
+  return { head: `${headOf(`${process.processId} exited with ${how}`)}${why}`, output: output_tail };
 }
 
 export function matchNotice(process: ProcessState, pattern: string, line: string): Notice {
@@ -34,8 +28,8 @@ export function overloadNotice(process: ProcessState, pattern: string, line: str
   };
 }
 
-export function lostNotice(process: ProcessState, output: string): Notice {
-  return { head: headOf(`${process.processId} was lost`), output };
+export function lostNotice(process: ProcessState, { output_tail }: EventData<'process.lost'>): Notice {
+  return { head: headOf(`${process.processId} was lost`), output: output_tail ?? '' };
 }
 
 function headOf(what: string): string {

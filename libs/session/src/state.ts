@@ -85,6 +85,12 @@ export interface CreatedFacts {
 }
 
 export type TurnSource = EventData<'turn.requested'>['source'];
+/** What is said about a process, and what it printed. */
+export interface Notice {
+  readonly head: string;
+  readonly output: string;
+}
+
 export type NoticeKind = NonNullable<EventData<'turn.requested'>['notice']>['kind'];
 
 export interface EndedFacts {
@@ -127,6 +133,8 @@ export interface OpenCall {
   /** Generation and time of `tool.started`. */
   readonly startedIn: number | null;
   readonly startedAt: number | null;
+  /** The process whose end it waits for. Not there in states that were kept before there was this. */
+  readonly waitsFor?: string | null;
 }
 
 export interface OpenRun {
@@ -188,6 +196,11 @@ export interface ProcessState {
   readonly watch: boolean;
   /** Its end is known to the model (wait, log to the end, kill): no notice any more. */
   readonly consumed: boolean;
+  /**
+   * It ended, the session is to be told, and is not yet: a call that waits for it tells the model, or the notice comes
+   * when that call is given up. Not there in states that were kept before there was this.
+   */
+  readonly untold?: { readonly kind: NoticeKind; readonly notice: Notice } | null;
   readonly matches: number;
   readonly command: string;
   readonly host: string;
@@ -247,10 +260,17 @@ export function sessionStatus(state: SessionState): SessionStatus {
 /**
  * A watched process that is still alive and whose end the model does not know yet: the session waits for it. One that
  * has watch patterns only can start no further turn once its own was answered; it keeps the session open all the same,
- * so that messages about it still reach the session that owns it.
+ * so that messages about it still reach the session that owns it. One that has ended and whose end is still to be told
+ * keeps it open, too.
  */
 export function keepsOpen(process: ProcessState): boolean {
-  return process.status === 'running' && (process.notify || process.watch) && !process.consumed;
+  if (process.status !== 'running') return isUntold(process);
+  return (process.notify || process.watch) && !process.consumed;
+}
+
+/** Its end was not told yet to a session that wants to know of it. */
+export function isUntold(process: ProcessState): boolean {
+  return (process.untold ?? null) !== null;
 }
 
 /** Then `session.ended` belongs into the same append (invariant every-session-ends). */

@@ -25,18 +25,33 @@ export interface LookBackOptions {
  * claimed is then resent at once (orphaned-claim.ts), instead of when its claim runs out.
  */
 export async function lookBack(options: LookBackOptions): Promise<void> {
-  const { deliveries, log, startTime, claimMs, logger, draining } = options;
+  const { log, startTime, claimMs, logger, draining } = options;
   while (!draining()) {
     try {
       const changedSince = (await startTime.learn(log)) - claimMs;
-      for (const id of await recentlyPending(options, changedSince)) {
-        if (draining()) return;
-        await deliveries.look({ stream_id: id, version: 0 });
-      }
+      await lookAtEach(await recentlyPending(options, changedSince), options);
       return;
     } catch (error) {
       logger.debug({ err: error }, 'deliveries under way before the start could not be looked at yet');
       await pause(TRY_AGAIN_MS, undefined, { ref: false });
+    }
+  }
+}
+
+/** One that cannot be looked at does not hold up those behind it: it comes again when its claim runs out. */
+async function lookAtEach(
+  sessions: Iterable<string>,
+  { deliveries, logger, draining }: LookBackOptions,
+): Promise<void> {
+  for (const id of sessions) {
+    if (draining()) return;
+    try {
+      await deliveries.look({ stream_id: id, version: 0 });
+    } catch (error) {
+      logger.warn(
+        { err: error, session_id: id },
+        'a delivery under way before the start could not be looked at: it is when its claim runs out',
+      );
     }
   }
 }

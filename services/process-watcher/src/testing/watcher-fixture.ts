@@ -17,7 +17,7 @@ import { createTestDatabase, eventually } from '@angelia/testkit';
 import { chooseIsolation } from '../isolation/choose.ts';
 import { Places } from '../places.ts';
 import { runAs } from '../run-as.ts';
-import { Watcher } from '../watcher.ts';
+import { Watcher, type WatcherOptions } from '../watcher.ts';
 
 const silent = createLogger({
   service: 'process-watcher',
@@ -101,14 +101,16 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       instance = 'process-watcher',
       directory = dataDirectory,
       slowed: (own: EventLog) => Partial<EventLog> = () => ({}),
+      more: Pick<WatcherOptions, 'answerMs'> = {},
     ): Promise<Watcher> {
       const own = open(instance);
+      const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
       const users = runAs(config.process_watcher);
       const places = new Places(directory, users);
       const watcher = new Watcher({
         config,
-        sessions: new Sessions({ log: own, instance }),
-        log: Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) }),
+        sessions: new Sessions({ log, instance }),
+        log,
         places,
         runAs: users,
         isolation: chooseIsolation({
@@ -120,6 +122,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         }),
         instance,
         logger: silent,
+        ...more,
         ping: (subject) => {
           const id = sessionId(subject.split('.').at(-1) ?? '');
           for (const other of watchers) void other.lookIfOurs(id).catch(() => {});
