@@ -1,4 +1,6 @@
-import { globSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -47,16 +49,23 @@ describe('the image', () => {
     }
   });
 
-  it('is built with the pnpm that the lockfile was written with', () => {
-    const [, version] = /PNPM_VERSION = '(.*)'/.exec(read('deploy/local/bootstrap/toolchain.mjs')) ?? [];
-    expect(version).toBeDefined();
-    expect(dockerfile).toContain(`pnpm@${version}\n`);
+  it('is built with the pnpm of the launcher, which is checked by its hash, and with no other program of npm', () => {
+    expect(dockerfile).toMatch(/^COPY deploy\/local\/bootstrap \/bootstrap\nRUN .*providePnpm/m);
+    expect(dockerfile).not.toMatch(/npm (install|i|exec|ci)\b|npx|corepack/);
+  });
+
+  it('lets the services, and no other user, to the config that is mounted into it', () => {
+    expect(dockerfile).toContain('install -d -o root -g node -m 0750 /etc/angelia\n');
+    expect(read('docker-compose.yml')).toContain('ANGELIA_CONFIG: /etc/angelia/angelia.yaml\n');
   });
 });
 
 describe('docker-compose.yml', () => {
   const text = read('docker-compose.yml');
-  type Service = Readonly<Record<string, unknown>> & { readonly image: string };
+  type Service = Readonly<Record<string, unknown>> & {
+    readonly image: string;
+    readonly networks?: readonly string[];
+  };
   const { services } = parse(text, { merge: true }) as { services: Record<string, Service> };
 
   it('takes every right away from every container, and gives back what is listed', () => {
@@ -83,6 +92,38 @@ describe('docker-compose.yml', () => {
     for (const [, service] of ours) expect(service.read_only).toBe(true);
   });
 
+  it('bounds memory and processes of every container', () => {
+    for (const [name, { mem_limit, pids_limit }] of Object.entries(services)) {
+      expect([name, mem_limit, pids_limit]).toEqual([
+        name,
+        expect.stringMatching(/^\d+[mg]$/),
+        expect.any(Number),
+      ]);
+    }
+  });
+
+  it('gives every service the memory that it has in Kubernetes, at least', () => {
+    const bytes = (text: string) => Number.parseInt(text, 10) * (/g/i.test(text) ? 1024 : 1);
+    for (const name of ['ingress', 'agent-runner', 'delivery', 'process-watcher']) {
+      const [, limit = ''] =
+        /limits: \{ cpu: "\d+", memory: (\w+)/.exec(read(`deploy/kubernetes/base/${name}.yaml`)) ?? [];
+      expect([name, bytes(String(services[name]?.mem_limit))]).toEqual([name, bytes(limit)]);
+    }
+  });
+
+  it('has commands on a network with Postgres, NATS and who fetches metrics alone, and NATS listens there for clients only', () => {
+    const on = (network: string) =>
+      Object.keys(services).filter((name) => (services[name]?.networks ?? ['default']).includes(network));
+    expect(on('commands')).toEqual(['postgres', 'nats', 'process-watcher', 'prometheus']);
+    expect(on('default')).not.toContain('process-watcher');
+    expect(JSON.stringify(services['process-watcher'])).not.toContain('jaeger');
+    expect(read('deploy/docker/nats.conf')).toMatch(/^http: 127\.0\.0\.1:8222$/m);
+  });
+
+  it('cuts off half-open logins soon', () => {
+    expect(services.postgres?.command).toEqual(['postgres', '-c', 'authentication_timeout=5s']);
+  });
+
   it('gives every service the time that its drain may take', () => {
     const [, drain] = /^\| `ANGELIA_DRAIN_SECONDS` +\| `(\d+)`/m.exec(read('docs/configure.md')) ?? [];
     const shutdown = read('libs/service-kit/src/shutdown.ts');
@@ -107,3 +148,82 @@ describe('docker-compose.yml', () => {
     expect([...wanted].sort()).toEqual(named.sort());
   });
 });
+
+describe('make-env.sh', () => {
+  const script = join(root, 'deploy/docker/make-env.sh');
+  const inShell = (command: string, cwd: string) =>
+    spawnSync('sh', ['-c', `umask 022; ${command}`, script], { cwd, encoding: 'utf8' });
+
+  it.each(['"$0" .env', '"$0" > .env'])('%s makes a file that only its owner can read', (command) => {
+    withDirectory((cwd) => {
+      expect(inShell(command, cwd).status).toBe(0);
+      expect((statSync(join(cwd, '.env')).mode & 0o777).toString(8)).toBe('600');
+      const made = readFileSync(join(cwd, '.env'), 'utf8');
+      for (const [, name] of read('.env.example').matchAll(/^(\w+)=$/gm)) {
+        expect(made).toMatch(new RegExp(`^${name}=\\S{40,}$`, 'm'));
+      }
+    });
+  });
+
+  it('does not overwrite secrets that are in use', () => {
+    withDirectory((cwd) => {
+      writeFileSync(join(cwd, '.env'), 'POSTGRES_PASSWORD=old\n');
+      const { status, stderr } = inShell('"$0" .env', cwd);
+      expect([status, stderr]).toEqual([1, 'make-env: .env is there already: move it away first\n']);
+      expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('POSTGRES_PASSWORD=old\n');
+    });
+  });
+});
+
+describe('pin-images.sh', () => {
+  /** Stands in for docker, as there may be none: knows a digest of every image but those of `unknown`. */
+  const engine = (unknown: string) => `#!/bin/sh
+case $* in *"${unknown}"*) [ "$1" = pull ] || exit 0 ;; esac
+[ "$1" = pull ] && exit 0
+for ref; do :; done
+echo "unrelated/image@sha256:$(printf %064d 9)"
+echo "docker.io/library/\${ref%:*}@sha256:$(printf %064d 7)"
+`;
+  const pin = (cwd: string, unknown = 'no such image') => {
+    writeFileSync(join(cwd, 'engine'), engine(unknown), { mode: 0o755 });
+    writeFileSync(join(cwd, '.env'), 'NATS_IMAGE=nats:old\nKEPT=1\n', { mode: 0o600 });
+    const { status } = spawnSync(join(root, 'deploy/docker/pin-images.sh'), ['.env'], {
+      cwd,
+      env: { ...process.env, ENGINE: join(cwd, 'engine') },
+    });
+    return { status, env: readFileSync(join(cwd, '.env'), 'utf8') };
+  };
+  const images = [read('docker-compose.yml'), read('deploy/docker/Dockerfile')]
+    .flatMap((text) => [...text.matchAll(/^ *(?:image:|FROM) (\S+)/gm)].map(([, ref = '']) => ref))
+    .filter((ref) => ref !== 'angelia:local');
+
+  it('finds every image: each can be named by a variable', () => {
+    for (const image of images) expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z/]+:[\w.-]+\}$/);
+  });
+
+  it('writes each with its digest, and keeps the rest of the file', () => {
+    withDirectory((cwd) => {
+      const { status, env } = pin(cwd);
+      const digest = `sha256:${'7'.padStart(64, '0')}`;
+      const wanted = images.map((image) => image.replace(/^\$\{(\w+):-(.*)\}$/, `$1=$2@${digest}`));
+      expect(status).toBe(0);
+      expect(env.trim().split('\n').sort()).toEqual([...new Set([...wanted, 'KEPT=1'])].sort());
+      expect(statSync(join(cwd, '.env')).mode & 0o777).toBe(0o600);
+    });
+  });
+
+  it('writes nothing when one has no digest', () => {
+    withDirectory((cwd) => {
+      expect(pin(cwd, 'nats:2')).toEqual({ status: 1, env: 'NATS_IMAGE=nats:old\nKEPT=1\n' });
+    });
+  });
+});
+
+function withDirectory(work: (directory: string) => void): void {
+  const directory = mkdtempSync(join(tmpdir(), 'angelia-image-'));
+  try {
+    work(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}

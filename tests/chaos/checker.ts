@@ -421,11 +421,15 @@ function* noPhantomTurns({ id, events }: Session): Found {
         answered.add(data.turn);
         next = Number(data.turn) + 1;
         break;
+      case 'run.cancelled':
+        if (typeof data.turn === 'number') next = data.turn + 1;
+        break;
       case 'clarification.requested':
         question = data.clarification_id;
         break;
       case 'clarification.answered':
       case 'clarification.timed-out':
+      case 'clarification.superseded':
         if (question !== data.clarification_id) yield phantom('that question is not open');
         question = null;
         break;

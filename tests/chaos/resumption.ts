@@ -5,7 +5,7 @@ import { type Found, fault } from './violation.ts';
 const FRESH_MS = 3_600_000;
 /** The turn came on, and attempts are counted anew. */
 const PROGRESS = ['model.responded', 'tool.finished', 'context.compressed', 'clarification.requested'];
-const CLOSES_QUESTION = ['clarification.answered', 'clarification.timed-out'];
+const CLOSES_QUESTION = ['clarification.answered', 'clarification.timed-out', 'clarification.superseded'];
 
 /** What the events so far say of a turn. */
 interface Turn {

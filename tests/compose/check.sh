@@ -32,7 +32,8 @@ trap clean_up EXIT
 trap 'exit 130' INT TERM
 
 # --- the environment of a new user: secrets made on the spot, nothing of an .env or of this shell
-deploy/docker/make-env.sh >"$scratch/env"
+deploy/docker/make-env.sh "$scratch/env"
+[ "$(stat -c %a "$scratch/env")" = 600 ] || fail 'others can read the file that make-env.sh makes'
 {
   # The worst that `openssl rand -hex` can make: it begins like a number (see docker-compose.yml).
   echo "ANGELIA_NATS_TOKEN=12e3$(openssl rand -hex 32)"

@@ -35,6 +35,14 @@ if inside process-watcher 'tr "\0" "\n" </proc/1/environ' | grep -E '^(CHECK_MOD
 fi
 held 'a command runs as its own user, without capabilities, in its own directory, and sees no secret'
 
+# Whom it reaches: Postgres and NATS, which want a password. And it cannot read the config, whatever the file's own mode is.
+run '{"command":"for to in postgres/5432 nats/4222 nats/8222 jaeger/16686 jaeger/4318 ingress/8644 ingress/9464 delivery/9464 model/8000; do timeout 5 bash -c \": <>/dev/tcp/$to\" 2>/dev/null && echo reached $to; done; cat /etc/angelia/angelia.yaml && echo read the config; echo looked"}'
+found=$(heard "$session_id")
+grep -q looked <<<"$found" || fail "a command that looks around said: $found"
+[ "$(grep -o 'reached [a-z]*/[0-9]*' <<<"$found" | sort -u | paste -sd ' ' -)" = 'reached nats/4222 reached postgres/5432' ] || fail "a command reaches: $found"
+if grep -q 'read the config' <<<"$found"; then fail 'a command can read the config'; fi
+held 'a command reaches the ports of Postgres and of NATS for clients and no other service, and cannot read the config'
+
 programs() { inside process-watcher 'for p in /proc/[0-9]*/cmdline; do tr "\0" " " <$p 2>/dev/null; echo; done'; }
 runs() { grep -q "^$1" <<<"$(programs)"; }
 gone() { ! runs "$1"; }

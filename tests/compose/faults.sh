@@ -42,8 +42,9 @@ held 'two runners, each with a name of its own, and one again: every webhook was
 
 # --- metrics
 if [ -f deploy/observability/prometheus.yml ]; then
+  # From where it can be reached: ingress is not on the network of process-watcher.
   for service in "${services[@]}"; do
-    inside ingress "node -e \"fetch('http://$service:9464/metrics').then(async (a) => { const t = await a.text(); process.exit(a.ok && t.includes('# TYPE') ? 0 : 1); }, () => process.exit(1))\"" \
+    inside "$service" "node -e \"fetch('http://$service:9464/metrics').then(async (a) => { const t = await a.text(); process.exit(a.ok && t.includes('# TYPE') ? 0 : 1); }, () => process.exit(1))\"" \
       || fail "$service has no /metrics on its admin port"
   done
   published=$(compose port ingress 9464 2>/dev/null || true)

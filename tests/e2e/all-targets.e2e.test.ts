@@ -38,7 +38,9 @@ const credentials = {
 };
 type Name = keyof typeof credentials;
 const names = Object.keys(credentials) as Name[];
-const secrets = [...Object.values(credentials), SINK_SECRET, SINK_SECRET.slice('whsec_'.length)];
+/** What makes the address of a hook a secret. */
+const HOOK = 'T0123/B4567/hook-credential';
+const secrets = [...Object.values(credentials), HOOK, SINK_SECRET, SINK_SECRET.slice('whsec_'.length)];
 
 interface Platform {
   /** It says no and repeats the credential; or it takes the message and hangs up. */
@@ -51,6 +53,8 @@ interface Platform {
 }
 
 const platforms = {} as Record<Name, Platform>;
+/** Paths and headers that the hook was called with. */
+let hookCalls: () => Set<string>;
 let receiver: OtlpReceiver;
 let stack: TestStack;
 
@@ -134,6 +138,7 @@ beforeAll(async () => {
     shown: () => smtp.mails.map(({ mail }) => mail.text ?? '').join('\n'),
     stop: smtp.stop,
   };
+  hookCalls = () => new Set(sink.taken().map(({ path, headers }) => `${path} ${headers['x-hook']}`));
   receiver = await startOtlpReceiver();
   const route = (deliver: Name, deliver_extra: object) => testRoute(sink.url, { deliver, deliver_extra });
   stack = await startTestStack({
@@ -158,7 +163,7 @@ beforeAll(async () => {
       },
       delivery: { retry_schedule_seconds: [0.2, 0.2, 0.2], request_timeout_seconds: 5 },
       routes: {
-        http: route('http', { url: sink.url }),
+        http: route('http', { url: `${sink.url}/services/\${HOOK}`, headers: { 'x-hook': `\${HOOK}` } }),
         telegram: route('telegram', { chat_id: '{chat}' }),
         slack: route('slack', { channel: 'C0123456789' }),
         discord: route('discord', { channel_id: '1001' }),
@@ -172,6 +177,7 @@ beforeAll(async () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
       OTEL_BSP_SCHEDULE_DELAY: '200',
       ANGELIA_LOG_LEVEL: 'trace',
+      HOOK,
     },
   });
 });
@@ -205,6 +211,7 @@ describe('every target', () => {
       // Neither idempotency nor a way to look: one more, marked.
       telegram: { ...once, copies: 2 },
     });
+    expect(hookCalls()).toEqual(new Set([`/services/${HOOK} ${HOOK}`]));
     expect(platforms.telegram.copies('(possible duplicate) an answer for telegram')).toBe(1);
   });
 
@@ -247,7 +254,14 @@ describe('a credential', () => {
     await eventually(
       () => receiver.spans.filter(({ name }) => name.startsWith('deliver ')).length >= 3 * names.length,
     );
+    const routes = await (
+      await fetch(new URL('/v1/routes', stack.baseUrl), {
+        headers: { authorization: `Bearer ${stack.adminToken}` },
+      })
+    ).text();
+    expect(routes).toContain(`/services/\${HOOK}`);
     const written = {
+      routes,
       ...(await everyRow(stack.postgresUrl)),
       ...everyFile(join(stack.dataDir, 'logs')),
       ...everyFile(join(stack.dataDir, 'nats')),

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withoutFences } from '@angelia/session';
 import {
   answer,
   callTool,
@@ -56,7 +57,7 @@ afterAll(async () => {
 
 /** A message is a list of tool calls, one per step; then the model says how the last went. A notice is repeated. */
 function decideStep(request: ModelRequest) {
-  if (request.input.startsWith('[Background process')) return say(`noticed ${request.input}`);
+  if (request.input.startsWith('[Background process')) return say(`noticed ${withoutFences(request.input)}`);
   const { calls } = JSON.parse(request.input) as { calls: [string, Record<string, unknown>][] };
   const next = calls[request.results.length];
   if (next === undefined) return say(`did ${request.results.at(-1)}`);

@@ -52,6 +52,15 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
+  it('keeps the config from the users that commands run as', () => {
+    const watchers = workloads.filter((object) => textAt(object, 'metadata.name') === 'process-watcher');
+    const modes = watchers
+      .flatMap((object) => listAt(podSpecOf(object), 'volumes'))
+      .filter((volume) => textAt(volume, 'name') === 'config')
+      .map((volume) => at(volume, 'configMap.defaultMode'));
+    expect(modes).toEqual([0o400]);
+  });
+
   it('runs everything as another user than root, but for process-watcher, whose capabilities are counted', () => {
     for (const { object, container } of each) {
       const added = listAt(container, 'securityContext.capabilities.add');

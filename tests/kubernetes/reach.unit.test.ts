@@ -20,6 +20,10 @@ const ends: Readonly<Record<string, End>> = {
   public: { address: '203.0.113.7' },
   'public, IPv6': { address: '2001:db8::7' },
   private: { address: '10.1.2.3' },
+  'another private': { address: '192.168.7.7' },
+  // As overlays/production/postgres.yaml names it.
+  database: { address: '192.0.2.10' },
+  'beside the database': { address: '192.0.2.11' },
   'the metadata service': { address: '169.254.169.254' },
 };
 const end = (name: string): End => {
@@ -69,9 +73,12 @@ describe.each(variantNames)('%s', (variant) => {
   });
 
   it('lets services and the migration to Postgres', () => {
-    const postgres = variant === 'dev' ? 'postgres' : 'private';
+    const postgres = variant === 'dev' ? 'postgres' : 'database';
     expect(who(ours, postgres, 5432)).toEqual([...services, 'migrate']);
     if (variant === 'dev') expect(who(everyone, 'postgres', 5432)).toEqual([...services, 'migrate']);
+    // No other database: commands share the network of process-watcher.
+    const others = ['private', 'another private', 'beside the database', 'public', 'stranger', 'nats'];
+    for (const from of ours) expect([from, where(from, others, 5432)]).toEqual([from, []]);
   });
 
   it('lets services to the collector of traces', () => {

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withoutFences } from '@angelia/session';
 import {
   callTool,
   type EventView,
@@ -253,7 +254,7 @@ async function ask(command: string, more: Record<string, unknown> = {}): Promise
 
 /** The model starts what the message asks for, and repeats what a notice says. */
 function decideStep(request: ModelRequest) {
-  if (request.input.startsWith('[Background process')) return say(`noticed ${request.input}`);
+  if (request.input.startsWith('[Background process')) return say(`noticed ${withoutFences(request.input)}`);
   const [result] = request.results;
   return result === undefined ? callTool('terminal', request.input) : say(`did ${result}`);
 }

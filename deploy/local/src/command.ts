@@ -1,12 +1,25 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 
 export interface CommandResult {
   readonly exitCode: number;
   readonly output: string;
 }
 
-/** Runs one of our scripts to its end. Its output is short: one line when something is wrong. */
-export function runScript(script: string, env: NodeJS.ProcessEnv): Promise<CommandResult> {
+/**
+ * Runs one of our scripts to its end. Its output is short: one line when something is wrong, one now and then while it
+ * waits.
+ */
+export function runScript(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  options: {
+    /** Each line as it comes. */
+    readonly onLine?: (line: string) => void;
+    /** Ends the script, which then has an exit code other than 0. */
+    readonly signal?: AbortSignal;
+  } = {},
+): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--enable-source-maps', script], {
       env,
@@ -14,12 +27,19 @@ export function runScript(script: string, env: NodeJS.ProcessEnv): Promise<Comma
     });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
+      createInterface({ input: stream }).on('line', (line) => {
+        output += `${line}\n`;
+        options.onLine?.(line);
       });
     }
+    const end = () => child.kill('SIGTERM');
+    if (options.signal?.aborted) end();
+    options.signal?.addEventListener('abort', end, { once: true });
     child.once('error', reject);
-    child.once('close', (code) => resolve({ exitCode: code ?? 1, output: output.trim() }));
+    child.once('close', (code) => {
+      options.signal?.removeEventListener('abort', end);
+      resolve({ exitCode: code ?? 1, output: output.trim() });
+    });
   });
 }
 

@@ -8,7 +8,7 @@ import { type Layout, makeLayout } from './layout.ts';
 import { findNatsServer } from './nats-server.ts';
 import { openPortBook, type PortBook } from './ports.ts';
 import { type Program, Supervised } from './supervise.ts';
-import { until } from './until.ts';
+import { untilSaying } from './until.ts';
 
 export interface Nats {
   readonly program: Program;
@@ -23,7 +23,6 @@ export interface NatsOptions {
 }
 
 const USER = 'angelia';
-const READY_PATIENCE_MS = 30_000;
 
 /** Finds (or fetches) nats-server, writes its config, and says how to run it. */
 export async function prepareNats(layout: Layout, ports: PortBook, options: NatsOptions = {}): Promise<Nats> {
@@ -45,7 +44,7 @@ export async function prepareNats(layout: Layout, ports: PortBook, options: Nats
         { signal: 'SIGKILL', patienceMs: 0 },
       ],
     },
-    waitUntilReady: (running) => waitUntilReady(layout, port, running),
+    waitUntilReady: (running) => waitUntilReady(layout, port, running, options.say ?? (() => {})),
   };
 }
 
@@ -78,13 +77,18 @@ jetstream {
 }
 `;
 
-/** It greets each client with INFO, and does so only once JetStream is up. */
-async function waitUntilReady(layout: Layout, port: number, running: () => boolean): Promise<void> {
+/** It greets each client with INFO, and does so only once JetStream has read its store: after a crash it may have much to read. */
+async function waitUntilReady(
+  layout: Layout,
+  port: number,
+  running: () => boolean,
+  say: (line: string) => void,
+): Promise<void> {
   const ready = async () => {
     if (!running()) throw failed(layout, 'nats-server ended while starting');
     return greets(port);
   };
-  if (!(await until(ready, READY_PATIENCE_MS))) throw failed(layout, 'nats-server did not get ready');
+  await untilSaying(ready, () => say(`waiting for nats-server to start (see ${logOf(layout)})`));
 }
 
 function greets(port: number): Promise<boolean> {
@@ -101,8 +105,10 @@ function greets(port: number): Promise<boolean> {
   });
 }
 
+const logOf = (layout: Layout): string => join(layout.logs, 'nats.log');
+
 function failed(layout: Layout, what: string): LaunchError {
-  const log = join(layout.logs, 'nats.log');
+  const log = logOf(layout);
   const lines = existsSync(log) ? (readIfThere(log) ?? '').trim().split('\n') : [];
   return new LaunchError('NATS_FAILED', `${what}: ${lines.slice(-2).join(' / ')} (see ${log})`);
 }

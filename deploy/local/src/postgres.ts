@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { chown, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { identityOf } from '../bootstrap/process-identity.mjs';
 import { openChildBook } from './child-book.ts';
 import { isMissing, keptSecret, makePassword, readIfThere } from './kept-file.ts';
 import { LaunchError } from './launch-error.ts';
@@ -10,14 +9,17 @@ import { type Layout, makeLayout, packageRoot } from './layout.ts';
 import { openPortBook, type PortBook } from './ports.ts';
 import { type Program, Supervised } from './supervise.ts';
 import { runAsUnprivileged, unprivilegedOwner } from './unprivileged.ts';
-import { until } from './until.ts';
+import { until, untilSaying } from './until.ts';
 
 export interface Postgres {
   readonly program: Program;
   readonly url: string;
   readonly superuserUrl: string;
-  /** Waits until it takes connections; throws with the last lines of its log when it does not. */
-  waitUntilReady(running: () => boolean): Promise<void>;
+  /**
+   * Waits until the server with this pid takes connections, however long its recovery takes. Throws with the last lines
+   * of its log when it ends instead (its pid is null then).
+   */
+  waitUntilReady(pid: () => number | null): Promise<void>;
 }
 
 export interface PostgresOptions {
@@ -46,6 +48,9 @@ const SETTINGS = {
   // Checkpoints are what makes a small disk stutter; these put them minutes apart under full load.
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
+  // A client that opens a connection and never logs in holds one of `max_connections` for this long (by default 60 s).
+  // A login from this machine takes milliseconds; on a starved one a client that is cut off connects again.
+  authentication_timeout: '5s',
   // Our statements are short; compiling them costs more than running them.
   jit: 'off',
   // An open writing transaction hides the tail of the log from all projections (DESIGN.md, "Global order").
@@ -57,7 +62,6 @@ const SETTINGS = {
   log_checkpoints: 'off',
 };
 
-const READY_PATIENCE_MS = 120_000; // recovery after a crash under load may have 4 GB of WAL to read
 const ORPHAN_PATIENCE_MS = 5_000;
 const SHUTDOWN_PATIENCE_MS = 30_000; // the checkpoint at shutdown, on a slow disk
 
@@ -98,13 +102,13 @@ export async function preparePostgres(
       gid: runAs.gid,
       cwd: layout.postgres,
       env: environment(),
-      prepare: () => clearAfterCrash(layout),
+      prepare: () => clearAfterCrash(layout, options.say ?? (() => {})),
       ending: [
         { signal: 'SIGINT', patienceMs: SHUTDOWN_PATIENCE_MS }, // fast: closes connections, writes a checkpoint
         { signal: 'SIGQUIT', patienceMs: 0 }, // immediate: recovers at the next start
       ],
     },
-    waitUntilReady: (running) => waitUntilReady(layout, running),
+    waitUntilReady: (pid) => waitUntilReady(layout, pid, options.say ?? (() => {})),
   };
 }
 
@@ -120,7 +124,7 @@ export async function startPostgres(
     restart: false,
   });
   await supervised.start();
-  await postgres.waitUntilReady(() => supervised.running);
+  await postgres.waitUntilReady(() => supervised.pid);
   const { url, superuserUrl } = postgres;
   return { url, superuserUrl, pid: supervised.pid ?? 0, stop: () => supervised.stop() };
 }
@@ -229,49 +233,83 @@ function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
 
-/** The server writes its state into its own lock file; that is also what `pg_ctl -w` looks at. */
-async function waitUntilReady(layout: Layout, running: () => boolean): Promise<void> {
+/**
+ * The server writes its state into its own lock file; that is also what `pg_ctl -w` looks at. After a crash the file
+ * there is the dead server's and may say `ready`: only a file with the pid of our server counts.
+ */
+async function waitUntilReady(
+  layout: Layout,
+  pidOf: () => number | null,
+  say: (line: string) => void,
+): Promise<void> {
   const ready = () => {
-    if (!running()) throw failed(layout, 'Postgres ended while starting');
-    const lines = readIfThere(join(layout.postgres, 'postmaster.pid'))?.split('\n');
-    return lines?.[7]?.trim() === 'ready';
+    const pid = pidOf();
+    if (pid === null) throw failed(layout, 'Postgres ended while starting');
+    const lines = readIfThere(lockFileOf(layout))?.split('\n');
+    return lines?.[0] === String(pid) && lines[7]?.trim() === 'ready';
   };
-  if (!(await until(ready, READY_PATIENCE_MS))) throw failed(layout, 'Postgres did not get ready');
+  await untilSaying(ready, () => {
+    const last = lastLogLines(layout, 1).replace(/^.*? LOG: +/, ''); // its time and pid are in the log
+    say(`waiting for Postgres to start: ${last || 'its log is empty'}`);
+  });
+}
+
+const lockFileOf = (layout: Layout): string => join(layout.postgres, 'postmaster.pid');
+const logOf = (layout: Layout): string => join(layout.logs, 'postgres.log');
+
+function lastLogLines(layout: Layout, count: number): string {
+  const lines = (readIfThere(logOf(layout)) ?? '').trim().split('\n');
+  return lines.slice(-count).join(' / ');
 }
 
 function failed(layout: Layout, what: string): LaunchError {
-  const log = join(layout.logs, 'postgres.log');
-  const last = (readIfThere(log) ?? '').trim().split('\n').slice(-2).join(' / ');
-  return new LaunchError('POSTGRES_FAILED', `${what}: ${last} (see ${log})`);
+  return new LaunchError('POSTGRES_FAILED', `${what}: ${lastLogLines(layout, 2)} (see ${logOf(layout)})`);
 }
 
 /**
  * After `kill -9` of the server its backends live on until they notice, and keep the shared memory, with which a new
  * server refuses to start. They are waited out, then asked, then made to go (their server is dead: nothing is lost
- * that recovery does not bring back). The old lock file is removed only when its pid now belongs to someone else:
- * Postgres itself sees to the other cases, by means of what is in that file.
+ * that recovery does not bring back). What is left is the dead server's lock file.
  */
-async function clearAfterCrash(layout: Layout): Promise<void> {
-  const lockFile = join(layout.postgres, 'postmaster.pid');
-  const pid = Number(readIfThere(lockFile)?.split('\n')[0] ?? 0);
-  if (process.platform !== 'linux' || pid === 0) return;
+async function clearAfterCrash(layout: Layout, say: (line: string) => void): Promise<void> {
+  const lock = readIfThere(lockFileOf(layout));
+  if (process.platform !== 'linux' || lock === null) return;
+  const pid = Number(lock.split('\n')[0]);
   const gone = async () => (await processesOf(layout)).length === 0;
+  if (!(await gone())) say('waiting for what is left of a Postgres whose launcher or server was killed');
   if (await isOf(layout, pid)) {
     // A whole server that no launcher knows of: the one that started it was killed before it wrote it down.
-    process.kill(pid, 'SIGINT');
-    if (await until(gone, SHUTDOWN_PATIENCE_MS, 50)) return;
-    throw new LaunchError(
-      'POSTGRES_FAILED',
-      `another Postgres (pid ${pid}) runs on ${layout.postgres} and does not stop: end it and try again`,
-    );
-  }
-  if (!(await until(gone, ORPHAN_PATIENCE_MS, 50))) {
+    for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+      process.kill(pid, signal);
+      if (await until(gone, SHUTDOWN_PATIENCE_MS, 50)) break;
+    }
+    if (!(await gone())) {
+      throw new LaunchError(
+        'POSTGRES_FAILED',
+        `another Postgres (pid ${pid}) runs on ${layout.postgres} and does not stop: end it and try again`,
+      );
+    }
+  } else if (!(await until(gone, ORPHAN_PATIENCE_MS, 50))) {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       for (const orphan of await processesOf(layout)) process.kill(orphan, signal);
       if (await until(gone, ORPHAN_PATIENCE_MS, 50)) break;
     }
   }
-  if (identityOf(pid) !== null) rmSync(lockFile, { force: true });
+  disownLockFile(layout);
+}
+
+/**
+ * Postgres refuses to start while the pid in the lock file exists: also when that is a zombie (in a container whose
+ * first process does not reap, for ever) or somebody else by now. A file with its parent's pid, ours, it takes for stale,
+ * and still looks by the rest of the file whether anybody uses the old shared memory; without the file it would not look.
+ */
+function disownLockFile(layout: Layout): void {
+  const path = lockFileOf(layout);
+  const [pid, ...rest] = readIfThere(path)?.split('\n') ?? [];
+  if (pid === undefined) return; // the server that was stopped took it away
+  // An empty one, of a server that was killed while it wrote, says nothing, and Postgres would refuse it for ever.
+  if (pid === '') rmSync(path);
+  else writeFileSync(path, [process.pid, ...rest].join('\n'));
 }
 
 async function processesOf(layout: Layout): Promise<number[]> {

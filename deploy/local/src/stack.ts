@@ -253,10 +253,19 @@ class StartingStack {
       this.#goOn();
       const supervised = this.#startProgram(postgres.program, layout);
       await supervised.start();
-      await this.#unlessStopped(postgres.waitUntilReady(() => supervised.running));
+      await this.#unlessStopped(postgres.waitUntilReady(() => supervised.pid));
       url = postgres.url;
     }
-    const { exitCode, output } = await runScript(scripts.migrate, { ...env, DATABASE_URL: url });
+    const { exitCode, output } = await runScript(
+      scripts.migrate,
+      { ...env, DATABASE_URL: url },
+      {
+        // `migrate: ...` is what it says while it waits; what it says in the end is in its output.
+        onLine: (line) => line.startsWith('migrate: ') && this.#say(line),
+        signal: this.#options.signal,
+      },
+    );
+    this.#goOn();
     if (exitCode !== 0) throw new LaunchError('MIGRATION_FAILED', lineForTheUser(output));
     return url;
   }

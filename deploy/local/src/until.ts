@@ -16,3 +16,19 @@ export async function until(
     await pause(lookEveryMs);
   }
 }
+
+/** A start that takes longer than this says what it waits for; then again at this interval. */
+const SAY_AFTER_MS = 3_000;
+const SAY_EVERY_MS = 15_000;
+
+/** Waits for a condition however long it takes, and says now and then what for. What the condition throws ends it. */
+export async function untilSaying(
+  condition: () => boolean | Promise<boolean>,
+  say: () => void,
+): Promise<void> {
+  let patienceMs = SAY_AFTER_MS;
+  while (!(await until(condition, patienceMs))) {
+    say();
+    patienceMs = SAY_EVERY_MS;
+  }
+}

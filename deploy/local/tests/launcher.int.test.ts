@@ -196,6 +196,20 @@ describe('a launcher that is killed with -9', () => {
   });
 });
 
+describe('everything killed with -9 at once', () => {
+  it('is followed by a start like any other, as often as it happens', async () => {
+    let stack = await launch({ FAKE_NOT_MIGRATE: 'yes' }).ready();
+    const ports = await kept();
+    for (let times = 0; times < 2; times++) {
+      for (const pid of [stack.child.pid ?? 0, ...pids()]) process.kill(pid, 'SIGKILL');
+      await stack.exit();
+      stack = await launch({ FAKE_NOT_MIGRATE: 'yes' }).ready();
+      expect(stack.output).not.toContain('postgres ended');
+    }
+    expect(await kept()).toEqual(ports);
+  });
+});
+
 describe('Ctrl-C', () => {
   it('that comes three times at once is one, and the drain goes on', async () => {
     const stack = await launch({ FAKE_DRAIN_MS: '1500' }).ready();
@@ -217,6 +231,14 @@ describe('Ctrl-C', () => {
     clearInterval(again);
     expect(code).toBe(0);
     expect(await noneAlive(running)).toBe(true);
+  });
+
+  it('while Postgres is waited for ends the start', async () => {
+    const nowhere = 'postgres://nobody@127.0.0.1:1/none';
+    const stack = launch({ FAKE_NOT_MIGRATE: 'yes', DATABASE_URL: nowhere, NATS_URL: 'nats://elsewhere' });
+    await stack.says('angelia: migrate: waiting for Postgres (connect ECONNREFUSED 127.0.0.1:1)');
+    stack.child.kill('SIGINT');
+    expect(await stack.exit()).toBe(0);
   });
 
   it('while starting leaves nothing running', async () => {

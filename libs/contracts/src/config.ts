@@ -162,9 +162,16 @@ const mcpServer = z
 const processWatcher = z.strictObject({
   /**
    * Who commands run as. `auto`: as root a user of each session's own (numbers from 200000 on), else the service's own
-   * user. `same`: the service's own user also as root. A number: always this user.
+   * user in namespaces (bubblewrap); where that is not possible, process-watcher refuses to start. `same`: the service's
+   * own user, without isolation. A number: always this user.
    */
   run_as: z.union([z.enum(['auto', 'same']), z.number().int().positive()]).default('auto'),
+  /** `host`: what the host reaches, its own services included. `none`: nothing. */
+  network: z.enum(['host', 'none']).default('host'),
+  /** Not as root: what commands see beside the system and their session's own files. As root the modes of files decide. */
+  read_paths: z.array(z.string().min(1)).default([]),
+  /** The same, and they may write there. */
+  write_paths: z.array(z.string().min(1)).default([]),
   /** Runs the model's command lines; without it bash, or sh where there is none. */
   shell: z.string().min(1).optional(),
   /** Added to the small clean environment of every command. Models can read it. */
@@ -183,7 +190,7 @@ const processWatcher = z.strictObject({
   memory_bytes: count.default(0),
   /** The largest file that a command may write. */
   file_bytes: count.default(4 * 1024 ** 3),
-  /** Processes and threads of one user: of one session, where each has a user of its own (run_as: auto, as root). */
+  /** Processes and threads: of one session where each has a user of its own (as root), of one command with bubblewrap. */
   max_user_processes: count.default(1024),
   /** Output of ended processes and the files of ended sessions are kept for so long. */
   keep_hours: positiveSeconds.default(72),

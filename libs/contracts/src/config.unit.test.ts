@@ -31,6 +31,9 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
       directories: { scripts: './scripts', skills: './skills', exports: './exports' },
       process_watcher: {
         run_as: 'auto',
+        network: 'host',
+        read_paths: [],
+        write_paths: [],
         environment: {},
         max_processes: 512,
         output_bytes: 4_194_304,

@@ -18,6 +18,21 @@ const target = z.object({
   untrusted_address: z.boolean().default(false),
   /** Whether even its host came from there: then no credential of the target's goes with it. Absent in older events: no. */
   untrusted_host: z.boolean().optional(),
+  /**
+   * Where `${NAME}` in `to` is the operator's, of the config file: it stands for an environment variable, which is read when
+   * it is sent. By place and not by its look, since a payload may hold the same characters. Absent: there is none.
+   */
+  references: z
+    .array(
+      z.object({
+        /** Of the text in `to`. */
+        path: z.array(z.string()),
+        /** Where in the text `${NAME}` begins, in UTF-16 units. */
+        at: count,
+        name: z.string().min(1),
+      }),
+    )
+    .optional(),
 });
 const usage = z.object({ input_tokens: count, output_tokens: count });
 export const outcomes = ['succeeded', 'failed', 'cancelled', 'expired'] as const;
@@ -50,6 +65,8 @@ const sessionCreated = z.object({
   max_concurrency: ordinal.nullable().default(null),
   /** True: by a route that was made by API, for which the config's `api_routes` holds. */
   api_route: z.boolean().optional(),
+  /** Random: what the marks of the fences around foreign text in its prompts are made of. Absent in older events: none. */
+  fence_seed: z.string().min(1).optional(),
 });
 
 /** One row of what the model sees. */
@@ -122,6 +139,8 @@ const toolStarted = z.object({
   call_id: z.string(),
   tool: z.string(),
   arguments: z.string(),
+  /** The process whose end this call waits for: while it is open, that end is no notice. */
+  waits_for: z.string().nullable().default(null),
 });
 
 const toolFinished = z.object({
@@ -172,6 +191,9 @@ const clarificationAnswered = z.object({
 });
 
 const clarificationTimedOut = z.object({ clarification_id: z.string() });
+
+/** Its turn is cancelled by the next event: somebody asked for something else instead of answering. */
+const clarificationSuperseded = z.object({ clarification_id: z.string() });
 
 const finalResponse = z.object({
   /** null: appended by no run (deliver_only, expiry of a turn that no runner holds). */
@@ -318,6 +340,7 @@ export const eventSchemas = {
   'clarification.requested': clarificationRequested,
   'clarification.answered': clarificationAnswered,
   'clarification.timed-out': clarificationTimedOut,
+  'clarification.superseded': clarificationSuperseded,
   'session.final-response': finalResponse,
   'run.failed': runFailed,
   'run.cancelled': runCancelled,

@@ -27,6 +27,8 @@ export const unhintedTypes: readonly string[] = [
   // The run that waits for it hears of the commit itself (agent-runner, run-watch.ts).
   'tool.finished',
   'context.compressed',
+  // The turn that takes its place is in the same append, and has its hint.
+  'clarification.superseded',
   'delivery.attempted',
   'delivery.chunk-taken',
   'delivery.succeeded',

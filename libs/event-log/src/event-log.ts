@@ -141,6 +141,12 @@ export class EventLog {
     return this.leases.read(resource);
   }
 
+  /** What the database's clock says. */
+  async now(): Promise<number> {
+    // Nobody holds it: it is asked for the time that comes with the answer.
+    return (await this.lease('clock')).now;
+  }
+
   /** One statement for all; returns those that are still held. The others are lost: stop their work. */
   renewLeases(resources: readonly string[], holder: string, seconds: number): Promise<string[]> {
     return renewLeases(this.database.relaxed, resources, holder, seconds);

@@ -6,33 +6,41 @@ import pg from 'pg';
 import { openEventLog } from './event-log.ts';
 import { migrate, raiseEpoch } from './migrate.ts';
 import { TAIL_START } from './tail-cursor.ts';
+import { startCuttableProxy } from './testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
 import { appendTo } from './testing/some-events.ts';
 import { until } from './testing/until.ts';
 
 const command = fileURLToPath(new URL('./commands/migrate.ts', import.meta.url));
 
-function runMigrate(
-  url: string | undefined,
-  ...args: string[]
-): Promise<{ code: number | null; out: string; err: string }> {
-  return new Promise((resolve) => {
-    const env: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: '' };
-    if (url === undefined) delete env.DATABASE_URL;
-    else env.DATABASE_URL = url;
-    const child = spawn(process.execPath, ['--no-warnings', command, ...args], {
-      env,
-    });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (chunk) => {
-      out += chunk;
-    });
-    child.stderr.on('data', (chunk) => {
-      err += chunk;
-    });
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function runMigrate(url: string | undefined, ...args: string[]): Promise<Ended> {
+  return migrating(url, args).ended;
+}
+
+/** `migrate` under way; `said` is what it wrote to stderr so far. */
+function migrating(url: string | undefined, args: string[] = [], extra: NodeJS.ProcessEnv = {}) {
+  const env: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: '', ...extra };
+  if (url === undefined) delete env.DATABASE_URL;
+  else env.DATABASE_URL = url;
+  const child = spawn(process.execPath, ['--no-warnings', command, ...args], { env });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = new Promise<Ended>((resolve) => {
     child.on('close', (code) => resolve({ code, out, err }));
   });
+  return { ended, said: () => err, kill: () => child.kill() };
 }
 
 describe('migrate', () => {
@@ -67,10 +75,34 @@ describe('migrate', () => {
     await database.drop();
   });
 
+  it.each(['starts up', 'hangs up'])('waits for a Postgres that %s, and says so', async (how) => {
+    const database = await createTestDatabase({ migrated: false });
+    const proxy = await startCuttableProxy(database.url);
+    if (how === 'starts up') proxy.startUp();
+    else proxy.hangUp();
+    const run = migrating(proxy.url);
+    const reason = how === 'starts up' ? 'the database system is starting up' : '(ECONNRESET|terminated)';
+    const waits = new RegExp(
+      `^migrate: waiting for Postgres \\(.*${reason}.*\\), for [56]\\d\\d s at most$`,
+      'm',
+    );
+    try {
+      await until(() => waits.test(run.said()), 40_000);
+      proxy.thaw();
+      expect(await run.ended).toMatchObject({ code: 0, out: expect.stringContaining('applied 001') });
+    } finally {
+      run.kill();
+      await proxy.close();
+      await database.drop();
+    }
+  });
+
   it('says in one line what is missing', async () => {
     const unset = await runMigrate(undefined);
     expect(unset).toMatchObject({ code: 78, err: expect.stringContaining('DATABASE_URL') });
-    const away = await runMigrate('postgres://nobody@127.0.0.1:1/none');
+    const away = await migrating('postgres://nobody@127.0.0.1:1/none', [], {
+      ANGELIA_MIGRATE_WAIT_SECONDS: '0',
+    }).ended;
     expect(away).toMatchObject({
       code: 1,
       err: expect.stringMatching(/^angelia: migrate: .*ECONNREFUSED.*\n$/),

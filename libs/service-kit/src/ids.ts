@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { type SessionId, sessionId } from '@angelia/contracts';
 
 /**
@@ -54,4 +54,9 @@ export function newEventId(): string {
 
 export function newSessionId(): SessionId {
   return sessionId(uuidV7());
+}
+
+/** Of the marks around foreign text in a session's prompts: 128 bits, which nobody guesses. */
+export function newFenceSeed(): string {
+  return randomBytes(16).toString('hex');
 }

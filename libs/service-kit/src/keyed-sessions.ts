@@ -1,20 +1,22 @@
 import { hash } from 'node:crypto';
 import { type KeyEventData, type SessionFact, type SessionId, sessionId } from '@angelia/contracts';
 import type { EventLog, StreamAppend } from '@angelia/event-log';
-import { continuation, type Decision, decide, initialState, type RequestTurn } from '@angelia/session';
-import { newEventId, newSessionId } from './ids.ts';
+import {
+  continuation,
+  type Decision,
+  decide,
+  initialState,
+  type RequestTurn,
+  type SessionState,
+} from '@angelia/session';
+import { newEventId, newFenceSeed, newSessionId } from './ids.ts';
 import { type AppendOptions, type Loaded, type Sessions, TooManyConflicts } from './sessions.ts';
 import { freshTraceparent, linkActiveSpan, traceparentNow } from './tracing.ts';
 
 /** What is to be done under a key, as its current session stands. */
 export type KeyedPlan<Refusal> =
   /** One more for the current session. */
-  | {
-      readonly to: 'current';
-      readonly facts: readonly SessionFact[];
-      /** Given back in the same append: whoever ran the session until now is told to stop by these facts. */
-      readonly release?: { readonly resource: string; readonly holder: string } | undefined;
-    }
+  | { readonly to: 'current'; readonly facts: readonly SessionFact[] }
   /** A new session, which is the current one from then on. */
   | { readonly to: 'new'; readonly id: SessionId; readonly facts: readonly SessionFact[] }
   | { readonly to: 'none'; readonly refusal: Refusal };
@@ -113,29 +115,34 @@ export class KeyedSessions {
    * A further turn for a session that has ended: it opens a continuation with its config and its transcript, or joins
    * the one that somebody opened before, here or on another replica. Follows the way from one continuation to the
    * next, so that a message to an old id reaches the newest one.
+   *
+   * @param join what it is to one that is open; a further turn, unless this says otherwise (an answer to its question)
    */
   async continueSession(
     old: Loaded,
     turn: Pick<RequestTurn, 'source' | 'input' | 'queueDeadline'> & { readonly deliveryId: string },
     given: KeyedOptions = {},
+    join?: (current: SessionState) => Decision,
   ): Promise<{ readonly status: 'opened' | 'joined' | 'duplicate'; readonly sessionId: SessionId }> {
     // A continuation is a trace of its own (invariant one-trace), also while telemetry is off.
     const options = { ...given, traceparent: given.traceparent ?? traceparentNow() ?? freshTraceparent() };
     const key = continuationKey(old);
     const byKey = (old.state.created?.sessionKey ?? null) !== null;
     const id = newSessionId();
+    const fenceSeed = newFenceSeed();
     const executed = await this.execute<Loaded>(
       key,
       (current): KeyedPlan<Loaded> => {
         if (current !== null && current.state.created !== null && current.state.ended === null) {
           const keyed = options.key !== undefined;
-          const facts = factsOf(decide(current.state, { type: 'request-turn', keyed, ...turn }));
-          return { to: 'current', facts };
+          const decision =
+            join?.(current.state) ?? decide(current.state, { type: 'request-turn', keyed, ...turn });
+          return { to: 'current', facts: factsOf(decision) };
         }
         // Pruned since, or none yet.
         if (current === null || current.state.created === null || byKey) {
           const from = current?.state.created ? current : old;
-          const fields = { ...continuation(from), ...turn };
+          const fields = { ...continuation(from), ...turn, fenceSeed };
           return {
             to: 'new',
             id,
@@ -153,7 +160,7 @@ export class KeyedSessions {
       case 'duplicate':
         return { status: 'duplicate', sessionId: sessionId(executed.streamId) };
       case 'refused':
-        return this.continueSession(executed.refusal, turn, options);
+        return this.continueSession(executed.refusal, turn, options, join);
       case 'limited':
         throw new Error('a continuation without a rate limit was limited');
     }
@@ -185,9 +192,6 @@ export class KeyedSessions {
       if (plan.facts.length === 0) return { status: 'duplicate', streamId: loaded.id };
       const settled = await sessions.append(loaded, plan.facts, {
         ...options,
-        ...(plan.to === 'current' && plan.release !== undefined
-          ? { lease: { ...plan.release, release: true } }
-          : {}),
         beside: plan.to === 'new' ? this.#opened(key, seen.version, plan.id, options) : undefined,
       });
       if (settled === 'conflict') {

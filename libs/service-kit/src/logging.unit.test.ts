@@ -46,6 +46,35 @@ describe('log lines', () => {
     expect(text.match(/\[redacted\]/g)?.length).toBeGreaterThanOrEqual(6);
   });
 
+  describe('hide a known secret in every form that it takes on the way', () => {
+    // Bytes that base64, URLs, JSON and HTML all write in another way.
+    const secret = 'pä55/w+rd?>"&<é\' 0~x';
+    const base64 = (text: string, encoding: 'base64' | 'base64url' = 'base64') =>
+      Buffer.from(text).toString(encoding);
+    const url = encodeURIComponent(secret);
+    const html = (apostrophe: string) => `pä55/w+rd?&gt;&quot;&amp;&lt;é${apostrophe} 0~x`;
+    it.each([
+      ['base64', base64(secret)],
+      ['base64url', base64(secret, 'base64url')],
+      ['base64 of a user and it', base64(`ada:${secret}`)],
+      ['base64 of a longer user and it', base64(`adas:${secret}`)],
+      ['base64 of another user and it', base64(`adas2:${secret}`)],
+      ['base64url, in the middle of a text', base64(`{"key":"${secret}","n":1}`, 'base64url')],
+      ['a URL', url],
+      ['a URL in lower case', url.replace(/%../g, (byte) => byte.toLowerCase())],
+      ['a path', encodeURI(secret)],
+      ['a form', new URLSearchParams({ secret }).toString().slice('secret='.length)],
+      ['HTML', html('&#39;')],
+      ['HTML with another apostrophe', html('&#x27;')],
+      ['JSON', JSON.stringify(secret)],
+      ['JSON of PHP', JSON.stringify(secret).replaceAll('/', '\\/')],
+      ['JSON in JSON', JSON.stringify(JSON.stringify({ secret }))],
+    ])('%s', (_form, encoded) => {
+      const { line } = logged((logger) => logger.info({}, `refused: ${encoded} (401)`), [secret]);
+      expect(line.msg).toMatch(/^refused: \S{0,16}\[redacted\]\S{0,16} \(401\)$/);
+    });
+  });
+
   it('hide values under keys that name a secret, known or not', () => {
     const { text } = logged((logger) =>
       logger.info(

@@ -1,7 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyServerOptions } from 'fastify';
-import { loadCommandConfig, loadConfig } from './config/load.ts';
+import { type LoadedConfig, loadCommandConfig, loadConfig } from './config/load.ts';
+import { openFileProblems } from './config/open-files.ts';
 import { type Environment, readEnvironment, type ServiceName } from './environment.ts';
 import { createLogger, type Logger } from './logging.ts';
 import { secretsInUrl, secretValuesIn } from './redaction.ts';
@@ -30,6 +31,14 @@ export interface PublicHttp {
   readonly prepare?: (app: NestFastifyApplication, runtime: ServiceRuntime) => void | Promise<void>;
 }
 
+function loadConfigOf(service: ServiceName): LoadedConfig {
+  if (service !== 'process-watcher') return loadConfig(process.env);
+  const loaded = loadCommandConfig(process.env);
+  const problems = openFileProblems(loaded);
+  if (problems.length > 0) throw new StartupError(problems);
+  return loaded;
+}
+
 /**
  * The life of a service's process. This file and what it imports load neither pg nor node:http nor Nest: those come
  * with service-process.ts, after telemetry, which has to be there first to instrument them.
@@ -39,8 +48,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
   let logger: Logger | undefined;
   try {
     const environment = readEnvironment(definition.name, process.env);
-    const load = definition.name === 'process-watcher' ? loadCommandConfig : loadConfig;
-    const { config, path, demo } = load(process.env);
+    const { config, path, demo, addressVariables } = loadConfigOf(definition.name);
     logger = createLogger({
       service: environment.service,
       instance: environment.instance,
@@ -51,7 +59,10 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     const telemetry = await startTelemetry(environment, logger);
     const [{ runProcess }, module] = await Promise.all([import('./service-process.ts'), definition.load()]);
     logger.debug({ config: demo ? 'demo' : path }, 'config loaded');
-    await runProcess({ definition, module, environment, config, logger, telemetry, startedAt });
+    await runProcess({
+      ...{ definition, module, environment, config, addressVariables },
+      ...{ logger, telemetry, startedAt },
+    });
   } catch (error) {
     if (error instanceof StartupError) {
       process.stderr.write(startupMessage(error));

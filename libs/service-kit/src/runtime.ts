@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connectBus } from '@angelia/bus';
 import { type Config, holderId } from '@angelia/contracts';
 import { LogError, openEventLog } from '@angelia/event-log';
+import type { AddressVariables } from './config/address-references.ts';
 import { Drain } from './drain.ts';
 import type { Environment } from './environment.ts';
 import { type CheckResult, Health } from './health.ts';
@@ -15,6 +16,7 @@ import { tailPinger } from './tail-ping.ts';
 export interface OpenRuntimeOptions {
   readonly environment: Environment;
   readonly config: Config;
+  readonly addressVariables: AddressVariables;
   readonly logger: Logger;
   /** False for ingress, which takes webhooks while NATS is away. */
   readonly needsBus: boolean;
@@ -22,7 +24,7 @@ export interface OpenRuntimeOptions {
 
 /** Opens log and bus. Returns at once and never throws because one of them is away: both connect by themselves. */
 export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
-  const { environment, config, logger } = options;
+  const { environment, config, addressVariables, logger } = options;
   const holder = holderId(environment.instance, randomBytes(6).toString('hex'));
   const health = new Health();
   let busState: CheckResult = { ok: false, reason: 'not connected yet' };
@@ -59,6 +61,7 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
   return {
     environment,
     config,
+    addressVariables,
     log,
     bus,
     logger,

@@ -2,6 +2,7 @@ import type { Bus } from '@angelia/bus';
 import type { Config, HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import { type DynamicModule, Module } from '@nestjs/common';
+import type { AddressVariables } from './config/address-references.ts';
 import type { Drain } from './drain.ts';
 import type { Environment } from './environment.ts';
 import type { Health } from './health.ts';
@@ -9,6 +10,7 @@ import { KeyedSessions } from './keyed-sessions.ts';
 import type { Logger } from './logging.ts';
 import type { Sessions } from './sessions.ts';
 import {
+  ADDRESS_VARIABLES,
   BUS,
   CONFIG,
   DRAIN,
@@ -25,6 +27,7 @@ import {
 export interface ServiceRuntime {
   readonly environment: Environment;
   readonly config: Config;
+  readonly addressVariables: AddressVariables;
   readonly log: EventLog;
   readonly bus: Bus;
   readonly logger: Logger;
@@ -42,6 +45,7 @@ export class ServiceKitModule {
     const providers = [
       { provide: ENVIRONMENT, useValue: runtime.environment },
       { provide: CONFIG, useValue: runtime.config },
+      { provide: ADDRESS_VARIABLES, useValue: runtime.addressVariables },
       { provide: EVENT_LOG, useValue: runtime.log },
       { provide: BUS, useValue: runtime.bus },
       { provide: LOGGER, useValue: runtime.logger },

@@ -4,6 +4,7 @@ import type { INestMicroservice, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AdminServer, HEALTH_PATHS, healthAnswer, startAdminServer } from './admin-server.ts';
+import type { AddressVariables } from './config/address-references.ts';
 import { type Duties, startDuties } from './duties.ts';
 import type { Environment } from './environment.ts';
 import type { CheckResult } from './health.ts';
@@ -27,6 +28,7 @@ export interface ProcessOptions {
   readonly module: Type<unknown>;
   readonly environment: Environment;
   readonly config: Config;
+  readonly addressVariables: AddressVariables;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly startedAt: number;
@@ -34,9 +36,10 @@ export interface ProcessOptions {
 
 /** Everything of a service after config and telemetry: up, at work, down. Ends with process.exit. */
 export async function runProcess(options: ProcessOptions): Promise<void> {
-  const { definition, environment, config, logger, telemetry } = options;
+  const { definition, environment, config, addressVariables, logger, telemetry } = options;
   const signals = listenForSignals(logger);
-  const runtime = openRuntime({ environment, config, logger, needsBus: definition.http === undefined });
+  const needsBus = definition.http === undefined;
+  const runtime = openRuntime({ environment, config, addressVariables, logger, needsBus });
   let startup: CheckResult = { ok: false, reason: 'waits for Postgres' };
   runtime.health.add('startup', () => startup);
 

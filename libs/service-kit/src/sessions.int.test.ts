@@ -1,9 +1,10 @@
-import type { SessionId } from '@angelia/contracts';
+import { runResource, type SessionId } from '@angelia/contracts';
 import { type AppendRequest, type EventLog, openEventLog } from '@angelia/event-log';
-import { decide, fold } from '@angelia/session';
+import { decide, fold, type SessionCommand } from '@angelia/session';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newEventId, newSessionId } from './ids.ts';
+import { LogClock } from './log-clock.ts';
 import { type Loaded, Sessions } from './sessions.ts';
 import { freshTraceparent } from './tracing.ts';
 
@@ -59,6 +60,7 @@ function watched(): { sessions: Sessions; reads: number[]; appends: AppendReques
         reads.push(from);
         return log.readStream(id, from);
       },
+      now: () => log.now(),
       append: (request) => {
         appends.push(request);
         return log.append(request);
@@ -110,6 +112,16 @@ describe('executing a decision', () => {
       streamId: first,
     });
     expect((await sessions.load(second)).version).toBe(0);
+  });
+
+  it('gives all who come with one key the name that the first of them gave', async () => {
+    const key = { key: `signed:${newEventId()}`, keepSeconds: 60 };
+    const names = await Promise.all(
+      ['a', 'b', 'c'].map((name) => sessions.firstUnder(key, `webhook:r:${name}`)),
+    );
+    expect(names).toEqual(['webhook:r:a', 'webhook:r:a', 'webhook:r:a']);
+    expect(await sessions.firstUnder(key, 'webhook:r:d')).toBe('webhook:r:a');
+    expect(await sessions.firstUnder({ ...key, key: `${key.key}-2` }, 'webhook:r:d')).toBe('webhook:r:d');
   });
 
   it('does not append while another live holder has the lease', async () => {
@@ -197,6 +209,7 @@ describe('conflicts', () => {
     const racing = new Sessions({
       instance: 'slow',
       log: {
+        now: () => log.now(),
         readStream: (stream, from) => log.readStream(stream, from),
         append: async (request) => {
           overtaken += 1;
@@ -210,6 +223,108 @@ describe('conflicts', () => {
       retryable: true,
     });
     expect(overtaken).toBe(3);
+  });
+});
+
+describe('the time', () => {
+  it.each([-1, 1])(
+    'is the one of the database before the first append, on a host that is %i h off',
+    async (hours) => {
+      const wall = () => Date.now() + hours * 3_600_000;
+      const clock = new LogClock({ monotonic: () => performance.now(), wall });
+      const own = new Sessions({ log, instance: 'off', clock });
+      const before = await log.now();
+      const seen = await own.now();
+      expect(seen).toBeGreaterThanOrEqual(before);
+      expect(seen).toBeLessThanOrEqual(await log.now());
+    },
+  );
+
+  it('is asked for once, and set right by each append', async () => {
+    let asked = 0;
+    const counting = {
+      append: log.append.bind(log),
+      readStream: log.readStream.bind(log),
+      now: () => {
+        asked += 1;
+        return log.now();
+      },
+    };
+    const own = new Sessions({ log: counting, instance: 'own' });
+    await own.now();
+    await own.now();
+    expect(asked).toBe(1);
+    const other = new Sessions({ log: counting, instance: 'other' });
+    const id = newSessionId();
+    await other.execute(id, create, { loaded: other.fresh(id) });
+    await other.now();
+    expect(asked).toBe(1);
+  });
+});
+
+describe('the lease of a run', () => {
+  const RUNNER = 'runner#1';
+  const leaseOf = async (id: SessionId) => (await log.lease(runResource(id))).lease?.holder ?? null;
+
+  /** Held by somebody else than who appends below, for longer than any test takes. */
+  async function running(): Promise<SessionId> {
+    const id = await created();
+    const run = { generation: 1, turn: 1, runner: RUNNER, resumed: false, attempt: 1, takeover: false };
+    await sessions.execute(id, ({ state }) => decide(state, { type: 'start-run', ...run }), {
+      lease: { resource: runResource(id), holder: RUNNER, seconds: 3_600 },
+    });
+    await sessions.execute(id, ({ state }) =>
+      decide(state, {
+        type: 'record-model-response',
+        generation: 1,
+        step: 1,
+        model: 'm',
+        text: '',
+        toolCalls: [{ id: 'ask', name: 'clarify', arguments: '{}' }],
+        finishReason: 'tool-calls',
+        usage: { input_tokens: 1, output_tokens: 1 },
+      }),
+    );
+    expect(await leaseOf(id)).toBe(RUNNER);
+    return id;
+  }
+
+  const question = { clarificationId: 'q', callId: 'ask', question: '?', deadline: 0 };
+  const newer = { source: 'webhook', input: 'newer', deliveryId: 'newer' } as const;
+  const ends: readonly SessionCommand[] = [
+    { type: 'cancel', by: 'api' },
+    { type: 'request-turn', ...newer, interrupt: true },
+    { type: 'finish-turn', generation: 1, text: 'done' },
+    { type: 'fail-run', generation: 1, code: 'x', message: 'x', text: 'x' },
+    { type: 'interrupt-run', generation: 1, reason: 'drain' },
+    { type: 'request-clarification', generation: 1, ...question, onTimeout: 'end' },
+    { type: 'expire', generation: 1, reason: 'attempts', turn: 1 },
+  ];
+
+  it.each(ends)('is given back with what ends the run, whoever appends it: $type', async (command) => {
+    const id = await running();
+    expect((await sessions.execute(id, ({ state }) => decide(state, command))).status).toBe('appended');
+    expect(await leaseOf(id)).toBeNull();
+  });
+
+  it('stays with the run for anything else', async () => {
+    const id = await running();
+    await sessions.execute(id, message('a further turn'));
+    expect(await leaseOf(id)).toBe(RUNNER);
+  });
+
+  it('is that of the run which is open when the append gets through', async () => {
+    const id = await running();
+    const stale = await sessions.load(id);
+    const next = { generation: 2, turn: 1, runner: 'next#1', resumed: true, attempt: 2, takeover: true };
+    await database.query('DELETE FROM angelia.leases WHERE resource = $1', [runResource(id)]);
+    await sessions.execute(id, ({ state }) => decide(state, { type: 'start-run', ...next }), {
+      lease: { resource: runResource(id), holder: 'next#1', seconds: 3_600 },
+    });
+    await sessions.execute(id, ({ state }) => decide(state, { type: 'cancel', by: 'api' }), {
+      loaded: stale,
+    });
+    expect(await leaseOf(id)).toBeNull();
   });
 });
 

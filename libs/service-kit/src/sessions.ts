@@ -2,21 +2,24 @@ import {
   type EventMeta,
   type NewEvent,
   type RecordedEvent,
+  runResource,
   SCHEMA_VERSION,
   type SessionFact,
   type SessionId,
 } from '@angelia/contracts';
-import type { AppendRequest, EventLog, StreamAppend } from '@angelia/event-log';
+import type { AppendRequest, EventLog, ReleaseLease, StreamAppend, TakeLease } from '@angelia/event-log';
 import {
   type Decision,
+  endsRun,
   evolveAll,
   initialState,
   type RefusalCode,
   type SessionState,
 } from '@angelia/session';
 import { newEventId } from './ids.ts';
+import { LogClock } from './log-clock.ts';
 import { traceIdNow, traceIdOf, traceparentNow, withinTrace } from './tracing.ts';
-import { upcast } from './upcast.ts';
+import { upcast, upcastOrSkip } from './upcast.ts';
 
 /** A session as it stood when it was read, or right after an own append. */
 export interface Loaded {
@@ -31,8 +34,8 @@ export interface Loaded {
 export interface ExecuteOptions {
   /** What the caller has read already; saves the read. */
   readonly loaded?: Loaded;
-  /** Taken or released in the same transaction. */
-  readonly lease?: AppendRequest['lease'];
+  /** Taken in the same transaction. That of a run which these events end is given back without being named. */
+  readonly lease?: TakeLease;
   /** Taken once: a known key gives `duplicate` and appends nothing. */
   readonly key?: AppendRequest['key'];
   /** Only what is appended spends it. */
@@ -44,9 +47,14 @@ export interface ExecuteOptions {
   /** For the first events of a session: the trace it belongs to, when there is no active span of it. */
   readonly traceparent?: string | undefined;
   readonly maxRetries?: number;
+  /**
+   * Decide past events that only a newer version can read, instead of throwing EventTooNew. Only for a fact that is true
+   * whatever they say. Do not go on from the session that is returned: it is not as it is.
+   */
+  readonly pastUnreadable?: boolean;
 }
 
-export interface AppendOptions extends Omit<ExecuteOptions, 'loaded' | 'maxRetries'> {
+export interface AppendOptions extends Omit<ExecuteOptions, 'loaded' | 'maxRetries' | 'pastUnreadable'> {
   /** Another stream that is appended to in the same transaction. */
   readonly beside?: StreamAppend | undefined;
 }
@@ -93,31 +101,32 @@ export class TooManyConflicts extends Error {
 const MAX_CONFLICTS = 200;
 
 export interface SessionsOptions {
-  readonly log: Pick<EventLog, 'append' | 'readStream'>;
+  readonly log: Pick<EventLog, 'append' | 'readStream' | 'now'>;
   /** Actor of the appended events. */
   readonly instance: string;
+  readonly clock?: LogClock;
 }
 
 /** Sessions as the services see them: fold the stream, decide on it, append what was decided. */
 export class Sessions {
   readonly #log: SessionsOptions['log'];
   readonly #instance: string;
-  /** What the database's clock said when it recorded our last append, and when we were told. */
-  #seen: { readonly recordedAt: number; readonly at: number } | null = null;
+  /** Set right by each append. */
+  readonly clock: LogClock;
 
   constructor(options: SessionsOptions) {
     this.#log = options.log;
     this.#instance = options.instance;
+    this.clock = options.clock ?? new LogClock();
   }
 
   /**
-   * What time it is by the database, for deadlines that are judged by it: a clock of this host that is wrong, or set,
-   * does not move them. Late by the way back of an answer, never early. Before the first append: this host's.
+   * What time it is by the database, for deadlines that are judged by it: see LogClock. Asks it where that is in doubt,
+   * which costs a query at the start, and after the clock of this host was set. Throws what the log throws.
    */
-  now(): number {
-    return this.#seen === null
-      ? Date.now()
-      : Math.round(this.#seen.recordedAt + performance.now() - this.#seen.at);
+  async now(): Promise<number> {
+    if (this.clock.inDoubt) this.clock.observe(await this.#log.now());
+    return this.clock.now();
   }
 
   /** What a session is before its first event: for an append to a stream whose id was just made. */
@@ -154,9 +163,31 @@ export class Sessions {
       if (decision.events.length === 0) return { status: 'nothing', loaded };
       const settled = await this.append(loaded, decision.events, options);
       if (settled !== 'conflict') return settled;
-      loaded = await this.refresh(loaded);
+      loaded = options.pastUnreadable
+        ? extended(loaded, await this.#log.readStream(id, loaded.version + 1), upcastOrSkip)
+        : await this.refresh(loaded);
     }
     throw new TooManyConflicts(`${id}: ${maxConflicts + 1} appends in a row met a newer version`);
+  }
+
+  /**
+   * The name that was first given under this key, which is `name` if none was: of several who come with the same key
+   * and different names, now or later, here or on another replica, all get the first one's. No stream may be called so.
+   */
+  async firstUnder(key: NonNullable<AppendRequest['key']>, name: string): Promise<string> {
+    const result = await this.#log.append({
+      // Nothing is appended: what a key stores is the name of its stream.
+      streams: [{ streamId: name, expectedVersion: 0, events: [] }],
+      key,
+    });
+    switch (result.status) {
+      case 'appended':
+        return name;
+      case 'duplicate':
+        return result.streamId;
+      default:
+        throw new Error(`the name ${name} under a key was answered with ${result.status}`);
+    }
   }
 
   /** One try with events that were decided on `loaded`. On a conflict, with either stream: look and decide again. */
@@ -190,6 +221,7 @@ export class Sessions {
     const events = facts.map(
       (fact): NewEvent => ({ eventId: newEventId(), type: fact.type, data: fact.data, meta }),
     );
+    const lease = options.lease ?? leaseGivenBack(loaded, facts);
     const result = await this.#log.append({
       // The session's own comes first: it is what an idempotency key gives back.
       streams: [
@@ -197,12 +229,12 @@ export class Sessions {
         ...(options.beside === undefined ? [] : [options.beside]),
       ],
       ...(options.key === undefined ? {} : { key: options.key }),
-      ...(options.lease === undefined ? {} : { lease: options.lease }),
+      ...(lease === undefined ? {} : { lease }),
       ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
     });
     switch (result.status) {
       case 'appended': {
-        this.#seen = { recordedAt: result.recordedAt, at: performance.now() };
+        this.clock.observe(result.recordedAt);
         let after: Loaded | undefined;
         return {
           status: 'appended',
@@ -228,9 +260,22 @@ export class Sessions {
   }
 }
 
-function extended(loaded: Loaded, more: readonly RecordedEvent[]): Loaded {
+/**
+ * Whoever ends a run frees its place: its runner with the answer, but also a cancel by API or a newer webhook. Kept
+ * until it expired, the lease would hold a place of the route (`max_concurrency`) for work that is over.
+ */
+function leaseGivenBack({ id, state }: Loaded, facts: readonly SessionFact[]): ReleaseLease | undefined {
+  if (state.run === null || !endsRun(state, facts)) return undefined;
+  return { resource: runResource(id), release: true, holder: state.run.runner };
+}
+
+function extended(
+  loaded: Loaded,
+  more: readonly RecordedEvent[],
+  read: (event: RecordedEvent) => RecordedEvent = (event) => upcast(event),
+): Loaded {
   if (more.length === 0) return loaded;
-  const events = more.map((event) => upcast(event));
+  const events = more.map(read);
   return {
     id: loaded.id,
     state: evolveAll(loaded.state, events),

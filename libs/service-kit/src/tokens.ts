@@ -13,3 +13,5 @@ export const KEYED_SESSIONS = Symbol('KEYED_SESSIONS');
 export const DRAIN = Symbol('DRAIN');
 /** Health: further readiness checks of a service. */
 export const HEALTH = Symbol('HEALTH');
+/** AddressVariables: what a reference in a captured address comes to. */
+export const ADDRESS_VARIABLES = Symbol('ADDRESS_VARIABLES');

@@ -45,6 +45,7 @@ export function startAgent(state: SessionState, command: StartAgent): Decision {
       call_id: agentCallId(turn.turn),
       tool: agentTools[command.kind],
       arguments: command.arguments,
+      waits_for: null,
     }),
   );
 }

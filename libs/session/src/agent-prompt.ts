@@ -1,6 +1,7 @@
 import type { StreamEvent } from './evolve.ts';
 import { isSilent } from './outputs.ts';
 import { transcript } from './transcript.ts';
+import { fenceNote, hasFence } from './untrusted.ts';
 
 /** One thing that was said. */
 export interface Said {
@@ -15,6 +16,11 @@ export function conversation(events: readonly StreamEvent[]): Said[] {
   );
 }
 
+/** What an agent that is no model has to know about the fences in what was said; nothing where there are none. */
+export function fenceInstructions(said: readonly Said[]): string[] {
+  return said.some(({ content }) => hasFence(content)) ? [fenceNote(null)] : [];
+}
+
 /**
  * The prompt of a program: the input of the turn as it is. What was said before and the route's instructions, where
  * there are any, stand above it.
@@ -27,6 +33,7 @@ export function programPrompt(said: readonly Said[], instructions: readonly stri
   );
   const parts = [
     ...instructions,
+    ...fenceInstructions(said),
     ...(before.length === 0
       ? []
       : [`The conversation so far:\n\n${before.map(line).join('\n\n')}`, 'The message to answer now:']),

@@ -12,6 +12,7 @@ import { iso } from './time.ts';
  *   open --answered--> (none)       the answer is the call's result; the turn is queued for its next run
  *   open --timed-out, on_timeout continue--> (none)   "no answer came" is the result; queued likewise
  *   open --timed-out, on_timeout end--> the turn expires with a message
+ *   open --superseded--> the turn is cancelled, without a message: a newer one takes its place (turns.ts)
  *
  * Only one is open at a time. While it is, nothing runs: not this turn, not one behind it (no-phantom-turns, C5).
  */
@@ -39,6 +40,8 @@ export interface TimeOutClarification {
   /** What the user reads when the session does not go on; has a default. */
   readonly text?: string;
 }
+
+const CLOSED = 'this question was answered or superseded, or its time is over';
 
 export function requestClarification(state: SessionState, command: RequestClarification): Decision {
   if (state.clarification?.id === command.clarificationId) return alreadySo;
@@ -71,7 +74,7 @@ export function answerClarification(state: SessionState, command: AnswerClarific
   const closed = open(state);
   if (closed !== null) return closed;
   if (state.clarification?.id !== command.clarificationId) {
-    return refuse('clarification_closed', 'this question was answered, or its time is over');
+    return refuse('clarification_closed', CLOSED);
   }
   return accept(
     fact('clarification.answered', {
@@ -87,7 +90,7 @@ export function timeOutClarification(state: SessionState, command: TimeOutClarif
   if (closed !== null) return closed;
   const clarification = state.clarification;
   if (clarification === null || clarification.id !== command.clarificationId) {
-    return refuse('clarification_closed', 'this question was answered, or its time is over');
+    return refuse('clarification_closed', CLOSED);
   }
   return timedOutWithoutAnswer(state, clarification, command.text);
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SessionCommand } from './decide.ts';
 import { fact } from './decision.ts';
+import { deliveryPlan } from './delivery-plan.ts';
+import { type RecoveryPolicy, recover } from './recover.ts';
 import {
   answered,
   asked,
@@ -15,6 +17,7 @@ import {
 import { given, START } from './testing.ts';
 
 const DEADLINE = START + 3_600_000;
+const policy: RecoveryPolicy = { freshnessSeconds: 600, maxAttempts: 3, maxInterruptionSeconds: 1200 };
 const asking = [created(), turn(1), runStarted(1), modelAsked(['ask-1', 'c-1'])];
 const waiting = [...asking, toolStarted('c-1'), toolFinished('c-1'), asked(DEADLINE)];
 const request: Extract<SessionCommand, { type: 'request-clarification' }> = {
@@ -105,6 +108,60 @@ describe('a clarification', () => {
       .when(timeOut)
       .thenTypes(['clarification.timed-out', 'run.failed', 'session.final-response']);
     expect(timedOut.state.turns.map((t) => t.turn)).toEqual([2]);
+  });
+
+  it('C5: a message that supersedes it is the next turn: the one that asked is cancelled and says nothing', () => {
+    const after = given(waiting)
+      .when({
+        type: 'request-turn',
+        source: 'message',
+        input: 'something else',
+        deliveryId: null,
+        supersede: true,
+      })
+      .then([
+        fact('clarification.superseded', { clarification_id: 'q-1' }),
+        fact('run.cancelled', { generation: null, turn: 1, by: 'message' }),
+        turn(2, { source: 'message', input: 'something else', delivery_id: null }),
+      ]);
+    expect(after.state).toMatchObject({ clarification: null, turns: [{ turn: 2 }], ended: null });
+    expect(recover(after.state, null, START, policy)).toMatchObject({
+      action: 'resume',
+      turn: 2,
+      resumed: false,
+    });
+    after.when(answer).thenRefused('clarification_closed');
+    after.when(timeOut).thenRefused('clarification_closed');
+    // Nobody is asked any more what was not delivered yet.
+    expect(deliveryPlan(after.state, START)).toMatchObject({
+      action: 'drop',
+      reason: 'the question is closed',
+    });
+    const ended = after
+      .when({
+        type: 'start-run',
+        generation: 2,
+        turn: 2,
+        runner: 'r',
+        resumed: false,
+        attempt: 1,
+        takeover: false,
+      })
+      .after.when({ type: 'finish-turn', generation: 2, text: 'done' })
+      .thenTypes(['session.final-response', 'session.ended']);
+    expect(ended.state.ended?.outcome).toBe('succeeded');
+  });
+
+  it('a message that may supersede it is a further turn where none is open', () => {
+    given([created(), turn(1), runStarted(1)])
+      .when({ type: 'request-turn', source: 'message', input: 'x', deliveryId: null, supersede: true })
+      .thenTypes(['turn.requested']);
+  });
+
+  it('is superseded by a webhook that interrupts its turn, too', () => {
+    given(waiting)
+      .when({ type: 'request-turn', source: 'webhook', input: 'x', deliveryId: 'd-2', interrupt: true })
+      .thenTypes(['clarification.superseded', 'run.cancelled', 'turn.requested']);
   });
 
   it('closes with a cancelled session', () => {

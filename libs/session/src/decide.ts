@@ -41,6 +41,7 @@ import {
   type RecordProcessStarted,
   type RequestKill,
   requestKill,
+  withNotices,
 } from './processes.ts';
 import {
   type FailRun,
@@ -104,6 +105,10 @@ export type SessionCommand =
  * finds that somebody else was first: the answer may have become "already so" or a refusal.
  */
 export function decide(state: SessionState, command: SessionCommand): Decision {
+  return withNotices(state, decideAlone(state, command));
+}
+
+function decideAlone(state: SessionState, command: SessionCommand): Decision {
   switch (command.type) {
     case 'create-session':
       return createSession(state, command);

@@ -50,6 +50,11 @@ export function withEnd(
   return accept(...events, sessionEnded(after, after.answered?.outcome ?? 'cancelled', detail));
 }
 
+/** Whether the open run is over by these events. Then nobody is at work on it, and its lease goes with them. */
+export function endsRun(state: SessionState, events: readonly SessionFact[]): boolean {
+  return state.run !== null && afterwards(state, events).run === null;
+}
+
 /** The state as it will be: only who holds what is looked at, so the time of the last event is as good as any. */
 export function afterwards(state: SessionState, events: readonly SessionFact[]): SessionState {
   return evolveAll(

@@ -1,8 +1,12 @@
 import type { EventData, RecordedFact } from '@angelia/contracts';
 import { isAgentTool } from './agent-calls.ts';
+import { exitNotice, lostNotice } from './notices.ts';
 import {
   askedAt,
   initialState,
+  isUntold,
+  type Notice,
+  type NoticeKind,
   type OpenCall,
   type OpenOutput,
   type OpenTurn,
@@ -100,6 +104,7 @@ function apply(draft: Draft, event: StreamEvent): void {
         status: 'started',
         startedIn: fact.data.generation,
         startedAt: at,
+        waitsFor: fact.data.waits_for ?? null,
       });
       signOfLife(draft, fact.data.turn, at);
       break;
@@ -120,6 +125,7 @@ function apply(draft: Draft, event: StreamEvent): void {
       break;
     case 'clarification.answered':
     case 'clarification.timed-out':
+    case 'clarification.superseded':
       clarificationClosed(draft, fact.data.clarification_id, at);
       break;
     case 'session.final-response':
@@ -197,16 +203,21 @@ function apply(draft: Draft, event: StreamEvent): void {
       }));
       break;
     case 'process.exited':
-      changeProcess(draft, fact.data.process_id, () => ({
+      changeProcess(draft, fact.data.process_id, (p) => ({
         status: 'exited',
         endedAt: at,
         exitCode: fact.data.exit_code,
         signal: fact.data.signal,
+        untold: untold(draft, p, 'exited', exitNotice(p, fact.data)),
       }));
       forgetOldProcesses(draft);
       break;
     case 'process.lost':
-      changeProcess(draft, fact.data.process_id, () => ({ status: 'lost', endedAt: at }));
+      changeProcess(draft, fact.data.process_id, (p) => ({
+        status: 'lost',
+        endedAt: at,
+        untold: untold(draft, p, 'lost', lostNotice(p, fact.data)),
+      }));
       forgetOldProcesses(draft);
       break;
     case 'process.kill-requested':
@@ -225,6 +236,8 @@ function apply(draft: Draft, event: StreamEvent): void {
       draft.run = null;
       draft.turns = [];
       draft.clarification = null;
+      // Nothing starts after the end: nobody is told any more.
+      draft.processes = draft.processes.map((p) => (isUntold(p) ? { ...p, untold: null } : p));
       break;
     default:
       // A type from a newer version: its version counts, its meaning is not ours.
@@ -257,6 +270,7 @@ function created(
     queueDeadline: msOrNull(data.queue_deadline),
     maxConcurrency: data.max_concurrency ?? null,
     ...(data.api_route ? { apiRoute: true } : {}),
+    ...(data.fence_seed ? { fenceSeed: data.fence_seed } : {}),
     traceparent,
     origin: 'webhook',
   };
@@ -266,6 +280,10 @@ function turnRequested(draft: Draft, data: EventData<'turn.requested'>, at: numb
   const first = data.turn === 1 ? draft.created : null;
   if (first !== null) draft.created = { ...first, origin: data.source };
   draft.lastTurn = data.turn;
+  const told = data.notice;
+  if (told && told.kind !== 'matched' && told.kind !== 'overload') {
+    changeProcess(draft, told.process_id, () => ({ untold: null }));
+  }
   if (data.delivery_id) draft.recentDeliveryIds = lastOf(draft.recentDeliveryIds, data.delivery_id);
   draft.turns = [
     ...draft.turns,
@@ -465,6 +483,7 @@ function processStarted(draft: Draft, data: EventData<'process.started'>, at: nu
       notify: data.notify_on_complete ?? false,
       watch: (data.watch_patterns ?? []).length > 0,
       consumed: false,
+      untold: null,
       matches: 0,
       command: short(data.command),
       host: data.host,
@@ -482,16 +501,27 @@ function processStarted(draft: Draft, data: EventData<'process.started'>, at: nu
   ];
 }
 
+/** Its end is news that somebody asked for, until it is told (by a notice) or known (consumed). */
+function untold(
+  draft: Draft,
+  process: ProcessState,
+  kind: NoticeKind,
+  notice: Notice,
+): ProcessState['untold'] {
+  return draft.ended === null && process.notify && !process.consumed ? { kind, notice } : null;
+}
+
 function completionConsumed(draft: Draft, processId: string): void {
-  changeProcess(draft, processId, () => ({ consumed: true }));
+  changeProcess(draft, processId, () => ({ consumed: true, untold: null }));
   // A notice that still waits in the queue tells what the model now knows: it is withdrawn (no-phantom-turns).
   draft.turns = draft.turns.filter((turn) => turn.notice?.processId !== processId || turn.startedAt !== null);
 }
 
 function forgetOldProcesses(draft: Draft): void {
-  let surplus = draft.processes.filter((p) => p.status !== 'running').length - REMEMBERED_ENDED_PROCESSES;
+  const isOver = (p: ProcessState): boolean => p.status !== 'running' && !isUntold(p);
+  let surplus = draft.processes.filter(isOver).length - REMEMBERED_ENDED_PROCESSES;
   if (surplus <= 0) return;
-  draft.processes = draft.processes.filter((p) => p.status === 'running' || surplus-- <= 0);
+  draft.processes = draft.processes.filter((p) => !isOver(p) || surplus-- <= 0);
 }
 
 function changeTurn(draft: Draft, number: number, change: (turn: OpenTurn) => Partial<OpenTurn>): void {

@@ -1,6 +1,6 @@
 export { type Agenda, agenda, WATCHER_TOOLS } from './agenda.ts';
 export { agentCall, agentCallId, agentTools, isAgentTool, type StartAgent } from './agent-calls.ts';
-export { conversation, programPrompt, type Said } from './agent-prompt.ts';
+export { conversation, fenceInstructions, programPrompt, type Said } from './agent-prompt.ts';
 export type { AnswerClarification, RequestClarification, TimeOutClarification } from './clarifications.ts';
 export type { CompressContext } from './compression.ts';
 export { type Continuation, continuation } from './continuation.ts';
@@ -17,7 +17,7 @@ export type {
   TakeChunk,
 } from './deliveries.ts';
 export { type DeliveryPlan, deliveryPlan, type SendPlan } from './delivery-plan.ts';
-export type { Cancel } from './ending.ts';
+export { type Cancel, endsRun } from './ending.ts';
 export { evolve, evolveAll, fold, type StreamEvent } from './evolve.ts';
 export { type Expire, type ExpiryReason, expiryCodes } from './expiry.ts';
 export { type Measure, type Milestone, measure } from './measure.ts';
@@ -75,6 +75,7 @@ export {
   compressible,
   type Message,
   pendingAnswer,
+  resultsAreFenced,
   resumeNote,
   transcript,
   UNKNOWN_RESULT,
@@ -86,3 +87,13 @@ export {
   waitingWebhook,
   windowEnd,
 } from './turns.ts';
+export {
+  fenced,
+  fencedBlock,
+  fenceNote,
+  hasFence,
+  markOf,
+  markOfTurn,
+  type Surroundings,
+  withoutFences,
+} from './untrusted.ts';

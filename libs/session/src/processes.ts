@@ -1,11 +1,12 @@
 import type { EventData } from '@angelia/contracts';
 import { accept, alreadySo, type Decision, fact, refuse } from './decision.ts';
-import { withEnd } from './ending.ts';
+import { afterwards, withEnd } from './ending.ts';
 import { open } from './fence.ts';
-import { exitNotice, lostNotice, matchNotice, overloadNotice } from './notices.ts';
-import type { NoticeKind, ProcessState, SessionState } from './state.ts';
+import { matchNotice, noticeText, overloadNotice } from './notices.ts';
+import { isUntold, type Notice, type NoticeKind, type ProcessState, type SessionState } from './state.ts';
 import { iso } from './time.ts';
 import { turnRequested } from './turns.ts';
+import { markOfTurn } from './untrusted.ts';
 
 /**
  * Background processes (seed 004; invariants no-phantom-turns and exit-is-kept).
@@ -15,7 +16,16 @@ import { turnRequested } from './turns.ts';
  *   running | over --completion-consumed--> the model knows how it ended: no notice, a queued one is withdrawn
  *
  * An exit becomes a turn when `notify_on_complete` was asked for, it was not consumed and the session has not ended.
- * Its turn may long be answered: that is the point of the notice. A match becomes a turn only while the turn that
+ * Its turn may long be answered: that is the point of the notice. An end that a call waits for is no turn, in whichever
+ * order the two come:
+ *
+ *   tool.started (waits_for) --exited--> untold --completion-consumed, tool.finished--> known, no turn
+ *                                        untold --the call closes without having told--> turn.requested, once
+ *   exited + turn.requested --tool.started--> the notice stays in the queue, behind the turn that waits
+ *                           --completion-consumed--> withdrawn, before anybody could start it
+ *
+ * The call closes when its time is up, when its run or its watcher is gone and the model is told that its outcome is
+ * unknown, or with its turn. Whatever closes it decides the notice, too (`withNotices`). A match becomes a turn only while the turn that
  * started the process is the current one: not answered, its last model answer not already the final one, no further
  * message or webhook behind it. While a notice of a match still waits in the queue, further matches of that process
  * are recorded and no more. The fact and its turn are one append, so that a crash in between cannot make a second
@@ -126,7 +136,8 @@ export function processMatched(state: SessionState, command: RecordProcessMatche
   const kind = overload ? 'overload' : 'matched';
   if (!matchIsCurrent(state, process, kind)) return withEndIfOpen(state, [matched]);
   const text = overload ? overloadNotice : matchNotice;
-  return accept(matched, noticeTurn(state, process, kind, text(process, command.pattern, command.line)));
+  const notice = text(process, command.pattern, command.line);
+  return accept(matched, noticeTurn(state, state.lastTurn + 1, process.processId, kind, notice));
 }
 
 export function processExited(state: SessionState, command: RecordProcessExited): Decision {
@@ -141,25 +152,19 @@ export function processExited(state: SessionState, command: RecordProcessExited)
     output_tail: command.outputTail,
     reason: command.reason ?? null,
   });
-  if (!endIsWanted(state, process)) return withEndIfOpen(state, [exited]);
-  return accept(
-    exited,
-    noticeTurn(state, process, 'exited', exitNotice(process, command, command.outputTail)),
-  );
+  return withEndIfOpen(state, [exited]);
 }
 
 export function processLost(state: SessionState, command: RecordProcessLost): Decision {
   const process = find(state, command.processId);
   if (process === undefined) return unknown(command.processId);
   if (process.status !== 'running') return alreadySo;
-  const outputTail = command.outputTail ?? '';
   const lost = fact('process.lost', {
     process_id: process.processId,
     reason: command.reason,
-    output_tail: outputTail,
+    output_tail: command.outputTail ?? '',
   });
-  if (!endIsWanted(state, process)) return withEndIfOpen(state, [lost]);
-  return accept(lost, noticeTurn(state, process, 'lost', lostNotice(process, outputTail)));
+  return withEndIfOpen(state, [lost]);
 }
 
 export function consumeCompletion(state: SessionState, command: ConsumeCompletion): Decision {
@@ -181,9 +186,43 @@ export function requestKill(state: SessionState, command: RequestKill): Decision
   return accept(fact('process.kill-requested', { process_id: process.processId, by: command.by }));
 }
 
-/** Is the end of this process news that somebody asked for? */
-function endIsWanted(state: SessionState, process: ProcessState): boolean {
-  return state.ended === null && process.notify && !process.consumed;
+/**
+ * What was decided, and behind it a turn for each end that is still to be told and that no call waits for: the only place
+ * where an end becomes a turn (invariant exit-is-kept). Whatever the decision was, so that no way in which a call closes
+ * can lose the notice.
+ */
+export function withNotices(state: SessionState, decision: Decision): Decision {
+  if (!decision.ok || decision.events.length === 0 || state.processes.length === 0) return decision;
+  const after = afterwards(state, decision.events);
+  if (after.ended !== null) return decision;
+  const due = after.processes.filter((process) => isUntold(process) && !isWaitedFor(after, process));
+  if (due.length === 0) return decision;
+  return accept(
+    ...decision.events,
+    ...due.flatMap(({ processId, untold }, n) =>
+      untold ? [noticeTurn(after, after.lastTurn + 1 + n, processId, untold.kind, untold.notice)] : [],
+    ),
+  );
+}
+
+function isWaitedFor({ turns }: SessionState, { processId }: ProcessState): boolean {
+  return turns.some(({ calls }) =>
+    calls.some((call) => call.status === 'started' && call.waitsFor === processId),
+  );
+}
+
+/**
+ * The process whose end a call waits for; null: it does something else. Arguments that are of no use otherwise do no
+ * harm: the call fails, and whatever closes it tells of the end.
+ */
+export function waitsFor(tool: string, written: string): string | null {
+  if (tool !== 'process') return null;
+  try {
+    const args = JSON.parse(written) as Partial<Record<string, unknown>> | null;
+    return args?.action === 'wait' && typeof args.process_id === 'string' ? args.process_id : null;
+  } catch {
+    return null;
+  }
 }
 
 function matchIsCurrent(state: SessionState, process: ProcessState, kind: NoticeKind): boolean {
@@ -196,12 +235,12 @@ function matchIsCurrent(state: SessionState, process: ProcessState, kind: Notice
   });
 }
 
-function noticeTurn(state: SessionState, process: ProcessState, kind: NoticeKind, input: string) {
+function noticeTurn(state: SessionState, turn: number, processId: string, kind: NoticeKind, notice: Notice) {
   return turnRequested({
-    turn: state.lastTurn + 1,
+    turn,
     source: 'process',
-    input,
-    notice: { process_id: process.processId, kind },
+    input: noticeText(notice, markOfTurn(state, turn)),
+    notice: { process_id: processId, kind },
   });
 }
 

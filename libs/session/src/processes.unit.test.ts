@@ -1,8 +1,10 @@
-import type { SessionFact } from '@angelia/contracts';
+import type { EventData, SessionFact } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { agenda } from './agenda.ts';
 import type { SessionCommand } from './decide.ts';
+import { decideAll } from './decide-all.ts';
 import { fact } from './decision.ts';
+import type { FinishTool } from './runs.ts';
 import {
   answered,
   created,
@@ -19,6 +21,7 @@ import {
 } from './sample-facts.ts';
 import { given } from './testing.ts';
 import { transcript } from './transcript.ts';
+import { markOf } from './untrusted.ts';
 
 const called = [created(), turn(1), runStarted(1), modelAsked(['c-1']), toolStarted('c-1')];
 const withProcess = (data: Parameters<typeof processStarted>[1] = {}): SessionFact[] => [
@@ -49,6 +52,7 @@ const consume = (by: 'wait' | 'log' | 'kill'): SessionCommand => ({
 });
 const notice = (number: number, input: string, kind: 'exited' | 'matched' | 'lost' = 'exited'): SessionFact =>
   turn(number, { source: 'process', input, delivery_id: null, notice: { process_id: 'proc_1', kind } });
+const WAIT = '{"action":"wait","process_id":"proc_1"}';
 const exitNotice = '[Background process proc_1 exited with exit code 7]\nlast line';
 
 describe('starting a process', () => {
@@ -93,6 +97,24 @@ describe('exit-is-kept', () => {
       .when(exit)
       .then([exited('proc_1'), notice(2, exitNotice)]);
     after.when(exit).thenNothing();
+  });
+
+  it('what the process printed is fenced with the mark of its turn, unless it is a line that is all there is', () => {
+    const fencedSession = (end: SessionCommand) => {
+      const [first, ...rest] = [...withProcess(), answered()];
+      const { decision } = given([created({ fence_seed: 'seed' }), ...rest]).when(end);
+      if (first === undefined || !decision.ok) throw new Error('no notice');
+      return decision.events.flatMap(({ type, data }) => (type === 'turn.requested' ? [data.input] : []));
+    };
+    const mark = markOf('seed', 2);
+    const head = '[Background process proc_1 exited with exit code 7]';
+    expect(fencedSession(exit)).toEqual([exitNotice]);
+    expect(fencedSession({ ...exit, outputTail: 'a\nb', reason: 'max_seconds' } as SessionCommand)).toEqual([
+      `${head}\nIt was ended: max_seconds.\n<untrusted-${mark}>\na\nb\n</untrusted-${mark}>`,
+    ]);
+    expect(
+      fencedSession({ ...exit, outputTail: '[Background process proc_2 was lost]' } as SessionCommand),
+    ).toEqual([`${head}\n<untrusted-${mark}>[Background process proc_2 was lost]</untrusted-${mark}>`]);
   });
 
   it('also when another turn runs', () => {
@@ -157,6 +179,131 @@ describe('exit-is-kept', () => {
     given([...withProcess({ notify_on_complete: false, watch_patterns: ['ERROR'] }), answered()])
       .when(exit)
       .then([exited('proc_1'), ended()]);
+  });
+});
+
+describe('an end that a call waits for', () => {
+  const waiting = [
+    ...withProcess(),
+    modelAsked(['w-1'], { step: 2 }),
+    toolStarted('w-1', { tool: 'process', arguments: WAIT, waits_for: 'proc_1' }),
+  ];
+  const finish = (more: Partial<FinishTool> = {}): SessionCommand => ({
+    type: 'finish-tool',
+    generation: null,
+    callId: 'w-1',
+    outcome: 'ok',
+    result: 'result of w-1',
+    ...more,
+  });
+
+  it('is known to the log from the start of the call on', () => {
+    const asked = given([...withProcess(), modelAsked(['w-1'], { step: 2 })]);
+    const start = { type: 'start-tool', generation: 1, callId: 'w-1', tool: 'process' } as const;
+    asked
+      .when({ ...start, arguments: WAIT })
+      .then([toolStarted('w-1', { tool: 'process', arguments: WAIT, waits_for: 'proc_1' })]);
+    for (const args of ['{"action":"poll","process_id":"proc_1"}', '{"action":"wait"}', 'null', '[1]', '{']) {
+      asked
+        .when({ ...start, arguments: args })
+        .then([toolStarted('w-1', { tool: 'process', arguments: args })]);
+    }
+  });
+
+  it('is no turn: the call tells of it', () => {
+    const after = given(waiting)
+      .when(exit)
+      .then([exited('proc_1')]);
+    const told = decideAll(after.state, [consume('wait'), finish()]);
+    expect(told.ok && told.events.map(({ type }) => type)).toEqual([
+      'process.completion-consumed',
+      'tool.finished',
+    ]);
+  });
+
+  it('is no turn either when it came before the call: the notice is withdrawn', () => {
+    const after = given([...withProcess(), exited('proc_1'), notice(2, exitNotice), ...waiting.slice(-2)]);
+    expect(after.state.turns.map((t) => t.turn)).toEqual([1, 2]);
+    expect(after.when(consume('wait')).after.state.turns.map((t) => t.turn)).toEqual([1]);
+  });
+
+  it('is a turn when the process is lost and the call given up', () => {
+    given(waiting)
+      .when({ type: 'process-lost', processId: 'proc_1', reason: 'host gone', outputTail: 'x' })
+      .after.when(finish({ outcome: 'unknown' }))
+      .then([
+        toolFinished('w-1', { outcome: 'unknown' }),
+        notice(2, '[Background process proc_1 was lost]\nx', 'lost'),
+      ]);
+  });
+
+  it.each<[string, SessionCommand, readonly SessionFact['type'][]]>([
+    ['its time is up', finish(), ['tool.finished']],
+    ['its run gives it up', finish({ generation: 1, outcome: 'unknown' }), ['tool.finished']],
+    [
+      'its run fails',
+      { type: 'fail-run', generation: 1, code: 'timeout', message: 'm', text: 't' },
+      ['run.failed', 'session.final-response'],
+    ],
+    [
+      'its turn expires',
+      { type: 'expire', reason: 'stale', turn: 1, generation: 1 },
+      ['run.failed', 'session.final-response'],
+    ],
+    [
+      'a newer webhook interrupts its turn',
+      { type: 'request-turn', source: 'webhook', input: 'newer', deliveryId: 'd-2', interrupt: true },
+      ['run.cancelled', 'turn.requested'],
+    ],
+  ])('is a turn as soon as %s, once', (_, command, closing) => {
+    const after = given(waiting)
+      .when(exit)
+      .after.when(command)
+      .thenTypes([...closing, 'turn.requested']);
+    expect(after.state.turns.at(-1)?.notice).toEqual({ processId: 'proc_1', kind: 'exited' });
+    expect(after.events.at(-1)?.data).toMatchObject({ input: exitNotice });
+    after.when({ type: 'process-lost', processId: 'proc_1', reason: 'gone' }).thenNothing();
+    after
+      .when({ type: 'request-turn', source: 'message', input: 'more', deliveryId: 'd-3' })
+      .thenTypes(['turn.requested']);
+  });
+
+  it('is a turn when the model goes on without the result', () => {
+    given([...waiting, runStarted(2, { resumed: true })])
+      .when(exit)
+      .after.when({
+        type: 'record-model-response',
+        generation: 2,
+        step: 3,
+        model: 'main',
+        text: 'the answer',
+        finishReason: 'stop',
+        usage: { input_tokens: 1, output_tokens: 1 },
+      })
+      .thenTypes(['model.responded', 'turn.requested']);
+  });
+
+  it('starts nothing when the session is cancelled', () => {
+    const after = given(waiting)
+      .when(exit)
+      .after.when({ type: 'cancel', by: 'api' })
+      .thenTypes(['run.cancelled', 'session.ended']);
+    expect(after.state.processes[0]?.untold).toBeNull();
+  });
+
+  it('does not count for another process', () => {
+    given([...withProcess(), processStarted('proc_2'), ...waiting.slice(-2)])
+      .when({ ...exit, processId: 'proc_2' })
+      .thenTypes(['process.exited', 'turn.requested']);
+  });
+
+  it('of an event that older versions wrote is told as they told it', () => {
+    const { waits_for: _, ...old } = {
+      ...(toolStarted('w-1', { tool: 'process', arguments: WAIT }).data as EventData<'tool.started'>),
+    };
+    given([...waiting.slice(0, -1), { type: 'tool.started', data: old } as SessionFact])
+      .when(exit)
+      .thenTypes(['process.exited', 'turn.requested']);
   });
 });
 

@@ -9,7 +9,7 @@ import { projectSession } from './project-session.ts';
 import { type RecoveryPolicy, type RunLease, recover } from './recover.ts';
 import { email, telegram } from './sample-facts.ts';
 import { initialState, nothingMoreCanCome, type SessionState, sessionStatus } from './state.ts';
-import { START } from './testing.ts';
+import { START, waitingCall } from './testing.ts';
 import { type Message, transcript } from './transcript.ts';
 
 /**
@@ -74,9 +74,19 @@ const crashLoop: fc.Arbitrary<History> = fc
     ),
   );
 
+/** A call waits for a process: its end comes or does not, and the call is given up or not, in every order. */
+const waiting: fc.Arbitrary<History> = fc
+  .tuple(setting, fc.noBias(fc.array(roll, { minLength: 1, maxLength: LENGTH, size: 'max' })))
+  .map(([config, rolls]) => play({ ...config, deliverOnly: false, window: 0 }, rolls, waitingCall));
+
 type Setting = typeof setting extends fc.Arbitrary<infer T> ? T : never;
 
-function play(config: Setting, rolls: readonly Roll[]): History {
+function play(
+  config: Setting,
+  rolls: readonly Roll[],
+  /** What happens before the first roll. */
+  before: (now: number) => readonly SessionCommand[] = () => [],
+): History {
   const events: StreamEvent[] = [];
   const asked: Asked[] = [];
   let state = initialState();
@@ -109,6 +119,7 @@ function play(config: Setting, rolls: readonly Roll[]): History {
     queueDeadline: config.queue === null ? null : now + config.queue,
     input: 'input 1',
   });
+  for (const command of before(now)) ask(command);
   for (const { what, which, luck, pause } of rolls) {
     now += pause;
     serial += 1;
@@ -205,7 +216,13 @@ function steps(state: SessionState, now: number, serial: number, luck: number): 
     };
     if (call.tool === 'clarify') return [ask];
     return [
-      { type: 'start-tool', generation, callId: call.id, tool: call.tool, arguments: '{}' },
+      {
+        type: 'start-tool',
+        generation,
+        callId: call.id,
+        tool: call.tool,
+        arguments: waitFor(state, call, luck),
+      },
       { type: 'finish-tool', generation, callId: call.id, outcome: 'ok', result: `result ${serial}` },
     ];
   });
@@ -216,6 +233,7 @@ function steps(state: SessionState, now: number, serial: number, luck: number): 
     respond(['terminal', 'terminal']),
     respond(['terminal', 'clarify']),
     respond(['terminal']),
+    ...(state.processes.length > 0 ? [respond(['process']), respond(['process', 'terminal'])] : []),
     { type: 'start-agent', generation, kind: luck % 2 === 0 ? 'command' : 'http', arguments: '{}' },
   ];
   // One in four: else most sessions would end before anything happened to them.
@@ -244,6 +262,16 @@ function steps(state: SessionState, now: number, serial: number, luck: number): 
     { type: 'fail-run', generation, code: 'timeout', message: 'm', text: `failure ${serial}` },
     { type: 'interrupt-run', generation, reason: luck % 8 === 0 ? 'drain' : 'infrastructure' },
   ];
+}
+
+/** What a call of `process` is begun with: most wait for a process, of which most run. */
+function waitFor({ processes }: SessionState, { tool }: { readonly tool: string }, luck: number): string {
+  const running = processes.filter(({ status }) => status === 'running');
+  const from = running.length > 0 && luck % 5 !== 0 ? running : processes;
+  const process = from[luck % Math.max(1, from.length)];
+  return tool === 'process' && process !== undefined
+    ? JSON.stringify({ action: 'wait', process_id: process.processId })
+    : '{}';
 }
 
 function sender(state: SessionState, now: number, luck: number): SessionCommand[] {
@@ -336,7 +364,13 @@ function watcher(state: SessionState, now: number, serial: number): SessionComma
 function people(state: SessionState, serial: number, now: number, luck: number): SessionCommand[] {
   const deliveryId = `d-${serial}`;
   return [
-    { type: 'request-turn', source: 'message', input: `message ${serial}`, deliveryId },
+    {
+      type: 'request-turn',
+      source: 'message',
+      input: `message ${serial}`,
+      deliveryId,
+      supersede: luck % 2 === 0,
+    },
     { type: 'request-turn', source: 'webhook', input: `webhook ${serial}`, deliveryId, interrupt: luck < 20 },
     { type: 'coalesce-webhook', deliveryId, input: `newer ${serial}`, startAfter: now + 30_000 },
     ...(state.clarification === null
@@ -535,6 +569,23 @@ describe('for every history', () => {
     });
   });
 
+  it('a question is closed once at most, and a message that supersedes it waits for no deadline', () => {
+    holds(({ events, asked }) => {
+      const closed = events.filter(({ type }) =>
+        /^clarification\.(answered|timed-out|superseded)$/.test(type),
+      );
+      const ids = closed.map(({ data }) => (data as { clarification_id: string }).clarification_id);
+      expect(ids).toEqual([...new Set(ids)]);
+      for (const { command, before, appended } of asked) {
+        if (command.type !== 'request-turn' || !command.supersede || appended.length === 0) continue;
+        expect(appended.some(({ type }) => type === 'clarification.superseded')).toBe(
+          before.clarification !== null,
+        );
+        expect(fold(events.slice(0, before.version + appended.length)).clarification).toBeNull();
+      }
+    });
+  });
+
   it('in-order-once: outputs are begun in log order, a status never after the final response of its turn', () => {
     holds(({ events }) => {
       const outputs = new Map<number, { type: string; turn: number }>();
@@ -668,7 +719,8 @@ describe('for every history', () => {
         const id = (end.data as { process_id: string }).process_id;
         const before = fold(events.slice(0, end.version - 1));
         const process = before.processes.find((p) => p.processId === id);
-        const wanted = process?.notify === true && !process.consumed && before.ended === null;
+        const wanted =
+          process?.notify === true && !process.consumed && before.ended === null && !isWaitedFor(before, id);
         const next = events[end.version];
         const told =
           next?.type === 'turn.requested' && (next.data as { source: string }).source === 'process';
@@ -676,6 +728,34 @@ describe('for every history', () => {
         expect(ids.filter((other) => other === id).length).toBeLessThanOrEqual(1);
       }
     });
+  });
+
+  it('exit-is-kept: an end that a call waits for is no notice, and is one as soon as the call closes without having told it', () => {
+    let deferred = 0;
+    holds(({ events, asked }) => {
+      const told = new Map<string, number>();
+      let state = initialState();
+      let folded = 0;
+      for (const { appended } of asked) {
+        for (const event of events.slice(folded, folded + appended.length)) {
+          state = evolve(state, event);
+          const { notice } = event.data as { notice?: { kind: string; process_id: string } | null };
+          if (event.type !== 'turn.requested' || !/exited|lost/.test(notice?.kind ?? '')) continue;
+          const id = notice?.process_id ?? '';
+          expect([id, isWaitedFor(state, id)]).toEqual([id, false]);
+          told.set(id, (told.get(id) ?? 0) + 1);
+          if (!/process\.(exited|lost)/.test(events[event.version - 2]?.type ?? '')) deferred += 1;
+        }
+        folded += appended.length;
+        if (state.ended !== null) continue;
+        for (const { processId, status, notify, consumed } of state.processes) {
+          if (status === 'running' || !notify || consumed || isWaitedFor(state, processId)) continue;
+          expect([processId, told.get(processId)]).toEqual([processId, 1]);
+        }
+      }
+    }, waiting);
+    // Calls that waited for an end, and were given up after it.
+    expect(deferred).toBeGreaterThan(0);
   });
 
   it('bounded: what is over leaves the state', () => {
@@ -694,6 +774,12 @@ it('the histories get around: every event type comes up', () => {
     for (const e of events) seen.add(e.type);
   expect([...seen].sort()).toEqual(Object.keys(eventSchemas).sort());
 });
+
+function isWaitedFor({ turns }: SessionState, processId: string): boolean {
+  return turns.some(({ calls }) =>
+    calls.some((call) => call.status === 'started' && call.waitsFor === processId),
+  );
+}
 
 /** The turn with which the conversation begins for the model: the one in which it was compressed last. */
 function compressedIn(events: readonly StreamEvent[]): number {

@@ -2,6 +2,7 @@ import type { EventData, ToolCall } from '@angelia/contracts';
 import { accept, alreadySo, type Decision, fact, refuse } from './decision.ts';
 import { withEnd } from './ending.ts';
 import { fence, open } from './fence.ts';
+import { waitsFor } from './processes.ts';
 import type { SessionState } from './state.ts';
 
 /**
@@ -156,6 +157,7 @@ export function startTool(state: SessionState, command: StartTool): Decision {
       call_id: call.id,
       tool: command.tool,
       arguments: command.arguments,
+      waits_for: waitsFor(command.tool, command.arguments),
     }),
   );
 }

@@ -105,6 +105,7 @@ export function toolStarted(callId: string, data: Partial<EventData<'tool.starte
     call_id: callId,
     tool: 'terminal',
     arguments: '{}',
+    waits_for: null,
     ...data,
   });
 }

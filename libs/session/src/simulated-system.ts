@@ -6,7 +6,7 @@ import { evolve, type StreamEvent } from './evolve.ts';
 import { type RecoveryPolicy, type RunLease, recover } from './recover.ts';
 import { telegram } from './sample-facts.ts';
 import { initialState, type SessionState } from './state.ts';
-import { START } from './testing.ts';
+import { START, waitingCall } from './testing.ts';
 import { pendingAnswer } from './transcript.ts';
 
 /**
@@ -26,6 +26,8 @@ const LEASE_MS = 20_000;
 const CLAIM_SECONDS = 45;
 const RETRY_MS = 5_000;
 const QUESTION_MS = 60_000;
+/** Longest life of a background process. */
+const PROCESS_MS = 4_000;
 
 interface Hint {
   readonly to: 'run' | 'delivery';
@@ -48,6 +50,13 @@ interface SendJob {
   readonly possibleDuplicate: boolean;
   readonly until: number;
   sent: boolean;
+}
+
+/** On the watcher's host: goes on and ends whoever is there to see it. */
+interface BackgroundProcess {
+  readonly session: string;
+  readonly processId: string;
+  readonly endsAt: number;
 }
 
 interface Worker {
@@ -78,6 +87,9 @@ export class SimulatedSystem {
   private readonly states = new Map<string, SessionState>();
   private readonly leases = new Map<string, RunLease>();
   private hints: Hint[] = [];
+  private readonly processes: BackgroundProcess[] = [];
+  /** No more processes: each would be another turn. */
+  private resting = false;
   private readonly workers: Worker[] = (['run', 'run', 'delivery', 'delivery'] as const).map((role, n) => ({
     role,
     name: `${role}-${n}`,
@@ -103,6 +115,13 @@ export class SimulatedSystem {
       });
       this.hints.push({ to: 'run', session });
     }
+    this.leftWaiting(`s${sessions}`);
+  }
+
+  /** As a runner leaves it that is killed while its call waits for the end of a process. */
+  private leftWaiting(session: string): void {
+    this.append(session, ...waitingCall(this.now));
+    this.processes.push({ session, processId: 'proc_0', endsAt: this.now + PROCESS_MS });
   }
 
   state(session: string): SessionState {
@@ -112,7 +131,8 @@ export class SimulatedSystem {
   happen(roll: Roll): void {
     const { what, luck } = roll;
     if (what < 30) this.deliverHint(roll);
-    else if (what < 65) this.advance(this.pick(this.workers, roll.which), roll);
+    else if (what < 60) this.advance(this.pick(this.workers, roll.which), roll);
+    else if (what < 65) this.watch(this.pick([...this.streams.keys()], roll.which), luck);
     else if (what < 75) this.pass(roll.pause);
     else if (what < 82) this.sweep();
     else if (what < 86) this.crash(this.pick(this.workers, roll.which));
@@ -123,11 +143,13 @@ export class SimulatedSystem {
 
   /** Everything is mended: as long as it takes, within a bound, until nothing is left to do. */
   comeToRest(): boolean {
+    this.resting = true;
     for (const worker of this.workers) this.crash(worker);
     for (let round = 0; round < 400; round += 1) {
       if ([...this.streams.keys()].every((session) => agenda(this.state(session)).settled)) return true;
       this.pass(round % 10 === 9 ? QUESTION_MS : 2_000);
       this.sweep();
+      for (const session of this.streams.keys()) for (const luck of [10, 90]) this.watch(session, luck);
       while (this.hints.length > 0) this.deliverHint({ what: 0, which: 0, luck: 50, pause: 0 });
       for (let step = 0; step < 40; step += 1) {
         for (const worker of this.workers) {
@@ -252,10 +274,14 @@ export class SimulatedSystem {
         return true;
       }
       job.tool = null;
-      return this.append(session, { type: 'finish-tool', generation, callId, outcome: 'ok', result: '1' });
+      const begun = luck < 60 && !this.resting ? this.begin(session, callId, luck) : [];
+      const finished = { type: 'finish-tool', generation, callId, outcome: 'ok', result: '1' } as const;
+      return this.append(session, ...begun, finished);
     }
     const open = turn?.calls.find((call) => call.status === 'asked' || call.status === 'started');
     if (open !== undefined && open.status === 'started') {
+      // The watcher's: waited for, and at last given up.
+      if (open.tool === 'process' && luck < 75) return true;
       return this.append(session, {
         type: 'finish-tool',
         generation,
@@ -285,10 +311,10 @@ export class SimulatedSystem {
         type: 'start-tool',
         generation,
         callId: open.id,
-        tool: 'terminal',
-        arguments: '{}',
+        tool: open.tool,
+        arguments: open.tool === 'process' ? this.waitFor(state) : '{}',
       });
-      if (begun) job.tool = { callId: open.id, done: false };
+      if (begun && open.tool === 'terminal') job.tool = { callId: open.id, done: false };
       return begun;
     }
     const said = turn?.completing ? pendingAnswer(this.streams.get(session) ?? []) : null;
@@ -316,12 +342,80 @@ export class SimulatedSystem {
     } as const;
     const text = `answer ${++this.serial}`;
     if (luck < 50) {
-      const name = luck < 28 ? 'clarify' : 'terminal';
+      // Only for what it does not know yet: nobody waits for the same end for ever.
+      const other = luck % 2 === 0 && state.processes.at(-1)?.consumed === false ? 'process' : 'terminal';
+      const name = luck < 28 ? 'clarify' : other;
       const toolCalls = [{ id: `c${this.serial}`, name, arguments: '{}' }];
       return this.append(session, { ...response, text: '', toolCalls });
     }
     if (luck < 60) return this.append(session, { ...response, text });
     return this.finish(job, { ...response, text }, { type: 'finish-turn', generation, text });
+  }
+
+  /** A background process for a call; what says so goes with the call's result. */
+  private begin(session: string, callId: string, luck: number): SessionCommand[] {
+    const processId = `proc_${++this.serial}`;
+    this.processes.push({ session, processId, endsAt: this.now + (PROCESS_MS * luck) / 100 });
+    return [
+      {
+        type: 'process-started',
+        processId,
+        callId,
+        command: 'x',
+        host: 'h',
+        bootId: 'b',
+        pid: 1,
+        pidStartTime: '1',
+        cwd: '/',
+        notifyOnComplete: true,
+        waitDeadline: this.now + QUESTION_MS * 100,
+      },
+    ];
+  }
+
+  private waitFor({ processes }: SessionState): string {
+    return JSON.stringify({ action: 'wait', process_id: processes.at(-1)?.processId });
+  }
+
+  /** The watcher looks at a session, or comes back after it was away: one thing at a time, in either order. */
+  private watch(session: string | undefined, luck: number): void {
+    if (session === undefined) return;
+    const { turns, processes } = this.state(session);
+    const over = this.processes.find(
+      (one) =>
+        one.session === session &&
+        one.endsAt <= this.now &&
+        processes.some(({ processId, status }) => processId === one.processId && status === 'running'),
+    );
+    const wait = turns[0]?.calls.find((call) => call.status === 'started' && call.tool === 'process');
+    const waited = processes.find(({ processId }) => processId === wait?.waitsFor);
+    if (over !== undefined && luck < 60) {
+      const { processId } = over;
+      this.append(session, {
+        type: 'process-exited',
+        processId,
+        exitCode: 0,
+        signal: null,
+        durationSeconds: 1,
+        outputTail: '',
+      });
+    } else if (wait !== undefined) {
+      // Its time is up: it says that the process goes on, which may be no longer so when that gets into the log.
+      const timeIsUp = luck >= 80;
+      if (waited?.status === 'running' && !timeIsUp) return;
+      const known: SessionCommand[] =
+        waited === undefined || timeIsUp
+          ? []
+          : [{ type: 'consume-completion', processId: waited.processId, by: 'wait' }];
+      const callId = wait.id;
+      this.append(session, ...known, {
+        type: 'finish-tool',
+        generation: null,
+        callId,
+        outcome: 'ok',
+        result: '1',
+      });
+    }
   }
 
   private finish(job: RunJob, ...commands: SessionCommand[]): boolean {
@@ -396,9 +490,10 @@ export class SimulatedSystem {
     } else if (state.clarification !== null && luck < 70) {
       const clarificationId = state.clarification.id;
       this.append(session, { type: 'answer-clarification', clarificationId, answer: 'yes', by: 'api' });
-    } else if (luck < 60) {
+    } else if (luck < 60 || state.clarification !== null) {
       const input = `message ${++this.serial}`;
-      this.append(session, { type: 'request-turn', source: 'message', input, deliveryId: input });
+      const supersede = luck % 2 === 0;
+      this.append(session, { type: 'request-turn', source: 'message', input, deliveryId: input, supersede });
     }
   }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { fold, type StreamEvent } from './evolve.ts';
+import { evolve, fold, type StreamEvent } from './evolve.ts';
 import { projectSession } from './project-session.ts';
 import { policy, type Roll, SimulatedSystem } from './simulated-system.ts';
+import { initialState } from './state.ts';
 
 /** Histories: some seconds. More with `ANGELIA_PROPERTY_RUNS=20000`; a failing one is printed with its seed. */
 const RUNS = Number(process.env.ANGELIA_PROPERTY_RUNS ?? 1_000);
@@ -43,8 +44,36 @@ describe('services that crash, freeze and lose their hints', () => {
   it('did meet what they are made for: stale generations, overtaken claims, claims past their deadline', () => {
     for (const code of ['stale_generation', 'session_ended'])
       expect([code, met.get(code) ?? 0]).not.toEqual([code, 0]);
+    expect([...seen.keys()].sort()).toEqual(['told at once', 'told by the call', 'told late']);
   });
 });
+
+/** exit-is-kept, no-phantom-turns: an end is told by a call that waited for it or by one notice, never while a call waits. */
+function exitIsKept(events: readonly StreamEvent[]): void {
+  const told = new Map<unknown, number>();
+  let state = initialState();
+  for (const event of events) {
+    const before = state;
+    state = evolve(state, event);
+    const notice = data(event).notice as { process_id: string; kind: string } | null | undefined;
+    if (event.type === 'turn.requested' && notice?.kind === 'exited') {
+      const waits = state.turns.flatMap(({ calls }) => calls.filter(({ status }) => status === 'started'));
+      expect(waits.map(({ waitsFor }) => waitsFor)).not.toContain(notice.process_id);
+      told.set(notice.process_id, (told.get(notice.process_id) ?? 0) + 1);
+      const inTime = events[event.version - 2]?.type === 'process.exited';
+      seen.set(inTime ? 'told at once' : 'told late', 1);
+    }
+    if (event.type === 'process.completion-consumed') seen.set('told by the call', 1);
+    // What the session knew when it ended: a process that was still running then tells nobody.
+    if (event.type !== 'session.ended' || data(event).outcome === 'cancelled') continue;
+    for (const { processId, status, consumed } of before.processes) {
+      if (status === 'running') continue;
+      expect([processId, consumed || told.get(processId) === 1]).toEqual([processId, true]);
+    }
+  }
+  for (const [id, times] of told) expect([id, times]).toEqual([id, 1]);
+}
+const seen = new Map<string, number>();
 
 function check(system: SimulatedSystem, session: string, events: readonly StreamEvent[]): void {
   // every-session-ends
@@ -69,9 +98,13 @@ function check(system: SimulatedSystem, session: string, events: readonly Stream
     expect([ended, answered.has(data(event).turn)]).toEqual([false, false]);
     expect(data(event).attempt as number).toBeLessThanOrEqual(policy.maxAttempts);
   }
+  // A question is closed once, and never left open by what supersedes it.
+  const closed = events.filter(({ type }) => /^clarification\.(answered|timed-out|superseded)$/.test(type));
+  expect(new Set(closed.map((event) => data(event).clarification_id)).size).toBe(closed.length);
   // C14: a call is carried out at most once
   const carriedOut = system.carriedOut.filter((one) => one.session === session).map((one) => one.callId);
   expect(new Set(carriedOut).size).toBe(carriedOut.length);
+  exitIsKept(events);
   // in-order-once
   const arrivals = system.arrivals.filter((arrival) => arrival.session === session);
   const firsts: number[] = [];

@@ -13,7 +13,7 @@ import type { DeliveryTarget, EventData, Outcome } from '@angelia/contracts';
  *   queued  --run.started--> running           a runner holds generation n
  *   running --run.interrupted--> queued        drain, or Postgres or NATS was away
  *   running --run.started--> running           takeover: generation n + 1, what n still appends is refused
- *   running --clarification.requested--> waiting --answered | timed-out--> queued
+ *   running --clarification.requested--> waiting --answered | timed-out | superseded--> queued
  *   running --session.final-response--> queued (a further turn is there)
  *                                     | waiting (a watched process is alive) --process.exited + turn.requested--> queued
  *                                     | ended (session.ended in the same append)
@@ -76,6 +76,8 @@ export interface CreatedFacts {
   readonly maxConcurrency: number | null;
   /** Its route was made by API. */
   readonly apiRoute?: boolean;
+  /** Of the marks around foreign text (untrusted.ts). */
+  readonly fenceSeed?: string;
   /** Of the append of `session.created`: the trace that all of the session belongs to (invariant one-trace). */
   readonly traceparent: string | null;
   /** Where the first turn came from; names the reason of the end. */
@@ -83,6 +85,12 @@ export interface CreatedFacts {
 }
 
 export type TurnSource = EventData<'turn.requested'>['source'];
+/** What is said about a process, and what it printed. */
+export interface Notice {
+  readonly head: string;
+  readonly output: string;
+}
+
 export type NoticeKind = NonNullable<EventData<'turn.requested'>['notice']>['kind'];
 
 export interface EndedFacts {
@@ -125,6 +133,8 @@ export interface OpenCall {
   /** Generation and time of `tool.started`. */
   readonly startedIn: number | null;
   readonly startedAt: number | null;
+  /** The process whose end it waits for. Not there in states that were kept before there was this. */
+  readonly waitsFor?: string | null;
 }
 
 export interface OpenRun {
@@ -186,6 +196,11 @@ export interface ProcessState {
   readonly watch: boolean;
   /** Its end is known to the model (wait, log to the end, kill): no notice any more. */
   readonly consumed: boolean;
+  /**
+   * It ended, the session is to be told, and is not yet: a call that waits for it tells the model, or the notice comes
+   * when that call is given up. Not there in states that were kept before there was this.
+   */
+  readonly untold?: { readonly kind: NoticeKind; readonly notice: Notice } | null;
   readonly matches: number;
   readonly command: string;
   readonly host: string;
@@ -245,10 +260,17 @@ export function sessionStatus(state: SessionState): SessionStatus {
 /**
  * A watched process that is still alive and whose end the model does not know yet: the session waits for it. One that
  * has watch patterns only can start no further turn once its own was answered; it keeps the session open all the same,
- * so that messages about it still reach the session that owns it.
+ * so that messages about it still reach the session that owns it. One that has ended and whose end is still to be told
+ * keeps it open, too.
  */
 export function keepsOpen(process: ProcessState): boolean {
-  return process.status === 'running' && (process.notify || process.watch) && !process.consumed;
+  if (process.status !== 'running') return isUntold(process);
+  return (process.notify || process.watch) && !process.consumed;
+}
+
+/** Its end was not told yet to a session that wants to know of it. */
+export function isUntold(process: ProcessState): boolean {
+  return (process.untold ?? null) !== null;
 }
 
 /** Then `session.ended` belongs into the same append (invariant every-session-ends). */

@@ -85,6 +85,56 @@ function when(events: readonly StreamEvent[], state: SessionState, decision: Dec
   };
 }
 
+/** The first run of a session begins `proc_0` and waits for its end. */
+export function waitingCall(now: number): SessionCommand[] {
+  const respond = (step: number, callId: string, name: string): SessionCommand => ({
+    type: 'record-model-response',
+    generation: 1,
+    step,
+    model: 'main',
+    text: '',
+    toolCalls: [{ id: callId, name, arguments: '{}' }],
+    finishReason: 'tool-calls',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  });
+  const start = (callId: string, tool: string, args: string): SessionCommand => ({
+    type: 'start-tool',
+    generation: 1,
+    callId,
+    tool,
+    arguments: args,
+  });
+  return [
+    {
+      type: 'start-run',
+      generation: 1,
+      turn: 1,
+      runner: 'runner#0',
+      resumed: false,
+      attempt: 1,
+      takeover: false,
+    },
+    respond(1, 'begin', 'terminal'),
+    start('begin', 'terminal', '{}'),
+    {
+      type: 'process-started',
+      processId: 'proc_0',
+      callId: 'begin',
+      command: 'x',
+      host: 'h',
+      bootId: 'b',
+      pid: 1,
+      pidStartTime: '1',
+      cwd: '/',
+      notifyOnComplete: true,
+      waitDeadline: now + 200_000,
+    },
+    { type: 'finish-tool', generation: null, callId: 'begin', outcome: 'ok', result: 'proc_0' },
+    respond(2, 'wait', 'process'),
+    start('wait', 'process', JSON.stringify({ action: 'wait', process_id: 'proc_0' })),
+  ];
+}
+
 /** Keys sorted: the order in which a decision writes its fields is no difference. */
 function pretty(value: unknown): string {
   return JSON.stringify(

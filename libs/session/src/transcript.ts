@@ -1,6 +1,7 @@
 import type { EventData, Outcome, RecordedFact, ToolCall, TranscriptMessage } from '@angelia/contracts';
 import type { StreamEvent } from './evolve.ts';
 import type { SessionState } from './state.ts';
+import { fenced, markOf } from './untrusted.ts';
 
 /**
  * The conversation as the model sees it, made of recorded things only (seed 003).
@@ -24,6 +25,7 @@ export const UNKNOWN_RESULT =
   'The outcome of this call is unknown: the work was interrupted before its result was recorded. ' +
   'It may have taken effect. Check before you do it again.';
 const NOT_RUN_RESULT = 'This call was not carried out.';
+const SUPERSEDED = 'The question was not answered: something else was sent instead.';
 const CANCELLED = '[This was cancelled before it was answered.]';
 
 interface Step {
@@ -110,11 +112,20 @@ function read(events: readonly StreamEvent[]): Conversation {
   const turns = new Map<number, Turn>();
   let compressed: Conversation['compressed'] = null;
   const questions = new Map<string, { turn: number; callId: string }>();
+  const settle = (question: string, result: object): void => {
+    const asked = questions.get(question);
+    if (asked === undefined) return;
+    turns.get(asked.turn)?.step?.results.set(asked.callId, JSON.stringify(result));
+  };
   let ended = false;
+  let fenceSeed: string | null = null;
 
   for (const event of events) {
     const fact = event as RecordedFact;
     switch (fact.type) {
+      case 'session.created':
+        fenceSeed = fact.data.fence_seed ?? null;
+        break;
       case 'turn.requested':
         turns.set(fact.data.turn, newTurn(fact.data));
         break;
@@ -140,20 +151,20 @@ function read(events: readonly StreamEvent[]): Conversation {
         turns.get(fact.data.turn)?.step?.startedIn.set(fact.data.call_id, fact.data.generation);
         break;
       case 'tool.finished':
-        turns.get(fact.data.turn)?.step?.results.set(fact.data.call_id, fact.data.result);
+        turns.get(fact.data.turn)?.step?.results.set(fact.data.call_id, resultText(fact.data, fenceSeed));
         break;
       case 'clarification.requested':
         questions.set(fact.data.clarification_id, { turn: fact.data.turn, callId: fact.data.call_id });
         break;
       case 'clarification.answered':
-      case 'clarification.timed-out': {
-        const asked = questions.get(fact.data.clarification_id);
-        if (asked === undefined) break;
-        const result =
-          'answer' in fact.data ? { answer: fact.data.answer } : { answer: null, timed_out: true };
-        turns.get(asked.turn)?.step?.results.set(asked.callId, JSON.stringify(result));
+        settle(fact.data.clarification_id, { answer: fact.data.answer });
         break;
-      }
+      case 'clarification.timed-out':
+        settle(fact.data.clarification_id, { answer: null, timed_out: true });
+        break;
+      case 'clarification.superseded':
+        settle(fact.data.clarification_id, { answer: null, superseded: true, reason: SUPERSEDED });
+        break;
       case 'session.final-response': {
         const { text: content, outcome, silent } = fact.data;
         close(turns.get(fact.data.turn), { role: 'assistant', content, outcome, silent }, event.version);
@@ -284,6 +295,19 @@ function underWay(turn: Turn, summary: Conversation['compressed']): Message[] {
     const lost = startedIn !== undefined && turn.generation !== null && startedIn < turn.generation;
     return lost ? [resultRow(call, UNKNOWN_RESULT)] : [];
   });
+}
+
+/** Whose results are JSON that we made: what a command printed is a quoted text in it, which it cannot end. */
+const JSON_TOOLS: readonly string[] = ['terminal', 'process', 'clarify'];
+
+/** Whether what the tool answers is its own words, as it wrote them. */
+export function resultsAreFenced(tool: string): boolean {
+  return !JSON_TOOLS.includes(tool);
+}
+
+function resultText({ tool, turn, result }: EventData<'tool.finished'>, fenceSeed: string | null): string {
+  if (fenceSeed === null || !resultsAreFenced(tool)) return result;
+  return fenced(result, markOf(fenceSeed, turn), 'alone');
 }
 
 function resultRow(call: ToolCall, content: string): Message {

@@ -10,7 +10,8 @@ import { iso, seconds } from './time.ts';
  *   requested (queued) --webhook.coalesced--> requested      the input is replaced, until a run starts
  *   requested --run.started--> started --final-response--> answered
  *   requested --process.completion-consumed--> withdrawn      a notice about what the model knows by now
- *   requested | started --run.cancelled--> cancelled          interrupted by a newer one, or the session cancelled
+ *   requested | started --run.cancelled--> cancelled          interrupted by a newer one, or the session cancelled;
+ *                                                            also when a newer one takes the place of its question
  *
  * A session begins with its first turn. `deliver_only` sessions are answered and ended in the same decision: the
  * rendered prompt is the answer and no agent works on it.
@@ -37,6 +38,8 @@ export interface CreateSession {
   readonly maxConcurrency?: number | null;
   /** Its route was made by API: what such routes may do is asked again whenever a run starts. */
   readonly apiRoute?: boolean;
+  /** Random: see untrusted.ts. */
+  readonly fenceSeed?: string | null;
   readonly source?: Exclude<TurnSource, 'process'>;
   readonly input: string;
 }
@@ -53,6 +56,11 @@ export interface RequestTurn {
   readonly queueDeadline?: number | null;
   /** Route key `on_busy: interrupt`: the turn under way is cancelled, the session goes on with this one. */
   readonly interrupt?: boolean;
+  /**
+   * Who sends this could have answered the open question and says something else: the question is closed, its turn is
+   * cancelled, and this one need not wait until nobody may answer any more. Without an open question: nothing.
+   */
+  readonly supersede?: boolean;
 }
 
 export interface CoalesceWebhook {
@@ -94,6 +102,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       queue_deadline: isoOrNull(command.queueDeadline),
       max_concurrency: command.maxConcurrency ?? null,
       ...(command.apiRoute ? { api_route: true } : {}),
+      ...(command.fenceSeed ? { fence_seed: command.fenceSeed } : {}),
     }),
     turnRequested({
       turn: 1,
@@ -132,9 +141,15 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
     start_after: isoOrNull(command.startAfter),
     queue_deadline: isoOrNull(command.queueDeadline),
   });
+  const { clarification } = state;
   const head = state.turns[0];
-  if (!command.interrupt || head === undefined || head.startedAt === null) return accept(requested);
+  const givesWay = command.interrupt || (command.supersede && clarification !== null);
+  if (!givesWay || head === undefined || head.startedAt === null) return accept(requested);
   return accept(
+    // The question that is open is always of the turn under way.
+    ...(clarification === null
+      ? []
+      : [fact('clarification.superseded', { clarification_id: clarification.id })]),
     fact('run.cancelled', { generation: state.run?.generation ?? null, turn: head.turn, by: command.source }),
     requested,
   );

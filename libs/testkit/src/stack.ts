@@ -61,7 +61,7 @@ export class TestStack {
   static async start(options: TestStackOptions): Promise<TestStack> {
     const dataDir = await mkdtemp(join(tmpdir(), 'angelia-e2e-'));
     const config = join(dataDir, 'angelia.yaml');
-    await writeFile(config, options.config);
+    await writeFile(config, options.config, { mode: 0o600 }); // process-watcher refuses one that commands can read
     try {
       const stack = await startStack({
         dataDir,

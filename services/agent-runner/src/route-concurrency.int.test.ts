@@ -1,4 +1,4 @@
-import { runResource, type SessionId } from '@angelia/contracts';
+import type { SessionId } from '@angelia/contracts';
 import { decide } from '@angelia/session';
 import { eventually, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -157,6 +157,52 @@ describe('max_concurrency of a route', () => {
     await ended(second);
     dead.interruptAll();
   });
+
+  // A lease of an hour: nothing here can be started because one has run out.
+  describe('and a cancel', () => {
+    const HOUR = 3_600;
+    const cancel = async (id: SessionId) => {
+      const done = await world.sessions.execute(id, ({ state }) =>
+        decide(state, { type: 'cancel', by: 'api' }),
+      );
+      expect(done.status).toBe('appended');
+    };
+    const oneRunsOneWaits = async () => {
+      await given({ routes: hook(1), leaseSeconds: HOUR });
+      server.next(hung('never seen'));
+      return (await create(2, 'session')) as [SessionId, SessionId];
+    };
+
+    it.each([
+      ['tells the runner', true],
+      ['whose signal is lost', false],
+    ])('%s: the hung call is aborted and who waits is started', async (_case, signalled) => {
+      const [first, second] = await oneRunsOneWaits();
+      const runner = world.runner('a');
+      await runner.look(first);
+      await eventually(() => server.inFlight() === 1);
+      await runner.look(second);
+      expect(await world.types(second)).not.toContain('run.started');
+      await cancel(first);
+      if (signalled) runner.cancel(first);
+      await ended(second);
+      await runner.idle();
+      expect(server.inFlight()).toBe(0);
+      expect((await world.types(first)).slice(-2)).toEqual(['run.cancelled', 'session.ended']);
+    });
+
+    it('of the run of a dead runner frees its place for another one', async () => {
+      const [first, second] = await oneRunsOneWaits();
+      const dead = world.runner('dead');
+      await dead.look(first);
+      await eventually(() => server.inFlight() === 1);
+      dead.cut();
+      await world.runner('alive').look(second);
+      await cancel(first);
+      await ended(second);
+      dead.interruptAll();
+    });
+  });
 });
 
 describe('a turn that waits too long to be started', () => {
@@ -182,14 +228,10 @@ describe('a turn that waits too long to be started', () => {
 });
 
 describe('a run that is interrupted by a newer webhook', () => {
-  /** As ingress does it: cancels the turn, frees its lease, asks for the next. */
+  /** As ingress does it: cancels the turn and asks for the next. */
   async function interrupt(id: SessionId, input: string): Promise<void> {
-    const holder = (await world.sessions.load(id)).state.run?.runner ?? '';
-    const done = await world.sessions.execute(
-      id,
-      ({ state }) =>
-        decide(state, { type: 'request-turn', source: 'webhook', input, deliveryId: input, interrupt: true }),
-      { lease: { resource: runResource(id), release: true, holder } },
+    const done = await world.sessions.execute(id, ({ state }) =>
+      decide(state, { type: 'request-turn', source: 'webhook', input, deliveryId: input, interrupt: true }),
     );
     expect(done.status).toBe('appended');
   }

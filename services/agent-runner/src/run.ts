@@ -12,8 +12,15 @@ import type { RunWatch } from './run-watch.ts';
 
 export type InterimKind = EventData<'session.interim-status'>['kind'];
 
-/** A function where they depend on what others of this run append meanwhile (the numbers of statuses). */
+/**
+ * A function where they depend on what others of this run append meanwhile (the numbers of statuses). It is asked once,
+ * when those are through: a try whose answer was lost may be in the log, and the next one must name the same things,
+ * or they are there twice.
+ */
 export type Commands = readonly SessionCommand[] | ((state: SessionState) => readonly SessionCommand[]);
+
+/** A function where they depend on the time (how long nobody was at work): asked anew for each try. */
+export type LastCommands = readonly SessionCommand[] | (() => readonly SessionCommand[]);
 
 /** A claimed run in hand: what the code of an agent may do with it. */
 export interface Run {
@@ -34,8 +41,8 @@ export interface Run {
    * trying while Postgres is away. @throws NotOurs when the log refuses them: stop, nothing is left to do
    */
   append(commands: Commands): Promise<Loaded>;
-  /** The last append: gives the lease back as well. Null when the run was not ours to end. */
-  end(commands: Commands): Promise<Loaded | null>;
+  /** The last append, with which the lease goes. Null when the run was not ours to end. */
+  end(commands: LastCommands): Promise<Loaded | null>;
   /** How long ago it was surely ours to work on. */
   silentSeconds(): number;
   /** Ends the run with `run.failed` and a sentence for the user (failures.ts). `message` is for the operator: no secrets. */
@@ -128,15 +135,20 @@ export class ClaimedRun implements Run {
   }
 
   async append(commands: Commands): Promise<Loaded> {
-    return this.#orNotOurs(await this.#append(({ state }) => decideAll(state, commandsOn(state, commands))));
+    const once = () => {
+      const decided = typeof commands === 'function' ? commands(this.#loaded.state) : commands;
+      return () => decided;
+    };
+    return this.#orNotOurs(await this.#append(once));
   }
 
   silentSeconds(): number {
     return (performance.now() - this.#lease.since) / 1000;
   }
 
-  async end(commands: Commands): Promise<Loaded | null> {
-    const executed = await this.#append(({ state }) => decideAll(state, commandsOn(state, commands)), true);
+  async end(commands: LastCommands): Promise<Loaded | null> {
+    const anew = () => (typeof commands === 'function' ? commands() : commands);
+    const executed = await this.#append(() => anew, true);
     if (executed.status === 'appended') return executed.loaded;
     if (executed.status === 'refused') {
       this.#deps.logger.debug(
@@ -217,20 +229,22 @@ export class ClaimedRun implements Run {
     return executed.loaded;
   }
 
-  /** One after the other: parallel tools would only conflict with each other. */
-  #append(decideOn: (loaded: Loaded) => Decision, release = false): Promise<Appended> {
-    const appended = this.#last.then(() => this.#execute(decideOn, release));
+  /** One after the other: parallel tools would only conflict with each other. `begin` is asked when it is its turn. */
+  #append(begin: () => () => readonly SessionCommand[], last = false): Promise<Appended> {
+    const appended = this.#last.then(() => {
+      const commands = begin();
+      return this.#execute(({ state }) => decideAll(state, commands()), last);
+    });
     this.#last = appended.catch(() => {});
     return appended;
   }
 
-  async #execute(decideOn: (loaded: Loaded) => Decision, release: boolean): Promise<Appended> {
+  async #execute(decideOn: (loaded: Loaded) => Decision, last: boolean): Promise<Appended> {
     const begun = performance.now();
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
       try {
         const executed = await this.#deps.sessions.execute(this.sessionId, decideOn, {
           loaded: this.#loaded,
-          ...(release ? { lease: { resource: this.#claim.resource, release: true } } : {}),
         });
         if (executed.status === 'duplicate' || executed.status === 'limited' || executed.status === 'full') {
           throw new Error(`an append without a key or a limit was answered with ${executed.status}`);
@@ -239,15 +253,11 @@ export class ClaimedRun implements Run {
         if (executed.loaded.version > this.#loaded.version) this.#now(executed.loaded);
         return executed;
       } catch (error) {
-        if (!isRetryable(error) || (!release && performance.now() - begun > KEEP_TRYING_MS)) throw error;
+        if (!isRetryable(error) || (!last && performance.now() - begun > KEEP_TRYING_MS)) throw error;
         await pause(wait);
       }
     }
   }
-}
-
-function commandsOn(state: SessionState, commands: Commands): readonly SessionCommand[] {
-  return typeof commands === 'function' ? commands(state) : commands;
 }
 
 /** The next status of the run. */

@@ -26,6 +26,5 @@ export async function claimOutput(
     now,
   });
   if (!decided.appended) return { mine: false, loaded: decided.loaded };
-  tools.logClock.observe(decided.loaded.state.lastActivityAt);
   return { mine: true, loaded: decided.loaded, asked, times };
 }

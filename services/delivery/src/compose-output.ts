@@ -2,6 +2,7 @@ import type { Loaded } from '@angelia/service-kit';
 import type { Attempt } from './attempt-output.ts';
 import type { DeliveryTools } from './deliver-session.ts';
 import { messageOf } from './message.ts';
+import { resumePieces } from './resume-pieces.ts';
 import type { OutboundMessage, Piece } from './targets/target.ts';
 
 export interface Composed {
@@ -10,13 +11,13 @@ export interface Composed {
   readonly pieces: readonly Piece[] | null;
 }
 
-/** What is to be sent. Before the claim: a text of a megabyte takes a while to cut, and a claim leaves seconds to begin in. */
+/** What is to be sent. Before the claim: a long text takes a while to cut, and a claim leaves seconds to begin in. */
 export function composeOutput(loaded: Loaded, { plan, ready }: Attempt, tools: DeliveryTools): Composed {
   const { target, settings } = ready;
   const links = linksFor(target.name, tools);
   const message = messageOf(loaded, plan.output, plan.possibleDuplicate, links);
   try {
-    return { message, pieces: target.compose(message, settings) };
+    return { message, pieces: resumePieces(loaded, plan, target.compose(message, settings)) };
   } catch (error) {
     tools.logger.error(
       { err: error, session_id: loaded.id, target: target.name },

@@ -1,4 +1,4 @@
-import type { Loaded, Sessions } from '@angelia/service-kit';
+import type { ExecuteOptions, Loaded, Sessions } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 
 export interface Decided {
@@ -14,8 +14,12 @@ export async function decideDelivery(
   sessions: Sessions,
   loaded: Loaded,
   command: SessionCommand,
+  options: Pick<ExecuteOptions, 'pastUnreadable'> = {},
 ): Promise<Decided> {
-  const executed = await sessions.execute(loaded.id, ({ state }) => decide(state, command), { loaded });
+  const executed = await sessions.execute(loaded.id, ({ state }) => decide(state, command), {
+    loaded,
+    ...options,
+  });
   switch (executed.status) {
     case 'appended':
       return { loaded: executed.loaded, appended: true, refused: null };

@@ -1,8 +1,8 @@
 import type { DeliveryTarget, SessionId } from '@angelia/contracts';
 import { LogUnavailable } from '@angelia/event-log';
-import { newSessionId, Sessions } from '@angelia/service-kit';
+import { EventTooNew, newEventId, newSessionId, Sessions } from '@angelia/service-kit';
 import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type DeliveryFixture, final, openDeliveryFixture, status } from './testing/delivery-fixture.ts';
 
 let fixture: DeliveryFixture;
@@ -38,6 +38,36 @@ const running = (options: { deliver?: DeliveryTarget; interim?: 'message' | 'off
 
 const answered = (text = 'the answer', deliver = toSink()): Promise<SessionId> =>
   fixture.answered(text, { deliver });
+
+describe('an address with a variable of the environment in it', () => {
+  const toHook = (): DeliveryTarget => ({
+    target: 'http',
+    to: { url: `${sink.url}/services/\${HOOK}` },
+    untrusted_address: false,
+    references: [{ path: ['url'], at: `${sink.url}/services/`.length, name: 'HOOK' }],
+  });
+
+  it('is sent to with its value, which is written nowhere; one that is missing is a failure that is seen, and mended by setting it', async () => {
+    const id = await answered('the answer', toHook());
+    const delivery = { retry_schedule_seconds: [0.05, 0.05, 0.05, 600] };
+    const without = sender({ name: 'without', delivery });
+    await lookUntil(without, id, async () => (await types(id)).includes('delivery.failed'));
+    expect(sink.received).toEqual([]);
+    expect((await deliveryEvents(id)).at(-1)?.data).toMatchObject({
+      reason: expect.stringContaining('deliver_extra.url: the environment variable HOOK is not set'),
+      unknown: false,
+    });
+    await lookUntil(sender({ env: { HOOK: 'T0/B0/secret-of-hook' }, delivery }), id, settled(id));
+    expect(sink.taken(id).map(({ path }) => path)).toEqual(['/services/T0/B0/secret-of-hook']);
+    expect(JSON.stringify(await log.readStream(id))).not.toContain('secret-of-hook');
+  });
+
+  it('goes to the fallback target when it stays missing', async () => {
+    const id = await fixture.answered('the answer', { deliver: toHook(), fallback: toSink() });
+    await lookUntil(sender(), id, settled(id));
+    expect(sink.taken(id).map(({ path }) => path)).toEqual([new URL(sink.url).pathname]);
+  });
+});
 
 describe('an output that was recorded', () => {
   it('is claimed, sent signed, and recorded as delivered', async () => {
@@ -75,6 +105,7 @@ describe('an output that was recorded', () => {
           calls.push('read');
           return log.readStream(...args);
         },
+        now: () => log.now(),
       },
     });
     const deliveries = sender({ sessions: counted });
@@ -266,6 +297,7 @@ describe('an outcome that is not known', () => {
     const forgetful = new Sessions({
       instance: 'delivery',
       log: {
+        now: () => log.now(),
         readStream: (...args) => log.readStream(...args),
         append: async (request) => {
           const appended = await log.append(request);
@@ -288,6 +320,7 @@ describe('an outcome that is not known', () => {
     const flaky = new Sessions({
       instance: 'delivery',
       log: {
+        now: () => log.now(),
         readStream: (...args) => log.readStream(...args),
         append: async (request) => {
           if (request.streams[0]?.events[0]?.type === 'delivery.succeeded') down += 1;
@@ -300,6 +333,94 @@ describe('an outcome that is not known', () => {
     expect(down).toBe(4);
     expect(sink.received).toHaveLength(1);
   });
+
+  it('others append without a pause when it is to be recorded: it is recorded when it gets its turn, and not sent again', async () => {
+    const id = await answered();
+    // More than one decision is tried for (sessions.ts), so that it is made anew.
+    let conflicts = 250;
+    const crowded = new Sessions({
+      instance: 'delivery',
+      log: {
+        now: () => log.now(),
+        readStream: (...args) => log.readStream(...args),
+        append: async (request) => {
+          const outcome = request.streams[0]?.events[0]?.type === 'delivery.succeeded';
+          if (!outcome || conflicts === 0) return log.append(request);
+          conflicts -= 1;
+          return { status: 'conflict', streams: [] };
+        },
+      },
+    });
+    const deliveries = sender({ sessions: crowded, delivery: { request_timeout_seconds: 30 } });
+    await deliveries.look({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.underWay === 0);
+    expect(conflicts).toBe(0);
+    expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
+    expect(sink.received).toHaveLength(1);
+  });
+
+  it('a newer version appends what this one cannot read: it is recorded as delivered all the same, and not sent again', async () => {
+    const id = await answered();
+    let upgraded = false;
+    const old = new Sessions({
+      instance: 'delivery',
+      log: {
+        now: () => log.now(),
+        readStream: async (...args) =>
+          (await log.readStream(...args)).map((event) =>
+            event.type === 'delivery.blessed' ? { ...event, schemaVersion: 2 } : event,
+          ),
+        append: async (request) => {
+          const [stream] = request.streams;
+          if (!upgraded && stream?.events[0]?.type === 'delivery.succeeded') {
+            upgraded = true;
+            const blessed = {
+              eventId: newEventId(),
+              type: 'delivery.blessed',
+              data: {},
+              meta: { actor: 'v2' },
+            };
+            await log.append({ streams: [{ ...stream, events: [blessed] }] });
+          }
+          return log.append(request);
+        },
+      },
+    });
+    const deliveries = sender({ sessions: old, delivery: { request_timeout_seconds: 30 } });
+    await deliveries.look({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.underWay === 0);
+    expect(await types(id)).toEqual(['delivery.attempted', 'delivery.blessed', 'delivery.succeeded']);
+    // What comes next is for those who can read it.
+    await expect(deliveries.look({ stream_id: id, version: 0 })).rejects.toThrow(EventTooNew);
+    expect(sink.received).toHaveLength(1);
+  });
+});
+
+describe('a host whose clock is wrong', () => {
+  it.each([-1, 1])(
+    'by %i h does not send what another one is sending, and retries when it is due',
+    async (hours) => {
+      const id = await answered();
+      sink.next({ kind: 'hang' }, answer(503));
+      const other = sender({ name: 'delivery-2', delivery: { request_timeout_seconds: 3 } });
+      await other.look({ stream_id: id, version: 4 });
+      await eventually(() => sink.received.length === 1);
+      const right = Date.now;
+      const wrong = jest.spyOn(Date, 'now').mockImplementation(() => right() + hours * 3_600_000);
+      try {
+        const own = new Sessions({ log, instance: 'delivery' });
+        const deliveries = sender({ sessions: own });
+        await deliveries.look({ stream_id: id, version: 0 });
+        await eventually(() => deliveries.underWay === 0);
+        expect(await types(id)).toEqual(['delivery.attempted']);
+        await eventually(() => other.underWay === 0);
+        await lookUntil(deliveries, id, settled(id));
+        expect(sink.received.map(({ taken }) => taken)).toEqual([false, false, true]);
+      } finally {
+        wrong.mockRestore();
+      }
+    },
+  );
 });
 
 /** A log whose records of outcomes never return: the process was killed before it wrote them. */
@@ -307,6 +428,7 @@ function diesBeforeRecording(): Sessions {
   return new Sessions({
     instance: 'delivery',
     log: {
+      now: () => log.now(),
       readStream: (...args) => log.readStream(...args),
       append: (request) =>
         request.streams[0]?.events[0]?.type === 'delivery.succeeded'
@@ -319,7 +441,9 @@ function diesBeforeRecording(): Sessions {
 describe('several senders', () => {
   it('two at once, twenty sessions: each output is sent by one of them', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => answered(`answer ${n}`)));
-    const replicas = [sender({ name: 'delivery' }), sender({ name: 'delivery-2' })];
+    // Longer than a busy machine takes: a request without an answer would be sent again.
+    const delivery = { request_timeout_seconds: 30 };
+    const replicas = [sender({ name: 'delivery', delivery }), sender({ name: 'delivery-2', delivery })];
     await Promise.all(
       ids.flatMap((id) => replicas.map((replica) => replica.look({ stream_id: id, version: 4 }))),
     );
@@ -339,8 +463,7 @@ describe('several senders', () => {
       for (const id of stuck) await deliveries.look({ stream_id: id, version: 4 });
       const free = await Promise.all([1, 2, 3].map(() => answered('quick')));
       for (const id of free) await deliveries.look({ stream_id: id, version: 4 });
-      await eventually(() => sink.received.length === 3);
-      expect(deliveries.underWay).toBe(2);
+      await eventually(() => sink.received.length === 3 && deliveries.underWay === 2);
       // Those that found no place have no claim that could run out.
       const claimed = await Promise.all(stuck.map(types));
       expect(claimed.filter((found) => found.length > 0)).toHaveLength(2);

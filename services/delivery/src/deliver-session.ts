@@ -1,34 +1,33 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import type { AnswerLinks, Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { AddressVariables, AnswerLinks, Clock, Loaded, Logger, Sessions } from '@angelia/service-kit';
 import { deliveryPlan, type SendPlan } from '@angelia/session';
 import { attemptOutput } from './attempt-output.ts';
 import type { Verdict } from './circuits.ts';
 import { decideDelivery } from './decide-delivery.ts';
 import type { Ask, Gate, Ticket } from './gate.ts';
-import type { LogClock } from './log-clock.ts';
 import { takeUpOrphanedClaim } from './orphaned-claim.ts';
-import type { Clock } from './send-window.ts';
+import { resolveAddress } from './resolve-address.ts';
 import type { SharedTurns } from './shared-turns.ts';
 import type { Targets } from './targets/registry.ts';
-import type { TargetAddress } from './targets/target.ts';
 import { unknownTooOften } from './unknown-outcome.ts';
 
 export interface DeliveryTools {
+  /** By whose clock, the database's, plans are made. */
   readonly sessions: Sessions;
   /** Where turns to send are taken. */
   readonly turns: Pick<EventLog, 'takeTurn' | 'pauseSends'>;
   readonly targets: Targets;
+  /** What the references in an address stand for. */
+  readonly addressVariables: AddressVariables;
   readonly policy: Config['delivery'];
   readonly holder: HolderId;
   readonly logger: Logger;
-  /** By which plans are made. */
-  readonly logClock: LogClock;
   /** By which time left is measured. */
   readonly clock: Clock;
   readonly random: () => number;
-  /** By logClock: an attempt of our own name from before it is a dead predecessor's. */
-  readonly startedAt: number;
+  /** By the database's clock: an attempt of our own name from before it is a dead predecessor's. Null: not known yet. */
+  readonly startedAt: () => number | null;
   /** Sessions of which something was sent that is not recorded yet; one stays here only when recording failed for good. */
   readonly unrecorded: Set<string>;
   /** Null: no agent of this config asks questions, and there is no key. */
@@ -65,13 +64,13 @@ export async function deliverSession(
   tools: DeliveryTools,
   turnstile: Turnstile,
 ): Promise<Looked> {
-  const { sessions, targets, logClock } = tools;
+  const { sessions, targets } = tools;
   let loaded: Loaded = await sessions.load(id);
   // Below every version: of a session that is gone there is none left, and nothing to do.
   for (let seen = -1; !turnstile.closed(); ) {
     if (loaded.version === seen) throw new Error(`${id}: the plan at version ${seen} leads nowhere`);
     seen = loaded.version;
-    const now = logClock.now();
+    const now = await sessions.now();
     const plan = deliveryPlan(loaded.state, now);
     switch (plan.action) {
       case 'nothing':
@@ -87,12 +86,11 @@ export async function deliverSession(
           .loaded;
         break;
       case 'send': {
-        const ready = targets.find(plan.target.target);
-        const address: TargetAddress = {
-          to: plan.target.to,
-          untrusted: plan.target.untrusted_address,
-          untrustedHost: plan.target.untrusted_host ?? false,
-        };
+        const { ready, address } = resolveAddress(
+          plan.target,
+          targets.find(plan.target.target),
+          tools.addressVariables,
+        );
         const enough = unknownTooOften(plan, tools.policy);
         if (enough !== null) {
           loaded = await giveUp(loaded, plan, enough, tools);

@@ -1,6 +1,8 @@
 import type { Config, HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import {
+  ADDRESS_VARIABLES,
+  type AddressVariables,
   answerLinks,
   CONFIG,
   DRAIN,
@@ -16,13 +18,14 @@ import {
   SESSIONS,
   type Sessions,
   StartupError,
+  systemClock,
 } from '@angelia/service-kit';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryController } from './delivery.controller.ts';
-import { LogClock } from './log-clock.ts';
 import { lookBack } from './look-back.ts';
-import { claimTimes, systemClock } from './send-window.ts';
+import { claimTimes } from './send-window.ts';
+import { StartTime } from './start-time.ts';
 import { openTargets, type Targets } from './targets/registry.ts';
 import { DELIVERIES, TARGETS } from './tokens.ts';
 
@@ -41,7 +44,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
     },
     {
       provide: DELIVERIES,
-      inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN, ENVIRONMENT],
+      inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN, ENVIRONMENT, ADDRESS_VARIABLES],
       useFactory: (
         log: EventLog,
         sessions: Sessions,
@@ -51,20 +54,20 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         logger: Logger,
         drain: Drain,
         environment: Environment,
+        addressVariables: AddressVariables,
       ): Deliveries => {
-        const logClock = new LogClock();
-        const startedAt = logClock.now();
+        const startTime = new StartTime(systemClock);
         const deliveries = new Deliveries({
           sessions,
           turns: log,
           targets,
+          addressVariables,
           policy: config.delivery,
           holder,
           logger,
-          logClock,
           clock: systemClock,
           random: Math.random,
-          startedAt,
+          startedAt: () => startTime.at,
           unrecorded: new Set(),
           answerLinks: answerLinks(config, environment),
         });
@@ -75,9 +78,9 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         });
         void lookBack({
           log,
-          logClock,
+          startTime,
           deliveries,
-          changedSince: startedAt - claimTimes(config.delivery.request_timeout_seconds).deadlineMs,
+          claimMs: claimTimes(config.delivery.request_timeout_seconds).deadlineMs,
           logger,
           draining: () => drain.draining,
         });

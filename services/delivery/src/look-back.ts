@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { Deliveries } from './deliveries.ts';
-import type { LogClock } from './log-clock.ts';
+import type { StartTime } from './start-time.ts';
 
 /** Postgres may start after the services do. */
 const TRY_AGAIN_MS = 1_000;
@@ -10,16 +10,12 @@ const PAGE = 200;
 /** More than one process can have had under way, and a bound on what a start costs; the rest comes by its deadlines. */
 const MAX_LOOKS = 2_000;
 
-/** Nobody holds it: it is asked for the time that comes with the answer. */
-const ANY_RESOURCE = 'clock';
-
 export interface LookBackOptions {
-  readonly log: Pick<EventLog, 'lease' | 'listDeliveries'>;
-  /** Set by the database's before anything is judged by it: later each own append keeps it right. */
-  readonly logClock: LogClock;
+  readonly log: Pick<EventLog, 'now' | 'listDeliveries'>;
+  readonly startTime: StartTime;
   readonly deliveries: Pick<Deliveries, 'look'>;
-  /** What changed before this cannot be within a claim's deadline any more. */
-  readonly changedSince: number;
+  /** What changed longer before the start cannot be within a claim's deadline any more. */
+  readonly claimMs: number;
   readonly logger: Logger;
   readonly draining: () => boolean;
 }
@@ -29,14 +25,11 @@ export interface LookBackOptions {
  * claimed is then resent at once (orphaned-claim.ts), instead of when its claim runs out.
  */
 export async function lookBack(options: LookBackOptions): Promise<void> {
-  const { deliveries, log, logClock, logger, draining } = options;
+  const { log, startTime, claimMs, logger, draining } = options;
   while (!draining()) {
     try {
-      logClock.observe((await log.lease(ANY_RESOURCE)).now);
-      for (const id of await recentlyPending(options)) {
-        if (draining()) return;
-        await deliveries.look({ stream_id: id, version: 0 });
-      }
+      const changedSince = (await startTime.learn(log)) - claimMs;
+      await lookAtEach(await recentlyPending(options, changedSince), options);
       return;
     } catch (error) {
       logger.debug({ err: error }, 'deliveries under way before the start could not be looked at yet');
@@ -45,7 +38,25 @@ export async function lookBack(options: LookBackOptions): Promise<void> {
   }
 }
 
-async function recentlyPending({ log, changedSince }: LookBackOptions): Promise<Set<string>> {
+/** One that cannot be looked at does not hold up those behind it: it comes again when its claim runs out. */
+async function lookAtEach(
+  sessions: Iterable<string>,
+  { deliveries, logger, draining }: LookBackOptions,
+): Promise<void> {
+  for (const id of sessions) {
+    if (draining()) return;
+    try {
+      await deliveries.look({ stream_id: id, version: 0 });
+    } catch (error) {
+      logger.warn(
+        { err: error, session_id: id },
+        'a delivery under way before the start could not be looked at: it is when its claim runs out',
+      );
+    }
+  }
+}
+
+async function recentlyPending({ log }: LookBackOptions, changedSince: number): Promise<Set<string>> {
   const found = new Set<string>();
   let cursor: string | null = null;
   do {

@@ -28,7 +28,7 @@ export async function takeUpOrphanedClaim(
     output,
     attempt: claim.attempt,
     reason: ours ? 'claimed while Postgres was away' : `${claim.sender} died before it recorded the outcome`,
-    retryAt: tools.logClock.now(),
+    retryAt: tools.sessions.clock.now(),
     counts: false,
     unknown: !ours || tools.unrecorded.has(loaded.id),
   });
@@ -54,7 +54,7 @@ function lastAttempt(loaded: Loaded, output: number): LastAttempt | null {
 
 /** Claimed before we started: a namesake that claims later is no predecessor, but a second process by mistake. */
 function isPredecessors(claim: LastAttempt, tools: DeliveryTools): boolean {
-  return (
-    instanceOf(claim.sender as HolderId) === instanceOf(tools.holder) && claim.recordedAt < tools.startedAt
-  );
+  const startedAt = tools.startedAt();
+  if (startedAt === null) return false;
+  return instanceOf(claim.sender as HolderId) === instanceOf(tools.holder) && claim.recordedAt < startedAt;
 }

@@ -40,7 +40,6 @@ export async function recordChunk(
     return null;
   }
   // Not appended: an earlier try did it, whose answer was lost, and the claim counts from then.
-  if (decided.appended) tools.logClock.observe(decided.loaded.state.lastActivityAt);
-  else asked = held.asked;
+  if (!decided.appended) asked = held.asked;
   return { ...held, loaded: decided.loaded, asked };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogClosed, LogError } from '@angelia/event-log';
-import type { Loaded } from '@angelia/service-kit';
+import { LogClosed } from '@angelia/event-log';
+import { EventTooNew, type Loaded } from '@angelia/service-kit';
 import type { SendPlan, SessionCommand } from '@angelia/session';
 import { decideDelivery } from './decide-delivery.ts';
 import type { DeliveryTools } from './deliver-session.ts';
@@ -12,11 +12,17 @@ import type { SendResult } from './targets/target.ts';
 export async function recordOutcome(sent: Sent, plan: SendPlan, tools: DeliveryTools): Promise<Loaded> {
   const { loaded, result } = sent;
   const command = outcomeCommand(result, plan, tools);
-  const decided = await untilRecorded(
-    () => decideDelivery(tools.sessions, loaded, command),
-    loaded.id,
-    tools,
-  );
+  const record = (options?: Parameters<typeof decideDelivery>[3]) =>
+    untilRecorded(() => decideDelivery(tools.sessions, loaded, command, options), loaded.id, tools);
+  const decided = await record().catch(async (error: unknown) => {
+    // In the middle of an upgrade. That the target has it is true whatever the newer events say, and nobody else knows
+    // it: unsaid, an upgraded replica would send it again. What is next is decided by those who can read all of it.
+    if (error instanceof EventTooNew && command.type === 'succeed-delivery') {
+      await record({ pastUnreadable: true });
+      tools.unrecorded.delete(loaded.id);
+    }
+    throw error;
+  });
   // Settled: by an earlier try to record this, whose answer was lost.
   if (decided.refused !== null && decided.refused !== 'delivery_settled') {
     // Past our deadline another sender has claimed it.
@@ -48,7 +54,7 @@ function outcomeCommand(result: SendResult, plan: SendPlan, tools: DeliveryTools
       return { type: 'give-up-delivery', output, attempt, via, reason: result.reason };
     case 'unknown':
     case 'retryable': {
-      const next = afterFailure(plan, result, tools.policy, tools.logClock.now(), tools.random);
+      const next = afterFailure(plan, result, tools.policy, tools.sessions.clock.now(), tools.random);
       if (next.kind === 'give-up')
         return { type: 'give-up-delivery', output, attempt, via, reason: next.reason };
       return {
@@ -69,8 +75,9 @@ const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 2_000;
 
 /**
- * What was sent and is not recorded will be sent again: so it is tried for as long as the process lives. Nobody else
- * can claim the output while Postgres is away, and past the claim's deadline the domain decides who is right.
+ * What was sent and is not recorded will be sent again: so it is tried for as long as the process lives, whatever
+ * passing reason keeps it from being recorded (Postgres is away, others append all the time). Nobody else can claim the
+ * output while Postgres is away, and past the claim's deadline the domain decides who is right.
  */
 export async function untilRecorded<T>(
   record: () => Promise<T>,
@@ -81,7 +88,7 @@ export async function untilRecorded<T>(
     try {
       return await record();
     } catch (error) {
-      if (!(error instanceof LogError) || !error.retryable || error instanceof LogClosed) throw error;
+      if (!isPassing(error)) throw error;
       if (pauseMs === FIRST_PAUSE_MS) {
         tools.logger.warn(
           { err: error, session_id: sessionId },
@@ -91,4 +98,10 @@ export async function untilRecorded<T>(
       await pause(pauseMs);
     }
   }
+}
+
+/** Who closed the log goes down; what a newer version wrote this process can never read. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof LogClosed || error instanceof EventTooNew) return false;
+  return error instanceof Error && 'retryable' in error && error.retryable === true;
 }

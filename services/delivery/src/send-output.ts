@@ -42,7 +42,7 @@ export async function sendOutput(
     if (pieces === null)
       return done({ kind: 'permanent', reason: `target ${ready.target.name} cannot send this` });
     const piece = pieces[index];
-    // An earlier version of the target cut it into fewer, or more: what there was to say is said.
+    // The last was taken, and the attempt that sent it could not say so.
     if (piece === undefined) return done({ kind: 'taken', receipt: null });
     // The wait is part of the claim's time: another half of it is left to begin the request in.
     const turn = await attempt.turnstile.takeTurn(attempt.ask, held.times.beginWithinMs / 2, first);
@@ -96,6 +96,7 @@ async function sendOne(
         settings,
         idempotencyKey: index === 0 ? name : `${name}.${index}`,
         recordedAt: plan.recordedAt,
+        ageMs: tools.sessions.clock.now() - plan.recordedAt,
         window,
       },
     });

@@ -1,3 +1,5 @@
+import type { Clock } from '@angelia/service-kit';
+
 /**
  * How long a claim lets its sender work. The claim (`delivery.attempted`) stands for `deadline_seconds` after it was
  * recorded; past that another sender may resend. Time is measured from before the append was sent, so that we are
@@ -7,15 +9,6 @@
  *   |--------------|---------------------|------------------|
  *     start margin      request timeout     record margin
  */
-export interface Clock {
-  /** Milliseconds that go on while the process is frozen (SIGSTOP) and never jump. */
-  monotonic(): number;
-  /** Milliseconds that go on while the whole machine is suspended, and may jump. */
-  wall(): number;
-}
-
-export const systemClock: Clock = { monotonic: () => performance.now(), wall: () => Date.now() };
-
 export interface ClaimTimes {
   readonly requestMs: number;
   /** A request not begun this long after the claim was asked for is not begun at all. */

@@ -1,5 +1,6 @@
+import type { Clock } from '@angelia/service-kit';
 import { describe, expect, it } from '@jest/globals';
-import { type Clock, claimTimes, momentOf, openSendWindow } from './send-window.ts';
+import { claimTimes, momentOf, openSendWindow } from './send-window.ts';
 
 function clockAt(start: number): Clock & { pass(ms: number, by?: 'both' | 'wall' | 'monotonic'): void } {
   let wall = start;

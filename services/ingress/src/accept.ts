@@ -74,6 +74,7 @@ export function newSession(
     queueDeadline: route.maxQueueSeconds === null ? null : nowMs + route.maxQueueSeconds * 1000,
     maxConcurrency: route.maxConcurrency,
     apiRoute: route.madeByApi,
+    fenceSeed: rendered.fenceSeed,
     input: rendered.input,
   };
 }

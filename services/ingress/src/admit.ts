@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type DeliveryId, deliveryIdOf } from './delivery-id.ts';
+import { type DeliveryId, deliveryIdOf, identified } from './delivery-id.ts';
 import { eventTypeOf, isNamed } from './event-type.ts';
 import { FORM_TYPE, parseFormBody } from './form-body.ts';
 import { handshakeAnswer } from './handshake.ts';
@@ -40,7 +40,10 @@ export function admit(
     kind: 'admitted',
     payload,
     event,
-    delivery: deliveryIdOf(headers, body, route.deliveryId, { payload, event }, scheme),
+    delivery: identified(
+      deliveryIdOf(headers, body, route.deliveryId, { payload, event }, scheme),
+      scheme?.signed?.(received),
+    ),
   };
 }
 

@@ -348,6 +348,28 @@ describe('the provider that signed a webhook', () => {
     expect(of('twilio', {}, '{"CallSid":"CA1"}').id).toBe('CA1');
   });
 
+  it('is one delivery of Twilio, however its fields are ordered, written or repeated', () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const keyOf = (body: string, headers: Record<string, string> = {}) =>
+      deliveryKey('hook', signedBy('twilio', { ...form, ...headers }, body).delivery);
+    const captured = keyOf('MessageSid=SM1&Body=a+b&To=%2B1');
+    for (const body of [
+      'To=%2B1&Body=a+b&MessageSid=SM1',
+      'MessageSid=SM1&Body=a%20b&To=%2b1',
+      '&MessageSid=SM1&&Body=a+b&To=%2B1&To=%2B1',
+      // The same text is signed; the id is in no field of its own.
+      'MessageSidS=M1&Bodya=+b&To=%2B1',
+    ]) {
+      expect([body, keyOf(body)]).toEqual([body, captured]);
+      for (const name of Object.keys(FOREIGN)) expect(keyOf(body, { [name]: 'new' })).toBe(captured);
+    }
+    expect(keyOf('MessageSid=SM1&Body=a+c&To=%2B1')).not.toBe(captured);
+    // Of a call, which has a token in a header that nobody signed.
+    const call = keyOf('CallSid=CA1&Digits=1', { 'i-twilio-idempotency-token': 'one' });
+    expect(keyOf('Digits=1&CallSid=CA1', { 'i-twilio-idempotency-token': 'two' })).toBe(call);
+    expect(keyOf('CallSid=CA1&Digits=2', { 'i-twilio-idempotency-token': 'one' })).not.toBe(call);
+  });
+
   it.each<[AuthScheme, string]>([
     ['stripe', '{"id":"ch_1"}'],
     ['slack', '{"command":"/deploy"}'],

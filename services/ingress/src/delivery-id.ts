@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { storable } from '@angelia/event-log';
+import type { Sessions } from '@angelia/service-kit';
 import { firstHeader } from './schemes/own-names.ts';
-import type { Scheme } from './schemes/scheme.ts';
+import type { Scheme, SignedContent } from './schemes/scheme.ts';
 import { lookUp, type Template, type TemplateValues } from './template.ts';
 
 /** What a provider calls a delivery; all of these stay the same when it sends once more. */
@@ -25,6 +26,13 @@ export interface DeliveryId {
   readonly key?: string;
   /** `sender`: the id names this delivery for good. `content`: it only says that two bodies are equal. */
   readonly from: 'sender' | 'content';
+  /** What was signed, where the id was not: see firstSentAs. */
+  readonly signed?: SignedOnce;
+}
+
+interface SignedOnce {
+  readonly sha256: string;
+  readonly keepSeconds: number;
 }
 
 /**
@@ -39,7 +47,7 @@ export interface DeliveryId {
  * 4. the body itself, for `dedupe_window_seconds`.
  *
  * Where the provider has its id in what it signs, no header but that counts: whoever captured a request could make a
- * new delivery of it with one.
+ * new delivery of it with one. Where it has not, see `identified`.
  */
 export function deliveryIdOf(
   headers: IncomingHttpHeaders,
@@ -61,6 +69,38 @@ export function deliveryIdOf(
   const requestId = anyHeader ? firstHeader(headers, ['x-request-id']) : null;
   if (requestId !== null) return ofSender(requestId);
   return { id: `sha256:${hash('sha256', body)}`, from: 'content' };
+}
+
+/**
+ * The same where the id is not signed, but something that names the delivery is (`Scheme.signed`). What holds no time is
+ * the key, whatever id is shown. What holds one differs in the sender's own repeat: then the id is the key, and of all
+ * ids that come with the same signed content the first counts (`firstSentAs`).
+ */
+export function identified(delivery: DeliveryId, signed: SignedContent | undefined): DeliveryId {
+  if (signed === undefined) return delivery;
+  const { sha256, staleAfterSeconds } = signed;
+  return staleAfterSeconds === null
+    ? { ...delivery, key: `signed:${sha256}` }
+    : { ...delivery, signed: { sha256, keepSeconds: staleAfterSeconds } };
+}
+
+/**
+ * The delivery under the id that its signed content first came with. A commit of its own before that of the webhook:
+ * should only the first come through, a repeat finds the id that it would have had anyway.
+ */
+export async function firstSentAs(
+  sessions: Pick<Sessions, 'firstUnder'>,
+  route: string,
+  delivery: DeliveryId,
+): Promise<DeliveryId> {
+  if (delivery.signed === undefined) return delivery;
+  const { sha256, keepSeconds } = delivery.signed;
+  const prefix = deliveryKey(route, { ...delivery, key: '' });
+  const first = await sessions.firstUnder(
+    { key: `signed:${route}:${sha256}`, keepSeconds },
+    deliveryKey(route, delivery),
+  );
+  return { ...delivery, key: first.slice(prefix.length) };
 }
 
 function idOfAnyProvider(headers: IncomingHttpHeaders, body: Buffer, payload: unknown): DeliveryId | null {

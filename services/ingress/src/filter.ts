@@ -1,6 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FilterConfig } from '@angelia/contracts';
-import { compilePattern, type Logger, openValueFile, ValueFileUnreadable } from '@angelia/service-kit';
+import {
+  compilePattern,
+  type Logger,
+  MOST_PATTERN_WORK,
+  openValueFile,
+  ValueFileUnreadable,
+} from '@angelia/service-kit';
 import { jsonBlock } from './json-block.ts';
 import { Refusal } from './refusal.ts';
 import { lookUp } from './template.ts';
@@ -22,11 +28,19 @@ export interface FilterSubject {
   readonly headers: IncomingHttpHeaders;
 }
 
-type Test = (value: unknown) => boolean;
+/** What the patterns of the route may still cost for the webhook at hand: see MOST_PATTERN_WORK. */
+interface PatternWork {
+  left: number;
+}
+
+type Condition = (subject: FilterSubject, work: PatternWork) => boolean;
+type Test = (value: unknown, work: PatternWork) => boolean;
 
 /** null: there are none, and nothing is to be asked. */
 export function compileFilters(filters: readonly FilterConfig[]): Filter | null {
-  return filters.length === 0 ? null : every(filters.map(compile));
+  if (filters.length === 0) return null;
+  const condition = every(filters.map(compile));
+  return (subject) => condition(subject, { left: MOST_PATTERN_WORK });
 }
 
 /** How long a watch list may be away while somebody mends it. */
@@ -35,7 +49,8 @@ const RETRY_AFTER_SECONDS = 30;
 /**
  * Whether the route wants this webhook.
  *
- * @throws Refusal 503 when a file of `in_file` is gone: neither yes nor no would be as configured
+ * @throws Refusal 503 when a file of `in_file` is gone: neither yes nor no would be as configured; 413 when a value is
+ *   too long for a pattern
  */
 export function passes(filter: Filter, subject: FilterSubject, logger: Pick<Logger, 'warn'>): boolean {
   try {
@@ -52,23 +67,23 @@ export function passes(filter: Filter, subject: FilterSubject, logger: Pick<Logg
   }
 }
 
-function compile(filter: FilterConfig): Filter {
+function compile(filter: FilterConfig): Condition {
   if (filter.all !== undefined) return every(filter.all.map(compile));
   if (filter.any !== undefined) {
-    const filters = filter.any.map(compile);
-    return (subject) => filters.some((matches) => matches(subject));
+    const conditions = filter.any.map(compile);
+    return (subject, work) => conditions.some((holds) => holds(subject, work));
   }
   if (filter.not !== undefined) {
     const inner = compile(filter.not);
-    return (subject) => !inner(subject);
+    return (subject, work) => !inner(subject, work);
   }
   const read = compileField(filter.field ?? '');
   const test = compileTest(filter);
-  return (subject) => test(read(subject));
+  return (subject, work) => test(read(subject), work);
 }
 
-function every(filters: readonly Filter[]): Filter {
-  return (subject) => filters.every((matches) => matches(subject));
+function every(conditions: readonly Condition[]): Condition {
+  return (subject, work) => conditions.every((holds) => holds(subject, work));
 }
 
 /** undefined stands for "not there", which JSON has no value for. */
@@ -103,18 +118,24 @@ function compileTest(filter: FilterConfig): Test {
     const file = openValueFile(filter.in_file);
     let values = file.values();
     let test = isOneOf(values);
-    return (value) => {
+    return (value, work) => {
       const now = file.values();
       if (now !== values) {
         values = now;
         test = isOneOf(now);
       }
-      return test(value);
+      return test(value, work);
     };
   }
   const pattern = compilePattern(filter.regex ?? '');
   if (!pattern.ok) throw new Error(`a pattern that was not checked: ${pattern.reason}`);
-  return (value) => value !== undefined && pattern.matches(textOf(value));
+  const { instructions } = pattern;
+  return (value, work) => {
+    if (value === undefined) return false;
+    const text = wholeTextOf(value, Math.floor(work.left / instructions));
+    work.left -= text.length * instructions;
+    return pattern.matches(text);
+  };
 }
 
 /** Lists are long (watch lists of ids): strings, the usual case, are looked up and not searched for. */
@@ -168,9 +189,26 @@ function longNumber(value: unknown): string | null {
   return Number.isSafeInteger(Number(digits)) || !/^-?\d+$/.test(digits) ? null : digits;
 }
 
-/** What is searched of a list or an object: as templates show it, but longer. Patterns look at no more than that. */
-const SEARCHED_JSON = 16_384;
+/** Of a list or an object, as templates show it. Twice the default of `max_body_bytes`: indentation makes it longer. */
+const MOST_JSON = 2 * 1024 * 1024;
 
+/**
+ * What a pattern searches: all of it or nothing. Judged by its beginning alone, a value that somebody made longer would
+ * pass a filter, or a `not` around one, that refuses it; so that one which is too long is neither.
+ *
+ * @throws Refusal 413
+ */
+function wholeTextOf(value: unknown, most: number): string {
+  const text = typeof value === 'string' ? value : jsonBlock(value, Math.min(most, MOST_JSON) + 2);
+  if (text.length <= most && (typeof value === 'string' || text.length <= MOST_JSON)) return text;
+  throw new Refusal(
+    413,
+    'filter_value_too_long',
+    'a value in the body is too long for the patterns in the filters of this route: send less in it',
+  );
+}
+
+/** For `contains`, which looks into strings and scalars only; what it looks for is the config's. */
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : jsonBlock(value, SEARCHED_JSON);
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }

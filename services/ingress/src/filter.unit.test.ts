@@ -172,7 +172,60 @@ describe('fields', () => {
     const deep = parseJsonBody(Buffer.from(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`));
     expect(matches({ field: 'a', equals: [[]] }, { payload: deep })).toBe(false);
     expect(matches({ field: 'a', contains: 'x' }, { payload: deep })).toBe(false);
-    expect(matches({ field: 'a', regex: 'x' }, { payload: deep })).toBe(false);
+    expect(() => matches({ field: 'a', regex: 'x' }, { payload: deep })).toThrow('too long');
+  });
+});
+
+describe('a pattern and a long value', () => {
+  const MEGABYTE = 1024 * 1024;
+  const ref = (value: unknown) => ({ payload: { ref: value } });
+  const allowed = { field: 'ref', regex: '^refs/heads/[a-z]+$' };
+  const forbidden = { not: { field: 'ref', regex: 'secret' } };
+
+  it.each([17, 16_384, 100_000, MEGABYTE])('%i characters are judged to their end', (length) => {
+    const good = `refs/heads/${'a'.repeat(length - 11)}`;
+    expect(matches(allowed, ref(good))).toBe(true);
+    expect(matches(allowed, ref(`${good} and more`))).toBe(false);
+    expect(matches(forbidden, ref(good))).toBe(true);
+    expect(matches(forbidden, ref(`${good}secret`))).toBe(false);
+  });
+
+  it('a list or an object is judged to its end too', () => {
+    const long = ['a'.repeat(100_000), { note: 'secret' }];
+    expect(matches({ field: 'ref', regex: 'secret' }, ref(long))).toBe(true);
+    expect(matches(forbidden, ref(long))).toBe(false);
+    expect(matches({ field: 'ref', regex: '^\\[\\s*"a+",?$' }, ref(long))).toBe(false);
+  });
+
+  const large = { field: 'ref', regex: '[ab]{1,900}c' };
+  const tooLong = expect.objectContaining({ status: 413, code: 'filter_value_too_long' });
+  const toLetItPass = [
+    large,
+    { not: large },
+    { any: [large, { field: 'ref', exists: true }] },
+    { all: [large] },
+  ];
+  it.each(toLetItPass)('what cannot be judged whole passes nothing: %j', (filter) => {
+    for (const value of ['a'.repeat(MEGABYTE), Array.from({ length: 60_000 }, () => 'a')]) {
+      expect(() => matches(filter, ref(value))).toThrow(tooLong);
+    }
+  });
+
+  it('many patterns that would cost too much together are not run', () => {
+    const one = { field: 'ref', regex: '[ab]{1,20}c' };
+    const value = ref('a'.repeat(MEGABYTE));
+    expect(matches({ not: one }, value)).toBe(true);
+    expect(() =>
+      matches(
+        Array.from({ length: 5 }, () => ({ not: one })),
+        value,
+      ),
+    ).toThrow(tooLong);
+  });
+
+  it('what a route may have for patterns can always judge a value of 16,384 characters', () => {
+    const most = Array.from({ length: 2 }, () => ({ not: { field: 'ref', regex: 'x{1,900}y' } }));
+    expect(matches(most, ref('x'.repeat(16_384)))).toBe(true);
   });
 });
 

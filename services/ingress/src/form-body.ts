@@ -5,7 +5,7 @@ import { Refusal } from './refusal.ts';
 export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /** Ten times what web servers take by default: no webhook has as many, and a body of `a&a&a` could have half a million. */
-const MOST_FIELDS = 10_000;
+export const MOST_FIELDS = 10_000;
 
 /**
  * `application/x-www-form-urlencoded`: an object of its fields, a field that came several times as a list. GitHub and

@@ -1,4 +1,4 @@
-import { runResource, type SessionFact, type SessionId } from '@angelia/contracts';
+import type { SessionFact, SessionId } from '@angelia/contracts';
 import {
   type KeyedPlan,
   type KeyedSessions,
@@ -13,7 +13,10 @@ import {
   type Decision,
   decide,
   initialState,
+  markOf,
+  markOfTurn,
   type SessionCommand,
+  type SessionState,
   waitingWebhook,
   windowEnd,
 } from '@angelia/session';
@@ -54,7 +57,8 @@ export async function join(
   const webhook: KeyedWebhook = {
     keying,
     deliveryId: delivery.id,
-    input: rendered.input,
+    inputFor: (state, turn) =>
+      rendered.inputWith(markOfTurn(state, turn) ?? markOf(rendered.fenceSeed ?? '', turn)),
     asSession: () => ({
       ...newSession(received, admitted, rendered),
       sessionKey: keying.by === 'session' ? key : null,
@@ -103,8 +107,8 @@ export async function join(
 export interface KeyedWebhook {
   readonly keying: Keying;
   readonly deliveryId: string;
-  /** The turn's, wherever that goes. */
-  readonly input: string;
+  /** As a turn of a session that is there, in the fences of that session. */
+  readonly inputFor: (state: SessionState, turn: number) => string;
   /** As a session of its own. Throws Refusal where the payload does not make an address for its answers. */
   readonly asSession: () => CreateSession;
   /** For the session, if it becomes one. */
@@ -131,7 +135,7 @@ export function planWebhook(
   current: Loaded | null,
   webhook: KeyedWebhook,
 ): KeyedPlan<{ readonly busy: SessionId }> {
-  const { keying, deliveryId, input } = webhook;
+  const { keying, deliveryId, inputFor } = webhook;
   if (current === null || current.state.created === null) return open(webhook);
   const { state } = current;
   if (state.ended !== null) {
@@ -149,7 +153,7 @@ export function planWebhook(
       type: 'coalesce-webhook',
       keyed: true,
       deliveryId,
-      input,
+      input: inputFor(state, waiting.turn),
       startAfter,
       queueDeadline: queueDeadline(webhook, startAfter),
       traceparent: webhook.traceparent,
@@ -165,7 +169,7 @@ export function planWebhook(
     keyed: true,
     source: 'webhook',
     deliveryId,
-    input,
+    input: inputFor(state, state.lastTurn + 1),
     startAfter,
     queueDeadline: queueDeadline(webhook, startAfter),
     interrupt: keying.onBusy === 'interrupt',
@@ -183,15 +187,7 @@ function open(
 }
 
 function add(current: Loaded, command: SessionCommand): KeyedPlan<never> {
-  const facts = factsOf(decide(current.state, command));
-  const { run } = current.state;
-  // The run is over by that event: the next one must not wait until its lease is, too.
-  const stops = run !== null && facts.some((fact) => fact.type === 'run.cancelled');
-  return {
-    to: 'current',
-    facts,
-    release: stops ? { resource: runResource(current.id), holder: run.runner } : undefined,
-  };
+  return { to: 'current', facts: factsOf(decide(current.state, command)) };
 }
 
 function windowStart({ keying: { window }, nowMs }: KeyedWebhook): number | null {

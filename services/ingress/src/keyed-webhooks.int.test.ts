@@ -2,7 +2,7 @@ import { cancelSubject, type SessionId, sessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
 import { type Loaded, Sessions } from '@angelia/service-kit';
-import { decide, type SessionCommand, transcript } from '@angelia/session';
+import { decide, markOf, type SessionCommand, transcript, withoutFences } from '@angelia/session';
 import { signatureHeaders } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIngress, type TestIngress } from './testing/ingress.ts';
@@ -257,6 +257,35 @@ describe('session_key', () => {
     expect(state.turns.map((turn) => turn.turn)).toEqual([1, 2, 3]);
   });
 
+  it('fences what a webhook says with the mark of its turn in the session that it comes to', async () => {
+    const said = (text: string, seed: string | undefined, turn: number) => {
+      const mark = markOf(seed ?? '', turn);
+      return `Say <untrusted-${mark}>${text}</untrusted-${mark}>`;
+    };
+    const inputsOf = async (session: SessionId) =>
+      (await sessions.load(session)).events.flatMap(({ type, data }) =>
+        type === 'turn.requested' || type === 'webhook.coalesced' ? [(data as { input: string }).input] : [],
+      );
+    const seedOf = async (session: SessionId) => (await sessions.load(session)).state.created?.fenceSeed;
+    const key = newKey();
+    const { session } = await post('newest', key, 'the first one');
+    await doing(session, start(1));
+    await post('newest', key, 'the second one');
+    await post('newest', key, 'the third one');
+    const seed = await seedOf(session);
+    expect(seed).toMatch(/^[0-9a-f]{32}$/);
+    expect(await inputsOf(session)).toEqual([
+      said('the first one', seed, 1),
+      said('the second one', seed, 2),
+      said('the third one', seed, 2),
+    ]);
+    // The continuation has a seed of its own: who has seen a mark of the old session can close nothing in it.
+    await doing(session, answer(1, 'done'), start(2, 2), answer(2, 'done'));
+    const { session: next } = await post('newest', key, 'after that');
+    expect(await seedOf(next)).not.toBe(seed);
+    expect((await inputsOf(next)).at(-1)).toBe(said('after that', await seedOf(next), 1));
+  });
+
   it('asks for an address only of the webhook that opens the session', async () => {
     const key = newKey();
     expect((await post('asked', key, 'nowhere')).status).toBe(400);
@@ -293,7 +322,7 @@ describe('session_key', () => {
         .map((row) => row.content)
         .slice(0, 2),
     ).toEqual(['Say one', 'first answer']);
-    expect(transcript(events)[2]?.content).toMatch(/^Say later [01]$/);
+    expect(withoutFences(transcript(events)[2]?.content ?? '')).toMatch(/^Say later [01]$/);
   });
 
   it('continues also a session that was cancelled, and one that was pruned begins anew', async () => {

@@ -1,15 +1,21 @@
 import type { DeliveryTarget } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
+import { markOf } from '@angelia/session';
 import { jsonBlock } from './json-block.ts';
 import type { Route } from './route-table.ts';
 import { keyOf } from './session-key.ts';
 import { type Quote, RAW_LIMIT, type TemplateValues } from './template.ts';
 import { titleFromPrompt } from './title.ts';
 import { truncate } from './truncate.ts';
-import { markUntrusted } from './untrusted.ts';
+import { untrusted } from './untrusted.ts';
 
 export interface Rendered {
+  /** As the first turn of a session of its own. */
   readonly input: string;
+  /** Of that session; null where nothing is fenced. */
+  readonly fenceSeed: string | null;
+  /** As a turn of another session, which has marks of its own. */
+  inputWith(mark: string): string;
   readonly title: string;
   /** Reading these two throws Refusal 400 where the payload does not make an address. */
   readonly deliver: DeliveryTarget;
@@ -22,10 +28,18 @@ export interface Rendered {
 const LONGEST_TITLE = 200;
 
 /** Step 4: what the agent is told, what the session is called, and where its answer goes. */
-export function render(route: Route, values: TemplateValues): Rendered {
-  const input = storable(inputOf(route, values));
+export function render(
+  route: Route,
+  values: TemplateValues,
+  /** Random (newFenceSeed): what makes the fences around the payload's values such that no payload can close them. */
+  fenceSeed: string,
+): Rendered {
+  const inputWith = (mark: string) => storable(inputOf(route, values, mark));
+  const input = inputWith(markOf(fenceSeed, 1));
   return {
     input,
+    fenceSeed: route.deliverOnly ? null : fenceSeed,
+    inputWith,
     title: titleOf(route, values, input),
     // Asked for only where a session is opened: a webhook that joins one has no say in where its answers go, and need
     // not make an address.
@@ -40,11 +54,11 @@ export function render(route: Route, values: TemplateValues): Rendered {
 }
 
 /** Fences are for models: who gets a message of a `deliver_only` route is a person or a program. */
-function inputOf(route: Route, values: TemplateValues): string {
-  const quote: Quote = route.deliverOnly ? (value) => value : markUntrusted;
+function inputOf(route: Route, values: TemplateValues, mark: string): string {
+  const quote: Quote = route.deliverOnly ? (value) => value : untrusted(mark, route.prompt?.lone ?? false);
   if (route.prompt === null) {
     // As Hermes does for a route with an empty prompt.
-    const event = values.event ?? 'unknown';
+    const event = quote(values.event ?? 'unknown', 'text');
     return `Webhook event '${event}' on route '${route.name}':\n\n${quote(jsonBlock(values.payload, RAW_LIMIT), 'block')}`;
   }
   return route.prompt.render(values, quote);

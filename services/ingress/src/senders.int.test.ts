@@ -27,6 +27,9 @@ const config = {
     plain: { secret: 'plain-secret', prompt: '{0.text}' },
     legacy: { secret: 'legacy-secret' },
     other: { secret: 'legacy-secret' },
+    hmac: { secret: 'hmac-secret', auth: 'hmac' },
+    'hmac-keyed': { secret: 'hmac-secret', auth: 'hmac', session_key: '{ref}' },
+    linear: { secret: 'linear-secret', auth: 'linear' },
   },
 };
 
@@ -230,6 +233,85 @@ describe('a webhook of', () => {
       const answer = await post('twilio?a=b', { ...elsewhere, [name]: 'elsewhere.example.com' }, 'Body=hi');
       expect([name, answer.status]).toEqual([name, 401]);
     }
+  });
+
+  it('Twilio is one session, in whatever order and writing its fields come again', async () => {
+    const url = 'https://hooks.example.com/webhooks/twilio';
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': createHmac('sha1', 'twilio-token')
+        .update(`${url}Bodyhi youMessageSidSM9`)
+        .digest('base64'),
+    };
+    const first = await post('twilio', headers, 'MessageSid=SM9&Body=hi+you');
+    expect([first.status, first.body.delivery_id]).toEqual([202, 'SM9']);
+    for (const body of [
+      'Body=hi+you&MessageSid=SM9',
+      'Body=hi%20you&MessageSid=SM9&',
+      'Body=hi+you&MessageSid=SM9&Body=hi+you',
+      'MessageSidS=M9&Body=hi+you',
+    ]) {
+      const again = await post('twilio', { ...headers, 'idempotency-key': body }, body);
+      expect([body, again.body.status, again.body.session_id]).toEqual([
+        body,
+        'duplicate',
+        first.body.session_id,
+      ]);
+    }
+  });
+
+  const ref = '{"ref":"main"}';
+  const stamped = (at: number) => ({
+    'x-webhook-timestamp': String(at),
+    'x-webhook-signature-v2': hex('hmac-secret', `${at}.${ref}`),
+  });
+  const issue = (at: number) => `{"type":"Issue","webhookTimestamp":${at}}`;
+  it.each<[string, string, (n: number) => [Record<string, string>, string]]>([
+    ['hmac', 'x-request-id', (n) => [stamped(now() - n), ref]],
+    ['hmac-keyed', 'x-request-id', (n) => [stamped(now() - n), ref]],
+    [
+      'linear',
+      'linear-delivery',
+      (n) => {
+        const body = issue(Date.now() - n);
+        return [{ 'linear-signature': hex('linear-secret', body) }, body];
+      },
+    ],
+  ])('%s is one session for each signature, and for each id', async (route, header, signed) => {
+    const [headers, body] = signed(20);
+    const sendAs = (id: string, also = {}) => post(route, { ...headers, [header]: id, ...also }, body);
+    const first = await sendAs('d-1');
+    expect([first.status, first.body.delivery_id]).toEqual([202, 'd-1']);
+    // Captured, and sent again under another id, under more of them, and under none.
+    const { [header]: _, ...bare } = { [header]: '', ...headers };
+    for (const again of [
+      await sendAs('d-1'),
+      await sendAs('d-2'),
+      await sendAs('d-1', { 'idempotency-key': 'other', 'x-github-delivery': 'other' }),
+      await post(route, bare, body),
+    ]) {
+      expect([again.status, again.body.status, again.body.session_id]).toEqual([
+        200,
+        'duplicate',
+        first.body.session_id,
+      ]);
+    }
+    // The sender's own repeat: signed anew, under the same id.
+    const [later, laterBody] = signed(10);
+    const repeat = await post(route, { ...later, [header]: 'd-1' }, laterBody);
+    expect([repeat.body.status, repeat.body.session_id]).toEqual(['duplicate', first.body.session_id]);
+    // Another delivery.
+    const [next, nextBody] = signed(5);
+    expect((await post(route, { ...next, [header]: 'd-3' }, nextBody)).status).toBe(202);
+  });
+
+  it('a captured request that comes many times at once, each time under another id, is one session', async () => {
+    const headers = stamped(now() - 40);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => post('hmac', { ...headers, 'x-request-id': `at-once-${n}` }, ref)),
+    );
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+    expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(1);
   });
 
   it('a sender whose body is a list is taken, and the template can use it', async () => {

@@ -15,6 +15,8 @@ import { jsonBlock } from './json-block.ts';
 export interface Template {
   /** Whether any part comes from the request. */
   readonly dynamic: boolean;
+  /** It is one placeholder, and no word beside it. */
+  readonly lone: boolean;
   render(values: TemplateValues, quote?: Quote): string;
   /** null when a placeholder has no value: for ids, where a text with holes would be the same for every request. */
   renderWhole(values: TemplateValues): string | null;
@@ -45,10 +47,11 @@ type Part =
 export function compileTemplate(source: string): Template {
   const parts = parse(source);
   if (parts.every((part) => part.kind === 'literal')) {
-    return { dynamic: false, render: () => source, renderWhole: () => source };
+    return { dynamic: false, lone: false, render: () => source, renderWhole: () => source };
   }
   return {
     dynamic: true,
+    lone: parts.filter((part) => part.kind !== 'literal' || part.text.trim() !== '').length === 1,
     render: (values, quote = asIs) => {
       let text = '';
       for (const part of parts) text += renderPart(part, values, quote) ?? missing(part);
@@ -93,7 +96,8 @@ function renderPart(part: Part, values: TemplateValues, quote: Quote): string | 
     case 'literal':
       return part.text;
     case 'event':
-      return values.event ?? UNKNOWN_EVENT;
+      // The sender says it, in a header or in the body.
+      return quote(values.event ?? UNKNOWN_EVENT, 'text');
     case 'raw':
       return quote(jsonBlock(values.payload, RAW_LIMIT), 'block');
     case 'path': {

@@ -1,5 +1,5 @@
+import { withoutFences } from '@angelia/session';
 import { truncate } from './truncate.ts';
-import { withoutMarks } from './untrusted.ts';
 
 /** A line in a list beside other columns. */
 const LONGEST_MADE = 80;
@@ -9,7 +9,7 @@ const LOOKED_AT = 2_000;
 /** The first line of the prompt that says something, cut at a word; null where that is nobody's words but JSON. */
 export function titleFromPrompt(input: string): string | null {
   for (const line of truncate(input, LOOKED_AT).split('\n')) {
-    const said = withoutMarks(line).replace(/\s+/g, ' ').trim().replace(/:$/, '');
+    const said = withoutFences(line).replace(/\s+/g, ' ').trim().replace(/:$/, '');
     if (/^[[{]/.test(said)) return null;
     if (/[\p{L}\p{N}]/u.test(said)) return cutAtWord(said);
   }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+import { withoutFences } from '@angelia/session';
 import { eventually, signatureHeaders } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIngress, type TestIngress } from './testing/ingress.ts';
@@ -115,7 +116,8 @@ async function eventsOf(sessionId: unknown) {
     [sessionId],
   );
 }
-const inputOf = async (sessionId: unknown) => (await eventsOf(sessionId))[1]?.data.input;
+const inputOf = async (sessionId: unknown) =>
+  withoutFences(String((await eventsOf(sessionId))[1]?.data.input));
 /** Why nothing happened, as an operator is told (GET /v1/webhooks is made of this table). */
 const recordedOf = (route: string) =>
   eventually(async () => {

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Logger, Sessions } from '@angelia/service-kit';
+import { type Logger, newFenceSeed, type Sessions } from '@angelia/service-kit';
 import { accept } from './accept.ts';
 import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';
 import { Committing } from './committing.ts';
+import { firstSentAs } from './delivery-id.ts';
 import { passes } from './filter.ts';
 import { type JoinDeps, join } from './join.ts';
 import { ACCEPT_PATIENCE_MS, withPatience } from './patience.ts';
@@ -86,18 +87,20 @@ async function takeAuthentic(
     }
     payload = outcome.payload;
   }
-  const rendered = render(received.route, { payload, event: admitted.event });
+  const rendered = render(received.route, { payload, event: admitted.event }, newFenceSeed());
   const { keying } = received.route;
   const { key } = rendered;
-  // The signature was judged by this host's clock, as its sender's time is; deadlines are the database's.
-  const timed: Received = { ...received, nowMs: sessions.now() };
   const accepted = await withPatience(
     ACCEPT_PATIENCE_MS,
-    committing.hold(received.body.length, () =>
-      keying === null || key === null
-        ? accept(sessions, timed, admitted, rendered)
-        : join(joinDeps, timed, admitted, rendered, { keying, key }),
-    ),
+    committing.hold(received.body.length, async () => {
+      // The signature was judged by this host's clock, as its sender's time is; deadlines are the database's.
+      const hasDeadline = keying !== null || received.route.maxQueueSeconds !== null;
+      const timed: Received = hasDeadline ? { ...received, nowMs: await sessions.now() } : received;
+      const once = { ...admitted, delivery: await firstSentAs(sessions, route, admitted.delivery) };
+      return keying === null || key === null
+        ? accept(sessions, timed, once, rendered)
+        : join(joinDeps, timed, once, rendered, { keying, key });
+    }),
   );
   if (keying !== null && key === null) joinDeps.keyless(route);
   const ids = { delivery_id: admitted.delivery.id, session_id: accepted.sessionId };

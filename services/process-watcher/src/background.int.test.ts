@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SessionId } from '@angelia/contracts';
+import type { EventData, SessionId } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { membersOf, statOf } from './supervisor/process-identity.ts';
@@ -254,21 +256,30 @@ describe('a process that prints', () => {
 });
 
 describe('the process tool', () => {
-  it('waits for the end, which then is no notice', async () => {
-    const id = await fixture.running();
-    const processId = await begin(id, 'sleep 0.3; echo ready; exit 5', { notify_on_complete: true });
-    expect(await act(id, 'wait', { process_id: processId, timeout_seconds: 10 })).toEqual({
-      outcome: 'ok',
-      process_id: processId,
-      state: 'exited',
-      exit_code: 5,
-      output: 'ready\n',
-    });
-    expect(await fixture.of(id, 'process.completion-consumed')).toEqual([
-      { process_id: processId, by: 'wait' },
-    ]);
-    expect(await notices(id)).toEqual([]);
-  });
+  it.each(['before the call is taken up', 'while it waits'])(
+    'waits for the end, which then is no notice: it comes %s',
+    async (when) => {
+      const id = await fixture.running();
+      const processId = await begin(id, 'read line; echo ready; exit 5', { notify_on_complete: true });
+      const callId = await fixture.call(id, 'process', { action: 'wait', process_id: processId });
+      if (when === 'while it waits') await watcher.look(id);
+      await watcher.commands.write(id, processId, '\n', false);
+      await fixture.waitFor(id, 'process.exited');
+      if (when !== 'while it waits') await watcher.look(id);
+      expect(await fixture.result(id, callId)).toEqual({
+        outcome: 'ok',
+        process_id: processId,
+        state: 'exited',
+        exit_code: 5,
+        output: 'ready\n',
+      });
+      expect(await fixture.of(id, 'process.completion-consumed')).toEqual([
+        { process_id: processId, by: 'wait' },
+      ]);
+      // None in the log at any time, not one that was withdrawn.
+      expect(await notices(id)).toEqual([]);
+    },
+  );
 
   it('waits only so long; the process goes on and is reported when it ends', async () => {
     const id = await fixture.running();
@@ -427,6 +438,207 @@ describe('watch patterns', () => {
     expect((await fixture.of(id, 'process.matched')).map(({ overload }) => overload)).toEqual([false, true]);
     expect((await notices(id)).at(-1)).toMatch(/its watch is off\]/);
     await act(id, 'kill', { process_id: processId });
+  });
+});
+
+describe('a watcher that starts again', () => {
+  /** Of sessions that a watcher had processes of when it went down, in the order in which the next one finds them. */
+  async function left(instance: string, command: string, more: Record<string, unknown>, sessions: number) {
+    const first = await fixture.watcher(instance);
+    const found = [];
+    for (let n = 0; n < sessions; n += 1) {
+      const id = await fixture.running();
+      found.push({ id, processId: await begin(id, command, more, first) });
+    }
+    await fixture.crash(first);
+    return found.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  it('takes up what it can, also when a session before that cannot be read; that one later', async () => {
+    const untilToldTo = 'until [ -e go ]; do sleep 0.05; done; exit 4';
+    const [broken, good] = await left('adopts', untilToldTo, {}, 2);
+    if (broken === undefined || good === undefined) throw new Error('no sessions');
+    for (const { id } of [broken, good]) writeFileSync(workFile(id, 'go'), '');
+    let isBroken = true;
+    const next = await fixture.watcher('adopts', undefined, (own) => ({
+      readStream: async (id, from) => {
+        if (isBroken && id === broken.id) throw Object.assign(new Error('not now'), { retryable: true });
+        return own.readStream(id, from);
+      },
+    }));
+    expect(await fixture.waitFor(good.id, 'process.exited')).toMatchObject({ exit_code: 4 });
+    expect(await fixture.of(broken.id, 'process.exited')).toEqual([]);
+    isBroken = false;
+    expect(await fixture.waitFor(broken.id, 'process.exited')).toMatchObject({ exit_code: 4 });
+    await fixture.crash(next);
+  });
+
+  it('finds what a host left that is gone for good, also when a session before that cannot be read', async () => {
+    const gone = await fixture.watcher('gone-too');
+    const [broken, good] = [await fixture.running(), await fixture.running()];
+    for (const id of [broken, good]) await begin(id, 'sleep 300', { notify_on_complete: true }, gone);
+    const elsewhere = await mkdtemp(join(tmpdir(), 'angelia-elsewhere-'));
+    const other = await fixture.watcher('elsewhere-too', elsewhere, (own) => ({
+      readStream: async (id, from) => {
+        if (id === broken) throw new Error('it cannot be read');
+        return own.readStream(id, from);
+      },
+    }));
+    await fixture.crash(gone);
+    await eventually(
+      async () => {
+        await other.lookForLost();
+        return (await fixture.of(good, 'process.lost')).length === 1;
+      },
+      { deadlineMs: 15_000 },
+    );
+    await fixture.crash(other);
+    rmSync(elsewhere, { recursive: true });
+    for (const id of [broken, good])
+      process.kill(-(await fixture.waitFor(id, 'process.started')).pid, 'SIGKILL');
+  });
+
+  it('records many matches by one read of the stream, not by one each', async () => {
+    const [process] = await left('catches-up', 'read line', { watch_patterns: ['ready'] }, 1);
+    if (process === undefined) throw new Error('no session');
+    const { id, processId } = process;
+    const MATCHES = 200;
+    const lines = Array.from({ length: MATCHES }, (_, n) =>
+      JSON.stringify({ match: n + 1, pattern: 'ready', line: `ready ${n}`, overload: false }),
+    );
+    writeFileSync(join(directory(id, processId), 'matches.jsonl'), `${lines.join('\n')}\n`);
+    let read = 0;
+    const next = await fixture.watcher('catches-up', undefined, (own) => ({
+      readStream: async (stream, from) => {
+        const events = await own.readStream(stream, from);
+        read += stream === id ? events.length : 0;
+        return events;
+      },
+    }));
+    await eventually(async () => (await fixture.of(id, 'process.matched')).length === MATCHES, {
+      deadlineMs: 20_000,
+    });
+    await next.commands.write(id, processId, '\n', false);
+    await fixture.waitFor(id, 'process.exited');
+    expect(await fixture.of(id, 'process.matched')).toHaveLength(MATCHES);
+    // Quadratic: some 40,000. This: a look, the matches, the end.
+    expect(read).toBeLessThan(5 * MATCHES);
+    await fixture.crash(next);
+  });
+});
+
+it('the time that a session waits for a process is counted by the clock of the database', async () => {
+  const now = Date.now;
+  const wrong = 7 * 86_400_000;
+  const first = await fixture.watcher('wrong-clock');
+  const id = await fixture.running();
+  Date.now = () => now() + wrong;
+  try {
+    await begin(id, 'true', { notify_on_complete: true }, first);
+  } finally {
+    Date.now = now;
+  }
+  const event = (await fixture.events(id)).find(({ type }) => type === 'process.started');
+  if (event === undefined) throw new Error('it was not started');
+  const { wait_deadline } = event.data as EventData<'process.started'>;
+  const waits = Date.parse(wait_deadline ?? '') - event.recordedAt;
+  expect(Math.abs(waits - 3_600_000)).toBeLessThan(wrong / 2);
+  await fixture.crash(first);
+});
+
+describe('a supervisor that has its own troubles', () => {
+  const pidOf = async (id: SessionId): Promise<number> => (await fixture.waitFor(id, 'process.started')).pid;
+  const parentOf = (pid: number): number =>
+    Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]);
+
+  it('keeps an exit code for when it has descriptors again', async () => {
+    const own = await fixture.watcher('no-descriptors');
+    const id = await fixture.running();
+    const processId = await begin(id, 'read line; exit 3', { notify_on_complete: true }, own);
+    const pid = await pidOf(id);
+    const supervisor = parentOf(pid);
+    const limit = (files: number) =>
+      execFileSync('prlimit', ['--pid', String(supervisor), `--nofile=${files}:`]);
+    limit(3); // Its own are all above that.
+    try {
+      await own.commands.write(id, processId, '\n', false);
+      await eventually(() => statOf(pid) === null, { deadlineMs: 10_000 });
+    } finally {
+      limit(1_024);
+    }
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 3 });
+    await fixture.crash(own);
+  });
+
+  it('and hangs, does not keep a call waiting for ever, loses no exit and starts nothing twice', async () => {
+    const hangs = await fixture.watcher('hangs', undefined, undefined, { answerMs: 200 });
+    const id = await fixture.running();
+    const processId = await begin(id, 'sleep 300', { notify_on_complete: true }, hangs);
+    const pid = await pidOf(id);
+    const supervisor = parentOf(pid);
+    process.kill(supervisor, 'SIGSTOP');
+    try {
+      expect(await act(id, 'write', { process_id: processId, data: 'x' }, hangs)).toEqual({
+        outcome: 'unknown',
+        error: expect.stringContaining('does not answer'),
+      });
+      await hangs.commands.stop(id, processId, 0);
+      await eventually(() => !isThere(pid), { deadlineMs: 5_000 });
+      const callId = await fixture.call(id, 'terminal', { command: 'echo once >> ran' });
+      await hangs.look(id);
+      // The start has no answer, and is asked for again.
+      for (const running of [2, 1, 2]) {
+        await eventually(() => hangs.commands.running === running, { deadlineMs: 5_000 });
+      }
+      expect(await fixture.of(id, 'process.exited')).toEqual([]);
+      expect(await fixture.of(id, 'process.lost')).toEqual([]);
+      process.kill(supervisor, 'SIGCONT');
+      expect(await fixture.result(id, callId)).toMatchObject({ outcome: 'ok', exit_code: 0 });
+      expect(readFileSync(workFile(id, 'ran'), 'utf8')).toBe('once\n');
+      expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: null });
+    } finally {
+      process.kill(supervisor, 'SIGCONT');
+    }
+    await fixture.crash(hangs);
+  });
+});
+
+describe('a watcher that goes down', () => {
+  /** A log that fails as when Postgres is away, or stays in an append, from the first event of this type on. */
+  const stuckAt = (type: string) => {
+    const stuck = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const slowed = (own: EventLog): Partial<EventLog> => ({
+      append: async (request) => {
+        if (request.streams.some(({ events }) => events.some((event) => event.type === type))) {
+          stuck.resolve();
+          await release.promise;
+          throw Object.assign(new Error('Postgres is away'), { retryable: true });
+        }
+        return own.append(request);
+      },
+    });
+    return { slowed, stuck: stuck.promise, release: release.resolve };
+  };
+
+  it.each([
+    ['process.matched', 'echo ready; sleep 300'],
+    ['process.exited', 'echo ready'],
+  ])('while %s is being recorded leaves that to the next one', async (type, command) => {
+    const id = await fixture.running();
+    const log = stuckAt(type);
+    const first = await fixture.watcher('goes-down', undefined, log.slowed);
+    const processId = await begin(id, command, { watch_patterns: ['ready'] }, first);
+    await log.stuck;
+    const closed = fixture.crash(first);
+    log.release();
+    // An error that nobody handles fails this test.
+    await closed;
+    const next = await fixture.watcher('goes-down');
+    await fixture.waitFor(id, type as 'process.matched');
+    expect(await fixture.of(id, 'process.matched')).toHaveLength(1);
+    await next.commands.stop(id, processId, 0);
+    await fixture.crash(next);
   });
 });
 

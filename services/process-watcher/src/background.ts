@@ -1,11 +1,12 @@
 import { hostname } from 'node:os';
 import type { Config, SessionId, TerminalArguments } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Logger, Sessions } from '@angelia/service-kit';
+import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
 import { decide, decideAll, type SessionCommand } from '@angelia/session';
-import { type Call, type CallEnd, callsToCarryOut, failed, ok } from './call.ts';
+import { type Call, type CallEnd, failed, ok } from './call.ts';
 import type { CommandEnd, Commands } from './commands.ts';
 import { shellArgv } from './launch.ts';
+import { readMatches } from './match-file.ts';
 import { asText, readTail } from './output.ts';
 import { processIdOf } from './places.ts';
 import { redactCommand } from './redact-command.ts';
@@ -16,12 +17,11 @@ import { untilDone } from './until-done.ts';
 /** Of the output in a notice: what a person would look at first. All of it can be had by `process log`. */
 const TAIL_BYTES = 4_000;
 
-interface Tracked {
-  /** `wait` calls by their ids: by them the model learns of the end, and needs no notice. */
-  readonly waiting: Set<string>;
-  /** The end is in the log, or on its way there. */
-  over: Promise<void>;
-  recording: boolean;
+/** Which matches of a process are in the log, and what the log said then: the next one reads only what is new. */
+interface Recorded {
+  /** Of the file of matches. */
+  bytes: number;
+  loaded: Loaded | null;
 }
 
 /**
@@ -39,7 +39,8 @@ export class Background {
   readonly #instance: string;
   readonly #logger: Logger;
   readonly #signal: AbortSignal;
-  readonly #tracked = new Map<string, Tracked>();
+  /** By their ids; resolves when the end is in the log, or when it is not followed any more. Never rejects. */
+  readonly #tracked = new Map<string, Promise<void>>();
   /** Begun here and not known to have ended; the log hears of them a moment later. */
   readonly #alive = new Map<SessionId, Set<string>>();
 
@@ -124,7 +125,7 @@ export class Background {
       cwd: storable(this.#commands.workingDirectory(sessionId, args.cwd)),
       notifyOnComplete: args.notify_on_complete,
       watchPatterns: args.watch_patterns.map(storable),
-      waitDeadline: Date.now() + maxWaitSeconds * 1000,
+      waitDeadline: call.takenUpAt + maxWaitSeconds * 1000,
       watcher: this.#instance,
     };
     return ok(
@@ -140,9 +141,7 @@ export class Background {
   /** Follows a process whose start is in the log, until its end is. */
   track(id: SessionId, processId: string): void {
     if (this.#tracked.has(processId) || this.#signal.aborted) return;
-    const tracked: Tracked = { waiting: new Set(), over: Promise.resolve(), recording: false };
-    this.#tracked.set(processId, tracked);
-    tracked.over = this.#follow(id, processId, tracked)
+    const over = this.#follow(id, processId)
       .catch((error: unknown) => {
         if (!this.#signal.aborted) {
           this.#logger.error(
@@ -155,6 +154,12 @@ export class Background {
         this.#tracked.delete(processId);
         this.#isOver(id, processId);
       });
+    this.#tracked.set(processId, over);
+  }
+
+  /** After the signal was aborted: resolves when nothing is being recorded any more. */
+  async stopped(): Promise<void> {
+    await Promise.all(this.#tracked.values());
   }
 
   #aliveOf(id: SessionId): Set<string> {
@@ -176,42 +181,38 @@ export class Background {
     this.#commands.forget(id, name);
   }
 
-  /**
-   * Resolves to true when the end is in the log, consumed by this wait; to false when it goes on after `ms`, or when
-   * `stop` is aborted.
-   */
-  async waitForEnd(
-    processId: string,
-    ms: number,
-    { callId, stop }: Pick<Call, 'callId' | 'stop'>,
-  ): Promise<boolean> {
-    const tracked = this.#tracked.get(processId);
-    if (tracked === undefined) return false;
-    tracked.waiting.add(callId);
+  /** Resolves when the end is in the log, after `ms`, or when `stop` is aborted. */
+  async waitForEnd(processId: string, ms: number, { stop }: Pick<Call, 'stop'>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     let onStop: () => void = () => {};
-    const patience = new Promise<false>((resolve) => {
-      onStop = () => resolve(false);
-      timer = setTimeout(onStop, ms);
+    const patience = new Promise<void>((resolve) => {
+      onStop = resolve;
+      timer = setTimeout(resolve, ms);
       stop.addEventListener('abort', onStop, { once: true });
     });
     try {
-      const ended = await Promise.race([tracked.over.then(() => true), patience]);
-      if (ended || !tracked.recording) return ended;
-      // Its end is being recorded as known to this wait: then it must be told, too.
-      await tracked.over;
-      return true;
+      await Promise.race([this.#tracked.get(processId), patience]);
     } finally {
       clearTimeout(timer);
       stop.removeEventListener('abort', onStop);
-      tracked.waiting.delete(callId);
     }
   }
 
-  async #follow(id: SessionId, processId: string, tracked: Tracked): Promise<void> {
+  async #follow(id: SessionId, processId: string): Promise<void> {
+    const recorded: Recorded = { bytes: 0, loaded: null };
     let matching = Promise.resolve();
+    let isQueued = false;
     const onMatch = (): void => {
-      matching = matching.then(() => this.#recordMatches(id, processId));
+      if (isQueued) return; // It will read all that there is by then.
+      isQueued = true;
+      matching = matching
+        .then(() => {
+          isQueued = false;
+          return this.#recordMatches(id, processId, recorded);
+        })
+        // Here, and not where it is awaited: that is not reached when this watcher goes down, and a rejection that nobody
+        // handles ends the whole process.
+        .catch((error: unknown) => this.#notRecorded(id, processId, error));
     };
     const unlisten = this.#commands.onMatch(id, processId, onMatch);
     try {
@@ -220,32 +221,50 @@ export class Background {
       // What it printed before its end is told before its end.
       onMatch();
       await matching;
-      tracked.recording = true;
-      await this.#recordEnd(id, processId, end, tracked);
+      await this.#recordEnd(id, processId, end);
       this.#commands.settled(id, processId);
     } finally {
       unlisten();
+      await matching;
     }
   }
 
-  async #recordMatches(id: SessionId, processId: string): Promise<void> {
-    for (const { match, pattern, line, overload } of this.#commands.matchesOf(id, processId)) {
-      await untilDone(this.#signal, () =>
-        this.#sessions.execute(id, ({ state }) =>
-          decide(state, {
-            type: 'process-matched',
-            processId,
-            match,
-            pattern: storable(pattern),
-            line: storable(line),
-            overload,
-          }),
+  #notRecorded(id: SessionId, processId: string, error: unknown): void {
+    if (this.#signal.aborted) return; // The files are for the next watcher.
+    this.#logger.error(
+      { err: error, session_id: id, process_id: processId },
+      'a match could not be recorded: tried again with the next one, and at the end',
+    );
+  }
+
+  async #recordMatches(id: SessionId, processId: string, recorded: Recorded): Promise<void> {
+    for (;;) {
+      const { matches, next } = readMatches(this.#commands.directory(id, processId), recorded.bytes);
+      if (next === recorded.bytes) return;
+      const commands = matches.map(
+        ({ match, pattern, line, overload }): SessionCommand => ({
+          type: 'process-matched',
+          processId,
+          match,
+          pattern: storable(pattern),
+          line: storable(line),
+          overload,
+        }),
+      );
+      const { loaded } = recorded;
+      const executed = await untilDone(this.#signal, () =>
+        this.#sessions.execute(
+          id,
+          ({ state }) => decideAll(state, commands),
+          loaded === null ? {} : { loaded },
         ),
       );
+      recorded.bytes = next;
+      recorded.loaded = 'loaded' in executed ? withoutHistory(executed.loaded) : null;
     }
   }
 
-  async #recordEnd(id: SessionId, processId: string, end: CommandEnd, tracked: Tracked): Promise<void> {
+  async #recordEnd(id: SessionId, processId: string, end: CommandEnd): Promise<void> {
     const tail = readTail(this.#commands.directory(id, processId), OUTPUT, TAIL_BYTES);
     const outputTail = storable(asText(tail.bytes, { start: tail.from > 0 }).trimEnd());
     const ended: SessionCommand =
@@ -260,13 +279,8 @@ export class Background {
             outputTail,
             reason: limitReached(end.exit.limit, this.#config),
           };
-    const known: SessionCommand = { type: 'consume-completion', processId, by: 'wait' };
     const executed = await untilDone(this.#signal, () =>
-      this.#sessions.execute(id, (loaded) => {
-        // As the log has it: one that was given up a moment ago tells nobody.
-        const isWaitedFor = callsToCarryOut(loaded).some(({ callId }) => tracked.waiting.has(callId));
-        return decideAll(loaded.state, isWaitedFor ? [known, ended] : [ended]);
-      }),
+      this.#sessions.execute(id, ({ state }) => decide(state, ended)),
     );
     if (executed.status === 'refused') {
       this.#logger.warn(
@@ -275,6 +289,11 @@ export class Background {
       );
     }
   }
+}
+
+/** Enough to go on from: a process may match for days, and its session's events need not stay in memory for that. */
+function withoutHistory(loaded: Loaded): Loaded {
+  return { ...loaded, events: loaded.events.slice(-1) };
 }
 
 function limitReached(

@@ -13,6 +13,8 @@ export interface Call {
   readonly traceparent: string | undefined;
   /** As it was when the call was taken up. */
   readonly loaded: Loaded;
+  /** When that was, by the database's clock. */
+  readonly takenUpAt: number;
   /** Nobody waits for the result any more (cancel, interrupt): end what runs for it. */
   readonly stop: AbortSignal;
   /** This watcher goes down: stop waiting, and end nothing. Whoever starts next goes on with it. */

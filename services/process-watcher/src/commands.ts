@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
+import type { Enclosed, Isolation } from './isolation/isolation.ts';
 import { environmentOf, underLimits } from './launch.ts';
 import { mayEnter } from './may-enter.ts';
 import type { Places } from './places.ts';
@@ -13,8 +14,6 @@ import {
   EXIT_FILE,
   type ExitRecord,
   MARK_VARIABLE,
-  MATCHES_FILE,
-  type MatchRecord,
   type ProcessIdentity,
   STARTED_FILE,
   type StartReply,
@@ -22,7 +21,7 @@ import {
   type StopReply,
   type WriteReply,
 } from './supervisor/protocol.ts';
-import { Supervisors } from './supervisors.ts';
+import { SupervisorSilent, Supervisors } from './supervisors.ts';
 
 /** Between SIGTERM and SIGKILL: for a program that saves something on its way out. */
 export const GRACE_MS = 3_000;
@@ -57,6 +56,7 @@ export class Commands {
   readonly #places: Places;
   readonly #config: ProcessWatcherConfig;
   readonly #runAs: RunAs;
+  readonly #isolation: Isolation;
   readonly #supervisors: Supervisors;
   readonly #endWaits = new Map<string, Set<() => void>>();
   readonly #matchListeners = new Map<string, () => void>();
@@ -66,16 +66,21 @@ export class Commands {
     readonly places: Places;
     readonly config: ProcessWatcherConfig;
     readonly runAs: RunAs;
+    readonly isolation: Isolation;
     readonly instance: string;
     readonly logger: Logger;
+    /** How long the supervisor may take for an answer; default: as `Supervisors` has it. */
+    readonly answerMs?: number | undefined;
   }) {
     this.#places = options.places;
     this.#config = options.config;
     this.#runAs = options.runAs;
+    this.#isolation = options.isolation;
     this.#supervisors = new Supervisors({
       own: options.places.supervisor(options.instance),
       work: options.places.workElsewhere,
       logger: options.logger,
+      answerMs: options.answerMs,
       onEvent: (event, dir) => {
         if (event === 'matched') this.#matchListeners.get(dir)?.();
         else for (const wake of this.#endWaits.get(dir) ?? []) wake();
@@ -126,25 +131,27 @@ export class Commands {
   #prepared(line: CommandLine): StartRequest | string {
     const { sessionId: id, name } = line;
     const user = this.#runAs.user(id);
+    const separateErrors = line.separateErrors ?? false;
+    const joinErrors = !separateErrors;
     let [work, cwd, dir] = ['', '', ''];
+    let program: Enclosed;
     try {
       work = this.workingDirectory(id);
       cwd = this.workingDirectory(id, line.cwd);
       dir = this.#places.prepare(id, name);
+      const limited = underLimits(line.argv, this.#config, { cwd, joinErrors });
+      program = this.#isolation.enclose(limited, { work, user, joinErrors });
     } catch (error) {
       // A full disk. The path behind it is nobody's business.
       return (error as Error).message.split(',')[0] ?? '';
     }
     if (!mayEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
-    const separateErrors = line.separateErrors ?? false;
-    const { file, args } = underLimits(line.argv, this.#config, { cwd, joinErrors: !separateErrors });
     const mark = `${id}/${name}`;
     const own = { PWD: cwd, [MARK_VARIABLE]: mark };
     return {
       op: 'start',
       dir,
-      file,
-      args,
+      ...program,
       env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
       mark,
       user,
@@ -185,17 +192,6 @@ export class Commands {
     return readJson<ProcessIdentity>(join(this.#places.command(id, name), STARTED_FILE));
   }
 
-  matchesOf(id: SessionId, name: string): MatchRecord[] {
-    try {
-      const text = readFileSync(join(this.#places.command(id, name), MATCHES_FILE), 'utf8');
-      // The last line may be half written.
-      const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-      return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as MatchRecord]));
-    } catch {
-      return [];
-    }
-  }
-
   onMatch(id: SessionId, name: string, listener: () => void): () => void {
     const dir = this.#places.command(id, name);
     this.#matchListeners.set(dir, listener);
@@ -205,15 +201,21 @@ export class Commands {
   /** Ends its whole group. Returns who survived. */
   async stop(id: SessionId, name: string, graceMs = GRACE_MS): Promise<readonly number[]> {
     const dir = this.#places.command(id, name);
-    const reply: StopReply | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
-    if (reply?.known) return reply.survivors;
+    const reply: StopReply | 'silent' | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
+    if (reply !== 'silent' && reply?.known) return reply.survivors;
     return this.#stopWithoutSupervisor(id, name, graceMs);
   }
 
-  async write(id: SessionId, name: string, data: string, end: boolean): Promise<WriteReply['status']> {
+  /** `silent`: the supervisor does not answer, and may still write it. */
+  async write(
+    id: SessionId,
+    name: string,
+    data: string,
+    end: boolean,
+  ): Promise<WriteReply['status'] | 'silent'> {
     const dir = this.#places.command(id, name);
-    const reply: WriteReply | null = await this.#askIts(dir, { op: 'write', dir, data, end });
-    return reply?.status ?? 'unknown';
+    const reply: WriteReply | 'silent' | null = await this.#askIts(dir, { op: 'write', dir, data, end });
+    return reply === 'silent' ? reply : (reply?.status ?? 'unknown');
   }
 
   directory(id: SessionId, name: string): string {
@@ -239,7 +241,8 @@ export class Commands {
     if (exit !== null) return { kind: 'exited', exit };
     if (!existsSync(dir)) return { kind: 'lost', reason: 'its files are gone' };
     const reply = await this.#askIts(dir, { op: 'has', dir });
-    if (reply?.known) return null;
+    // One that hangs may still write how it ended: not lost, and looked at again.
+    if (reply === 'silent' || reply?.known) return null;
     // It may have written the exit between our two looks.
     const late = readJson<ExitRecord>(join(dir, EXIT_FILE));
     if (late !== null) return { kind: 'exited', exit: late };
@@ -255,7 +258,13 @@ export class Commands {
     request: R & Parameters<Supervisors['askThat']>[1],
   ) {
     const begun = readJson<BegunRecord>(join(dir, BEGUN_FILE));
-    return begun === null ? null : this.#supervisors.askThat(begun.supervisor, request);
+    if (begun === null) return null;
+    try {
+      return await this.#supervisors.askThat(begun.supervisor, request);
+    } catch (error) {
+      if (error instanceof SupervisorSilent) return 'silent';
+      throw error;
+    }
   }
 
   /** Only this very process, and its group as long as it leads it: a pid that was reused is never touched (E5). */

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
+import { NOT_RUN, type Program } from './isolation/isolation.ts';
 
 /** Joins stderr with stdout, so that their order is that of the writes. */
 const JOIN = 'exec 2>&1';
-/** As a shell says "found, but may not be executed". */
-const CANNOT_ENTER = 126;
 
 /**
  * A program under our limits: a shell that sets them and then becomes the program, so that its pid, exit code and
@@ -14,7 +13,7 @@ export function underLimits(
   argv: readonly string[],
   config: ProcessWatcherConfig,
   options: { readonly cwd: string; readonly joinErrors: boolean },
-): { readonly file: string; readonly args: string[] } {
+): Program {
   const { cpu_seconds, memory_bytes, file_bytes, max_user_processes } = config;
   const limits = [
     'ulimit -c 0',
@@ -34,7 +33,7 @@ export function underLimits(
     // Rather one of these than a service, when memory is short. (The supervisor asked for the opposite, for itself.)
     '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
     // By the command's own user: ours may pass through directories that are closed to it.
-    `cd -- "$1" || exit ${CANNOT_ENTER}`,
+    `cd -- "$1" || exit ${NOT_RUN}`,
     'shift',
     'exec "$@"',
   ].join('\n');

@@ -38,23 +38,7 @@ export class Pins {
 
   /** Says that this watcher is there, and goes on saying so. */
   start(): void {
-    const renew = (): void => {
-      this.#renew()
-        .then(
-          () => (this.#seconds * 1000) / RENEWALS_PER_LEASE,
-          (error: unknown) => {
-            this.#logger.debug(
-              { err: error },
-              'the leases of this watcher could not be renewed: trying again',
-            );
-            return TRY_AGAIN_MS;
-          },
-        )
-        .then((ms) => {
-          if (!this.#stopped) this.#timer = setTimeout(renew, ms).unref();
-        });
-    };
-    renew();
+    void this.#keepRenewing();
   }
 
   stop(): void {
@@ -77,22 +61,37 @@ export class Pins {
 
   /**
    * Takes the lease of the session's calls. `ours`: carry it out. `theirs`: another watcher has it. `unknown`: another
-   * watcher had it, may have begun it, and is gone.
+   * watcher had it, may have begun it, and is gone. `now`: by the database's clock.
    */
-  async claim(id: SessionId, call: OpenedCall): Promise<'ours' | 'theirs' | 'unknown'> {
+  async claim(
+    id: SessionId,
+    call: OpenedCall,
+  ): Promise<{ readonly whose: 'ours' | 'theirs' | 'unknown'; readonly now: number }> {
     const resource = watchResource(id);
     const { lease, now } = await this.#log.lease(resource);
     const another = lease !== null && lease.holder !== this.#holder;
-    if (another && lease.expiresAt > now) return 'theirs';
-    if (!(await this.#take(resource))) return 'theirs';
+    if (another && lease.expiresAt > now) return { whose: 'theirs', now };
+    if (!(await this.#take(resource))) return { whose: 'theirs', now };
     this.#held.add(resource);
     // It renews its lease before it begins a call: one that came later it has not begun.
-    return another && lease.renewedAt >= call.startedAt ? 'unknown' : 'ours';
+    return { whose: another && lease.renewedAt >= call.startedAt ? 'unknown' : 'ours', now };
   }
 
   /** No call of this session is in hand. The lease runs out; until then a further call is ours anyway. */
   release(id: SessionId): void {
     this.#held.delete(watchResource(id));
+  }
+
+  /** Never rejects. */
+  async #keepRenewing(): Promise<void> {
+    let ms = (this.#seconds * 1000) / RENEWALS_PER_LEASE;
+    try {
+      await this.#renew();
+    } catch (error) {
+      this.#logger.debug({ err: error }, 'the leases of this watcher could not be renewed: trying again');
+      ms = TRY_AGAIN_MS;
+    }
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#keepRenewing(), ms).unref();
   }
 
   async #renew(): Promise<void> {

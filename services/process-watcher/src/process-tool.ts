@@ -77,12 +77,12 @@ async function wait(
   const { background, sessions } = deps;
   let current = process;
   if (process.status === 'running') {
-    const ended = await background.waitForEnd(process.processId, args.timeout_seconds * 1000, call);
+    await background.waitForEnd(process.processId, args.timeout_seconds * 1000, call);
     call.signal.throwIfAborted();
     if (call.stop.aborted) return null;
     const { state } = await untilDone(call.signal, () => sessions.load(call.sessionId));
     current = state.processes.find(({ processId }) => processId === process.processId) ?? process;
-    if (!ended && endOf(call, current, deps) === 'running') {
+    if (endOf(call, current, deps) === 'running') {
       return ok({
         ...answer(call, current, deps, polled(call, current, deps)),
         note: `it has not ended within ${args.timeout_seconds} s, and goes on`,
@@ -128,6 +128,13 @@ async function write(
       });
     case 'full':
       return failed('the process does not read its input: nothing was written');
+    case 'silent':
+      return {
+        outcome: 'unknown',
+        result: JSON.stringify({
+          error: 'the supervisor of commands does not answer: whether it was written is not known',
+        }),
+      };
     case 'closed':
     case 'unknown':
       return failed('the process has ended, or its standard input is closed: nothing was written');

@@ -11,11 +11,14 @@ import type { EventLog } from '@angelia/event-log';
 import {
   BUS,
   CONFIG,
+  configPath,
   DRAIN,
   type Drain,
   ENVIRONMENT,
   type Environment,
   EVENT_LOG,
+  HEALTH,
+  type Health,
   HOLDER,
   LOGGER,
   type Logger,
@@ -27,6 +30,7 @@ import {
 import { Module } from '@nestjs/common';
 import { answerOutput } from './answer-output.ts';
 import { HintsController } from './hints.controller.ts';
+import { chooseIsolation } from './isolation/choose.ts';
 import { Places } from './places.ts';
 import { runAs, warningOf } from './run-as.ts';
 import { WATCHER, Watcher } from './watcher.ts';
@@ -44,7 +48,7 @@ interface Pings {
   providers: [
     {
       provide: WATCHER,
-      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS],
+      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS, HEALTH],
       useFactory: (
         config: Config,
         environment: Environment,
@@ -54,16 +58,30 @@ interface Pings {
         logger: Logger,
         drain: Drain,
         bus: Pings,
+        health: Health,
       ): Watcher => {
         const users = runAs(config.process_watcher);
         const warning = warningOf(users);
         if (warning !== null) logger.warn(warning);
+        const places = new Places(environment.dataDirectory, users);
+        const { path, demo } = configPath(process.env);
+        const isolation = chooseIsolation({
+          config,
+          users,
+          places,
+          dataDirectory: environment.dataDirectory,
+          configFile: demo ? null : path,
+        });
+        logger.info({ isolation: isolation.kind }, `isolation of commands: ${isolation.summary}`);
+        if (isolation.warning !== null) logger.warn(isolation.warning);
+        health.add('commands', () => ({ ok: true, isolation: isolation.summary }));
         const watcher = new Watcher({
           config,
           sessions,
           log,
-          places: new Places(environment.dataDirectory, users),
+          places,
           runAs: users,
+          isolation,
           instance: instanceOf(holder),
           logger,
           ping: (subject) => bus.ping(subject),

@@ -20,7 +20,7 @@ const DASH_P =
   /\b((?:sshpass|mysql\w*|mariadb\w*|(?:docker|podman) login)\b[^;&|]{0,200}?\s-p\s{0,3})("[^"]*"|'[^']*'|[^\s;&|'"-][^\s;&|'"]*)/g;
 /** Keys of well-known services, wherever they stand. */
 const KNOWN_SHAPES =
-  /\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|(?<=hooks\.slack\.com\/services\/)[\w/]+|(?<=\/api\/webhooks\/)\d+\/[\w-]+)|(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|[\s\S]*)/g;
+  /\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{10,1000}\.[A-Za-z0-9_-]{10,10000}\.[A-Za-z0-9_-]+|(?<=hooks\.slack\.com\/services\/)[\w/]+|(?<=\/api\/webhooks\/)\d+\/[\w-]+)|(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|[\s\S]*)/g;
 /** Words that make a variable's name that of a secret, wherever they stand in it: PGPASSWORD, AWS_SECRET_ACCESS_KEY. */
 const SECRET_WORD = /(?:secret|token|password|passwd|passphrase|apikey)$|^(?:pass|credentials?)$/i;
 

@@ -7,7 +7,8 @@ import { StringDecoder } from 'node:string_decoder';
 export class StatusLines {
   readonly #prefix: string;
   readonly #decoder = new StringDecoder('utf8');
-  #rest = '';
+  /** The line that has no end yet, as it came: a line of megabytes is not looked through again with every feeding. */
+  #rest: string[] = [];
   #answer: string[] = [];
 
   constructor(prefix: string) {
@@ -16,15 +17,19 @@ export class StatusLines {
 
   /** The statuses that are whole by now. Empty ones say nothing, and are none. */
   feed(bytes: Buffer): string[] {
-    const lines = (this.#rest + this.#decoder.write(bytes)).split('\n');
-    this.#rest = lines.pop() ?? '';
+    const [first = '', ...more] = this.#decoder.write(bytes).split('\n');
+    this.#rest.push(first);
+    const last = more.pop();
+    if (last === undefined) return [];
+    const lines = [this.#rest.join(''), ...more];
+    this.#rest = [last];
     return lines.flatMap((line) => this.#take(line, '\n'));
   }
 
   /** The last line may have no end. */
   end(): string[] {
-    const last = this.#rest + this.#decoder.end();
-    this.#rest = '';
+    const last = this.#rest.join('') + this.#decoder.end();
+    this.#rest = [];
     return last === '' ? [] : this.#take(last, '');
   }
 

@@ -14,6 +14,22 @@ export class SupervisorGone extends Error {
   readonly retryable = true;
 }
 
+/**
+ * Thrown for a request that had no answer in time: the supervisor is there and hangs (stopped, a disk that does not
+ * answer). It may still do what it was asked for: whoever asks again is answered once it goes on.
+ */
+export class SupervisorSilent extends Error {
+  override readonly name = 'SupervisorSilent';
+  readonly code = 'supervisor_silent';
+  readonly retryable = true;
+}
+
+/**
+ * An answer takes a millisecond, with a file to sync on a busy disk some hundred. Too long costs a late warning, too short
+ * one that is wrong and a request that is made twice.
+ */
+const ANSWER_MS = 15_000;
+
 /** A Node process on a busy machine; when it is not there by then it will not be. */
 const START_PATIENCE_MS = 15_000;
 const TRY_AGAIN_MS = 25;
@@ -29,6 +45,7 @@ export class Supervisors {
   readonly #work: string | undefined;
   readonly #logger: Logger;
   readonly #onEvent: (event: 'ended' | 'matched', dir: string) => void;
+  readonly #answerMs: number;
   readonly #lines = new Map<string, Promise<Line>>();
   #closed = false;
 
@@ -39,19 +56,22 @@ export class Supervisors {
     readonly work: string | undefined;
     readonly logger: Logger;
     readonly onEvent: (event: 'ended' | 'matched', dir: string) => void;
+    /** Default: see ANSWER_MS. */
+    readonly answerMs?: number | undefined;
   }) {
+    this.#answerMs = options.answerMs ?? ANSWER_MS;
     this.#own = options.own;
     this.#work = options.work;
     this.#logger = options.logger;
     this.#onEvent = options.onEvent;
   }
 
-  /** Starts this watcher's own supervisor when there is none. */
+  /** Starts this watcher's own supervisor when there is none. @throws SupervisorGone, SupervisorSilent */
   async ask<R extends Request>(request: R): Promise<Replies[R['op']]> {
     return (await this.#line(this.#own, true)).ask(request);
   }
 
-  /** Null: that supervisor is not there (any more). */
+  /** Null: that supervisor is not there (any more). @throws SupervisorSilent */
   async askThat<R extends Request>(directory: string, request: R): Promise<Replies[R['op']] | null> {
     try {
       return await (await this.#line(directory, false)).ask(request);
@@ -94,9 +114,13 @@ export class Supervisors {
       }
       this.#logger.info({}, 'started a supervisor of commands');
     }
-    const open = new Line(socket, this.#onEvent);
+    const open = new Line(socket, {
+      onEvent: this.#onEvent,
+      answerMs: this.#answerMs,
+      onSilent: (op) => this.#logger.warn({ op }, 'the supervisor of commands does not answer'),
+    });
     const line = this.#lines.get(directory);
-    open.closed.then(() => line && this.#drop(directory, line));
+    socket.once('close', () => line && this.#drop(directory, line));
     return open;
   }
 
@@ -105,22 +129,31 @@ export class Supervisors {
   }
 }
 
+interface LineOptions {
+  readonly onEvent: (event: 'ended' | 'matched', dir: string) => void;
+  readonly answerMs: number;
+  /** The first request that is not answered in time, since the last one that was. */
+  readonly onSilent: (op: Request['op']) => void;
+}
+
 class Line {
   readonly #socket: Socket;
+  readonly #options: LineOptions;
   readonly #asked = new Map<number, { resolve: (reply: never) => void; reject: (error: Error) => void }>();
-  readonly closed: Promise<void>;
   #last = 0;
+  #isSilent = false;
 
-  constructor(socket: Socket, onEvent: (event: 'ended' | 'matched', dir: string) => void) {
+  constructor(socket: Socket, options: LineOptions) {
     this.#socket = socket;
-    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
-    this.closed.then(() => {
+    this.#options = options;
+    socket.once('close', () => {
       for (const { reject } of this.#asked.values()) reject(new SupervisorGone('the supervisor is gone'));
       this.#asked.clear();
     });
     readLines(socket, (text) => {
       const message = JSON.parse(text) as Message;
-      if ('event' in message) return onEvent(message.event, message.dir);
+      this.#isSilent = false;
+      if ('event' in message) return options.onEvent(message.event, message.dir);
       const asked = this.#asked.get(message.id);
       this.#asked.delete(message.id);
       if ('error' in message) asked?.reject(new Error(`supervisor: ${message.error}`));
@@ -128,14 +161,29 @@ class Line {
     });
   }
 
-  ask<R extends Request>(request: R): Promise<Replies[R['op']]> {
-    if (this.#socket.destroyed) return Promise.reject(new SupervisorGone('the supervisor is gone'));
+  async ask<R extends Request>(request: R): Promise<Replies[R['op']]> {
+    if (this.#socket.destroyed) throw new SupervisorGone('the supervisor is gone');
     this.#last += 1;
     const id = this.#last;
-    return new Promise((resolve, reject) => {
-      this.#asked.set(id, { resolve, reject });
-      this.#socket.write(`${JSON.stringify({ id, request })}\n`);
-    });
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#asked.set(id, { resolve, reject });
+        // `stop` is answered when its grace is over.
+        const ms = this.#options.answerMs + (request.op === 'stop' ? request.graceMs : 0);
+        timer = setTimeout(() => reject(this.#silent(request.op)), ms);
+        this.#socket.write(`${JSON.stringify({ id, request })}\n`);
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#asked.delete(id);
+    }
+  }
+
+  #silent(op: Request['op']): SupervisorSilent {
+    if (!this.#isSilent) this.#options.onSilent(op);
+    this.#isSilent = true;
+    return new SupervisorSilent(`the supervisor of commands does not answer (${op})`);
   }
 
   close(): void {

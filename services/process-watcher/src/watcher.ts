@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Config, type SessionId, sessionId, watchPingSubject } from '@angelia/contracts';
 import type { EventLog, ListedProcess, Page } from '@angelia/event-log';
 import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
@@ -7,6 +8,7 @@ import { agentCommand } from './agent-command.ts';
 import { Background } from './background.ts';
 import { type Call, type CallEnd, callsToCarryOut, type OpenedCall } from './call.ts';
 import { Commands, GRACE_MS } from './commands.ts';
+import type { Isolation } from './isolation/isolation.ts';
 import { Pins, type PinsLog } from './pins.ts';
 import { foregroundName, type Places, processIdOf, takenName } from './places.ts';
 import { processTool } from './process-tool.ts';
@@ -22,10 +24,13 @@ export interface WatcherOptions {
   readonly log: PinsLog & Pick<EventLog, 'listProcesses'>;
   readonly places: Places;
   readonly runAs: RunAs;
+  readonly isolation: Isolation;
   readonly instance: string;
   readonly logger: Logger;
   /** Tells the other watchers to look at a session. */
   readonly ping: (subject: string) => void;
+  /** As in `Commands`. */
+  readonly answerMs?: number | undefined;
 }
 
 /** Between two looks whether somebody still waits for the calls in hand: a cancel's own message may be lost. */
@@ -34,6 +39,17 @@ const LOOK_MS = 1_000;
 const LISTED_AT_ONCE = 500;
 /** One read per session that has files here, against days that they are kept. */
 const TIDY_MS = 3_600_000;
+
+/** Reads of that many streams at once; when we start again, as many commands that are being ended. */
+const AT_ONCE = 8;
+/** Of those that failed, in a log line. */
+const NAMED_AT_MOST = 10;
+/** Postgres is back in a moment after a restart; what stays broken is not worth more than a line a minute in the log. */
+const ADOPT_AGAIN_MS = 100;
+const ADOPT_AGAIN_AT_MOST_MS = 60_000;
+
+/** A session that has commands on this host, and their names. */
+type Left = readonly [id: SessionId, names: readonly string[]];
 
 /** A look under way. */
 interface Look {
@@ -67,9 +83,17 @@ export class Watcher {
   readonly #timers: NodeJS.Timeout[] = [];
 
   constructor(options: WatcherOptions) {
-    const { config, places, runAs, instance, logger, sessions, log } = options;
+    const { config, places, runAs, isolation, instance, logger, sessions, log, answerMs } = options;
     this.#options = options;
-    this.commands = new Commands({ places, config: config.process_watcher, runAs, instance, logger });
+    this.commands = new Commands({
+      places,
+      config: config.process_watcher,
+      runAs,
+      isolation,
+      instance,
+      logger,
+      answerMs,
+    });
     this.#background = new Background({
       config,
       commands: this.commands,
@@ -117,23 +141,30 @@ export class Watcher {
   /** What a predecessor left on this host: goes on with it, and ends what nobody can ask for any more. */
   async adopt(): Promise<void> {
     this.#pins.start();
-    this.#timers.push(
-      setInterval(() => void this.#aside(() => this.#refresh([...this.#hands.keys()])), LOOK_MS).unref(),
-    );
-    const sweepMs = this.#options.config.timing.sweep_seconds * 1000;
-    this.#timers.push(setInterval(() => void this.#aside(() => this.lookForLost()), sweepMs).unref());
-    this.#timers.push(setInterval(() => void this.#aside(() => this.tidy()), TIDY_MS).unref());
+    this.#every(LOOK_MS, () => this.#refresh([...this.#hands.keys()]));
+    this.#every(this.#options.config.timing.sweep_seconds * 1000, () => this.lookForLost());
+    this.#every(TIDY_MS, () => this.tidy());
     const found = this.#options.places.unsettled();
     const sessions = Map.groupBy(found, ({ sessionId }) => sessionId);
     if (found.length > 0)
       this.#options.logger.info({ commands: found.length }, 'takes up what runs on this host');
-    for (const [id, commands] of sessions) {
-      await untilDone(this.#closing.signal, () =>
-        this.#adopt(
-          id,
-          commands.map(({ name }) => name),
-        ),
-      );
+    const left = await this.#adoptAll(
+      [...sessions].map(([id, named]) => [id, named.map(({ name }) => name)]),
+    );
+    if (left.length > 0) this.#work(this.#adoptLater(left));
+  }
+
+  /** One try each. Returns those that could not be adopted. */
+  #adoptAll(sessions: readonly Left[]): Promise<Left[]> {
+    return this.#forEach(sessions, ([id, names]) => this.#adopt(id, names), 'taken up: trying again');
+  }
+
+  async #adoptLater(sessions: readonly Left[]): Promise<void> {
+    const { signal } = this.#closing;
+    let left = sessions;
+    for (let wait = ADOPT_AGAIN_MS; left.length > 0; wait = Math.min(wait * 2, ADOPT_AGAIN_AT_MOST_MS)) {
+      await pause(wait, undefined, { signal });
+      left = await this.#adoptAll(left);
     }
   }
 
@@ -161,7 +192,7 @@ export class Watcher {
         sessions.add(id);
       }
     }
-    for (const id of sessions) await this.look(sessionId(id));
+    await this.#forEach([...sessions], (id) => this.look(sessionId(id)), 'looked at');
   }
 
   /** Removes the files of sessions that ended long ago. */
@@ -169,15 +200,15 @@ export class Watcher {
     const { places, sessions, config } = this.#options;
     const keepMs = config.process_watcher.keep_hours * 3_600_000;
     const busy = new Set(places.unsettled().map((command) => command.sessionId));
-    for (const id of places.sessions()) {
-      if (this.#closing.signal.aborted) return;
-      if (busy.has(id)) continue;
+    const tidyUp = async (id: SessionId): Promise<void> => {
       const { state } = await sessions.load(id);
       // One that the log does not know (any more) was pruned, or is not there yet.
       const since = state.created === null ? places.changedAt(id) : state.lastActivityAt;
       const over = state.created === null || state.ended !== null;
       if (over && now - since > keepMs) places.forgetSession(id);
-    }
+    };
+    const idle = places.sessions().filter((id) => !busy.has(id));
+    await this.#forEach(idle, tidyUp, 'tidied up');
   }
 
   /** Somebody says that the session was cancelled: the event is what counts. */
@@ -194,7 +225,7 @@ export class Watcher {
     this.#closing.abort(new Error('process-watcher goes down'));
     for (const timer of this.#timers) clearInterval(timer);
     this.#pins.stop();
-    await Promise.allSettled(this.#atWork);
+    await Promise.allSettled([...this.#atWork, this.#background.stopped()]);
     this.commands.close();
   }
 
@@ -243,8 +274,8 @@ export class Watcher {
   /** False: it is another watcher's. */
   async #takeUp(look: Look, loaded: Loaded, call: OpenedCall): Promise<boolean> {
     const { id } = loaded;
-    const claim = await this.#pins.claim(id, call);
-    if (claim === 'theirs') return false;
+    const { whose, now } = await this.#pins.claim(id, call);
+    if (whose === 'theirs') return false;
     // Another look took it up meanwhile, and its result is in the log: begun again, it would be carried out twice, since
     // its files are gone (C14; found by the chaos, seed 11: Postgres was frozen between the look and the claim).
     if (look.ended.has(call.callId)) return true;
@@ -254,10 +285,10 @@ export class Watcher {
     const stop = new AbortController();
     hand.calls.set(call.callId, stop);
     this.#hands.set(id, hand);
-    const isKnown = claim === 'ours' || this.#hasFiles(id, call);
+    const isKnown = whose === 'ours' || this.#hasFiles(id, call);
     this.#work(
       this.#carryOut(
-        { ...call, sessionId: id, loaded, stop: stop.signal, signal: this.#closing.signal },
+        { ...call, sessionId: id, loaded, takenUpAt: now, stop: stop.signal, signal: this.#closing.signal },
         isKnown,
       ).finally(() => {
         for (const look of this.#looks) if (look.id === id) look.ended.add(call.callId);
@@ -343,6 +374,46 @@ export class Watcher {
       'nobody waits for a result any more',
     );
     await (end.refused?.() ?? end.recorded?.());
+  }
+
+  /** Some at once; one that fails does not hold up those behind it. Returns those that failed. */
+  async #forEach<T>(items: readonly T[], work: (item: T) => Promise<void>, what: string): Promise<T[]> {
+    const failed: T[] = [];
+    let reason: unknown;
+    const waiting = items.values();
+    const takeNext = async (): Promise<void> => {
+      for (const item of waiting) {
+        if (this.#closing.signal.aborted) return;
+        try {
+          await work(item);
+        } catch (error) {
+          failed.push(item);
+          reason = error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, takeNext));
+    if (failed.length > 0 && !this.#closing.signal.aborted) {
+      const sessions = failed.slice(0, NAMED_AT_MOST);
+      this.#options.logger.warn(
+        { err: reason, failed: failed.length, of: items.length, sessions },
+        `some sessions were not ${what}`,
+      );
+    }
+    return failed;
+  }
+
+  /** One that takes longer than that is not joined by a second one. */
+  #every(ms: number, work: () => Promise<void>): void {
+    let isBusy = false;
+    const timer = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      void this.#aside(work).finally(() => {
+        isBusy = false;
+      });
+    }, ms);
+    this.#timers.push(timer.unref());
   }
 
   /** What comes again in a moment anyway. */

@@ -16,11 +16,12 @@ export const message = defineCommand({
   name: 'message',
   summary: 'tell the agent something: a further turn',
   description:
-    'While a question is open, a message is the answer to it, unless --new-turn. On a session that has ended it opens a ' +
+    'While a question is open, a message is the answer to it. With --new-turn it is the next turn instead, and the ' +
+    'question is closed. On a session that has ended it opens a ' +
     'continuation, whose id is printed.',
   arguments: [sessionArgument, { name: 'text', summary: 'what to say; `-` reads it from stdin' }],
   options: {
-    'new-turn': { summary: 'do not take it for the answer to an open question' },
+    'new-turn': { summary: 'do not take it for the answer to an open question: close the question' },
     ...idempotencyOption,
     ...waitOptions,
   },

@@ -1,10 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Config } from '@angelia/contracts';
 import {
+  agentsThatRunCommands,
   checkEnvironment,
   INSECURE_NO_AUTH,
   type LoadedConfig,
   loadConfig,
+  openFileProblems,
   routeFileProblems,
   StartupError,
   secretValuesIn,
@@ -46,6 +48,10 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
         ),
       ),
       ...openRoutes(config),
+      ...openFileProblems(loaded).map((line) =>
+        fault('config.mode', line, 'close the file to others; process-watcher refuses to start with it'),
+      ),
+      ...openCommands(config),
       ...readableByOthers(path),
     ],
   };
@@ -71,6 +77,18 @@ function openRoutes(config: Config): Finding[] {
         `set routes.${name}.secret before anything but this machine can reach it`,
       ),
     );
+}
+
+function openCommands(config: Config): Finding[] {
+  const agents = agentsThatRunCommands(config);
+  if (agents.length === 0 || config.process_watcher.run_as !== 'same') return [];
+  return [
+    warning(
+      'config.commands',
+      `commands of ${agents.join(', ')} run without isolation (process_watcher.run_as: same): they can read the services' secrets and the whole database`,
+      'take run_as out; process-watcher then isolates commands, or says at the start what it needs for that',
+    ),
+  ];
 }
 
 const OTHERS_MAY_READ = 0o044;

@@ -260,6 +260,19 @@ describe('the config', () => {
     expect(finding(await examined(open), 'config.mode')).toBeUndefined();
   });
 
+  it('that runs commands without isolation is warned of', async () => {
+    const config = (run_as: string) => ({
+      agents: { worker: { model: 'm', toolsets: ['terminal'] } },
+      models: { m: { provider: 'builtin', model: 'echo' } },
+      process_watcher: { run_as },
+    });
+    expect(finding(await examined(config('same')), 'config.commands')).toMatchObject({
+      state: 'warning',
+      what: expect.stringMatching(/worker.*without isolation/),
+    });
+    expect(finding(await examined(config('auto')), 'config.commands')).toBeUndefined();
+  });
+
   it('has a fault for a master key that is none', async () => {
     const findings = await examined({}, { env: { ANGELIA_MASTER_KEY: 'c2hvcnQ=' } });
     expect(finding(findings, 'master-key')).toMatchObject({

@@ -88,8 +88,15 @@ async function readyFinding(check: string, base: string, timeoutMs: number): Pro
       startIt(check.replace(/^service\./, '')),
     );
   }
-  if (answer.status === 200) return ok(check, `ready at ${base}`);
+  if (answer.status === 200) return ok(check, `ready at ${base}${isolationOf(answer.body)}`);
   return fault(check, `is not ready: ${unready(answer)}`, 'mend what it names; it gets ready by itself then');
+}
+
+/** Only process-watcher says one. */
+function isolationOf(body: unknown): string {
+  const { isolation } =
+    (body as { checks?: { commands?: { isolation?: unknown } } } | null)?.checks?.commands ?? {};
+  return typeof isolation === 'string' ? `; isolation of commands: ${isolation}` : '';
 }
 
 function unready({ status, body }: { status: number; body: unknown }): string {

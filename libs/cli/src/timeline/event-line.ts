@@ -63,6 +63,7 @@ const sayings: Readonly<Record<string, (data: Data) => string>> = {
   },
   'clarification.answered': (d) => `${d.answer} (by ${d.by})`,
   'clarification.timed-out': () => 'no answer came',
+  'clarification.superseded': () => 'not answered: something else was sent instead',
   'session.final-response': (d) => `${d.outcome}${d.silent === true ? ', silent' : ''}: ${d.text}`,
   'run.failed': (d) => `${d.code}: ${d.message}`,
   'run.cancelled': (d) => `by ${d.by}`,

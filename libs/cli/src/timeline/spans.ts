@@ -158,6 +158,9 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
       case 'clarification.timed-out':
         finish((key) => key === `question ${data.clarification_id}`, event, 'timed out');
         break;
+      case 'clarification.superseded':
+        finish((key) => key === `question ${data.clarification_id}`, event, 'superseded');
+        break;
       case 'webhook.coalesced':
         mark(event, { kind: 'mark', name: 'webhook joined', note: text(data.delivery_id) });
         break;

@@ -7,11 +7,23 @@ export interface CuttableProxy {
   cutNextAnswer(): void;
   /** Accepts and says nothing, like a frozen Postgres, until thawed. */
   freeze(): void;
+  /** Answers as a Postgres in recovery does (57P03), until thawed. */
+  startUp(): void;
+  /** Hangs up on everybody, until thawed. */
+  hangUp(): void;
   thaw(): void;
   /** How many answers were cut. */
   cuts(): number;
   close(): Promise<void>;
 }
+
+/** The message E of the protocol: fields by a letter each. */
+const STARTING_UP = (() => {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0');
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(4 + fields.length, 1);
+  return Buffer.concat([head, fields]);
+})();
 
 /** A TCP proxy before Postgres that fails the way networks do. */
 export async function startCuttableProxy(databaseUrl: string): Promise<CuttableProxy> {
@@ -19,8 +31,15 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
   const sockets = new Set<Socket>();
   let cutNext = false;
   let frozen = false;
+  let refusal: Buffer | null = null;
   let cut = 0;
   const server = createServer((client) => {
+    if (refusal !== null) {
+      const answer = refusal;
+      client.on('error', () => client.destroy());
+      client.once('data', () => client.end(answer));
+      return;
+    }
     const upstream = connect(Number(target.port || 5432), target.hostname);
     let cutting = false;
     for (const socket of [client, upstream]) {
@@ -60,8 +79,15 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
     freeze: () => {
       frozen = true;
     },
+    startUp: () => {
+      refusal = STARTING_UP;
+    },
+    hangUp: () => {
+      refusal = Buffer.alloc(0);
+    },
     thaw: () => {
       frozen = false;
+      refusal = null;
       for (const socket of sockets) socket.destroy(); // What was swallowed is gone.
     },
     cuts: () => cut,

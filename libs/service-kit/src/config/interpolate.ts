@@ -1,4 +1,5 @@
 import type { ConfigProblem } from '@angelia/contracts';
+import { type Reference, ReferencedText } from './referenced-text.ts';
 
 /** `$${NAME}` stands for a literal `${NAME}`. */
 const REFERENCE = /\$?\$\{([^}]*)\}?/g;
@@ -20,6 +21,48 @@ export function interpolate(value: unknown, env: NodeJS.ProcessEnv, problems: Co
       : { value: found };
   };
   return replaceAll(value, resolve, problems, []);
+}
+
+/** The same value with a ReferencedText wherever a string names variables. `interpolate` has found no problem in it. */
+export function withReferences(value: unknown, env: NodeJS.ProcessEnv): unknown {
+  if (typeof value === 'string') return referencedText(value, env);
+  if (Array.isArray(value)) return value.map((item) => withReferences(item, env));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withReferences(item, env)]));
+}
+
+function referencedText(text: string, env: NodeJS.ProcessEnv): string | ReferencedText {
+  const parts: (string | Reference)[] = [];
+  const values = new Map<string, string>();
+  let literal = '';
+  let end = 0;
+  for (const match of text.matchAll(REFERENCE)) {
+    const [whole, name = ''] = match;
+    literal += text.slice(end, match.index);
+    end = match.index + whole.length;
+    if (whole.startsWith('$$')) {
+      literal += whole.slice(1);
+      continue;
+    }
+    if (literal !== '') parts.push(literal);
+    literal = '';
+    parts.push({ name });
+    values.set(name, env[name] ?? '');
+  }
+  literal += text.slice(end);
+  if (literal !== '') parts.push(literal);
+  return values.size === 0 ? literal : new ReferencedText(parts, values);
+}
+
+/** The names of all variables that a value mentions. */
+export function referencesIn(value: unknown): ReadonlySet<string> {
+  const names = new Set<string>();
+  const note: Resolve = (name) => {
+    names.add(name);
+    return { value: '' };
+  };
+  replaceAll(value, note, [], []);
+  return names;
 }
 
 /**

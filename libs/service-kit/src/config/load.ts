@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Config, type ConfigProblem, parseConfig } from '@angelia/contracts';
 import { StartupError } from '../startup-error.ts';
+import { type AddressVariables, addressVariables, keepReferences } from './address-references.ts';
 import { configPath, parseYaml, readText } from './config-file.ts';
 import { crossReferenceProblems } from './cross-references.ts';
 import { interpolate } from './interpolate.ts';
@@ -12,13 +13,21 @@ export interface LoadedConfig {
   readonly path: string;
   /** No config file was found: this is the built-in demo. */
   readonly demo: boolean;
+  /** For whoever sends: addresses name variables. */
+  readonly addressVariables: AddressVariables;
 }
 
 /** @throws StartupError with one line per problem, each with its place in the file. */
 export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
   const { path, demo } = configPath(env);
-  const config = parseConfigText(readText(path), env, path);
-  return { config: placeFiles(config, demo ? process.cwd() : dirname(resolve(path))), path, demo };
+  const text = readText(path);
+  const config = parseConfigText(text, env, path);
+  return {
+    config: placeFiles(config, demo ? process.cwd() : dirname(resolve(path))),
+    path,
+    demo,
+    addressVariables: addressVariables(parseYaml(text, path), env),
+  };
 }
 
 /**
@@ -41,7 +50,12 @@ export function loadCommandConfig(env: NodeJS.ProcessEnv): LoadedConfig {
   refuse(missing, path);
   const parsed = parseConfig(raw);
   if (!parsed.ok) throw refusal(parsed.problems, path);
-  return { config: placeFiles(parsed.config, demo ? process.cwd() : dirname(resolve(path))), path, demo };
+  return {
+    config: placeFiles(parsed.config, demo ? process.cwd() : dirname(resolve(path))),
+    path,
+    demo,
+    addressVariables: () => ({ reason: 'nothing is sent from here' }),
+  };
 }
 
 function commandParts(written: unknown): unknown {
@@ -70,7 +84,7 @@ export function parseConfigText(text: string, env: NodeJS.ProcessEnv, path: stri
   const parsed = parseConfig(raw);
   if (!parsed.ok) throw refusal(parsed.problems, path);
   refuse(crossReferenceProblems(parsed.config, env.ANGELIA_HOST || '127.0.0.1'), path);
-  return parsed.config;
+  return keepReferences(parsed.config, written, env);
 }
 
 function refuse(problems: readonly ConfigProblem[], path: string): void {

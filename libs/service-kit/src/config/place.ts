@@ -20,6 +20,11 @@ export function placeFiles(config: Config, base: string): Config {
           : agent,
       ]),
     ),
+    process_watcher: {
+      ...config.process_watcher,
+      read_paths: config.process_watcher.read_paths.map((path) => placed(base, path)),
+      write_paths: config.process_watcher.write_paths.map((path) => placed(base, path)),
+    },
     mcp_servers: Object.fromEntries(
       Object.entries(config.mcp_servers).map(([name, server]) => [
         name,

@@ -253,6 +253,13 @@ export function parseAddress(
   return parsed.success ? { ok: true, to: parsed.data } : { ok: false, problems: problemsOf(parsed.error) };
 }
 
+/** An address as it was captured, after its references were filled in: no default of today's config is added. */
+export function parseCapturedAddress(name: string, to: Readonly<Record<string, unknown>>): ParsedAddress {
+  if (!isKnownTarget(name)) return { ok: true, to };
+  const parsed = targetSchema(name).address.safeParse(to);
+  return parsed.success ? { ok: true, to: parsed.data } : { ok: false, problems: problemsOf(parsed.error) };
+}
+
 /** What is wrong with a `deliver_extra` as far as it can be told before its placeholders are filled in. */
 export function templateProblems(
   config: Config,

@@ -54,7 +54,7 @@ describe('an agent of kind command', () => {
     await world.runner('a').look(id);
     const begun = await has(id, 'tool.started');
     expect(dataOf(begun, 'tool.started')).toEqual([
-      { generation: 1, turn: 1, call_id: 'agent-1', tool: 'agent', arguments: '{}' },
+      { generation: 1, turn: 1, call_id: 'agent-1', tool: 'agent', arguments: '{}', waits_for: null },
     ]);
     await reports(id, 'ok', { text: 'done' });
     const events = await has(id, 'session.ended');

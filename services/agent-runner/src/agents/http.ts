@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Config, HttpAgentConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { type CallbackLinks, type Loaded, type Logger, readSkill } from '@angelia/service-kit';
-import { agentCall, agentCallId, conversation } from '@angelia/session';
+import { agentCall, agentCallId, conversation, fenceInstructions } from '@angelia/session';
 import type { Run } from '../run.ts';
 import { endWith, resultOf } from './agent-result.ts';
 import type { AgentAnswer, PostToAgent, Request } from './http-request.ts';
@@ -100,7 +100,8 @@ async function ask(
 function requestOf(run: Run, agent: HttpAgentConfig, { config, callbacks }: HttpAgentDeps): Request {
   const { created, run: open } = run.loaded.state;
   const messages = conversation(run.loaded.events);
-  const instructions = (created?.skills ?? []).map((name) => readSkill(config.directories.skills, name));
+  const skills = (created?.skills ?? []).map((name) => readSkill(config.directories.skills, name));
+  const instructions = [...skills, ...fenceInstructions(messages)];
   const callId = agentCallId(run.turn);
   return {
     // No dot: the signature is over `<id>.<time>.<body>`.

@@ -1,3 +1,4 @@
+import { withoutFences } from '@angelia/session';
 import type { Model, ModelReply, ModelRequest } from './model.ts';
 
 /** It has no window; a number that no request comes near. */
@@ -19,7 +20,8 @@ function echo(request: ModelRequest): ModelReply {
   const input = request.messages.findLast((message) => message.role === 'user')?.content ?? '';
   const tokens = roughTokens(input);
   const usage = { input_tokens: tokens, output_tokens: tokens };
-  return { text: input, toolCalls: [], finishReason: 'stop', usage };
+  // People read it: the fences around foreign text are for models that heed them.
+  return { text: withoutFences(input), toolCalls: [], finishReason: 'stop', usage };
 }
 
 /** Four characters a token, the usual rule of thumb: usage figures of the demo look like a model's. */

@@ -1,3 +1,4 @@
+import { fenced, fencedBlock } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
 import { isRetryableStatus, retryAfter } from './call-failure.ts';
 import { echoModel } from './echo.ts';
@@ -103,5 +104,11 @@ describe('the echo model', () => {
       usage: { input_tokens: 2, output_tokens: 2 },
     });
     expect(replies[1]).toEqual(replies[0]);
+  });
+
+  it('leaves out the fences around foreign text: people read it', async () => {
+    const content = `Review: ${fenced('two words', '0123456789ab', 'sentence')}\n${fencedBlock('a\nb', '0123456789ab')}`;
+    const request = { system: 's', messages: [{ role: 'user' as const, content }], tools: [] };
+    expect((await echoModel('demo').call(request, never)).text).toBe('Review: two words\na\nb');
   });
 });

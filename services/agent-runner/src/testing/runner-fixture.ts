@@ -214,6 +214,7 @@ function cuttable(log: EventLog) {
       readStream: wrap('readStream', (...args: Parameters<EventLog['readStream']>) =>
         log.readStream(...args),
       ),
+      now: () => log.now(),
       lease: wrap('lease', (...args: Parameters<EventLog['lease']>) => log.lease(...args)),
       renewLeases: wrap('renewLeases', (...args: Parameters<EventLog['renewLeases']>) =>
         log.renewLeases(...args),

@@ -64,12 +64,12 @@ it('a resend within the time of the nonce is silent; later it is marked', async 
   expect(discord.shownIn('1001')).toEqual(['once']);
   expect(discord.requests.map(({ body }) => (body as { content: string }).content)).toEqual(['once', 'once']);
   discord.forgetNonces();
-  expect(await target.send({ ...again, recordedAt: Date.now() - 600_000 })).toMatchObject({ kind: 'taken' });
+  expect(await target.send({ ...again, ageMs: 600_000 })).toMatchObject({ kind: 'taken' });
   expect(discord.shownIn('1001')).toEqual(['once', '(possible duplicate) once']);
 });
 
 it('an answer that was only slow to be sent is not marked', async () => {
-  await target.send(request('late', undefined, { recordedAt: Date.now() - 600_000 }));
+  await target.send(request('late', undefined, { ageMs: 600_000 }));
   expect(discord.shownIn('1001')).toEqual(['late']);
 });
 

@@ -80,8 +80,8 @@ function channelOf({ to }: TargetAddress): string {
 }
 
 /** The nonce keeps a second copy away for a few minutes only: later it is marked like everyone else's. */
-function contentOf({ piece, markDuplicate, message, recordedAt }: SendRequest): string {
-  const mayBeSecond = message.possibleDuplicate && Date.now() - recordedAt > NONCE_HOLDS_MS;
+function contentOf({ piece, markDuplicate, message, ageMs }: SendRequest): string {
+  const mayBeSecond = message.possibleDuplicate && ageMs > NONCE_HOLDS_MS;
   return markDuplicate || mayBeSecond ? DUPLICATE_MARK + piece.text : piece.text;
 }
 

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { systemClock } from '@angelia/service-kit';
 import { selfSigned } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { claimTimes, momentOf, openSendWindow, type SendWindow, systemClock } from '../send-window.ts';
+import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../send-window.ts';
 import { httpTarget } from './http.ts';
 import type { OutboundMessage, SendResult, Target, TargetSettings } from './target.ts';
 
@@ -81,6 +82,7 @@ async function send(
       count: 1,
       markDuplicate: false,
       recordedAt: 0,
+      ageMs: 0,
       address: {
         to,
         untrusted: options.untrusted ?? false,

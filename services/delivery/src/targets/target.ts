@@ -66,6 +66,8 @@ export interface SendRequest {
   readonly idempotencyKey: string;
   /** When the message was recorded (ms): a look-up need not look at what is older. */
   readonly recordedAt: number;
+  /** How long ago that was, by the same clock: not this host's. */
+  readonly ageMs: number;
   /** When a request may be begun (asked right before it is written) and until when all of them together may last. */
   readonly window: SendWindow;
 }

@@ -7,7 +7,12 @@ import type { Target, TargetSettings } from './target.ts';
  * a token in there. One place for all adapters, so that none can forget it.
  */
 export function withoutCredentials(target: Target, settings: TargetSettings): Target {
-  const scrub = scrubber(credentialsIn(settings));
+  return withoutSecrets(target, credentialsIn(settings));
+}
+
+/** The same for secrets that the address brings along. */
+export function withoutSecrets(target: Target, secrets: readonly string[]): Target {
+  const scrub = scrubber(secrets);
   const clean = <R extends object>(result: R): R => {
     const { reason, receipt } = result as { reason?: unknown; receipt?: unknown };
     return {

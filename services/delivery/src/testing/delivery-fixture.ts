@@ -1,13 +1,11 @@
 import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase } from '@angelia/event-log/testing';
-import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { addressVariables, createLogger, newSessionId, Sessions, systemClock } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
 import type { DeliveryTools } from '../deliver-session.ts';
 import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../deliveries.ts';
-import { LogClock } from '../log-clock.ts';
-import { systemClock } from '../send-window.ts';
 import { openTargets, type Targets } from '../targets/registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
@@ -21,6 +19,8 @@ export interface SenderOptions {
   readonly sessions?: Sessions;
   readonly limits?: Partial<DeliveriesLimits>;
   readonly targets?: (targets: Targets) => Targets;
+  /** What the environment says. */
+  readonly env?: Record<string, string>;
 }
 
 export interface NewSession {
@@ -113,18 +113,19 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       });
       const targets = openTargets(config, logger);
       opened.push(targets);
-      const logClock = new LogClock();
+      // Postgres is on this host, and has its clock.
+      const startedAt = Date.now();
       const tools: DeliveryTools = {
         sessions: options.sessions ?? sessions,
         turns: log,
         targets: options.targets?.(targets) ?? targets,
+        addressVariables: addressVariables({}, options.env ?? {}),
         policy: config.delivery,
         holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
         logger,
-        logClock,
         clock: systemClock,
         random: () => 0.5,
-        startedAt: logClock.now(),
+        startedAt: () => startedAt,
         unrecorded: new Set(),
         answerLinks: null,
       };

@@ -1,17 +1,33 @@
 import type { Block } from './document.ts';
 import { type Markup, type Measure, utf16Units } from './markup.ts';
+import { type Within, withinLimit } from './most-sent.ts';
 import { NOTHING_TO_SHOW, packBlocks } from './pieces.ts';
 import { readSource } from './read-markdown.ts';
 
 /**
  * For platforms that render Markdown themselves: as it was written when it fits; else cut between its paragraphs,
- * code fences closed and reopened, numbered `(1/3)`.
+ * code fences closed and reopened, numbered `(1/3)`, and no more of it than most-sent.ts says.
  */
 export function cutMarkdown(source: string, limit: number, measure: Measure = utf16Units): readonly string[] {
+  return cutWithin(withinLimit(source), limit, measure);
+}
+
+/** The same of what was kept within the limit before something was done to it. */
+export function cutWithin(
+  { text: source, end, characters }: Within,
+  limit: number,
+  measure: Measure = utf16Units,
+): readonly string[] {
   const text = source.toWellFormed();
-  if (!/[^\s\p{Cf}\p{Cc}]/u.test(text)) return [NOTHING_TO_SHOW];
-  if (measure(text) <= limit) return [text];
-  return packBlocks(readSource(text), asWritten, { limit, measure }).map((piece) => piece.text);
+  const isEmpty = !/[^\s\p{Cf}\p{Cc}]/u.test(text);
+  if (end.length === 0) {
+    if (isEmpty) return [NOTHING_TO_SHOW];
+    if (measure(text) <= limit) return [text];
+  }
+  const blocks = readSource(isEmpty ? NOTHING_TO_SHOW : text);
+  return packBlocks([...blocks, ...end], asWritten, { limit, measure }, characters).map(
+    (piece) => piece.text,
+  );
 }
 
 const asWritten: Markup = {

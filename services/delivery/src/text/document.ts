@@ -60,6 +60,7 @@ export function partOf(block: Block, from: number, to: number): Block {
   const spans: Span[] = [];
   let at = 0;
   for (const span of block.spans) {
+    if (at >= to) break;
     const text = span.text.slice(Math.max(0, from - at), Math.max(0, to - at));
     if (text !== '') spans.push({ ...span, text });
     at += span.text.length;

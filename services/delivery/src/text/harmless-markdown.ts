@@ -2,7 +2,8 @@ import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
-import { cutMarkdown } from './cut-markdown.ts';
+import { cutWithin } from './cut-markdown.ts';
+import { withinLimit } from './most-sent.ts';
 import { sectionsOf } from './sections.ts';
 
 /** A zero-width space: it is not seen, `@name` with it is nobody's name, and `![label](address)` a link behind a `!`. */
@@ -48,11 +49,13 @@ const SPARE = 64;
 
 /** The same as pieces of at most `limit`. A cut through code in a line leaves half of it as text, and a name with it. */
 export function piecesWithoutMentions(source: string, limit: number): readonly string[] {
-  const cut = cutMarkdown(withoutMentions(source), limit - SPARE);
+  const within = withinLimit(source);
+  const harmless = (text: string) => ({ ...within, text });
+  const cut = cutWithin(harmless(withoutMentions(within.text)), limit - SPARE);
   if (cut.length === 1) return cut;
   const pieces = cut.map(withoutMentions);
   if (pieces.every((piece) => piece.length <= limit)) return pieces;
-  return cutMarkdown(withoutThose(linksForMedia(source, []), []), limit);
+  return cutWithin(harmless(withoutThose(linksForMedia(within.text, []), [])), limit);
 }
 
 function withoutThose(text: string, kept: readonly Range[]): string {

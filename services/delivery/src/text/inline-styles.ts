@@ -88,9 +88,13 @@ function groupLinks(spans: readonly Span[]): Part[] {
   return parts;
 }
 
-/** Line breaks apart, so that they count as white space between marks. A link's label has none in the end. */
+/**
+ * Line breaks apart, so that they count as white space between marks. A link's label has none in the end, and where there
+ * is no mark nothing ends with the line: a log of thousands of short lines is not written line by line.
+ */
 function linesOf(part: Part): Part[] {
-  if (part.style.link !== null) return [part];
+  const { code, link } = part.style;
+  if (link !== null || (!code && marksOf(part.style).length === 0)) return [part];
   return part.text.split(/(\n+)/).map((text) => ({ text, style: part.style }));
 }
 
@@ -105,7 +109,13 @@ function writeCore({ style }: Part, core: string, markup: InlineMarkup): string 
   if (link !== null) {
     return showsAddress(core, link)
       ? markup.address(core, link)
-      : markup.link(link, markup.text(core.replaceAll(/\s*\n\s*/g, ' ')));
+      : markup.link(link, markup.text(inOneLine(core)));
   }
   return style.code ? markup.code(core) : markup.text(core);
+}
+
+/** By lines, and not by a pattern of white space around a line break: that would try each blank of a long row of them. */
+function inOneLine(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '').join(' ');
 }

@@ -7,12 +7,14 @@ const WORTH_BEGINNING = 0.25;
 
 /**
  * Blocks packed into messages of at most `limit`, cut between blocks, and inside one only when it is longer than a
- * whole message. `sizeOf` is the block's length as it will be written.
+ * whole message. `sizeOf` is the block's length as it will be written. One message more than `most` says that there are
+ * more: what comes after it is not looked at.
  */
 export function splitBlocks(
   blocks: readonly Block[],
   limit: number,
   sizeOf: (block: Block) => number,
+  most: number,
 ): Block[][] {
   const messages: Block[][] = [];
   let message: Block[] = [];
@@ -31,6 +33,7 @@ export function splitBlocks(
   for (const block of blocks) {
     let rest: Block | null = block;
     while (rest !== null) {
+      if (messages.length > most) return messages;
       // Written, it is at least as long as its text: a block of a megabyte is not written anew for each message of it.
       const size = textOf(rest).length > limit ? Number.POSITIVE_INFINITY : sizeOf(rest);
       if (used + gapBefore(rest) + size <= limit) {
@@ -53,7 +56,7 @@ export function splitBlocks(
     }
   }
   finish();
-  return messages;
+  return messages.slice(0, most + 1);
 }
 
 function isHeading(block: Block): boolean {

@@ -4,9 +4,13 @@ import fc from 'fast-check';
 import { DUPLICATE_MARK } from '../targets/target.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import { discordMarkdown } from './discord-markdown.ts';
+import { textOf } from './document.ts';
+import { piecesWithoutMentions } from './harmless-markdown.ts';
 import { type Markup, utf8Bytes, utf16Units } from './markup.ts';
+import { MOST_CHARACTERS, MOST_MESSAGES } from './most-sent.ts';
 import { piecesOf } from './pieces.ts';
 import { plainText } from './plain-text.ts';
+import { richHtml } from './rich-html.ts';
 import { sectionsOf } from './sections.ts';
 import { slackMrkdwn } from './slack-mrkdwn.ts';
 import { telegramHtml } from './telegram-html.ts';
@@ -134,27 +138,6 @@ describe('what Markdown becomes', () => {
     }
   });
 
-  it.each([
-    ['brackets', '['.repeat(120_000)],
-    ['labels', '[a]'.repeat(40_000)],
-    ['links', '[a](b'.repeat(20_000)],
-    ['styles', '*a_ '.repeat(30_000)],
-    ['stars', `${'*'.repeat(5_000)}a${'*'.repeat(5_000)}`],
-    ['quotes', '>'.repeat(120_000)],
-    ['lists', '- '.repeat(60_000)],
-    ['deep quotes', `${'> '.repeat(3_000)}a`],
-    ['a fence that is none', `\`\`\`a\`\`\`\n${'[a]'.repeat(40_000)}`],
-    ['a megabyte', 'word '.repeat(400_000)],
-  ])('no text can keep the parser busy: %s', (_name, text) => {
-    const started = performance.now();
-    const pieces = piecesOf(text, telegramHtml, { limit: 4_096, measure: utf16Units });
-    // A second when the machine is idle. Unguarded, each of them takes minutes, or the stack.
-    expect(performance.now() - started).toBeLessThan(15_000);
-    expect(pieces.map(({ text: html }) => letters(shownByTelegram(withoutNumber(html)))).join('')).toBe(
-      letters(text),
-    );
-  });
-
   it('what is nested too deep is not parsed, however short it is', () => {
     for (const text of ['- '.repeat(2_000), '> '.repeat(2_000), `${'*'.repeat(900)}a${'*'.repeat(900)}`]) {
       expect(sectionsOf(text)).toEqual([{ text, parse: false }]);
@@ -190,6 +173,175 @@ describe('what Markdown becomes', () => {
     const written = Array.from({ length: 200 }, () => write(part, telegramHtml)).join('\n\n');
     expect(write(`${parts}\n\n\`\`\`js\n${code}\n\`\`\`\n\n${parts}`, telegramHtml)).toBe(
       `${written}\n\n<pre><code class="language-js">${code}</code></pre>\n\n${written}`,
+    );
+  });
+});
+
+/** What costs a parser or a splitter the most: each of these again and again. */
+const EXPENSIVE: readonly (readonly [name: string, unit: string])[] = [
+  ['setext headings', 'a\n=\n'],
+  ['setext headings apart', 'a\n=\n\n'],
+  ['headings', '# a\n'],
+  ['brackets', '['],
+  ['labels', '[a]'],
+  ['links that do not end', '[a](b'],
+  ['links', '[a](https://e.org) '],
+  ['definitions', '[a]: b\n\n[a] '],
+  ['footnotes', '[^a]: b\n\n'],
+  ['images', '![a](b)'],
+  ['styles', '*a_ '],
+  ['styles in words', '_a'],
+  ['styles apart', '*a_'.repeat(1_300).concat('\n\n')],
+  ['stars', '*'],
+  ['quotes', '>'],
+  ['quoted lines', '> a\n'],
+  ['quotes apart', '> a\n\n'],
+  ['deep quotes', `${'> '.repeat(3_000)}a\n\n`],
+  ['lists', '- '],
+  ['list items', '- a\n'],
+  ['list items apart', '- a\n\n'],
+  ['rules', '***\n'],
+  ['table rows', 'a|b\n-|-\n'],
+  ['wide tables', `${'|'.repeat(2_000)}\n${'|-'.repeat(2_000)}\n\n`],
+  ['code that does not end', '~~~ '],
+  ['code blocks', '```\na\n```\n'],
+  ['a fence that is none', '```a```\n'],
+  ['backticks', '` '],
+  ['tags', '<'],
+  ['tags with names', '<b>\n'],
+  ['entities', '&'],
+  ['mentions', '@a '],
+  ['empty lines', '\n'],
+  ['short lines', 'a\n'],
+  ['carriage returns', 'a\r'],
+  ['blanks', ' '],
+  ['a label with blanks', `[a${' '.repeat(11_000)}b](https://e.org)\n\n`],
+  ['words', 'word '],
+  ['one word', 'x'],
+  ['families', '👨‍👩‍👧‍👦'],
+  ['accents', '\u0301'],
+  ['halves of pairs', '\ud83d'],
+];
+const filled = (unit: string, length: number): string =>
+  unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+
+describe.each(EXPENSIVE)('%s', (_name, unit) => {
+  /** How many characters are written in markup until the text is cut: this, and the parser, is the work. */
+  const workFor = (text: string): number => {
+    let work = 0;
+    const counting: Markup = {
+      block: (one) => {
+        work += textOf(one).length;
+        return slackMrkdwn.block(one);
+      },
+    };
+    piecesOf(text, counting, { limit: 2_000, measure: utf16Units });
+    return work;
+  };
+
+  it('twice as many are at most twice the work', () => {
+    const text = (length: number) => `\n${filled(unit, length)}`;
+    // Each character is written once per step of the search for the place to cut at (11 for 2,000), in at most three
+    // passes, and once for good. A quarter more: what does not fit is looked at again in the next message.
+    const perCharacter = 1.25 * (3 * 11 + 1);
+    for (const length of [10_000, 20_000, 40_000]) {
+      expect(workFor(text(length))).toBeLessThanOrEqual(perCharacter * length + 50_000);
+    }
+  });
+
+  it('are given to the parser in parts that it can bear, and no more of them', () => {
+    for (const length of [12_000, 120_000]) {
+      const sections = sectionsOf(filled(unit, length));
+      expect(sections.map(({ text }) => text).join('')).toBe(filled(unit, length));
+      const parsed = sections.filter(({ parse }) => parse).map(({ text }) => text);
+      expect(parsed.join('').length).toBeLessThanOrEqual(128 * 1024);
+      const lines = (text: string) => text.split(/\r\n|[\n\r]/).length - 1;
+      const prose = parsed.filter((text) => !/^(```|~~~)/.test(text));
+      for (const text of prose) {
+        expect(text.length).toBeLessThanOrEqual(12_000);
+        expect(lines(text)).toBeLessThanOrEqual(400);
+        expect(text.match(/[*_~]+/g)?.length ?? 0).toBeLessThanOrEqual(1_500);
+      }
+      expect(lines(prose.join(''))).toBeLessThanOrEqual(4_000);
+      expect(lines(parsed.join(''))).toBeLessThanOrEqual(14_000);
+    }
+  });
+});
+
+it.each(EXPENSIVE)('%s lose no letter', (_name, unit) => {
+  const text = filled(unit, 15_000).toWellFormed();
+  const pieces = piecesOf(text, telegramHtml, { limit: 4_096, measure: utf16Units });
+  const shown = pieces.map(({ text: html }) => letters(shownByTelegram(withoutNumber(html)))).join('');
+  // Of links and images the addresses are shown as well.
+  if (!/^!?\[.*\]/.test(unit)) expect(shown.replace(/^emptymessage$/, '')).toBe(letters(text));
+});
+
+describe('an output that is too long', () => {
+  const text = (length: number) => filled('Some words, and more. ', length);
+  const sendable: readonly (readonly [
+    string,
+    (source: string) => readonly { readonly text: string }[],
+    number,
+  ])[] = [
+    ['telegram', (source) => piecesOf(source, telegramHtml, { limit: 4_096, measure: utf16Units }), 4_096],
+    ['discord', (source) => piecesOf(source, discordMarkdown, { limit: 2_000, measure: utf16Units }), 2_000],
+    [
+      'mail',
+      (source) => piecesOf(source, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }),
+      200_000,
+    ],
+    ['github', (source) => piecesWithoutMentions(source, 65_000).map((piece) => ({ text: piece })), 65_000],
+    ['mattermost', (source) => cutMarkdown(source, 16_000).map((piece) => ({ text: piece })), 16_000],
+  ];
+
+  it.each(sendable)('is cut where 100,000 characters end, and says so: %s', (name, compose) => {
+    const whole = compose(text(MOST_CHARACTERS - 1));
+    if (name !== 'discord') expect(whole.map((piece) => piece.text).join('')).not.toContain('... cut');
+    const pieces = compose(text(1_048_576));
+    const reason = name === 'discord' ? '50 messages' : '100,000 characters';
+    expect(withoutNumber(pieces.at(-1)?.text ?? '')).toMatch(
+      new RegExp(`\\.\\.\\. cut at ${reason}: the whole text has 1,048,576 characters(</p>)?$`),
+    );
+    expect(
+      pieces
+        .slice(0, -1)
+        .map((piece) => piece.text)
+        .join(''),
+    ).not.toContain('... cut');
+  });
+
+  it('says so outside of the code that it is cut in', () => {
+    const pieces = piecesOf(`\`\`\`js\n${text(200_000)}`, discordMarkdown, {
+      limit: 4_000,
+      measure: utf16Units,
+    });
+    expect(pieces.at(-1)?.text).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
+    const [comment] = cutMarkdown(`\`\`\`js\n${text(200_000)}`, 1_000_000);
+    expect(comment).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
+  });
+
+  it('is cut between two characters', () => {
+    const cut = piecesOf(`x${'👍'.repeat(60_000)}`, plainText, { limit: 200_000, measure: utf16Units });
+    expect(cut[0]?.text.isWellFormed()).toBe(true);
+    expect(cut[0]?.text).toMatch(/👍\n\n\.\.\. cut at/u);
+  });
+
+  it('is at most fifty messages, none of them too long, whatever it is', () => {
+    const units = fc.constantFrom(...EXPENSIVE.map(([, unit]) => unit));
+    const sources = fc
+      .array(fc.tuple(units, fc.integer({ min: 1, max: 120_000 })), { minLength: 1, maxLength: 3 })
+      .map((parts) => parts.map(([unit, length]) => filled(unit, length)).join(''));
+    fc.assert(
+      fc.property(sources, fc.constantFrom(...sendable), (source, [, compose, limit]) => {
+        const pieces = compose(source);
+        expect(pieces.length).toBeLessThanOrEqual(MOST_MESSAGES);
+        if (source.length > MOST_CHARACTERS) expect(pieces.at(-1)?.text).toContain('... cut at ');
+        for (const piece of pieces) {
+          expect(piece.text.isWellFormed()).toBe(true);
+          if (limit !== 200_000) expect(piece.text.length).toBeLessThanOrEqual(limit);
+        }
+      }),
+      { numRuns: 20 },
     );
   });
 });
@@ -372,6 +524,7 @@ describe.each(MARKUPS)('every document as %s', (_name, markup) => {
       fc.property(documents, room, (source, limit) => {
         const pieces = piecesOf(source, markup, { limit, measure: utf16Units });
         expect(piecesOf(source, markup, { limit, measure: utf16Units })).toEqual(pieces);
+        fc.pre(pieces.length < MOST_MESSAGES);
         for (const { text, plain = '' } of pieces) {
           expect(text.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
           expect(plain.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
@@ -400,6 +553,7 @@ it('Markdown that is cut as written loses nothing either', () => {
       const source = document.replaceAll('``` a b', '');
       fc.pre(/[^\s\p{Cf}\p{Cc}]/u.test(source));
       const pieces = cutMarkdown(source, limit);
+      fc.pre(pieces.length < MOST_MESSAGES);
       for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(limit);
       expect(letters(pieces.map(withoutNumber).join(''))).toBe(letters(source.toWellFormed()));
     }),

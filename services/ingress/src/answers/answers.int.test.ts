@@ -187,7 +187,13 @@ describe('the link of a question', () => {
     await worker.does(cancelled.id, () => ({ type: 'cancel', by: 'api' }));
     const byApi = await ask();
     await apiCall(ingress, `/v1/sessions/${byApi.id}/messages`, { method: 'POST', body: { text: 'blue' } });
+    const superseded = await ask();
+    await apiCall(ingress, `/v1/sessions/${superseded.id}/messages`, {
+      method: 'POST',
+      body: { text: 'something else', new_turn: true },
+    });
     for (const [{ url }, told] of [
+      [superseded, 'something else was sent to the session instead of an answer'],
       [late, 'time to answer this question is over'],
       [cancelled, 'session that asked it has ended'],
       [byApi, 'answered already'],

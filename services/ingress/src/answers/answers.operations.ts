@@ -33,7 +33,7 @@ const taken = component('AnswerTaken', z.object({ session_id: z.uuid() }));
 const parameters = { token: 'signed; as it was delivered with the question' };
 const description =
   'The link is single-use, and open as long as its question is: 404 is a link that is none of ours, 410 one whose ' +
-  'question was answered or is over. A page for people unless JSON is asked for.';
+  'question was answered, or superseded by another message, or is over. A page for people unless JSON is asked for.';
 
 export const answerOperations = [
   operation({

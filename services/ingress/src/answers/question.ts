@@ -7,7 +7,7 @@ export interface Question {
   readonly question: string;
   readonly choices: readonly string[];
   readonly deadline: string;
-  readonly status: 'open' | 'answered' | 'timed_out' | 'closed';
+  readonly status: 'open' | keyof typeof whyClosed;
 }
 
 /** The question that a link names, as the log has it now; null when there is none (any more). */
@@ -18,7 +18,7 @@ export function questionIn({ events, state }: Loaded, { output }: QuestionName):
   const data = asked.data as EventData<'clarification.requested'>;
   const closing = events.find(
     ({ type, data: closed }) =>
-      (type === 'clarification.answered' || type === 'clarification.timed-out') &&
+      Object.hasOwn(closedBy, type) &&
       (closed as { clarification_id: string }).clarification_id === data.clarification_id,
   );
   return {
@@ -27,20 +27,21 @@ export function questionIn({ events, state }: Loaded, { output }: QuestionName):
     question: data.question,
     choices: data.choices,
     deadline: data.deadline,
-    status:
-      state.clarification?.output === output
-        ? 'open'
-        : closing?.type === 'clarification.answered'
-          ? 'answered'
-          : closing?.type === 'clarification.timed-out'
-            ? 'timed_out'
-            : 'closed',
+    status: state.clarification?.output === output ? 'open' : (closedBy[closing?.type ?? ''] ?? 'closed'),
   };
 }
 
+const closedBy: Readonly<Record<string, keyof typeof whyClosed>> = {
+  'clarification.answered': 'answered',
+  'clarification.timed-out': 'timed_out',
+  'clarification.superseded': 'superseded',
+};
+
 /** Why an answer is not taken any more, as the person reads it who has it ready. */
-export const whyClosed: Readonly<Record<Exclude<Question['status'], 'open'>, string>> = {
+export const whyClosed = {
   answered: 'This question has been answered already. A link can be used once.',
   timed_out: 'The time to answer this question is over.',
+  superseded:
+    'This question is not open any more: something else was sent to the session instead of an answer.',
   closed: 'This question is not open any more: the session that asked it has ended.',
-};
+} as const;

@@ -49,10 +49,11 @@ export class LiveStreams implements OnModuleInit {
   private closing = false;
   private unsubscribe: (() => void) | null = null;
   private timer: NodeJS.Timeout | null = null;
+  // Times are monotonic: a clock that is set back by an hour would else stop every stream for an hour.
   private timerDueAt = 0;
   private looking = false;
-  private lookedAt = 0;
-  private heartbeatAt = 0;
+  private lookedAt = Number.NEGATIVE_INFINITY;
+  private heartbeatAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'readStream'>,
@@ -160,7 +161,7 @@ export class LiveStreams implements OnModuleInit {
   /** Look within this time, and not sooner than LOOK_GAP_MS after the last look. */
   private wake(inMs: number): void {
     if (this.open.size === 0) return;
-    const now = Date.now();
+    const now = performance.now();
     const dueAt = Math.max(now + inMs, this.lookedAt + LOOK_GAP_MS);
     if (this.timer !== null) {
       if (this.timerDueAt <= dueAt) return;
@@ -177,7 +178,7 @@ export class LiveStreams implements OnModuleInit {
     // A look that takes long (the database is slow) is not joined by a second one; the next follows it.
     if (this.looking) return this.wake(LOOK_GAP_MS);
     this.looking = true;
-    this.lookedAt = Date.now();
+    this.lookedAt = performance.now();
     this.keepAlive(this.lookedAt);
     const ready = [...this.open].filter((stream) => stream.stuckSince === null);
     const looks = await Promise.allSettled(ready.map((stream) => this.advance(stream)));
@@ -217,7 +218,7 @@ export class LiveStreams implements OnModuleInit {
 
   private send(stream: Stream, text: string): void {
     if (!this.open.has(stream)) return;
-    if (!stream.response.write(text)) stream.stuckSince ??= Date.now();
+    if (!stream.response.write(text)) stream.stuckSince ??= performance.now();
   }
 
   private end(stream: Stream, comment: string): void {

@@ -150,6 +150,28 @@ describe('the look at the log', () => {
     expect(reads() - before).toBeLessThanOrEqual(11);
   });
 
+  it('goes on when the clock of the host is set back or forward, and no reader is cut off for it', async () => {
+    const { open, ping, reads } = world();
+    const reader = await open();
+    await jest.advanceTimersByTimeAsync(2_000);
+    for (const stepMs of [-3_600_000, 7_200_000]) {
+      jest.setSystemTime(Date.now() + stepMs);
+      const before = reads();
+      ping();
+      await jest.advanceTimersByTimeAsync(200);
+      expect(reads() - before).toBe(1);
+      const heartbeats = reader.heartbeats;
+      await jest.advanceTimersByTimeAsync(30_000);
+      expect(reads() - before).toBeGreaterThanOrEqual(29);
+      expect(reader.heartbeats - heartbeats).toBe(2);
+    }
+    reader.takes = false;
+    await jest.advanceTimersByTimeAsync(16_000);
+    jest.setSystemTime(Date.now() + 3_600_000);
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect(reader.gone).toBe(false);
+  });
+
   it('is once a second without any, and none when nobody listens', async () => {
     const { open, reads, listening } = world();
     expect(listening()).toBe(false);

@@ -1,5 +1,5 @@
 import type { RouteConfig } from '@angelia/contracts';
-import { isSecretKey, REDACTED } from '@angelia/service-kit';
+import { isSecretKey, REDACTED, ReferencedText } from '@angelia/service-kit';
 import { INSECURE_NO_AUTH } from '../route-table.ts';
 import type { LiveRoute } from '../routes/made-route.ts';
 import type { RouteJson } from './routes.operations.ts';
@@ -45,6 +45,7 @@ export function madeRouteJson({
 
 /** Headers of a delivery may carry a token, which the config filled in from the environment. */
 function withoutSecrets(value: unknown): unknown {
+  if (value instanceof ReferencedText) return value.toString();
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

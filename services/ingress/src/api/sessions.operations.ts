@@ -89,7 +89,13 @@ export const newMessage = component(
       .string()
       .regex(/\S/, 'some text is wanted')
       .describe('the answer to the open question, or what the agent is told next'),
-    new_turn: z.boolean().default(false).describe('do not take it for the answer to an open question'),
+    new_turn: z
+      .boolean()
+      .default(false)
+      .describe(
+        'do not take it for the answer to an open question: the question is closed, the turn that asked it is ' +
+          'cancelled, and this one runs next',
+      ),
   }),
 );
 

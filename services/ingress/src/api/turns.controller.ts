@@ -8,7 +8,7 @@ import {
   SESSIONS,
   type Sessions,
 } from '@angelia/service-kit';
-import { decide, sessionStatus } from '@angelia/session';
+import { type Decision, decide, type SessionState, sessionStatus } from '@angelia/session';
 import { Body, Controller, Headers, HttpCode, Inject, Param, Post, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';
@@ -46,24 +46,25 @@ export class TurnsController {
     const { text, new_turn: newTurn } = parseBody(newMessage, body);
     const key = keyOf('message', session, idempotencyKey);
     const input = storable(text);
-    const executed = await this.sessions.execute(
-      session,
-      ({ state }) => {
-        const { clarification } = state;
-        if (clarification !== null && !newTurn) {
-          const answering = { clarificationId: clarification.id, answer: input, by: 'api' } as const;
-          return decide(state, { type: 'answer-clarification', ...answering });
-        }
-        // No delivery id of its own: the key of the append says what was taken before.
-        return decide(state, { type: 'request-turn', source: 'message', input, deliveryId: null });
-      },
-      { actor: 'api', ...(key === undefined ? {} : { key }) },
-    );
+    const take = (state: SessionState): Decision => {
+      const { clarification } = state;
+      if (clarification !== null && !newTurn) {
+        const answering = { clarificationId: clarification.id, answer: input, by: 'api' } as const;
+        return decide(state, { type: 'answer-clarification', ...answering });
+      }
+      // No delivery id of its own: the key of the append says what was taken before.
+      const turn = { source: 'message', input, deliveryId: null, supersede: newTurn } as const;
+      return decide(state, { type: 'request-turn', ...turn });
+    };
+    const executed = await this.sessions.execute(session, ({ state }) => take(state), {
+      actor: 'api',
+      ...(key === undefined ? {} : { key }),
+    });
     if (executed.status === 'duplicate') return { session_id: executed.streamId };
     if (executed.status !== 'refused') return { session_id: session };
     if (executed.code !== 'session_ended') throw refused(executed);
     const deliveryId = key?.key ?? `message-${randomUUID()}`;
-    return this.goOn(executed.loaded, { source: 'message', input, deliveryId }, key);
+    return this.goOn(executed.loaded, { source: 'message', input, deliveryId }, key, take);
   }
 
   @Post('/resume')
@@ -88,6 +89,7 @@ export class TurnsController {
     old: Loaded,
     turn: Parameters<KeyedSessions['continueSession']>[1],
     key: ReturnType<typeof keyOf>,
+    take?: (state: SessionState) => Decision,
   ): Promise<Taken> {
     if (old.state.created?.deliverOnly) {
       throw new Refusal(
@@ -96,10 +98,8 @@ export class TurnsController {
         `route ${old.state.created.route} has \`deliver_only\`: no agent works on its sessions`,
       );
     }
-    const continued = await this.keyed.continueSession(old, turn, {
-      actor: 'api',
-      ...(key === undefined ? {} : { key }),
-    });
+    const given = { actor: 'api', ...(key === undefined ? {} : { key }) };
+    const continued = await this.keyed.continueSession(old, turn, given, take);
     return { session_id: continued.sessionId };
   }
 }

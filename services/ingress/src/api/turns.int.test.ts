@@ -102,12 +102,40 @@ describe('a message', () => {
     expect((await transcriptOf(id)).at(-1)).toBe('tool: {"answer":"the blue one"}');
   });
 
-  it('with new_turn is a turn of its own, and the question stays open', async () => {
+  it('with new_turn is the next turn, and the question is superseded', async () => {
     const id = await newSession();
     await worker.asks(id, 'Which one?');
     expect((await say(id, { text: 'something else', new_turn: true })).status).toBe(202);
-    expect((await typesOf(id)).at(-1)).toBe('turn.requested');
-    expect(await session(id)).toMatchObject({ status: 'waiting', clarification: { id: 'question-1' } });
+    expect((await typesOf(id)).slice(-3)).toEqual([
+      'clarification.superseded',
+      'run.cancelled',
+      'turn.requested',
+    ]);
+    const after = await session(id);
+    expect(after).toMatchObject({ status: 'queued' });
+    expect(after).not.toHaveProperty('clarification');
+    await worker.answers(id, 'done');
+    expect(await session(id)).toMatchObject({ status: 'ended', outcome: 'succeeded' });
+  });
+
+  it('to an old id does to the open continuation what it does to a session', async () => {
+    const open = async () => {
+      const old = await newSession();
+      await worker.answers(old, '42');
+      const next = (await say(old, { text: 'go on' })).body.session_id as string;
+      await worker.asks(next, 'Which one?');
+      return { old, next };
+    };
+    const answered = await open();
+    expect((await say(answered.old, { text: 'the blue one' })).body).toEqual({ session_id: answered.next });
+    expect((await typesOf(answered.next)).at(-1)).toBe('clarification.answered');
+    const superseded = await open();
+    await say(superseded.old, { text: 'something else', new_turn: true });
+    expect((await typesOf(superseded.next)).slice(-3)).toEqual([
+      'clarification.superseded',
+      'run.cancelled',
+      'turn.requested',
+    ]);
   });
 
   it('to an ended session opens a continuation that knows what was said', async () => {

@@ -1,4 +1,4 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
 const BASE64_CHARACTERS = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -8,6 +8,13 @@ export function hmacSha256(key: KeyObject, ...parts: readonly (string | Buffer)[
   const hmac = createHmac('sha256', key);
   for (const part of parts) hmac.update(part);
   return hmac.digest();
+}
+
+/** SHA-256 of the same, as hex. */
+export function sha256Hex(...parts: readonly (string | Buffer)[]): string {
+  const digest = createHash('sha256');
+  for (const part of parts) digest.update(part);
+  return digest.digest('hex');
 }
 
 /** Compares a digest with the hex text of a header, in constant time. A malformed text is simply not equal. */

@@ -1,11 +1,12 @@
 import { nameAt } from '../event-type.ts';
-import { equalsHex, hmacSha256 } from './digest.ts';
+import { equalsHex, hmacSha256, sha256Hex } from './digest.ts';
 import { eventInHeader, idInHeaders } from './own-names.ts';
+import { staleAfter } from './replay-window.ts';
 import { claimsHeader, headerOf, type Scheme } from './scheme.ts';
 
 const HEADER = 'linear-signature';
 /** As Linear's own library has it. Linear stamps each attempt anew, so that its retries are fresh. */
-const WINDOW_MS = 60_000;
+const WINDOW_SECONDS = 60;
 
 /**
  * Linear: `Linear-Signature` is the hex HMAC-SHA256 of the body, which holds the time at which it was sent
@@ -18,8 +19,9 @@ export const linear: Scheme = {
     const signature = headerOf(headers, HEADER);
     if (signature === null || !equalsHex(hmacSha256(secret.key, body), signature)) return false;
     const sentAt = webhookTimestamp(body);
-    return sentAt !== null && Math.abs(nowMs - sentAt) <= WINDOW_MS;
+    return sentAt !== null && Math.abs(nowMs - sentAt) <= WINDOW_SECONDS * 1000;
   },
+  signed: ({ body }) => ({ sha256: sha256Hex(body), staleAfterSeconds: staleAfter(WINDOW_SECONDS) }),
   own: {
     // Not signed, but the only one that Linear has.
     id: idInHeaders('linear-delivery'),

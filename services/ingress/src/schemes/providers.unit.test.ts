@@ -521,6 +521,40 @@ describe('what a scheme takes beside that', () => {
     };
     expect(verdict(route, { body: '{"any":"body"}', headers })).toBe(REFUSED);
   });
+
+  it("no form of Twilio under the signature of a JSON body, which the form's missing fields would not change", async () => {
+    const sent = (await providers['Twilio with JSON']?.send('twilio-token', NOW)) as Sent;
+    const route = routeOf({ secret: 'twilio-token' });
+    expect(verdict(route, sent)).toBe('ok');
+    for (const body of ['&', '', '&&', JSON_BODY]) {
+      expect(verdict(route, { ...sent, body, headers: { ...sent.headers, 'content-type': FORM } })).toBe(
+        REFUSED,
+      );
+    }
+  });
+
+  it('a form of Twilio by the names that its fields have, and no more of them than a form may have', () => {
+    const route = routeOf({ secret: 'twilio-token' });
+    const sent = (body: string, fields: Headers) => ({
+      body,
+      headers: {
+        'content-type': FORM,
+        'x-twilio-signature': twilioSignature('twilio-token', TWILIO_URL, fields),
+      },
+    });
+    expect(verdict(route, sent('Body=hi', { Body: 'hi' }))).toBe('ok');
+    expect(verdict(route, sent('?Body=hi', { Body: 'hi' }))).toBe(REFUSED);
+    expect(verdict(route, sent('?Body=hi', { '?Body': 'hi' }))).toBe('ok');
+    const fieldsOf = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, '']));
+    for (const [count, expected] of [
+      [10_000, 'ok'],
+      [10_001, REFUSED],
+    ] as const) {
+      const fields = fieldsOf(count);
+      expect(verdict(route, sent(Object.keys(fields).join('&'), fields))).toBe(expected);
+    }
+  });
 });
 
 describe('a secret that can never fit', () => {

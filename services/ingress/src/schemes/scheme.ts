@@ -13,12 +13,27 @@ export interface Scheme {
   verify(request: SignedRequest, secret: Secret): boolean;
   /** undefined: it is a scheme of many senders, each with names of its own. */
   readonly own?: OwnNames;
+  /** Left out: the id of the delivery is signed, or nothing is. */
+  readonly signed?: (request: SignedRequest) => SignedContent;
   /** What an operator should know of a route that uses it: logged once per route. */
   readonly weakness?: string;
   /** Whether it can check signatures by a public key (`whpk_`): there is no other use of one. */
   readonly takesPublicKeys?: true;
   /** Why a secret of the config can never fit, for a route that names this scheme. null: it can. */
   readonly refuses?: (secret: string) => string | null;
+}
+
+/**
+ * What a signature proves. Who captured a request can send it again with another id in a header that nobody signed, or
+ * with its fields in another order: it is still this.
+ */
+export interface SignedContent {
+  readonly sha256: string;
+  /**
+   * The content holds a time, so that the sender's own repeat has another one and is known by its id: after these
+   * seconds the signature is stale. null: the sender's own repeat has the same content, which alone names the delivery.
+   */
+  readonly staleAfterSeconds: number | null;
 }
 
 export interface SignedRequest {

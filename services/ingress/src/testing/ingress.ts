@@ -84,6 +84,7 @@ export async function startIngress(options: {
   const runtime: ServiceRuntime = {
     environment,
     config: parsed.config,
+    addressVariables: () => ({ reason: 'nothing is sent from here' }),
     log,
     bus,
     logger,

@@ -3,7 +3,15 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OutputFile } from './output-file.ts';
 import { PatternWatch } from './pattern-watch.ts';
-import { bearersOf, identityOf, membersOf, signalGroup, signalOne, statOf } from './process-identity.ts';
+import {
+  bearersOf,
+  identityOf,
+  isNamespaceInit,
+  membersOf,
+  signalGroup,
+  signalOne,
+  statOf,
+} from './process-identity.ts';
 import {
   ERRORS,
   EXIT_FILE,
@@ -89,13 +97,13 @@ export class Command {
 
   /** Resolves when it runs; rejects when it cannot be started. */
   async start(): Promise<ProcessIdentity> {
-    const { file, args, env, user, stdin, separateErrors } = this.#request;
+    const { file, args, env, user, becomesUser, stdin, separateErrors } = this.#request;
     const child = spawn(file, [...args], {
       cwd: '/', // it goes on from there by itself, as its own user
       env,
       detached: true,
       stdio: [stdin === 'none' ? 'ignore' : 'pipe', 'pipe', separateErrors ? 'pipe' : 'ignore'],
-      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+      ...(user === null || becomesUser ? {} : { uid: user.uid, gid: user.gid }),
     });
     if (child.pid === undefined) {
       throw await new Promise<Error>((resolve) => child.once('error', resolve));
@@ -223,8 +231,7 @@ export class Command {
   }
 
   async #ended(code: number | null, signal: string | null): Promise<void> {
-    const left = this.#alive().length;
-    if (this.#request.endLeftovers && left > 0) this.#signal('SIGKILL');
+    const left = this.#leftRunning();
     await this.#lastWords();
     this.#report(this.#watch.settle());
     this.#ending = true;
@@ -243,6 +250,18 @@ export class Command {
     this.#recorded = true;
     this.#events.ended();
     this.#overIfSo();
+  }
+
+  /** How many it left running; ends them where nobody would know of them. */
+  #leftRunning(): number {
+    try {
+      const alive = this.#alive();
+      const left = alive.filter((pid) => !isNamespaceInit(pid)).length;
+      if (this.#request.endLeftovers && alive.length > 0) this.#signal('SIGKILL');
+      return left;
+    } catch {
+      return 0; // No descriptor is left to read /proc with. That must not cost the exit code.
+    }
   }
 
   /** A full disk may have room again: an exit code is never given up. */
@@ -271,14 +290,19 @@ export class Command {
 
   #limitIt(): void {
     const { lifetimeMs, idleMs, graceMs } = this.#request;
-    this.#after(Math.min(lifetimeMs, LONGEST_TIMER_MS), () => void this.stop('lifetime', graceMs));
+    this.#after(Math.min(lifetimeMs, LONGEST_TIMER_MS), () => this.#stopAt('lifetime', graceMs));
     if (idleMs === null) return;
     const look = (): void => {
       const idle = performance.now() - this.#lastOutputAt;
-      if (idle >= idleMs) void this.stop('idle', graceMs);
+      if (idle >= idleMs) this.#stopAt('idle', graceMs);
       else this.#after(idleMs - idle, look);
     };
     this.#after(idleMs, look);
+  }
+
+  /** Where it fails (no descriptor is left to read /proc with), again in a moment: a limit is kept. */
+  #stopAt(limit: Limit, graceMs: number): void {
+    this.stop(limit, graceMs).catch(() => this.#after(LEFT_LOOK_MS, () => this.#stopAt(limit, graceMs)));
   }
 
   #after(ms: number, work: () => void): void {
@@ -289,10 +313,18 @@ export class Command {
     this.#timers.add(timer);
   }
 
+  #mayBeAlive(): boolean {
+    try {
+      return this.#alive().length > 0;
+    } catch {
+      return true; // As above: looked at again.
+    }
+  }
+
   #overIfSo(): void {
     if (!this.#recorded || !this.#closed) return;
     // A server that it started and that prints nowhere: still its own, to be killed and limited.
-    if (this.#alive().length > 0) {
+    if (this.#mayBeAlive()) {
       this.#after(LEFT_LOOK_MS, () => this.#overIfSo());
       return;
     }

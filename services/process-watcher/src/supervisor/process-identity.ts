@@ -62,6 +62,15 @@ export function bearersOf(mark: string, uid: number | undefined): number[] {
   });
 }
 
+/**
+ * The first process of a pid namespace below ours: bubblewrap's, which reaps what the command leaves, and goes by itself
+ * when that is nobody. Ended, it takes all of the namespace with it.
+ */
+export function isNamespaceInit(pid: number): boolean {
+  const numbers = /^NSpid:\s*(.+)$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]?.split(/\s+/) ?? [];
+  return numbers.length > 1 && numbers.at(-1) === '1';
+}
+
 function pids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

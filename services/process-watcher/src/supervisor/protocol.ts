@@ -12,7 +12,7 @@
  * The version stands in the socket's name: after an upgrade that changes this file, the old supervisor goes on with what
  * it has and a new one is started beside it.
  */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 export const SOCKET_NAME = `supervisor-${PROTOCOL}.sock`;
 
 export const BEGUN_FILE = 'begun.json';
@@ -54,6 +54,8 @@ export interface StartRequest {
   readonly mark: string;
   /** Null: the supervisor's own user. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
+  /** True: it is started as the supervisor's own user and becomes `user` by itself. */
+  readonly becomesUser: boolean;
   /** `none`: /dev/null. `open`: for `write`. Else this text, and then its end. */
   readonly stdin: 'none' | 'open' | { readonly text: string };
   /** Keep stderr apart; else the command itself is expected to have joined the two. */

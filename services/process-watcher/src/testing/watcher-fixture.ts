@@ -14,9 +14,10 @@ import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
 import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
 import { createTestDatabase, eventually } from '@angelia/testkit';
+import { chooseIsolation } from '../isolation/choose.ts';
 import { Places } from '../places.ts';
 import { runAs } from '../run-as.ts';
-import { Watcher } from '../watcher.ts';
+import { Watcher, type WatcherOptions } from '../watcher.ts';
 
 const silent = createLogger({
   service: 'process-watcher',
@@ -24,11 +25,15 @@ const silent = createLogger({
   level: process.env.ANGELIA_LOG_LEVEL ?? 'silent',
 });
 
+const isRoot = process.getuid?.() === 0;
+
 export interface WatcherFixtureOptions {
   readonly processWatcher?: Readonly<Record<string, unknown>>;
   readonly agent?: Readonly<Record<string, unknown>>;
   /** Beside `default`. */
   readonly agents?: Readonly<Record<string, unknown>>;
+  /** Where the config would have been read from. */
+  readonly configFile?: string;
 }
 
 /** As the model reads it, and how it went. */
@@ -48,7 +53,8 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
   const parsed = parseConfig({
     models: { main: { provider: 'builtin', model: 'echo' } },
     agents: { ...options.agents, default: { model: 'main', toolsets: ['terminal'], ...options.agent } },
-    process_watcher: options.processWatcher ?? {},
+    // Not as root, as with `run_as: same` (isolation/*.int.test.ts has the rest): the tests look at pids that commands print.
+    process_watcher: { ...(isRoot ? {} : { run_as: 'same' }), ...options.processWatcher },
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const { config } = parsed;
@@ -95,17 +101,28 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       instance = 'process-watcher',
       directory = dataDirectory,
       slowed: (own: EventLog) => Partial<EventLog> = () => ({}),
+      more: Pick<WatcherOptions, 'answerMs'> = {},
     ): Promise<Watcher> {
       const own = open(instance);
+      const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
       const users = runAs(config.process_watcher);
+      const places = new Places(directory, users);
       const watcher = new Watcher({
         config,
-        sessions: new Sessions({ log: own, instance }),
-        log: Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) }),
-        places: new Places(directory, users),
+        sessions: new Sessions({ log, instance }),
+        log,
+        places,
         runAs: users,
+        isolation: chooseIsolation({
+          config,
+          users,
+          places,
+          dataDirectory: directory,
+          configFile: options.configFile ?? null,
+        }),
         instance,
         logger: silent,
+        ...more,
         ping: (subject) => {
           const id = sessionId(subject.split('.').at(-1) ?? '');
           for (const other of watchers) void other.lookIfOurs(id).catch(() => {});

@@ -1,6 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import type { Config } from '@angelia/contracts';
-import { isConfigured, isKnownTarget, type KnownTarget, targetOptions } from '@angelia/service-kit/config';
+import {
+  isConfigured,
+  isKnownTarget,
+  type KnownTarget,
+  ReferencedText,
+  targetOptions,
+} from '@angelia/service-kit/config';
 import { type DryAnswer, dryCall } from '../dry-call.ts';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from '../finding.ts';
 import { emailFinding } from './email.ts';
@@ -105,7 +111,8 @@ async function httpFindings(check: string, config: Config): Promise<Finding[]> {
   );
 }
 
-function hostOf(url: unknown): string[] {
+function hostOf(written: unknown): string[] {
+  const url = written instanceof ReferencedText ? written.resolved() : written;
   if (typeof url !== 'string' || !URL.canParse(url)) return [];
   const { hostname } = new URL(url);
   return /[{}]|%7b/i.test(hostname) ? [] : [hostname];

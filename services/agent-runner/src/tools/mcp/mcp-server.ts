@@ -42,6 +42,7 @@ export class McpServer {
   readonly #name: string;
   readonly #config: McpServerConfig;
   readonly #logger: Logger;
+  /** Of its `env` and `headers`, whatever their names: it may print all of them, and quote them in errors. */
   readonly #scrub: (text: string) => string;
   #client: Client | null = null;
   #connecting: Promise<Client> | null = null;
@@ -80,7 +81,7 @@ export class McpServer {
           cause: error,
         });
       }
-      this.#logger.warn({ err: error }, 'an MCP server is away: its tools as they were last');
+      this.#logger.warn({ reason: this.#told(error) }, 'an MCP server is away: its tools as they were last');
       return this.#stale;
     }
   }
@@ -214,10 +215,14 @@ export class McpServer {
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
     const transport = await openTransport(this.#config, (line) =>
-      this.#logger.debug({ line }, 'an MCP server wrote to stderr'),
+      this.#logger.debug(
+        { line: this.#scrub(line).slice(0, LONGEST_REASON) },
+        'an MCP server wrote to stderr',
+      ),
     );
     const client = new McpClient({ name: 'angelia', version: '1' }, { capabilities: {} });
-    client.onerror = (error) => this.#logger.debug({ err: error }, 'an MCP connection has a problem');
+    client.onerror = (error) =>
+      this.#logger.debug({ reason: this.#told(error) }, 'an MCP connection has a problem');
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => this.#listChanged());
     this.#opening = transport;
     try {
@@ -227,7 +232,7 @@ export class McpServer {
       await transport.close().catch(() => {});
       const failure = new Error(`cannot be reached (${this.#told(error)})`, { cause: error });
       this.#failure = { error: failure, until: performance.now() + COOL_DOWN_MS };
-      this.#logger.warn({ err: error }, 'an MCP server cannot be reached');
+      this.#logger.warn({ reason: this.#told(error) }, 'an MCP server cannot be reached');
       throw failure;
     } finally {
       this.#opening = null;

@@ -63,6 +63,17 @@ async function call(
   return tool.run(args, { sessionId: 's', callId: 'c', signal });
 }
 
+it('what a program prints to stderr is logged without the values of its `env`, whatever they are called', async () => {
+  const given = 'words-that-nobody-else-knows';
+  const servers = open(stdio({ args: [PROGRAM, 'talkative'], env: { GIVEN_NAME: given } }));
+  expect(await call(servers, 'echo', { say: 'hello' })).toMatchObject({ outcome: 'ok' });
+  await eventually(() => logged.includes('"line":"ready"'));
+  expect(logged).toContain('settings: ');
+  expect(logged).toContain('x[redacted]');
+  expect(logged).not.toContain('words-that');
+  expect(logged).not.toContain(Buffer.from(`me:${given}`).toString('base64').slice(6, 30));
+});
+
 describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
   const server = async (over: object = {}): Promise<McpServers> =>
     open(kind === 'stdio' ? stdio(over) : { url: (await http()).url, ...over });

@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { McpServerConfig } from '@angelia/contracts';
 import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -6,9 +7,9 @@ import type * as undici from 'undici';
 /** One answer of a server: far above the cap of a result, so that what is cut can still be read whole. */
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** The program's own words while it runs, line by line. */
+/** The program's own words while it runs, line by line, as long as they are up to a bound: whoever cuts them takes secrets out first. */
 export type OnStderr = (line: string) => void;
-const LONGEST_STDERR_LINE = 2_000;
+const MOST_STDERR_LINE = 8_000;
 
 /** A transport that is not started yet. The SDK is loaded only where a server is used. */
 export async function openTransport(config: McpServerConfig, onStderr: OnStderr): Promise<Transport> {
@@ -38,10 +39,12 @@ async function stdioTransport(
 
 function readLines(transport: StdioClientTransport, onLine: OnStderr): void {
   let rest = '';
+  // A character may come in two pieces, and a secret with it would not be known.
+  const decoder = new StringDecoder('utf8');
   transport.stderr?.on('data', (chunk: Buffer) => {
-    const lines = (rest + chunk.toString('utf8')).split('\n');
-    rest = (lines.pop() ?? '').slice(0, LONGEST_STDERR_LINE);
-    for (const line of lines) if (line.trim() !== '') onLine(line.slice(0, LONGEST_STDERR_LINE));
+    const lines = (rest + decoder.write(chunk)).split('\n');
+    rest = (lines.pop() ?? '').slice(0, MOST_STDERR_LINE);
+    for (const line of lines) if (line.trim() !== '') onLine(line.slice(0, MOST_STDERR_LINE));
   });
 }
 

@@ -1,5 +1,6 @@
+import { systemClock } from '@angelia/service-kit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { claimTimes, momentOf, openSendWindow, type SendWindow, systemClock } from '../../send-window.ts';
+import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../../send-window.ts';
 import type { SendRequest, SpokenMessage, Target, TargetSettings } from '../target.ts';
 import { longAnswer, readable } from './long-answer.ts';
 
@@ -85,6 +86,7 @@ export function requestsFor(
     settings,
     idempotencyKey: `${message.sessionId}.${message.version}${index === 0 ? '' : `.${index}`}`,
     recordedAt: Date.now(),
+    ageMs: 0,
     window: windowOf(),
     ...over,
   }));
