@@ -5,7 +5,7 @@ import type { Logger } from '@angelia/service-kit';
 import { environmentOf, underLimits } from './launch.ts';
 import { mayEnter } from './may-enter.ts';
 import type { Places } from './places.ts';
-import type { RunAs } from './run-as.ts';
+import type { User } from './run-as.ts';
 import { isAlive, membersOf, signalGroup } from './supervisor/process-identity.ts';
 import {
   BEGUN_FILE,
@@ -22,7 +22,9 @@ import {
   type StopReply,
   type WriteReply,
 } from './supervisor/protocol.ts';
+import type { LivingCommand } from './supervisor/user-processes.ts';
 import { Supervisors } from './supervisors.ts';
+import type { Users } from './users.ts';
 
 /** Between SIGTERM and SIGKILL: for a program that saves something on its way out. */
 export const GRACE_MS = 3_000;
@@ -56,22 +58,24 @@ export type CommandEnd =
 export class Commands {
   readonly #places: Places;
   readonly #config: ProcessWatcherConfig;
-  readonly #runAs: RunAs;
+  readonly #users: Users;
   readonly #supervisors: Supervisors;
   readonly #endWaits = new Map<string, Set<() => void>>();
   readonly #matchListeners = new Map<string, () => void>();
   readonly #running = new Set<string>();
+  /** Of each session the last of what must not happen at the same time: starting a command, and ending what is nobody's. */
+  readonly #turns = new Map<SessionId, Promise<unknown>>();
 
   constructor(options: {
     readonly places: Places;
     readonly config: ProcessWatcherConfig;
-    readonly runAs: RunAs;
+    readonly users: Users;
     readonly instance: string;
     readonly logger: Logger;
   }) {
     this.#places = options.places;
     this.#config = options.config;
-    this.#runAs = options.runAs;
+    this.#users = options.users;
     this.#supervisors = new Supervisors({
       own: options.places.supervisor(options.instance),
       work: options.places.workElsewhere,
@@ -93,7 +97,7 @@ export class Commands {
   }
 
   workingDirectory(id: SessionId, cwd?: string): string {
-    const work = this.#places.work(id, this.#runAs.user(id));
+    const work = this.#places.work(id, this.#users.of(id));
     return cwd === undefined ? work : resolve(work, cwd);
   }
 
@@ -103,7 +107,11 @@ export class Commands {
   }
 
   /** Starts it, once: a second time says how the first went. */
-  async start(line: CommandLine): Promise<StartReply> {
+  start(line: CommandLine): Promise<StartReply> {
+    return this.#inTurn(line.sessionId, () => this.#start(line));
+  }
+
+  async #start(line: CommandLine): Promise<StartReply> {
     const { sessionId: id, name } = line;
     const dir = this.directory(id, name);
     // From here on, so that those that are begun at the same time are counted, too.
@@ -125,20 +133,21 @@ export class Commands {
   /** A text: why it cannot be started. */
   #prepared(line: CommandLine): StartRequest | string {
     const { sessionId: id, name } = line;
-    const user = this.#runAs.user(id);
+    let user: User | null = null;
     let [work, cwd, dir] = ['', '', ''];
     try {
+      user = this.#users.of(id);
       work = this.workingDirectory(id);
       cwd = this.workingDirectory(id, line.cwd);
       dir = this.#places.prepare(id, name);
     } catch (error) {
-      // A full disk. The path behind it is nobody's business.
+      // A full disk, or no user is left. The path behind it is nobody's business.
       return (error as Error).message.split(',')[0] ?? '';
     }
     if (!mayEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
     const separateErrors = line.separateErrors ?? false;
     const { file, args } = underLimits(line.argv, this.#config, { cwd, joinErrors: !separateErrors });
-    const mark = `${id}/${name}`;
+    const mark = markOf(id, name);
     const own = { PWD: cwd, [MARK_VARIABLE]: mark };
     return {
       op: 'start',
@@ -148,6 +157,7 @@ export class Commands {
       env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
       mark,
       user,
+      userIsOwn: this.#users.existing(id) !== null,
       stdin: line.stdin,
       separateErrors,
       keepBytes: line.keepBytes ?? this.#config.output_bytes,
@@ -202,12 +212,33 @@ export class Commands {
     return () => this.#matchListeners.delete(dir);
   }
 
-  /** Ends its whole group. Returns who survived. */
+  /** Ends its whole group, and what left that. Returns who survived. */
   async stop(id: SessionId, name: string, graceMs = GRACE_MS): Promise<readonly number[]> {
     const dir = this.#places.command(id, name);
     const reply: StopReply | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
-    if (reply?.known) return reply.survivors;
-    return this.#stopWithoutSupervisor(id, name, graceMs);
+    const survivors = reply?.known ? reply.survivors : await this.#stopWithoutSupervisor(id, name, graceMs);
+    await this.endStrays(id, name);
+    return survivors;
+  }
+
+  /**
+   * Ends what runs as the session's own user and belongs to none of its commands: a daemon that left its process group
+   * and emptied its environment. `ended`: a command that has ended, nothing of which may go on. Returns how many; 0 where
+   * sessions have no users of their own, as nobody can tell there.
+   */
+  endStrays(id: SessionId, ended?: string): Promise<number> {
+    return this.#inTurn(id, async () => {
+      if (this.#users.existing(id) === null) return 0;
+      return this.#users.end(id, await this.#living(id, ended));
+    });
+  }
+
+  /** Ends all that runs for a session, removes its files, and gives its user back. */
+  forgetSession(id: SessionId): Promise<void> {
+    return this.#inTurn(id, async () => {
+      await this.#users.end(id);
+      this.#places.forgetSession(id);
+    });
   }
 
   async write(id: SessionId, name: string, data: string, end: boolean): Promise<WriteReply['status']> {
@@ -258,6 +289,31 @@ export class Commands {
     return begun === null ? null : this.#supervisors.askThat(begun.supervisor, request);
   }
 
+  /** The commands of a session that go on, or that something is left of. */
+  async #living(id: SessionId, ended: string | undefined): Promise<LivingCommand[]> {
+    const living: LivingCommand[] = [];
+    for (const name of this.#places.commandsOf(id)) {
+      if (name === ended) continue;
+      const dir = this.#places.command(id, name);
+      const reply = await this.#askIts(dir, { op: 'has', dir });
+      const identity = this.identityOf(id, name);
+      const goesOn = reply?.known || (identity !== null && isAlive(identity));
+      if (goesOn) living.push({ identity, mark: markOf(id, name) });
+    }
+    return living;
+  }
+
+  /** After what was asked for this session before, whatever became of that. */
+  #inTurn<T>(id: SessionId, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
+    this.#turns.set(id, turn);
+    const over = (): void => {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+    };
+    turn.then(over, over);
+    return turn;
+  }
+
   /** Only this very process, and its group as long as it leads it: a pid that was reused is never touched (E5). */
   async #stopWithoutSupervisor(id: SessionId, name: string, graceMs: number): Promise<readonly number[]> {
     const identity = this.identityOf(id, name);
@@ -289,6 +345,10 @@ export class Commands {
       waits.add(wake);
     });
   }
+}
+
+function markOf(id: SessionId, name: string): string {
+  return `${id}/${name}`;
 }
 
 /** Null: it is not there, or not whole (a power failure). */

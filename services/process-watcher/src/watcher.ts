@@ -13,6 +13,7 @@ import { processTool } from './process-tool.ts';
 import type { RunAs } from './run-as.ts';
 import { terminal } from './terminal.ts';
 import { untilDone } from './until-done.ts';
+import { Users } from './users.ts';
 
 export const WATCHER = Symbol('WATCHER');
 
@@ -34,6 +35,8 @@ const LOOK_MS = 1_000;
 const LISTED_AT_ONCE = 500;
 /** One read per session that has files here, against days that they are kept. */
 const TIDY_MS = 3_600_000;
+/** Between two looks for processes that belong to nobody: reads all of /proc, some 10 ms. */
+const STRAYS_MS = 30_000;
 
 /** A look under way. */
 interface Look {
@@ -57,6 +60,7 @@ interface Hand {
 export class Watcher {
   readonly commands: Commands;
   readonly #options: WatcherOptions;
+  readonly #users: Users;
   readonly #background: Background;
   readonly #pins: Pins;
   readonly #hands = new Map<SessionId, Hand>();
@@ -69,7 +73,14 @@ export class Watcher {
   constructor(options: WatcherOptions) {
     const { config, places, runAs, instance, logger, sessions, log } = options;
     this.#options = options;
-    this.commands = new Commands({ places, config: config.process_watcher, runAs, instance, logger });
+    this.#users = new Users({ runAs, places, logger });
+    this.commands = new Commands({
+      places,
+      config: config.process_watcher,
+      users: this.#users,
+      instance,
+      logger,
+    });
     this.#background = new Background({
       config,
       commands: this.commands,
@@ -123,6 +134,9 @@ export class Watcher {
     const sweepMs = this.#options.config.timing.sweep_seconds * 1000;
     this.#timers.push(setInterval(() => void this.#aside(() => this.lookForLost()), sweepMs).unref());
     this.#timers.push(setInterval(() => void this.#aside(() => this.tidy()), TIDY_MS).unref());
+    this.#timers.push(setInterval(() => void this.#aside(() => this.endStrays()), STRAYS_MS).unref());
+    this.#users.adopt();
+    void this.#aside(() => this.#users.collect());
     const found = this.#options.places.unsettled();
     const sessions = Map.groupBy(found, ({ sessionId }) => sessionId);
     if (found.length > 0)
@@ -176,8 +190,26 @@ export class Watcher {
       // One that the log does not know (any more) was pruned, or is not there yet.
       const since = state.created === null ? places.changedAt(id) : state.lastActivityAt;
       const over = state.created === null || state.ended !== null;
-      if (over && now - since > keepMs) places.forgetSession(id);
+      if (over && now - since > keepMs) await this.commands.forgetSession(id);
     }
+    await this.#users.collect();
+  }
+
+  /** Ends what runs for sessions of this host and belongs to none of their commands, or whose session is gone. */
+  async endStrays(): Promise<void> {
+    for (const id of this.#users.busy()) {
+      const loaded = await this.#options.sessions.load(id);
+      if (loaded.state.created === null) await this.#users.end(id);
+      else if (await this.#pins.isOurs(loaded)) await this.commands.endStrays(id);
+    }
+  }
+
+  /** Somebody says that the session was erased: that the log does not know it is what counts. */
+  async erased(id: SessionId): Promise<void> {
+    if (!this.#options.places.sessions().includes(id)) return;
+    if ((await this.#options.sessions.load(id)).state.created !== null) return;
+    await this.commands.forgetSession(id);
+    await this.#users.collect();
   }
 
   /** Somebody says that the session was cancelled: the event is what counts. */

@@ -15,7 +15,7 @@ import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
 import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
 import { createTestDatabase, eventually } from '@angelia/testkit';
 import { Places } from '../places.ts';
-import { runAs } from '../run-as.ts';
+import { type RunAs, runAs } from '../run-as.ts';
 import { Watcher } from '../watcher.ts';
 
 const silent = createLogger({
@@ -29,6 +29,8 @@ export interface WatcherFixtureOptions {
   readonly agent?: Readonly<Record<string, unknown>>;
   /** Beside `default`. */
   readonly agents?: Readonly<Record<string, unknown>>;
+  /** Instead of who commands would run as here. */
+  readonly runAs?: RunAs;
 }
 
 /** As the model reads it, and how it went. */
@@ -97,7 +99,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       slowed: (own: EventLog) => Partial<EventLog> = () => ({}),
     ): Promise<Watcher> {
       const own = open(instance);
-      const users = runAs(config.process_watcher);
+      const users = options.runAs ?? runAs(config.process_watcher);
       const watcher = new Watcher({
         config,
         sessions: new Sessions({ log: own, instance }),
@@ -126,8 +128,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         throw new Error(JSON.stringify(executed, ['status', 'code', 'reason']));
     },
     /** A session with a run at work. */
-    async running(over: Partial<CreateSession> = {}): Promise<SessionId> {
-      const id = newSessionId();
+    async running(over: Partial<CreateSession> = {}, id = newSessionId()): Promise<SessionId> {
       await sessions.execute(id, ({ state }) =>
         decide(state, {
           type: 'create-session',
@@ -231,6 +232,11 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         },
         { type: 'finish-turn', generation: state.generation, text },
       );
+    },
+    /** As erasing and pruning do: the log does not know it any more. */
+    async erase(id: SessionId): Promise<void> {
+      await database.query('DELETE FROM angelia.events WHERE stream_id = $1', [id]);
+      created.splice(created.indexOf(id), 1);
     },
     events: (id: SessionId): Promise<RecordedEvent[]> => log.readStream(id),
     async of<T extends EventType>(id: SessionId, type: T): Promise<EventData<T>[]> {
