@@ -223,7 +223,7 @@ export class Background {
       tracked.recording = true;
       await this.#recordEnd(id, processId, end, tracked);
       this.#commands.settled(id, processId);
-      await this.#commands.endStrays(id);
+      await this.#commands.endStraysOf(id, processId, 'keep');
     } finally {
       unlisten();
     }

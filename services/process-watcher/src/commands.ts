@@ -22,7 +22,7 @@ import {
   type StopReply,
   type WriteReply,
 } from './supervisor/protocol.ts';
-import type { LivingCommand } from './supervisor/user-processes.ts';
+import type { CommandTraces } from './supervisor/user-processes.ts';
 import { Supervisors } from './supervisors.ts';
 import type { Users } from './users.ts';
 
@@ -217,20 +217,30 @@ export class Commands {
     const dir = this.#places.command(id, name);
     const reply: StopReply | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
     const survivors = reply?.known ? reply.survivors : await this.#stopWithoutSupervisor(id, name, graceMs);
-    await this.endStrays(id, name);
+    await this.endStraysOf(id, name, 'end');
     return survivors;
   }
 
   /**
-   * Ends what runs as the session's own user and belongs to none of its commands: a daemon that left its process group
-   * and emptied its environment. `ended`: a command that has ended, nothing of which may go on. Returns how many; 0 where
-   * sessions have no users of their own, as nobody can tell there.
+   * Ends what a command left that nobody knows of: a daemon that left its process group and emptied its environment, and
+   * is found by its user alone. While other commands of the session go on, what is theirs is spared: all that they are
+   * known by, and all that is older than this command. `leftovers`: what this command itself is known by goes on, too.
+   * Returns how many; 0 where sessions have no users of their own, as nobody can tell there.
    */
-  endStrays(id: SessionId, ended?: string): Promise<number> {
+  endStraysOf(id: SessionId, name: string, leftovers: 'end' | 'keep'): Promise<number> {
     return this.#inTurn(id, async () => {
       if (this.#users.existing(id) === null) return 0;
-      return this.#users.end(id, await this.#living(id, ended));
+      const living = await this.#living(id);
+      const spared = living.filter(({ mark }) => leftovers === 'keep' || mark !== markOf(id, name));
+      if (spared.length === 0) return this.#users.end(id);
+      const olderThan = this.identityOf(id, name);
+      return olderThan === null ? 0 : this.#users.end(id, { commands: spared, olderThan });
     });
+  }
+
+  /** Ends what runs for a session none of whose commands goes on. */
+  endStrays(id: SessionId): Promise<number> {
+    return this.#inTurn(id, async () => ((await this.#living(id)).length === 0 ? this.#users.end(id) : 0));
   }
 
   /** Ends all that runs for a session, removes its files, and gives its user back. */
@@ -290,10 +300,9 @@ export class Commands {
   }
 
   /** The commands of a session that go on, or that something is left of. */
-  async #living(id: SessionId, ended: string | undefined): Promise<LivingCommand[]> {
-    const living: LivingCommand[] = [];
+  async #living(id: SessionId): Promise<CommandTraces[]> {
+    const living: CommandTraces[] = [];
     for (const name of this.#places.commandsOf(id)) {
-      if (name === ended) continue;
       const dir = this.#places.command(id, name);
       const reply = await this.#askIts(dir, { op: 'has', dir });
       const identity = this.identityOf(id, name);

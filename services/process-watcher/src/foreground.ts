@@ -75,7 +75,7 @@ export async function runForeground(
   stop.addEventListener('abort', onStop, { once: true });
   try {
     const end = await commands.untilEnded(sessionId, name, signal);
-    const strays = await commands.endStrays(sessionId, name);
+    const strays = await commands.endStraysOf(sessionId, name, 'end');
     if (stop.aborted) return { kind: 'stopped' };
     if (end.kind === 'lost') return end;
     return {

@@ -5,7 +5,7 @@ import type { SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import type { Places } from './places.ts';
 import type { RunAs, User, UserRange } from './run-as.ts';
-import { endProcessesOf, type LivingCommand, livingUsers, processesOf } from './supervisor/user-processes.ts';
+import { endProcessesOf, livingUsers, processesOf, type Spared } from './supervisor/user-processes.ts';
 import { type Claim, NoUserLeft, UserClaims } from './user-claims.ts';
 
 /** One table for all stacks of a host: user numbers are the host's (docs/adr/0011). */
@@ -95,8 +95,8 @@ export class Users {
       .filter((id) => this.existing(id) !== null);
   }
 
-  /** Ends what runs as the session's own user, but for what belongs to `spared`. Returns how many. */
-  async end(id: SessionId, spared: readonly LivingCommand[] = []): Promise<number> {
+  /** Ends what runs as the session's own user, but for what is spared. Returns how many. */
+  async end(id: SessionId, spared: Spared | null = null): Promise<number> {
     const user = this.existing(id);
     if (user === null) return 0;
     const { ended, survivors } = await endProcessesOf(user.uid, spared);

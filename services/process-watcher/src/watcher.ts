@@ -195,7 +195,7 @@ export class Watcher {
     await this.#users.collect();
   }
 
-  /** Ends what runs for sessions of this host and belongs to none of their commands, or whose session is gone. */
+  /** Ends what runs for sessions none of whose commands goes on, and for sessions that are gone. */
   async endStrays(): Promise<void> {
     for (const id of this.#users.busy()) {
       const loaded = await this.#options.sessions.load(id);

@@ -9,10 +9,17 @@ export interface UserProcess {
   readonly parent: number;
 }
 
-/** A command that goes on: what belongs to it is spared. */
-export interface LivingCommand {
+export interface CommandTraces {
   readonly identity: ProcessIdentity | null;
   readonly mark: string;
+}
+
+/** What belongs to other commands of the session. */
+export interface Spared {
+  /** Their process groups, those that bear their mark, and all that these started. */
+  readonly commands: readonly CommandTraces[];
+  /** Whoever is older than this command was not started by it. */
+  readonly olderThan: ProcessIdentity;
 }
 
 /** SIGKILL needs no consent; what is still there after this is stuck in the kernel. Generous: a fork bomb keeps all CPUs busy. */
@@ -63,22 +70,22 @@ export function livingUsers(): Set<number> {
 }
 
 /**
- * Ends all that runs as this user, but for what belongs to `spared`: their process groups, those that bear their mark, and
- * all that these started. Only for a user of a session's own. Returns how many were ended and who is still there.
+ * Ends all that runs as this user, but for what is spared. Only for a user of a session's own. Returns how many were ended
+ * and who is still there.
  */
 export async function endProcessesOf(
   uid: number,
-  spared: readonly LivingCommand[] = [],
+  spared: Spared | null = null,
 ): Promise<{ readonly ended: number; readonly survivors: readonly number[] }> {
   const seen = new Set<number>();
   let hasKilledAll = false;
   for (const until = performance.now() + KILL_PATIENCE_MS; ; ) {
     const { left, fresh } = look(uid, spared, seen);
-    if (left.length === 0 && (spared.length > 0 || hasKilledAll || !mayHide(uid))) {
+    if (left.length === 0 && (spared !== null || hasKilledAll || !mayHide(uid))) {
       return { ended: seen.size, survivors: [] };
     }
     const isTimeUp = performance.now() >= until;
-    hasKilledAll = spared.length === 0 && (await killAllOf(uid));
+    hasKilledAll = spared === null && (await killAllOf(uid));
     if (!hasKilledAll) {
       // One by one: stopped first, all of them, so that nobody is left who could start another one meanwhile.
       for (const pid of fresh) signalOne(pid, 'SIGSTOP');
@@ -90,7 +97,7 @@ export async function endProcessesOf(
   }
 }
 
-function look(uid: number, spared: readonly LivingCommand[], seen: Set<number>) {
+function look(uid: number, spared: Spared | null, seen: Set<number>) {
   const left = without(processesOf(uid), spared);
   const fresh = left.filter((pid) => !seen.has(pid));
   for (const pid of fresh) seen.add(pid);
@@ -122,20 +129,18 @@ function killAllOf(uid: number): Promise<boolean> {
   });
 }
 
-function without(processes: readonly UserProcess[], spared: readonly LivingCommand[]): number[] {
-  if (spared.length === 0) return processes.map(({ pid }) => pid);
-  const groups = new Set(spared.map(({ identity }) => identity?.pid));
-  const marks = new Set(spared.map(({ mark }) => mark));
-  const theirs = new Set(
-    processes
-      .filter(({ pid }) => groups.has(statOf(pid)?.group) || bearsOneOf(marks, pid))
-      .map(({ pid }) => pid),
-  );
+function without(processes: readonly UserProcess[], spared: Spared | null): number[] {
+  const pids = processes.map(({ pid }) => pid);
+  if (spared === null) return pids;
+  const groups = new Set(spared.commands.map(({ identity }) => identity?.pid));
+  const marks = new Set(spared.commands.map(({ mark }) => mark));
+  const theirs = new Set(pids.filter((pid) => groups.has(statOf(pid)?.group) || bearsOneOf(marks, pid)));
   for (let size = -1; size !== theirs.size; ) {
     size = theirs.size;
     for (const { pid, parent } of processes) if (theirs.has(parent)) theirs.add(pid);
   }
-  return processes.map(({ pid }) => pid).filter((pid) => !theirs.has(pid));
+  const since = Number(spared.olderThan.pidStartTime);
+  return pids.filter((pid) => !theirs.has(pid) && Number(statOf(pid)?.startTime) >= since);
 }
 
 /** Real, effective, saved, of the file system. */
