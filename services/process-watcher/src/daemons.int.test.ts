@@ -31,7 +31,11 @@ const isThere = (pid: number): boolean =>
 const directoryOf = (id: SessionId) => join(fixture.dataDirectory, 'processes', id);
 const userOf = (id: SessionId) => statSync(join(directoryOf(id), 'work')).uid;
 /** Neither in the group of its command, nor with its mark, nor its child any more. */
-const daemon = 'setsid env -i sleep 777 >/dev/null 2>&1 </dev/null & echo $!';
+const daemon =
+  'setsid env -i sleep 777 >/dev/null 2>&1 </dev/null & p=$!; until [ "$(cat /proc/$p/comm)" = sleep ]; do sleep 0.01; done; echo $p';
+
+/** Null: nothing was printed yet. */
+const printed = (output: unknown): number | null => Number(output) || null;
 
 /** One that nobody has ended yet. */
 async function escaped(id: SessionId): Promise<number> {
@@ -79,7 +83,7 @@ describe('a daemon that hides', () => {
     await eventually(() => !isThere(Number(log.output)));
     const { process_id } = await run(id, `${daemon}; sleep 300`, { background: true });
     const pid = await eventually(async () =>
-      Number((await fixture.run(watcher, id, 'process', { action: 'log', process_id })).output),
+      printed((await fixture.run(watcher, id, 'process', { action: 'log', process_id })).output),
     );
     expect(isThere(pid)).toBe(true);
     await fixture.run(watcher, id, 'process', { action: 'kill', process_id });
@@ -91,7 +95,7 @@ describe('a daemon that hides', () => {
     await fixture.call(id, 'terminal', { command: `(${daemon}) > pid; sleep 300` });
     await watcher.look(id);
     const file = join(directoryOf(id), 'work', 'pid');
-    const pid = await eventually(() => existsSync(file) && Number(readFileSync(file, 'utf8')));
+    const pid = await eventually(() => printed(existsSync(file) && readFileSync(file, 'utf8')));
     expect(isThere(pid)).toBe(true);
     await fixture.execute(id, { type: 'cancel', by: 'test' });
     await eventually(() => watcher.inHand === 0);
@@ -115,7 +119,7 @@ describe('a daemon that hides', () => {
     const id = await fixture.running();
     const { process_id } = await run(id, `${daemon}; sleep 300`, { background: true });
     const pid = await eventually(async () =>
-      Number((await fixture.run(watcher, id, 'process', { action: 'log', process_id })).output),
+      printed((await fixture.run(watcher, id, 'process', { action: 'log', process_id })).output),
     );
     await run(id, 'true');
     expect(isThere(pid)).toBe(true);
