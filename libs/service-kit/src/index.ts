@@ -4,6 +4,7 @@ export { type AnswerLinks, answerLinks, type QuestionName } from './answer-links
 export { type CallbackLinks, type CallName, callbackLinks } from './callback-links.ts';
 export { type CheckedRoute, checkApiRoute } from './config/api-route.ts';
 export { demoConfigPath } from './config/config-file.ts';
+export { isLoopback, isShortSecret } from './config/cross-references.ts';
 export { headerNameProblem, headerValueProblem } from './config/http-headers.ts';
 export { literalApiRoute } from './config/interpolate.ts';
 export { type LoadedConfig, loadConfig } from './config/load.ts';
