@@ -22,6 +22,11 @@ const baseUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
   error: 'a base_url has nothing behind its path: no ? and no #',
 });
 
+/** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8` */
+const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: 'an IP address or a network such as 10.0.0.0/8 is wanted',
+});
+
 const modelBase = {
   model: z.string().min(1),
   base_url: baseUrl.optional(),
@@ -401,6 +406,16 @@ export const configSchema = z
     limits: z
       .strictObject({
         max_body_bytes: positiveInt.default(1_048_576),
+        /** Of bodies that arrive and whose sender is not known yet, over all connections. Beyond it the quietest is cut (503). */
+        max_unauthenticated_bytes: positiveInt.default(64 * 1_048_576),
+        /** The part of it that one address may hold. */
+        max_unauthenticated_bytes_per_address: positiveInt.default(32 * 1_048_576),
+        /** Of a body that arrives in several parts, over 5 seconds; a slower one is cut (408). 0 = no minimum. */
+        min_body_bytes_per_second: count.default(1024),
+        /** Of ingress, all sorts together. Beyond it idle ones are closed, and new ones refused. */
+        max_connections: positiveInt.default(4096),
+        /** Addresses and networks whose `X-Forwarded-For` is believed: those of your reverse proxies. */
+        trusted_proxies: z.array(network).default([]),
         rate_limit: z.number().int().nonnegative().default(30),
         /** A route's `script`. GitHub hangs up after 10 s, of which the commit may need 4. */
         script_timeout_seconds: positiveSeconds.max(60).default(5),

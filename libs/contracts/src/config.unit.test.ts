@@ -17,7 +17,16 @@ function problemsOf(raw: unknown): ConfigProblem[] {
 describe('defaults of the config (INTERFACES.md, "Config file")', () => {
   it('has them at the top', () => {
     expect(configOf({})).toEqual({
-      limits: { max_body_bytes: 1_048_576, rate_limit: 30, script_timeout_seconds: 5 },
+      limits: {
+        max_body_bytes: 1_048_576,
+        max_unauthenticated_bytes: 67_108_864,
+        max_unauthenticated_bytes_per_address: 33_554_432,
+        min_body_bytes_per_second: 1024,
+        max_connections: 4096,
+        trusted_proxies: [],
+        rate_limit: 30,
+        script_timeout_seconds: 5,
+      },
       models: {},
       agents: {},
       mcp_servers: {},

@@ -69,6 +69,7 @@ export {
 } from './route-events.ts';
 export {
   cancelSubject,
+  erasedSubject,
   FIRST_TURN_VERSION,
   type Hint,
   hintSchema,

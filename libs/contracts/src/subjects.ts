@@ -56,6 +56,11 @@ export function cancelSubject(streamId: string): string {
   return `angelia.cancel.${streamId}`;
 }
 
+/** Core NATS: watchers remove what they have of an erased session at once; that the log does not know it is what counts. */
+export function erasedSubject(streamId: string): string {
+  return `angelia.erased.${streamId}`;
+}
+
 /** Core NATS, among watchers: a hint came to one that does not have the session's files. */
 export function watchPingSubject(streamId: string): string {
   return `angelia.watch.${streamId}`;

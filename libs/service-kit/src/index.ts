@@ -6,6 +6,7 @@ export { type AddressVariables, addressVariables } from './config/address-refere
 export { type CheckedRoute, checkApiRoute } from './config/api-route.ts';
 export { agentsThatRunCommands } from './config/command-agents.ts';
 export { configPath, demoConfigPath } from './config/config-file.ts';
+export { isLoopback, isShortSecret } from './config/cross-references.ts';
 export { headerNameProblem, headerValueProblem } from './config/http-headers.ts';
 export { literalApiRoute } from './config/interpolate.ts';
 export { type LoadedConfig, loadConfig } from './config/load.ts';

@@ -68,8 +68,21 @@ export function answerError(reply: FastifyReply, error: unknown): ErrorAnswer {
   reply.code(answer.status).header('content-type', 'application/json; charset=utf-8');
   if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
   if (answer.status === 401) reply.header('www-authenticate', 'Bearer');
+  reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  closeIfMuchIsToCome(reply);
   reply.send(JSON.stringify({ error: answer.message }));
   return answer;
+}
+
+/** What a refused sender may still send on a connection that is kept: what is on its way anyway. */
+const WORTH_READING_BYTES = 65_536;
+
+/** Node reads and drops the rest of a body before it takes the next request: for as long as a request may last, at any cost. */
+export function closeIfMuchIsToCome(reply: FastifyReply): void {
+  const { complete, headers } = reply.request.raw;
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  const isMuch = length === undefined ? encoding !== undefined : Number(length) > WORTH_READING_BYTES;
+  if (!complete && isMuch) reply.header('connection', 'close');
 }
 
 function expected(status: number, message: string, retryAfterSeconds: number | null = null): ErrorAnswer {
@@ -92,6 +105,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const body = JSON.stringify({ error: message });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      'cache-control: no-store\r\nx-content-type-options: nosniff\r\n' +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
 }

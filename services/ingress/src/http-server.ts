@@ -21,6 +21,7 @@ export function httpServerOptions(
   /** Tests shorten them. */
   limits: TimeLimits = timeLimits,
 ): FastifyHttpOptions<Server> & { skipMiddie: true } {
+  const trusted = config.limits.trusted_proxies;
   return {
     // Nest's middleware engine: nothing here is one, and every request would run through it.
     skipMiddie: true,
@@ -31,8 +32,8 @@ export function httpServerOptions(
       headersTimeout: limits.headersMs,
       connectionsCheckingInterval: limits.checkMs,
     },
-    // Nothing here depends on a client's address, and forwarded headers are anybody's to write.
-    trustProxy: false,
+    // Limits per address count by it. Forwarded headers are anybody's to write, unless a proxy of the operator's wrote them.
+    trustProxy: trusted.length === 0 ? false : trusted,
     requestIdHeader: false,
     // What still comes on an open connection while we drain is taken: the log is closed last, and says 503 in the form
     // of the interface. Fastify's own 503 has neither that form nor a Retry-After.

@@ -17,6 +17,7 @@ import { CallbacksController } from './callbacks/callbacks.controller.ts';
 import { ErrorFilter } from './error.filter.ts';
 import { LiveRoutes } from './routes/live-routes.ts';
 import { RouteChanges } from './routes/route-changes.ts';
+import { Entrance } from './strangers/entrance.ts';
 import { ANSWER_LINKS, CALLBACK_LINKS, ROUTES } from './tokens.ts';
 import { UnstartedWebhooks } from './unstarted/unstarted-webhooks.ts';
 import { WebhookRoute } from './webhook.route.ts';
@@ -51,6 +52,7 @@ import { WebhookRoute } from './webhook.route.ts';
     RouteChanges,
     UnstartedWebhooks,
     LiveStreams,
+    Entrance,
     WebhookRoute,
     { provide: APP_FILTER, useClass: ErrorFilter },
   ],

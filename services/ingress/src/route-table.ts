@@ -162,10 +162,6 @@ function scriptOf(route: RouteConfig, { directories, limits }: Config): Script |
 /** A route without any secret is not open: it has no secret that could fit, so that every request is refused. */
 function accessOf(name: string, route: RouteConfig, fallbackSecret: string | undefined): Access {
   const secrets = [route.secret ?? fallbackSecret ?? []].flat();
-  if (secrets.some((secret) => secret.trim() === '')) {
-    const place = route.secret === undefined ? 'secret' : `routes.${name}.secret`;
-    throw new StartupError([`${place}: it is only white space, which anybody can guess: choose another`]);
-  }
   if (secrets.length === 1 && secrets[0] === INSECURE_NO_AUTH) return { kind: 'open' };
   return {
     kind: 'secret',

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import type { EventData, SessionId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { membersOf, statOf } from './supervisor/process-identity.ts';
+import { membersOf, signalGroup, statOf } from './supervisor/process-identity.ts';
 import { type WatcherFixture, watcherFixture } from './testing/watcher-fixture.ts';
 import type { Watcher } from './watcher.ts';
 
@@ -131,16 +131,19 @@ describe('a background process', () => {
     const { pid } = await fixture.waitFor(id, 'process.started');
     await fixture.crash(first);
     // As after a reboot or a wrap-around: the number is somebody else's, and no supervisor knows it.
+    const other = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
     const file = join(directory(id, processId), 'started.json');
-    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), pidStartTime: '1' }));
+    const known = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...known, pid: other.pid, pidStartTime: '1' }));
     const begun = join(directory(id, processId), 'begun.json');
     writeFileSync(begun, JSON.stringify({ at: '', supervisor: '/nowhere' }));
     const next = await fixture.watcher('reuse');
     expect(await fixture.waitFor(id, 'process.lost')).toMatchObject({ process_id: processId });
     await act(id, 'kill', { process_id: processId }, next);
-    expect(isThere(pid)).toBe(true);
+    expect(isThere(other.pid ?? 0)).toBe(true);
     expect(await notices(id)).toEqual([expect.stringMatching(/ was lost\]/)]);
-    process.kill(-pid, 'SIGKILL');
+    other.kill('SIGKILL');
+    signalGroup(pid, 'SIGKILL');
     await fixture.crash(next);
   });
 

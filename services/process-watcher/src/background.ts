@@ -223,6 +223,7 @@ export class Background {
       await matching;
       await this.#recordEnd(id, processId, end);
       this.#commands.settled(id, processId);
+      await this.#commands.endStraysOf(id, processId, 'keep');
     } finally {
       unlisten();
       await matching;

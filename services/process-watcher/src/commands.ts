@@ -6,7 +6,7 @@ import type { Enclosed, Isolation } from './isolation/isolation.ts';
 import { environmentOf, underLimits } from './launch.ts';
 import { mayEnter } from './may-enter.ts';
 import type { Places } from './places.ts';
-import type { RunAs } from './run-as.ts';
+import type { User } from './run-as.ts';
 import { isAlive, membersOf, signalGroup } from './supervisor/process-identity.ts';
 import {
   BEGUN_FILE,
@@ -21,7 +21,9 @@ import {
   type StopReply,
   type WriteReply,
 } from './supervisor/protocol.ts';
+import type { CommandTraces } from './supervisor/user-processes.ts';
 import { SupervisorSilent, Supervisors } from './supervisors.ts';
+import type { Users } from './users.ts';
 
 /** Between SIGTERM and SIGKILL: for a program that saves something on its way out. */
 export const GRACE_MS = 3_000;
@@ -55,17 +57,19 @@ export type CommandEnd =
 export class Commands {
   readonly #places: Places;
   readonly #config: ProcessWatcherConfig;
-  readonly #runAs: RunAs;
+  readonly #users: Users;
   readonly #isolation: Isolation;
   readonly #supervisors: Supervisors;
   readonly #endWaits = new Map<string, Set<() => void>>();
   readonly #matchListeners = new Map<string, () => void>();
   readonly #running = new Set<string>();
+  /** Of each session the last of what must not happen at the same time: starting a command, and ending what is nobody's. */
+  readonly #turns = new Map<SessionId, Promise<unknown>>();
 
   constructor(options: {
     readonly places: Places;
     readonly config: ProcessWatcherConfig;
-    readonly runAs: RunAs;
+    readonly users: Users;
     readonly isolation: Isolation;
     readonly instance: string;
     readonly logger: Logger;
@@ -74,7 +78,7 @@ export class Commands {
   }) {
     this.#places = options.places;
     this.#config = options.config;
-    this.#runAs = options.runAs;
+    this.#users = options.users;
     this.#isolation = options.isolation;
     this.#supervisors = new Supervisors({
       own: options.places.supervisor(options.instance),
@@ -98,7 +102,7 @@ export class Commands {
   }
 
   workingDirectory(id: SessionId, cwd?: string): string {
-    const work = this.#places.work(id, this.#runAs.user(id));
+    const work = this.#places.work(id, this.#users.of(id));
     return cwd === undefined ? work : resolve(work, cwd);
   }
 
@@ -108,7 +112,11 @@ export class Commands {
   }
 
   /** Starts it, once: a second time says how the first went. */
-  async start(line: CommandLine): Promise<StartReply> {
+  start(line: CommandLine): Promise<StartReply> {
+    return this.#inTurn(line.sessionId, () => this.#start(line));
+  }
+
+  async #start(line: CommandLine): Promise<StartReply> {
     const { sessionId: id, name } = line;
     const dir = this.directory(id, name);
     // From here on, so that those that are begun at the same time are counted, too.
@@ -130,23 +138,24 @@ export class Commands {
   /** A text: why it cannot be started. */
   #prepared(line: CommandLine): StartRequest | string {
     const { sessionId: id, name } = line;
-    const user = this.#runAs.user(id);
+    let user: User | null = null;
     const separateErrors = line.separateErrors ?? false;
     const joinErrors = !separateErrors;
     let [work, cwd, dir] = ['', '', ''];
     let program: Enclosed;
     try {
+      user = this.#users.of(id);
       work = this.workingDirectory(id);
       cwd = this.workingDirectory(id, line.cwd);
       dir = this.#places.prepare(id, name);
       const limited = underLimits(line.argv, this.#config, { cwd, joinErrors });
       program = this.#isolation.enclose(limited, { work, user, joinErrors });
     } catch (error) {
-      // A full disk. The path behind it is nobody's business.
+      // A full disk, or no user is left. The path behind it is nobody's business.
       return (error as Error).message.split(',')[0] ?? '';
     }
     if (!mayEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
-    const mark = `${id}/${name}`;
+    const mark = markOf(id, name);
     const own = { PWD: cwd, [MARK_VARIABLE]: mark };
     return {
       op: 'start',
@@ -155,6 +164,7 @@ export class Commands {
       env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
       mark,
       user,
+      userIsOwn: this.#users.existing(id) !== null,
       stdin: line.stdin,
       separateErrors,
       keepBytes: line.keepBytes ?? this.#config.output_bytes,
@@ -198,12 +208,46 @@ export class Commands {
     return () => this.#matchListeners.delete(dir);
   }
 
-  /** Ends its whole group. Returns who survived. */
+  /** Ends its whole group, and what left that. Returns who survived. */
   async stop(id: SessionId, name: string, graceMs = GRACE_MS): Promise<readonly number[]> {
     const dir = this.#places.command(id, name);
     const reply: StopReply | 'silent' | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
-    if (reply !== 'silent' && reply?.known) return reply.survivors;
-    return this.#stopWithoutSupervisor(id, name, graceMs);
+    const survivors =
+      reply !== 'silent' && reply?.known
+        ? reply.survivors
+        : await this.#stopWithoutSupervisor(id, name, graceMs);
+    await this.endStraysOf(id, name, 'end');
+    return survivors;
+  }
+
+  /**
+   * Ends what a command left that nobody knows of: a daemon that left its process group and emptied its environment, and
+   * is found by its user alone. While other commands of the session go on, what is theirs is spared: all that they are
+   * known by, and all that is older than this command. `leftovers`: what this command itself is known by goes on, too.
+   * Returns how many; 0 where sessions have no users of their own, as nobody can tell there.
+   */
+  endStraysOf(id: SessionId, name: string, leftovers: 'end' | 'keep'): Promise<number> {
+    return this.#inTurn(id, async () => {
+      if (this.#users.existing(id) === null) return 0;
+      const living = await this.#living(id);
+      const spared = living.filter(({ mark }) => leftovers === 'keep' || mark !== markOf(id, name));
+      if (spared.length === 0) return this.#users.end(id);
+      const olderThan = this.identityOf(id, name);
+      return olderThan === null ? 0 : this.#users.end(id, { commands: spared, olderThan });
+    });
+  }
+
+  /** Ends what runs for a session none of whose commands goes on. */
+  endStrays(id: SessionId): Promise<number> {
+    return this.#inTurn(id, async () => ((await this.#living(id)).length === 0 ? this.#users.end(id) : 0));
+  }
+
+  /** Ends all that runs for a session, removes its files, and gives its user back. */
+  forgetSession(id: SessionId): Promise<void> {
+    return this.#inTurn(id, async () => {
+      await this.#users.end(id);
+      this.#places.forgetSession(id);
+    });
   }
 
   /** `silent`: the supervisor does not answer, and may still write it. */
@@ -267,6 +311,31 @@ export class Commands {
     }
   }
 
+  /** The commands of a session that go on, or that something is left of. */
+  async #living(id: SessionId): Promise<CommandTraces[]> {
+    const living: CommandTraces[] = [];
+    for (const name of this.#places.commandsOf(id)) {
+      const dir = this.#places.command(id, name);
+      const reply = await this.#askIts(dir, { op: 'has', dir });
+      const identity = this.identityOf(id, name);
+      // A supervisor that hangs may have it: it is spared.
+      const goesOn = reply === 'silent' || reply?.known || (identity !== null && isAlive(identity));
+      if (goesOn) living.push({ identity, mark: markOf(id, name) });
+    }
+    return living;
+  }
+
+  /** After what was asked for this session before, whatever became of that. */
+  #inTurn<T>(id: SessionId, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
+    this.#turns.set(id, turn);
+    const over = (): void => {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+    };
+    turn.then(over, over);
+    return turn;
+  }
+
   /** Only this very process, and its group as long as it leads it: a pid that was reused is never touched (E5). */
   async #stopWithoutSupervisor(id: SessionId, name: string, graceMs: number): Promise<readonly number[]> {
     const identity = this.identityOf(id, name);
@@ -298,6 +367,10 @@ export class Commands {
       waits.add(wake);
     });
   }
+}
+
+function markOf(id: SessionId, name: string): string {
+  return `${id}/${name}`;
 }
 
 /** Null: it is not there, or not whole (a power failure). */

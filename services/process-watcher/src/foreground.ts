@@ -75,6 +75,7 @@ export async function runForeground(
   stop.addEventListener('abort', onStop, { once: true });
   try {
     const end = await commands.untilEnded(sessionId, name, signal);
+    const strays = await commands.endStraysOf(sessionId, name, 'end');
     if (stop.aborted) return { kind: 'stopped' };
     if (end.kind === 'lost') return end;
     return {
@@ -83,7 +84,7 @@ export async function runForeground(
       signal: end.exit.signal,
       timedOut: end.exit.limit === 'lifetime',
       durationSeconds: end.exit.duration_seconds,
-      leftRunning: end.exit.left_running,
+      leftRunning: end.exit.left_running + strays,
       outputBytes: end.exit.output_bytes,
     };
   } finally {

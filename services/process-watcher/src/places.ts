@@ -61,14 +61,43 @@ export class Places {
 
   /** The session's working directory, made if need be. */
   work(id: SessionId, user: User | null): string {
-    const session = join(this.#work, id);
-    const work = join(session, 'work');
-    if (this.#work !== this.root) mkdirSync(elsewhere(this.root), { recursive: true, mode: 0o711 });
-    mkdirSync(session, { recursive: true });
-    chmodSync(session, 0o711);
+    this.makeSession(id);
+    const work = this.workOf(id);
     mkdirSync(work, { recursive: true, mode: 0o700 });
     if (user !== null && statSync(work).uid !== user.uid) chownSync(work, user.uid, user.gid);
     return work;
+  }
+
+  workOf(id: SessionId): string {
+    return join(this.sessionDirectory(id), 'work');
+  }
+
+  /** Where the session's working directory is. */
+  sessionDirectory(id: SessionId): string {
+    return join(this.#work, id);
+  }
+
+  makeSession(id: SessionId): string {
+    const session = this.sessionDirectory(id);
+    if (this.#work !== this.root) mkdirSync(elsewhere(this.root), { recursive: true, mode: 0o711 });
+    mkdirSync(session, { recursive: true });
+    chmodSync(session, 0o711);
+    return session;
+  }
+
+  /** Who has the session's working directory, which its commands cannot replace; null: there is none. */
+  ownerOf(id: SessionId): number | null {
+    return statSync(this.workOf(id), { throwIfNoEntry: false })?.uid ?? null;
+  }
+
+  /** Whether a session with this directory is of this stack. */
+  isOurs(sessionDirectory: string): boolean {
+    return dirname(sessionDirectory) === this.#work;
+  }
+
+  /** The commands of a session that have files here. */
+  commandsOf(id: SessionId): string[] {
+    return list(join(this.root, id)).filter((name) => /^(call|proc)_/.test(name));
   }
 
   /** Where a command's files are; `name` as in `foregroundName` or the id of a process. */
@@ -128,6 +157,7 @@ export class Places {
   }
 
   forgetSession(id: SessionId): void {
+    for (const command of this.unsettled()) if (command.sessionId === id) this.settled(id, command.name);
     rmSync(join(this.root, id), { recursive: true, force: true });
     rmSync(join(this.#work, id), { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import {
   type Config,
   cancelSubject,
+  erasedSubject,
   type HolderId,
   instanceOf,
   OUTPUT_SUBJECT,
@@ -100,6 +101,10 @@ interface Pings {
         bus.subscribe(
           cancelSubject('*'),
           (subject) => void heard(subject, cancelSubject(''), (id) => watcher.cancelled(id)),
+        );
+        bus.subscribe(
+          erasedSubject('*'),
+          (subject) => void heard(subject, erasedSubject(''), (id) => watcher.erased(id)),
         );
         bus.subscribe(
           watchPingSubject('*'),

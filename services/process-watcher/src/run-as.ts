@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
+import type { ProcessWatcherConfig } from '@angelia/contracts';
 import { StartupError } from '@angelia/service-kit';
 
 export interface User {
@@ -8,11 +7,20 @@ export interface User {
   readonly gid: number;
 }
 
-/** Whose numbers these are: above those that distributions and most directories give to people and services. */
-const FIRST_UID = 200_000;
-const UIDS = 50_000;
-/** In containers without numbers that high: the user that owns nothing. */
-const NOBODY = 65_534;
+export interface UserRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * The numbers that sessions get, the first range that this host has. Above those that distributions give to people and
+ * services, and below 524288, where systemd begins to number the users of containers. A container with 65,536 numbers
+ * (rootless, `userns-remap`) has the second range, where its image has no users.
+ */
+const RANGES: readonly UserRange[] = [
+  { first: 200_000, count: 300_000 },
+  { first: 20_000, count: 40_000 },
+];
 
 /**
  * What root must be able to do for commands that are somebody else's, by the kernel's numbers. Containers take some of it
@@ -26,15 +34,22 @@ const NEEDED_CAPABILITIES = {
   SETGID: 6,
   SETUID: 7,
 } as const;
-/** Sees by its environment whose a daemon is (ANGELIA_COMMAND_ID). Docker does not give it unasked: worth a warning, not a refusal. */
+/**
+ * Sees by its environment whose a daemon is (ANGELIA_COMMAND_ID), and its processes where /proc is mounted with `hidepid`.
+ * Docker does not give it unasked: worth a warning, not a refusal.
+ */
 const WANTED_CAPABILITIES = { SYS_PTRACE: 19 } as const;
 
-export interface RunAs {
-  /** Null: the service's own user. */
-  user(id: SessionId): User | null;
+export type RunAs = {
   /** Commands run as somebody else than the service. */
   readonly others: boolean;
-}
+} & (
+  | { readonly kind: 'service'; readonly others: false }
+  /** All sessions share it, and so may others: what it has running is not ours to end. */
+  | { readonly kind: 'one'; readonly user: User }
+  /** Every session has a user of its own out of this range (users.ts). Null: this container has no numbers for them. */
+  | { readonly kind: 'own'; readonly range: UserRange | null }
+);
 
 /**
  * Who commands run as. As root each session gets a user of its own, that exists in no file: it can read neither the
@@ -49,17 +64,13 @@ export function runAs(config: Pick<ProcessWatcherConfig, 'run_as'>): RunAs {
         `process_watcher.run_as: only root may run commands as user ${run_as}: start process-watcher as root, or use \`same\``,
       ]);
     }
-    if (root) mustBeCapable();
-    const user = { uid: run_as, gid: run_as };
-    return root ? { user: () => user, others: true } : { user: () => null, others: false };
+    if (!root) return { kind: 'service', others: false };
+    mustBeCapable();
+    return { kind: 'one', user: { uid: run_as, gid: run_as }, others: true };
   }
-  if (!root || run_as === 'same') return { user: () => null, others: false };
+  if (!root || run_as === 'same') return { kind: 'service', others: false };
   mustBeCapable();
-  if (!isMapped(FIRST_UID + UIDS - 1)) {
-    const nobody = { uid: NOBODY, gid: NOBODY };
-    return { user: () => nobody, others: true };
-  }
-  return { user: (id) => userOf(id), others: true };
+  return { kind: 'own', range: rangeOf(uidMap()), others: true };
 }
 
 function mustBeCapable(): void {
@@ -72,9 +83,16 @@ function mustBeCapable(): void {
 
 /** What an operator should know of this host; null: nothing. */
 export function warningOf(users: RunAs, status = statusOfThisProcess()): string | null {
+  if (users.kind === 'own' && users.range === null) {
+    return 'this container has no user numbers for commands: every command is refused. Give it 65536 of them, or set process_watcher.run_as';
+  }
   const { wanted } = missingCapabilities(status);
   if (!users.others || wanted.length === 0) return null;
-  return `without the capability ${wanted.join(', ')} a daemon that left its command's process group is not found, and goes on when the command is ended: give the container this capability (docker-compose.yml has it)`;
+  const lost =
+    users.kind === 'own'
+      ? 'a daemon that left the process group of its background process is not known as its own, and is ended too early'
+      : "a daemon that left its command's process group is not found, and goes on when the command is ended";
+  return `without the capability ${wanted.join(', ')} ${lost}: give the container this capability (docker-compose.yml has it)`;
 }
 
 /** By the line `CapEff` of /proc/self/status. Where there is none (not Linux) root can do everything. */
@@ -98,20 +116,21 @@ function statusOfThisProcess(): string {
   }
 }
 
-/** Of two sessions in 50,000 that happen to share a number each could read the other's files: none stays that long. */
-function userOf(id: SessionId): User {
-  const uid = FIRST_UID + (createHash('sha256').update(id).digest().readUInt32BE(0) % UIDS);
-  return { uid, gid: uid };
+/** The first range of which a user namespace (`/proc/self/uid_map`) has every number. */
+export function rangeOf(map: string): UserRange | null {
+  const mapped = map
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .map(([first = 0, , length = 0]) => ({ first, end: first + length }));
+  const isMapped = ({ first, count }: UserRange): boolean =>
+    mapped.some((part) => first >= part.first && first + count <= part.end);
+  return RANGES.find(isMapped) ?? null;
 }
 
-/** In a user namespace only some numbers are there. */
-function isMapped(uid: number): boolean {
+function uidMap(): string {
   try {
-    return readFileSync('/proc/self/uid_map', 'utf8')
-      .split('\n')
-      .map((line) => line.trim().split(/\s+/).map(Number))
-      .some(([first = 0, , length = 0]) => uid >= first && uid < first + length);
+    return readFileSync('/proc/self/uid_map', 'utf8');
   } catch {
-    return true; // Not Linux: no namespaces.
+    return '0 0 4294967295'; // Not Linux: no namespaces.
   }
 }

@@ -15,6 +15,7 @@ import { processTool } from './process-tool.ts';
 import type { RunAs } from './run-as.ts';
 import { terminal } from './terminal.ts';
 import { untilDone } from './until-done.ts';
+import { Users } from './users.ts';
 
 export const WATCHER = Symbol('WATCHER');
 
@@ -39,6 +40,8 @@ const LOOK_MS = 1_000;
 const LISTED_AT_ONCE = 500;
 /** One read per session that has files here, against days that they are kept. */
 const TIDY_MS = 3_600_000;
+/** Between two looks for processes that belong to nobody: reads all of /proc, some 10 ms. */
+const STRAYS_MS = 30_000;
 
 /** Reads of that many streams at once; when we start again, as many commands that are being ended. */
 const AT_ONCE = 8;
@@ -73,6 +76,7 @@ interface Hand {
 export class Watcher {
   readonly commands: Commands;
   readonly #options: WatcherOptions;
+  readonly #users: Users;
   readonly #background: Background;
   readonly #pins: Pins;
   readonly #hands = new Map<SessionId, Hand>();
@@ -85,10 +89,11 @@ export class Watcher {
   constructor(options: WatcherOptions) {
     const { config, places, runAs, isolation, instance, logger, sessions, log, answerMs } = options;
     this.#options = options;
+    this.#users = new Users({ runAs, places, logger });
     this.commands = new Commands({
       places,
       config: config.process_watcher,
-      runAs,
+      users: this.#users,
       isolation,
       instance,
       logger,
@@ -144,6 +149,9 @@ export class Watcher {
     this.#every(LOOK_MS, () => this.#refresh([...this.#hands.keys()]));
     this.#every(this.#options.config.timing.sweep_seconds * 1000, () => this.lookForLost());
     this.#every(TIDY_MS, () => this.tidy());
+    this.#every(STRAYS_MS, () => this.endStrays());
+    this.#users.adopt();
+    void this.#aside(() => this.#users.collect());
     const found = this.#options.places.unsettled();
     const sessions = Map.groupBy(found, ({ sessionId }) => sessionId);
     if (found.length > 0)
@@ -205,10 +213,29 @@ export class Watcher {
       // One that the log does not know (any more) was pruned, or is not there yet.
       const since = state.created === null ? places.changedAt(id) : state.lastActivityAt;
       const over = state.created === null || state.ended !== null;
-      if (over && now - since > keepMs) places.forgetSession(id);
+      if (over && now - since > keepMs) await this.commands.forgetSession(id);
     };
     const idle = places.sessions().filter((id) => !busy.has(id));
     await this.#forEach(idle, tidyUp, 'tidied up');
+    await this.#users.collect();
+  }
+
+  /** Ends what runs for sessions none of whose commands goes on, and for sessions that are gone. */
+  async endStrays(): Promise<void> {
+    const endThose = async (id: SessionId): Promise<void> => {
+      const loaded = await this.#options.sessions.load(id);
+      if (loaded.state.created === null) await this.#users.end(id);
+      else if (await this.#pins.isOurs(loaded)) await this.commands.endStrays(id);
+    };
+    await this.#forEach(this.#users.busy(), endThose, 'looked at for processes that nobody knows of');
+  }
+
+  /** Somebody says that the session was erased: that the log does not know it is what counts. */
+  async erased(id: SessionId): Promise<void> {
+    if (!this.#options.places.sessions().includes(id)) return;
+    if ((await this.#options.sessions.load(id)).state.created !== null) return;
+    await this.commands.forgetSession(id);
+    await this.#users.collect();
   }
 
   /** Somebody says that the session was cancelled: the event is what counts. */

@@ -6,6 +6,14 @@ import { isKnownTarget, knownTargets, targetSchema, templateProblems } from './t
 
 export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
 
+/**
+ * Below it a secret is refused. Nobody's secret is this short by choice: it is an empty variable with something around it, or a
+ * placeholder. Higher would break what senders were given long ago, and cannot be changed from here.
+ */
+const FEWEST_SECRET_CHARACTERS = 6;
+/** Below it a secret is warned of: with 16 letters and digits nobody guesses it. */
+const GOOD_SECRET_CHARACTERS = 16;
+
 /** What one part of the config says about another: names that must exist, parts that must fit. */
 export function crossReferenceProblems(config: Config, listenHost: string): ConfigProblem[] {
   return [
@@ -231,6 +239,12 @@ function secretProblems(
   listenHost: string,
 ): ConfigProblem[] {
   const secrets = secret === undefined ? [] : [secret].flat();
+  if (secrets.some((each) => charactersOf(each) < FEWEST_SECRET_CHARACTERS)) {
+    const reason =
+      `a secret has at least ${FEWEST_SECRET_CHARACTERS} characters beside blanks and the prefix \`whsec_\`: ` +
+      'choose one that nobody can guess, for example by `openssl rand -base64 32`';
+    return [{ place, reason }];
+  }
   if (!secrets.includes(INSECURE_NO_AUTH)) return [];
   if (secrets.length > 1) {
     return [
@@ -244,6 +258,15 @@ function secretProblems(
       reason: `${INSECURE_NO_AUTH} is for loopback only, and ANGELIA_HOST is ${listenHost}: set a secret`,
     },
   ];
+}
+
+/** Of a secret that is taken: whether its operator should hear that it is short. */
+export function isShortSecret(secret: string): boolean {
+  return secret !== INSECURE_NO_AUTH && charactersOf(secret) < GOOD_SECRET_CHARACTERS;
+}
+
+function charactersOf(secret: string): number {
+  return secret.replace(/^whsec_/, '').replace(/\s/g, '').length;
 }
 
 export function isLoopback(host: string): boolean {

@@ -30,8 +30,11 @@ function linesOf(text: string, env: NodeJS.ProcessEnv = {}): string[] {
 
 describe('variables in the config', () => {
   it('fills ${NAME} in every string, lists included', () => {
-    const config = load(`${BASE}\nroutes: { r: { secret: ["\${A}", "x-\${B}-y"] } }`, { A: 'one', B: 'two' });
-    expect(config.routes.r?.secret).toEqual(['one', 'x-two-y']);
+    const config = load(`${BASE}\nroutes: { r: { secret: ["\${A}", "x-\${B}-y"] } }`, {
+      A: 'number-one',
+      B: 'two',
+    });
+    expect(config.routes.r?.secret).toEqual(['number-one', 'x-two-y']);
   });
 
   it('names a missing variable and its place', () => {
@@ -45,11 +48,11 @@ describe('variables in the config', () => {
   });
 
   it('does not fill what a variable holds a second time', () => {
-    expect(load('secret: ${A}', { A: '${B}', B: 'no' }).secret).toBe('${B}');
+    expect(load('secret: ${A}', { A: '${BBB}', BBB: 'no' }).secret).toBe('${BBB}');
   });
 
   it('keeps $${NAME} as it is written', () => {
-    expect(load('secret: $${A}').secret).toBe('${A}');
+    expect(load('secret: $${AAA}').secret).toBe('${AAA}');
   });
 
   it('refuses a reference that it cannot read instead of passing it on', () => {
@@ -57,43 +60,55 @@ describe('variables in the config', () => {
   });
 
   it('leaves the braces of templates alone', () => {
-    const config = load(`${BASE}\nroutes: { r: { secret: s, prompt: "PR #{number} costs $5" } }`);
+    const config = load(`${BASE}\nroutes: { r: { secret: s3cret, prompt: "PR #{number} costs $5" } }`);
     expect(config.routes.r?.prompt).toBe('PR #{number} costs $5');
   });
 });
 
 describe('names that must exist', () => {
   it.each([
-    ['routes: { r: { secret: s, agent: nobody } }', 'routes.r.agent: no agent is named `nobody`'],
-    ['routes: { r: { secret: s, agent: constructor } }', 'routes.r.agent: no agent is named `constructor`'],
-    ['routes: { r: { secret: s, deliver: constructor } }', 'routes.r.deliver: no target is named'],
-    ['routes: { r: { secret: s, deliver: pigeon } }', 'routes.r.deliver: no target is named `pigeon`'],
+    ['routes: { r: { secret: s3cret, agent: nobody } }', 'routes.r.agent: no agent is named `nobody`'],
     [
-      'routes: { r: { secret: s, fallback_target: { deliver: pigeon } } }',
+      'routes: { r: { secret: s3cret, agent: constructor } }',
+      'routes.r.agent: no agent is named `constructor`',
+    ],
+    ['routes: { r: { secret: s3cret, deliver: constructor } }', 'routes.r.deliver: no target is named'],
+    ['routes: { r: { secret: s3cret, deliver: pigeon } }', 'routes.r.deliver: no target is named `pigeon`'],
+    [
+      'routes: { r: { secret: s3cret, fallback_target: { deliver: pigeon } } }',
       'routes.r.fallback_target.deliver: no target is named `pigeon`',
     ],
     ['targets: { pigeon: {} }', 'targets.pigeon: no target is named `pigeon`'],
     [
-      'routes: { r: { secret: s, auth: pigeon } }',
+      'routes: { r: { secret: s3cret, auth: pigeon } }',
       'routes.r.auth: Invalid option: expected one of "standard-webhooks"',
     ],
-    ['routes: { r: { secret: s, auth: twilio } }', 'routes.r.auth: Twilio signs the address'],
+    ['routes: { r: { secret: s3cret, auth: twilio } }', 'routes.r.auth: Twilio signs the address'],
     ['targets: { http: { secrt: x } }', 'targets.http.secrt: unknown key `secrt`'],
     ['targets: { log: { x: 1 } }', 'targets.log.x: unknown key `x`'],
     [
-      'routes: { r: { secret: s, deliver: http, deliver_extra: { url: "https://x.example", headers: { X-Api-Key: k } } } }',
+      'routes: { r: { secret: s3cret, deliver: http, deliver_extra: { url: "https://x.example", headers: { X-Api-Key: k } } } }',
       'routes.r.deliver_extra.headers.X-Api-Key: this header looks like a credential, and would be written into the event log: put it under `targets.http.headers`',
     ],
-    ['routes: { r: { secret: s, deliver: http } }', 'routes.r.deliver_extra.url: '],
+    ['routes: { r: { secret: s3cret, deliver: http } }', 'routes.r.deliver_extra.url: '],
     [
-      'routes: { r: { secret: s, deliver: http, deliver_extra: { url: "https://x", uri: y } } }',
+      'routes: { r: { secret: s3cret, deliver: http, deliver_extra: { url: "https://x", uri: y } } }',
       'routes.r.deliver_extra.uri: unknown key `uri`',
     ],
     [
-      'routes: { r: { secret: s, toolsets: [terminal] } }',
+      'routes: { r: { secret: s3cret, toolsets: [terminal] } }',
       'routes.r.toolsets: `terminal` is none of the toolsets',
     ],
     ['routes: { r: {} }', 'routes.r.secret: a route needs a secret'],
+    ['routes: { r: { secret: s } }', 'routes.r.secret: a secret has at least 6 characters'],
+    ['routes: { r: { secret: "          " } }', 'routes.r.secret: a secret has at least 6 characters'],
+    ['routes: { r: { secret: "s3     cr" } }', 'routes.r.secret: a secret has at least 6 characters'],
+    ['routes: { r: { secret: whsec_s3 } }', 'routes.r.secret: a secret has at least 6 characters'],
+    [
+      'routes: { r: { secret: [a-long-secret, "\\n"] } }',
+      'routes.r.secret: a secret has at least 6 characters',
+    ],
+    ['secret: s\nroutes: { r: {} }', 'secret: a secret has at least 6 characters'],
   ])('%s', (text, expected) => {
     const lines = linesOf(`${BASE}\n${text}`);
     expect(lines).toHaveLength(1);
@@ -119,7 +134,7 @@ describe('names that must exist', () => {
     ],
     ['agents: { a: { kind: command, command: [x], model: m } }', 'agents.a.model: unknown key `model`'],
     ['agents: { a: { kind: llm, model: m, command: [x] } }', 'agents.a.command: unknown key `command`'],
-    ['agents: { a: { kind: http, secret: s } }', 'agents.a.url: an http or https URL is wanted'],
+    ['agents: { a: { kind: http, secret: s3cret } }', 'agents.a.url: an http or https URL is wanted'],
     [
       'agents: { a: { kind: http, url: "https://a.example" } }',
       'agents.a.secret: an agent of kind http needs a secret: requests to it are signed',
@@ -155,11 +170,13 @@ describe('names that must exist', () => {
   });
 
   it("takes the top's secret for a route without one", () => {
-    expect(linesOf(`secret: s\n${BASE}\nroutes: { r: {} }`)).toEqual([]);
+    expect(linesOf(`secret: s3cret\n${BASE}\nroutes: { r: {} }`)).toEqual([]);
   });
 
   it('says each problem in a line of its own', () => {
-    expect(linesOf(`${BASE}\nroutes: { a: { agent: x }, b: { deliver: y, secret: s } }`)).toHaveLength(3);
+    expect(linesOf(`${BASE}\nroutes: { a: { agent: x }, b: { deliver: y, secret: s3cret } }`)).toHaveLength(
+      3,
+    );
   });
 });
 
@@ -186,7 +203,9 @@ describe('INSECURE_NO_AUTH', () => {
 
 describe('a route with deliver_only', () => {
   const placesOf = (keys: string) =>
-    linesOf(`routes: { r: { secret: s, deliver_only: true, ${keys} } }`).map((line) => line.split(': ')[1]);
+    linesOf(`routes: { r: { secret: s3cret, deliver_only: true, ${keys} } }`).map(
+      (line) => line.split(': ')[1],
+    );
 
   it('needs a target, and no agent', () => {
     expect(placesOf('deliver: http, deliver_extra: { url: "https://example.com" }')).toEqual([]);
@@ -208,7 +227,7 @@ describe('a route with deliver_only', () => {
 describe('the url of the http target', () => {
   const linesFor = (url: string) =>
     linesOf(
-      `${BASE}\nroutes: { r: { secret: s, deliver: http, deliver_extra: { url: ${JSON.stringify(url)} } } }`,
+      `${BASE}\nroutes: { r: { secret: s3cret, deliver: http, deliver_extra: { url: ${JSON.stringify(url)} } } }`,
     );
 
   it.each([
@@ -250,7 +269,7 @@ describe('the url of the http target', () => {
   it('is looked at in the fallback target too', () => {
     expect(
       linesOf(
-        `${BASE}\nroutes: { r: { secret: s, fallback_target: { deliver: http, deliver_extra: { url: x } } } }`,
+        `${BASE}\nroutes: { r: { secret: s3cret, fallback_target: { deliver: http, deliver_extra: { url: x } } } }`,
       )[0],
     ).toContain('routes.r.fallback_target.deliver_extra.url: is no URL');
   });
@@ -259,7 +278,7 @@ describe('the url of the http target', () => {
 describe('a pattern of a filter', () => {
   it('is refused with its place, however deep it lies', () => {
     const lines = linesOf(
-      `${BASE}\nroutes: { r: { secret: s, filters: [{ any: [{ not: { field: a, regex: "(?=x)" } }] }] } }`,
+      `${BASE}\nroutes: { r: { secret: s3cret, filters: [{ any: [{ not: { field: a, regex: "(?=x)" } }] }] } }`,
     );
     expect(lines).toEqual([
       expect.stringContaining('angelia: routes.r.filters.0.any.0.not.regex: invalid or unsupported'),
@@ -269,7 +288,7 @@ describe('a pattern of a filter', () => {
 
 describe('retry_on_script_failure', () => {
   it('is refused without a script that could fail', () => {
-    expect(linesOf(`${BASE}\nroutes: { r: { secret: s, retry_on_script_failure: true } }`)[0]).toContain(
+    expect(linesOf(`${BASE}\nroutes: { r: { secret: s3cret, retry_on_script_failure: true } }`)[0]).toContain(
       'routes.r.retry_on_script_failure: ',
     );
   });
@@ -277,7 +296,7 @@ describe('retry_on_script_failure', () => {
 
 describe('coalesce, session_key and on_busy', () => {
   const placesOf = (keys: string) =>
-    linesOf(`${BASE}\nroutes: { r: { secret: s, ${keys} } }`).map((line) => line.split(': ')[1]);
+    linesOf(`${BASE}\nroutes: { r: { secret: s3cret, ${keys} } }`).map((line) => line.split(': ')[1]);
 
   it('are taken alone and together', () => {
     expect(placesOf('coalesce: { key: "{a}" }')).toEqual([]);
@@ -298,7 +317,7 @@ describe('targets', () => {
   const TELEGRAM =
     'targets: { telegram: { bot_token: "123456:abcdefghijklmnopqrstuvwxyzABCDEFGHI", chat_id: -100, message_thread_id: 7 } }';
   const of = (route: string, targets = '') =>
-    linesOf(`${BASE}\n${targets}\nroutes: { r: { secret: s, ${route} } }`);
+    linesOf(`${BASE}\n${targets}\nroutes: { r: { secret: s3cret, ${route} } }`);
 
   it('that a route delivers to must have what they cannot do without', () => {
     expect(of('deliver: telegram, deliver_extra: { chat_id: 1 }')).toEqual([
@@ -390,7 +409,7 @@ describe('files', () => {
 describe('docs/angelia.example.yaml', () => {
   const text = readFileSync(new URL('../../../../docs/angelia.example.yaml', import.meta.url), 'utf8');
   const env = {
-    WEBHOOK_SECRET: 'w',
+    WEBHOOK_SECRET: 'of-all-webhooks',
     MODEL_KEY: 'k',
     ANTHROPIC_KEY: 'a',
     OUTGOING_SECRET: 'o',
@@ -416,7 +435,7 @@ describe('docs/angelia.example.yaml', () => {
     const shown = load(text, env);
     const { models, agents, routes } = shown;
     const bare = load(
-      `secret: w
+      `secret: of-all-webhooks
 models: { main: { provider: openai-compatible, base_url: "http://127.0.0.1:9000/v1", model: m1 }, demo: { provider: builtin, model: echo } }
 agents: { default: { model: main } }`,
     );

@@ -83,6 +83,8 @@ describe('where an agent has terminal', () => {
       const { status, stderr } = spawnSync(process.execPath, [built(script)], {
         cwd: root,
         encoding: 'utf8',
+        killSignal: 'SIGKILL',
+        timeout: 20_000, // One that starts would wait for Postgres for ever.
         env: {
           PATH: process.env.PATH,
           ANGELIA_CONFIG: path,

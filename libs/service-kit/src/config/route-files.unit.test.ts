@@ -133,7 +133,7 @@ describe('a route', () => {
 models: { echo: { provider: builtin, model: echo } }
 agents: { default: { model: echo } }
 mcp_servers: { here: { command: x }, below: { command: x, cwd: tools }, far: { url: 'https://example.com' } }
-routes: { r: { secret: s, filters: [{ all: [{ field: a, in_file: list.txt }, { not: { field: b, in_file: ~/w } }] }] } }
+routes: { r: { secret: s3cret, filters: [{ all: [{ field: a, in_file: list.txt }, { not: { field: b, in_file: ~/w } }] }] } }
 `;
     const { config } = loadConfig({ ANGELIA_CONFIG: file(join(base, 'angelia.yaml'), text) });
     expect(config.directories).toMatchObject({ scripts, skills: '/srv/skills' });

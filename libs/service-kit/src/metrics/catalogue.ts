@@ -39,6 +39,7 @@ export const webhookOutcomes = [
   'disabled',
   'unknown_route',
   'unavailable',
+  'crowded_out',
   'error',
 ] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
@@ -102,6 +103,14 @@ export const metrics = {
     unit: 's',
     labels: {},
     bounds: REQUESTS,
+    from: ['ingress'],
+  }),
+
+  apiRefused: new Counter({
+    name: 'angelia_api_refused_total',
+    help: 'Calls of /v1 that were not let in. `slowed_down`: after too many wrong tokens from the same address.',
+    unit: '1',
+    labels: { reason: oneOf('no_token', 'wrong_token', 'slowed_down') },
     from: ['ingress'],
   }),
 

@@ -10,7 +10,7 @@ import {
 import { decide } from '@angelia/session';
 import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { errorAnswer } from '../answer-error.ts';
+import { answerError, closeIfMuchIsToCome, errorAnswer } from '../answer-error.ts';
 import { parseBody } from '../api/query.ts';
 import { Refusal } from '../refusal.ts';
 import { ANSWER_LINKS } from '../tokens.ts';
@@ -106,16 +106,23 @@ export class AnswersController {
     try {
       await work(asPage);
     } catch (error) {
-      const answer = errorAnswer(error);
-      if (!asPage || answer.unexpected) throw error;
-      if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
-      sendPage(
-        reply,
-        answer.status,
-        messagePage(headings[answer.status] ?? 'This cannot be taken', answer.message),
-      );
+      if (!asPage || errorAnswer(error).unexpected) throw error;
+      sendErrorPage(reply, error);
     }
   }
+}
+
+/** Before the body is read: nobody sends us a megabyte with a link that they made up (strangers/entrance.ts). */
+export function refuseAnswerLink({ headers }: FastifyRequest, reply: FastifyReply): void {
+  closeIfMuchIsToCome(reply);
+  if (wantsPage(headers.accept, headers['content-type'])) sendErrorPage(reply, notOurs());
+  else answerError(reply, notOurs());
+}
+
+function sendErrorPage(reply: FastifyReply, error: unknown): void {
+  const { status, message, retryAfterSeconds } = errorAnswer(error);
+  if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds));
+  sendPage(reply, status, messagePage(headings[status] ?? 'This cannot be taken', message));
 }
 
 const headings: Readonly<Record<number, string>> = {

@@ -118,6 +118,7 @@ export class LiveStreams implements OnModuleInit {
       response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
         // nginx would collect events until its buffer is full.
         'x-accel-buffering': 'no',
       });

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { cancelSubject } from '@angelia/contracts';
+import { cancelSubject, erasedSubject } from '@angelia/contracts';
 import { type EventLog, eraseSession } from '@angelia/event-log';
 import { BUS, EVENT_LOG, type Loaded, SESSIONS, type Sessions } from '@angelia/service-kit';
 import {
@@ -90,6 +90,7 @@ export class SessionsController {
       }
       await pause(ERASE_PAUSE_MS);
     }
+    this.bus.ping(erasedSubject(session));
     return { session_id: session };
   }
 

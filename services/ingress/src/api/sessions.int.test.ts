@@ -1,3 +1,4 @@
+import { erasedSubject } from '@angelia/contracts';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
 import { signedPost } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -211,6 +212,8 @@ describe('DELETE /v1/sessions/{id}', () => {
     expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).body).toEqual({
       session_id: first.sessionId,
     });
+    // Watchers end what runs for it, and remove its files.
+    expect(ingress.pings).toContain(erasedSubject(first.sessionId));
     expect((await call(`/v1/sessions/${first.sessionId}`)).status).toBe(404);
     expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).status).toBe(404);
     const rows = await database.query('SELECT 1 FROM angelia.events WHERE stream_id = $1', [first.sessionId]);

@@ -35,10 +35,10 @@ export class CallbacksController {
   async take(@Param('token') token: string, @Body() body: unknown): Promise<{ session_id: string }> {
     // The signature first: nobody makes us read a stream with an address that they made up.
     const call = this.links?.read(token) ?? null;
-    if (call === null) throw notOurs();
+    if (call === null) throw unknownCallbackLink();
     const said = parseBody(callbackBody, body);
     const loaded = await this.sessions.load(call.sessionId);
-    if (loaded.version === 0) throw notOurs();
+    if (loaded.version === 0) throw unknownCallbackLink();
     await this.record(call, loaded, said);
     return { session_id: call.sessionId };
   }
@@ -101,7 +101,8 @@ function decideOn(state: SessionState, callId: string, { text, error, status }: 
   });
 }
 
-function notOurs(): Refusal {
+/** Also before the body is read (strangers/entrance.ts). */
+export function unknownCallbackLink(): Refusal {
   return new Refusal(
     404,
     'unknown_link',

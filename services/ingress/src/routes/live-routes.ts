@@ -16,13 +16,14 @@ import {
   EVENT_LOG,
   HEALTH,
   type Health,
+  isShortSecret,
   LOGGER,
   type Logger,
 } from '@angelia/service-kit';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { compileRoutes, type Route, type RouteTable } from '../route-table.ts';
-import { type LiveRoute, lastOf, liveRoute, nameOf, type Surroundings } from './made-route.ts';
+import { type LiveRoute, lastOf, liveRoute, nameOf, type Surroundings, secretsOf } from './made-route.ts';
 import { masterKeyOf } from './master-key.ts';
 
 /**
@@ -64,6 +65,9 @@ export class LiveRoutes implements RouteTable, OnModuleInit, OnModuleDestroy {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.ofFile = compileRoutes(config);
+    for (const [name, { secret = config.secret ?? [] }] of Object.entries(config.routes)) {
+      this.warnOfShort(name, [secret].flat());
+    }
     this.surroundings = {
       config,
       listenHost: environment.host,
@@ -199,8 +203,18 @@ export class LiveRoutes implements RouteTable, OnModuleInit, OnModuleDestroy {
     if (!standing.usable) {
       this.logger.error({ route: name, problem: standing.problem }, 'a route made by API cannot be used');
     }
+    const opened = secretsOf(live, this.surroundings.masterKey);
+    if (opened.ok) this.warnOfShort(name, opened.secrets);
     if (this.ofFile.has(name)) {
       this.logger.warn({ route: name }, 'a route of the config file hides the one of that name made by API');
     }
+  }
+
+  private warnOfShort(route: string, secrets: readonly string[]): void {
+    if (!secrets.some(isShortSecret)) return;
+    this.logger.warn(
+      { route },
+      'a secret of this route has fewer than 16 characters and may be guessed: choose a longer one, for example by `openssl rand -base64 32`',
+    );
   }
 }

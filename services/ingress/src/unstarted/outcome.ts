@@ -14,6 +14,7 @@ export const unstartedOutcomes = [
   'disabled',
   'unknown_route',
   'unavailable',
+  'crowded_out',
   'error',
 ] as const;
 export type UnstartedOutcome = (typeof unstartedOutcomes)[number];
@@ -51,9 +52,14 @@ const byStatus: Readonly<Record<number, UnstartedOutcome>> = {
   503: 'unavailable',
 };
 
+/** Where the status says less: strangers who are in each other's way are no outage of ours, which would get somebody up. */
+const byCode: Readonly<Record<string, UnstartedOutcome>> = {
+  crowded_out: 'crowded_out',
+  cross_site: 'unauthorized',
+};
+
 /** Fastify's own, before any of our code sees the request, by names that a person can read. */
 const reasons: Readonly<Record<string, string>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'wrong_length',
   // The request ended before its body did: too slow for us, or the sender hung up.
@@ -65,5 +71,6 @@ export function outcomeOfError(error: unknown): Outcome {
   const { status } = errorAnswer(error);
   const code = (error as { code?: unknown } | null)?.code;
   const known = typeof code === 'string' ? (reasons[code] ?? code) : '';
-  return { outcome: byStatus[status] ?? 'bad_request', reason: CODE.test(known) ? known : 'other', status };
+  const outcome = byCode[known] ?? byStatus[status] ?? 'bad_request';
+  return { outcome, reason: CODE.test(known) ? known : 'other', status };
 }

@@ -95,6 +95,12 @@ export class Command {
     return this.#identity;
   }
 
+  /** The user that it runs as, where only its session has that. */
+  get ownUser(): number | null {
+    const { user, userIsOwn } = this.#request;
+    return userIsOwn ? (user?.uid ?? null) : null;
+  }
+
   /** Resolves when it runs; rejects when it cannot be started. */
   async start(): Promise<ProcessIdentity> {
     const { file, args, env, user, becomesUser, stdin, separateErrors } = this.#request;

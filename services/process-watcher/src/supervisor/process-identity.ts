@@ -55,10 +55,10 @@ export function membersOf(group: number): number[] {
 
 /** Who bears a command's mark, of this user. Zombies bear none. Reads the environment of that user's processes only. */
 export function bearersOf(mark: string, uid: number | undefined): number[] {
-  const entry = `${MARK_VARIABLE}=${mark}`;
+  const marks = new Set([mark]);
   return pids().filter((pid) => {
     if (uid !== undefined && statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid !== uid) return false;
-    return read(`/proc/${pid}/environ`)?.split('\0').includes(entry) ?? false;
+    return bearsOneOf(marks, pid);
   });
 }
 
@@ -69,6 +69,12 @@ export function bearersOf(mark: string, uid: number | undefined): number[] {
 export function isNamespaceInit(pid: number): boolean {
   const numbers = /^NSpid:\s*(.+)$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]?.split(/\s+/) ?? [];
   return numbers.length > 1 && numbers.at(-1) === '1';
+}
+
+export function bearsOneOf(marks: ReadonlySet<string>, pid: number): boolean {
+  const prefix = `${MARK_VARIABLE}=`;
+  const environment = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
+  return environment.some((entry) => entry.startsWith(prefix) && marks.has(entry.slice(prefix.length)));
 }
 
 function pids(): number[] {

@@ -24,7 +24,8 @@ export const ERRORS = 'errors';
 
 /**
  * In the environment of a command and of all that it starts: tells them apart also when they left its process group
- * (`setsid`). Who empties its environment as well is not found.
+ * (`setsid`). Who empties its environment as well is known by its user, where the session has one of its own
+ * (user-processes.ts); else it is not found.
  */
 export const MARK_VARIABLE = 'ANGELIA_COMMAND_ID';
 
@@ -56,6 +57,8 @@ export interface StartRequest {
   readonly user: { readonly uid: number; readonly gid: number } | null;
   /** True: it is started as the supervisor's own user and becomes `user` by itself. */
   readonly becomesUser: boolean;
+  /** Nobody but this session has that user: whatever runs as it is the session's. */
+  readonly userIsOwn?: boolean;
   /** `none`: /dev/null. `open`: for `write`. Else this text, and then its end. */
   readonly stdin: 'none' | 'open' | { readonly text: string };
   /** Keep stderr apart; else the command itself is expected to have joined the two. */

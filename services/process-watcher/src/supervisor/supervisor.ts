@@ -9,6 +9,7 @@ import {
   type StartReply,
   type StartRequest,
 } from './protocol.ts';
+import { endProcessesOf } from './user-processes.ts';
 import { syncDirectory } from './write-whole.ts';
 
 /** The commands of one supervisor, by their directory. */
@@ -49,7 +50,10 @@ export class Supervisor {
 
   /** Their files are gone, and so is whoever could ask for them. */
   async stopAll(): Promise<void> {
-    await Promise.all([...this.#commands.values()].map((command) => command.stop('stopped', 0)));
+    const commands = [...this.#commands.values()];
+    const users = new Set(commands.flatMap(({ ownUser }) => ownUser ?? []));
+    await Promise.all([...users].map((uid) => endProcessesOf(uid)));
+    await Promise.all(commands.map((command) => command.stop('stopped', 0)));
   }
 
   #start(request: StartRequest): Promise<StartReply> {

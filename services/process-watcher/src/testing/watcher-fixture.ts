@@ -16,7 +16,7 @@ import { type CreateSession, decide, decideAll, type SessionCommand } from '@ang
 import { createTestDatabase, eventually } from '@angelia/testkit';
 import { chooseIsolation } from '../isolation/choose.ts';
 import { Places } from '../places.ts';
-import { runAs } from '../run-as.ts';
+import { type RunAs, runAs } from '../run-as.ts';
 import { Watcher, type WatcherOptions } from '../watcher.ts';
 
 const silent = createLogger({
@@ -34,6 +34,8 @@ export interface WatcherFixtureOptions {
   readonly agents?: Readonly<Record<string, unknown>>;
   /** Where the config would have been read from. */
   readonly configFile?: string;
+  /** Instead of who commands would run as here. */
+  readonly runAs?: RunAs;
 }
 
 /** As the model reads it, and how it went. */
@@ -105,7 +107,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     ): Promise<Watcher> {
       const own = open(instance);
       const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
-      const users = runAs(config.process_watcher);
+      const users = options.runAs ?? runAs(config.process_watcher);
       const places = new Places(directory, users);
       const watcher = new Watcher({
         config,
@@ -143,8 +145,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         throw new Error(JSON.stringify(executed, ['status', 'code', 'reason']));
     },
     /** A session with a run at work. */
-    async running(over: Partial<CreateSession> = {}): Promise<SessionId> {
-      const id = newSessionId();
+    async running(over: Partial<CreateSession> = {}, id = newSessionId()): Promise<SessionId> {
       await sessions.execute(id, ({ state }) =>
         decide(state, {
           type: 'create-session',
@@ -248,6 +249,11 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         },
         { type: 'finish-turn', generation: state.generation, text },
       );
+    },
+    /** As erasing and pruning do: the log does not know it any more. */
+    async erase(id: SessionId): Promise<void> {
+      await database.query('DELETE FROM angelia.events WHERE stream_id = $1', [id]);
+      created.splice(created.indexOf(id), 1);
     },
     events: (id: SessionId): Promise<RecordedEvent[]> => log.readStream(id),
     async of<T extends EventType>(id: SessionId, type: T): Promise<EventData<T>[]> {

@@ -65,7 +65,7 @@ function operationJson(described: Operation): Json {
     };
   }
   // Whatever the log is needed for: it may be away.
-  const errors = [...(described.errors ?? []), ...(described.access === 'admin' ? [401, 503] : [])];
+  const errors = [...(described.errors ?? []), ...(described.access === 'admin' ? [401, 429, 503] : [])];
   for (const status of errors.sort()) answers[status] ??= errorAnswer(status);
   if (described.pages === true) for (const given of Object.values(answers)) alsoAsPage(given);
   const parameters = parametersOf(described);

@@ -23,7 +23,7 @@ export interface Operation {
   /** The body may come as a form, too. */
   readonly formBody?: boolean;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Statuses that are answered with `{"error"}`, beside the 401 and 503 of `admin`. */
+  /** Statuses that are answered with `{"error"}`, beside the 401, 429 and 503 of `admin`. */
   readonly errors?: readonly number[];
   /** Who does not ask for JSON gets every answer as a page. */
   readonly pages?: boolean;

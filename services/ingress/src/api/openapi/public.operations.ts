@@ -51,7 +51,7 @@ export const publicOperations = [
       200: answer('taken before, ignored, or a handshake', notStarted),
       202: answer('accepted', accepted),
     },
-    errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
+    errors: [400, 401, 403, 404, 408, 409, 413, 415, 429, 503],
   }),
   ...(['/healthz', '/health'] as const).map((path) =>
     operation({

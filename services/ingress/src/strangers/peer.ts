@@ -1,0 +1,23 @@
+import { isIPv6 } from 'node:net';
+
+/**
+ * Whom limits per address count as one: an IPv4 address, or an IPv6 network of 64 bits, which is what one customer is
+ * given: each has 2^64 addresses to come from.
+ */
+export function peerOf(address: string | undefined): string {
+  if (address === undefined) return 'unknown';
+  if (!isIPv6(address)) return address;
+  const bare = address.split('%', 1)[0] as string;
+  // An IPv4 address as a socket that listens for both shows it.
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [head = '', tail] = bare.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const last = tail === '' ? 0 : tail.split(':').length + (tail.includes('.') ? 1 : 0);
+    while (groups.length + last < 8) groups.push('0');
+    if (tail !== '') groups.push(...tail.split(':'));
+  }
+  const network = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(':')}::/64`;
+}
