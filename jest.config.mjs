@@ -1,6 +1,6 @@
-// Three tiers, told apart by the file name: `unit` is pure and needs nothing; `int` has a real Postgres and a real
-// NATS, started once for the run (deploy/local/jest/setup.mjs); `e2e` runs whole stacks. Run by `npm test`, which
-// builds first: e2e tests start the compiled services.
+// Four tiers, told apart by the file name: `unit` is pure and needs nothing; `int` has a real Postgres and a real
+// NATS, started once for the run (deploy/local/jest/setup.mjs); `e2e` runs whole stacks. `npm test` runs these three;
+// it builds first, as e2e tests start the built services. `long` needs minutes by nature (`npm run test:long`).
 
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
@@ -14,11 +14,7 @@ const common = {
   modulePathIgnorePatterns: ['/dist/', '/\\.cache/'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  // eventsource-parser (of the AI SDK) has a `source` export of its own, which is TypeScript.
-  transformIgnorePatterns: ['^(?!.*/eventsource-parser/src/).*/node_modules/'],
   testEnvironment: 'node',
-  // `source` makes @angelia/* resolve to src/index.ts, so that tests never run against a stale build.
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'default'] },
   transform: {
     '\\.ts$': [
       '@swc/jest',
@@ -49,9 +45,11 @@ export default {
   maxWorkers: Math.min(2, availableParallelism()),
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
   testTimeout: 60_000,
+  reporters: ['default', `${rootDir}/deploy/local/jest/times.mjs`],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['**/*.unit.test.ts'] },
     { ...common, ...withPostgresAndNats, displayName: 'int', testMatch: ['**/*.int.test.ts'] },
     { ...common, ...withPostgresAndNats, displayName: 'e2e', testMatch: ['**/*.e2e.test.ts'] },
+    { ...common, ...withPostgresAndNats, displayName: 'long', testMatch: ['**/*.long.test.ts'] },
   ],
 };

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { programs } from '../deploy/local/build.mjs';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -11,9 +12,12 @@ const files = (pattern: string) => globSync(pattern, { cwd: root }).sort();
 
 describe('the image', () => {
   const dockerfile = read('deploy/docker/Dockerfile');
-  const programs = [
-    ...read('deploy/docker/entrypoint.mjs').matchAll(/'\.\.\/\.\.\/(.*\/dist\/.*\.js)'/g),
-  ].map(([, path = '']) => path.replace('/dist/', '/src/').replace(/\.js$/, '.ts'));
+  const inImage = [
+    ...read('deploy/docker/entrypoint.mjs').matchAll(/'?([\w-]+)'?: '\.\.\/\.\.\/dist\/([\w-]+)\.js'/g),
+  ].map(([, name, program = '']) => {
+    expect(name).toBe(program);
+    return programs[program as keyof typeof programs];
+  });
 
   it('has every service and every command as a program', () => {
     // What is no program of its own, and what only those need who change the code.
@@ -26,7 +30,7 @@ describe('the image', () => {
     const commands = files('libs/{contracts,event-log,service-kit}/src/commands/*.ts').filter(
       (path) => !path.endsWith('.test.ts') && !others.includes(path),
     );
-    expect(programs.sort()).toEqual([...files('services/*/src/main.ts'), ...commands].sort());
+    expect(inImage.sort()).toEqual([...files('services/*/src/main.ts'), ...commands].sort());
   });
 
   it('is built with the manifest of every package of the workspace', () => {

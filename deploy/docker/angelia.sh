@@ -1,3 +1,3 @@
 #!/bin/sh
 # The command line, for `docker compose exec ingress angelia ...`.
-exec node --enable-source-maps /app/libs/cli/dist/main.js "$@"
+exec node --enable-source-maps /app/dist/angelia.js "$@"

@@ -1,14 +1,14 @@
 // Which program this container is: the first argument. Imported, not spawned, so that signals reach the service itself.
 const programs = {
-  ingress: '../../services/ingress/dist/main.js',
-  'agent-runner': '../../services/agent-runner/dist/main.js',
-  delivery: '../../services/delivery/dist/main.js',
-  'process-watcher': '../../services/process-watcher/dist/main.js',
-  migrate: '../../libs/event-log/dist/commands/migrate.js',
-  import: '../../libs/event-log/dist/commands/import.js',
-  prune: '../../libs/service-kit/dist/commands/prune.js',
-  rebuild: '../../libs/service-kit/dist/commands/rebuild.js',
-  'check-config': '../../libs/service-kit/dist/commands/check-config.js',
+  ingress: '../../dist/ingress.js',
+  'agent-runner': '../../dist/agent-runner.js',
+  delivery: '../../dist/delivery.js',
+  'process-watcher': '../../dist/process-watcher.js',
+  migrate: '../../dist/migrate.js',
+  import: '../../dist/import.js',
+  prune: '../../dist/prune.js',
+  rebuild: '../../dist/rebuild.js',
+  'check-config': '../../dist/check-config.js',
 };
 
 const name = process.argv[2] ?? '';

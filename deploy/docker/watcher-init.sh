@@ -1,7 +1,7 @@
 #!/bin/bash
 # The first process of process-watcher's container, which outlives the watcher (docker-compose.yml, deploy/kubernetes):
 #
-#   watcher-init.sh node services/process-watcher/dist/main.js
+#   watcher-init.sh node dist/process-watcher.js
 #
 # The supervisor and the commands under it go on when the watcher dies (docs/adr/0007), but not when pid 1 does. So this
 # is pid 1, and starts the watcher again. bash, because it reaps every process that is left to it (Node as pid 1 reaps only

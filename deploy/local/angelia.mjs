@@ -12,7 +12,7 @@ import { provideNode } from './bootstrap/toolchain.mjs';
 
 const here = fileURLToPath(import.meta.url);
 const root = dirname(dirname(dirname(here)));
-const main = join(root, 'libs', 'cli', 'dist', 'main.js');
+const main = join(root, 'dist', 'angelia.js');
 
 try {
   const node = await provideNode(root);

@@ -167,7 +167,7 @@ describe('the pruning job', () => {
       const files = (await readdir(exports)).map((file) => join(exports, file));
       const { stdout } = await promisify(execFile)(
         process.execPath,
-        [join(REPOSITORY, 'libs/event-log/dist/commands/import.js'), ...files],
+        [join(REPOSITORY, 'dist/import.js'), ...files],
         { env: { ...process.env, DATABASE_URL: stack.postgresUrl } },
       );
       const imported = [...stdout.matchAll(/imported (\d+) sessions/g)].map(([, count]) => Number(count));

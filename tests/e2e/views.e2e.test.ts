@@ -53,7 +53,7 @@ async function caughtUp(): Promise<AllViews> {
 }
 
 async function rebuild(): Promise<void> {
-  await run(process.execPath, [join(repositoryRoot, 'libs/service-kit/dist/commands/rebuild.js')], {
+  await run(process.execPath, [join(repositoryRoot, 'dist/rebuild.js')], {
     env: { ...process.env, DATABASE_URL: stack.postgresUrl },
   });
 }

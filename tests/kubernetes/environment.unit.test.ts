@@ -156,16 +156,16 @@ interface Loaded {
   readonly service?: string;
 }
 
-/** By the loader of the services themselves, as it is built (tests may not import it): all in one process, as each takes a while. */
+/** By the loader of the services themselves, in a process of its own (tests may not import it): one for all, as each takes a while. */
 function loadAll(attempts: readonly Attempt[]): Loaded[] {
   const directory = mkdtempSync(join(tmpdir(), 'angelia-kubernetes-'));
   try {
-    const built = (path: string) =>
-      JSON.stringify(pathToFileURL(join(repository, 'libs', 'service-kit', 'dist', path)).href);
+    const source = (path: string) =>
+      JSON.stringify(pathToFileURL(join(repository, 'libs', 'service-kit', 'src', path)).href);
     const program = `
       import { readFileSync, writeFileSync } from 'node:fs';
-      import { readEnvironment } from ${built('environment.js')};
-      import { loadCommandConfig, loadConfig } from ${built('config/load.js')};
+      import { readEnvironment } from ${source('environment.ts')};
+      import { loadCommandConfig, loadConfig } from ${source('config/load.ts')};
       const load = ({ service, environment, config }) => {
         writeFileSync('angelia.yaml', config);
         const env = { ...environment, ANGELIA_CONFIG: 'angelia.yaml' };

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { EventView, TestStack } from '@angelia/testkit';
 
 const run = promisify(execFile);
-const PRUNE = resolve(import.meta.dirname, '../../libs/service-kit/dist/commands/prune.js');
+const PRUNE = resolve(import.meta.dirname, '../../dist/prune.js');
 /** Of a day: a tenth of a second, so that whatever has ended is old enough. */
 const AT_ONCE = '0.000001';
 

@@ -1,16 +1,29 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { BuildError, build } from '../build.mjs';
+import { runDev } from './dev.ts';
 import { repositoryRoot } from './layout.ts';
+import { runRelease } from './release.ts';
 import { runStart } from './start.ts';
 import { sweepTestServices } from './test-services.ts';
 
+/** What `npm test` runs. The tier `long` needs minutes by nature and has a command of its own. */
+const GATE_TIERS = ['unit', 'int', 'e2e'];
+
 const commands: Record<string, (args: string[]) => Promise<number>> = {
   start: async () => (await built()) || runStart(),
-  test: async (args) => (await built()) || runTests(args),
-  verify: async (args) => (await built()) || inTurn([runFormatAndLint, runTypes, () => runTests(args)]),
+  dev: (args) => runDev(args),
+  test: async (args) => (await checked()) || runTests(args, GATE_TIERS),
+  verify: async (args) => (await checked()) || runTests(args, GATE_TIERS),
+  'test:unit': async (args) => (await built()) || runTests(args, ['unit']),
+  'test:watch': async (args) => (await built()) || runTests(['--watch', ...args], GATE_TIERS),
+  'test:long': async (args) => (await built()) || runTests(args, ['long']),
+  typecheck: (args) => checkTypes(args),
+  lint: (args) => biome(['check', '--error-on-warnings', ...args]),
+  format: (args) => biome(['check', '--write', ...args]),
   bench: async (args) => (await built()) || runSource('tests/bench/main.ts', args),
   chaos: async (args) => (await built()) || runSource('tests/chaos/main.ts', args),
+  release: async (args) => runRelease(args),
 };
 
 /** Called by start.mjs, once Node 24 and the dependencies are there. */
@@ -23,51 +36,55 @@ export async function main([name = '', ...args]: string[]): Promise<void> {
   process.exit(await command(args));
 }
 
-/** 0 when everything compiled, so that it can stand before what needs it. */
+/** 0 when everything was bundled, so that it can stand before what needs it. */
 async function built(): Promise<number> {
   try {
     await build({ log: (line) => console.error(`angelia: ${line}`) });
     return 0;
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;
-    console.error(`angelia: ${error.message}`);
+    console.error(`angelia: this does not build\n${error.message}`);
     return 1;
   }
 }
 
-async function inTurn(steps: (() => Promise<number>)[]): Promise<number> {
-  for (const step of steps) {
-    const code = await step();
-    if (code !== 0) return code;
-  }
-  return 0;
+/** Everything that is wrong is said in one run: format and lint, types, and what does not build. */
+async function checked(): Promise<number> {
+  console.error('angelia: checking format, lint and types');
+  const codes = await Promise.all([built(), biome(['check', '--error-on-warnings']), checkTypes()]);
+  return codes.find((code) => code !== 0) ?? 0;
 }
 
-async function runTests(args: string[]): Promise<number> {
+async function runTests(args: string[], tiers: string[]): Promise<number> {
   const jest = join(repositoryRoot, 'node_modules/jest/bin/jest.js');
-  // Jest's ESM mode is behind that flag; the warning about it is not news.
   const code = await run([
+    // Jest's ESM mode is behind that flag; the warning about it is not news.
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
     jest,
     ...args,
+    ...(args.includes('--selectProjects') ? [] : ['--selectProjects', ...tiers]),
   ]);
   await sweepTestServices();
   return code;
 }
 
-function runFormatAndLint(): Promise<number> {
-  console.error('angelia: format and lint');
-  return run([join(repositoryRoot, 'node_modules/@biomejs/biome/bin/biome'), 'check', '--error-on-warnings']);
+function biome(args: string[]): Promise<number> {
+  return run([join(repositoryRoot, 'node_modules/@biomejs/biome/bin/biome'), ...args]);
 }
 
-function runTypes(): Promise<number> {
-  console.error('angelia: types');
-  return run([join(repositoryRoot, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', 'tsconfig.json']);
+function checkTypes(args: string[] = []): Promise<number> {
+  return run([
+    join(repositoryRoot, 'node_modules/typescript/bin/tsc'),
+    '--noEmit',
+    '-p',
+    'tsconfig.json',
+    ...args,
+  ]);
 }
 
 function runSource(script: string, args: string[]): Promise<number> {
-  return run(['--conditions=source', join(repositoryRoot, script), ...args]);
+  return run([join(repositoryRoot, script), ...args]);
 }
 
 /** In the foreground and in our process group: a Ctrl-C reaches it by itself, so we only wait for its end. */

@@ -2,7 +2,6 @@ import { chmod, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The repository: src/ and dist/ of this package are equally deep in it. */
 export const repositoryRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 export const packageRoot = join(repositoryRoot, 'deploy', 'local');
 

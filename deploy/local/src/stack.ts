@@ -35,6 +35,8 @@ export interface StackOptions {
   /** False: Postgres without fsync, for tests. */
   readonly durable?: boolean;
   readonly scripts?: Scripts;
+  /** True: each service listens for a debugger on loopback. Whoever reaches that port controls the service. */
+  readonly inspect?: boolean;
   /** Ends a start that is under way. */
   readonly signal?: AbortSignal;
   /** Give up when not ready by then. */
@@ -140,6 +142,7 @@ class StartingStack {
       env: { ...env, DATABASE_URL: databaseUrl, NATS_URL: natsUrl },
       envOf: async (instance) => (await options.envOf?.(instance, { databaseUrl, natsUrl })) ?? {},
       drainSeconds: settings.drainSeconds,
+      inspect: options.inspect ?? false,
     });
     await Promise.all(this.#services.map(({ program }) => this.#startProgram(program, layout).start()));
     await this.#untilReady();

@@ -10,7 +10,12 @@ import { type Stack, type StackOptions, startStack } from './stack.ts';
 const SAME_KEYSTROKE_MS = 1_000;
 
 /** `npm start`: runs the stack in the foreground until a signal, and says how it ended by the exit code. */
-export async function runStart(options: Pick<StackOptions, 'scripts'> = {}): Promise<number> {
+export async function runStart(
+  options: Pick<StackOptions, 'scripts' | 'inspect'> & {
+    /** Called when everything is up; what it returns is called before the stack stops. */
+    readonly onReady?: (stack: Stack) => Promise<() => void>;
+  } = {},
+): Promise<number> {
   const front = frontOfThis();
   forgetFront();
   ignoreClosedOutput();
@@ -19,7 +24,8 @@ export async function runStart(options: Pick<StackOptions, 'scripts'> = {}): Pro
   let stack: Stack;
   try {
     stack = await startStack({
-      ...options,
+      scripts: options.scripts,
+      inspect: options.inspect,
       front,
       signal: asked.signal,
       say: (line) => console.log(`angelia: ${line}`),
@@ -33,8 +39,10 @@ export async function runStart(options: Pick<StackOptions, 'scripts'> = {}): Pro
   }
   console.log(`\n${bannerOf(stack)}\n`);
 
+  const end = await options.onReady?.(stack);
   const refused = await Promise.race([stack.failed, asked.promise]);
   if (!refused) console.log('angelia: draining (Ctrl-C again to hurry)');
+  end?.();
   await stack.stop({ hurry: asked.hurry });
   if (!refused) return 0;
   console.error(`angelia: ${refused.message}`);

@@ -1,77 +1,117 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { BuildError, build } from '../build.mjs';
+import { BuildError, build as buildAt } from '../build.mjs';
 
 let root: string;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'angelia-build-'));
-  write('libs/a/package.json', '{}');
-  write('libs/a/src/index.ts', "import { b } from './deep/b.ts';\nexport const a: number = b;\n");
-  write('libs/a/src/deep/b.ts', 'export const b = 1;\n');
+  write('tsconfig.json', '{ "compilerOptions": { "experimentalDecorators": true } }');
+  write('services/a/src/main.ts', "import { answer } from './deep/answer.ts';\nconsole.log(answer());\n");
+  write('services/b/src/main.ts', 'console.log("b");\n');
+  write(
+    'services/a/src/deep/answer.ts',
+    "import { readFileSync } from 'node:fs';\n" +
+      "export const answer = (): string => readFileSync(new URL('./answer.sql', import.meta.url), 'utf8');\n",
+  );
+  write('services/a/src/deep/answer.sql', 'SELECT 1');
 });
 
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
+const programs = { a: 'services/a/src/main.ts', b: 'services/b/src/main.ts' };
+const build = () => buildAt({ root, programs, assets: ['services/a/src/deep/answer.sql'] });
+const at = (path: string): string => join(root, path);
+const run = (path: string): string => execFileSync(process.execPath, [at(path)], { encoding: 'utf8' }).trim();
+
 function write(path: string, content: string): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), content);
+  mkdirSync(dirname(at(path)), { recursive: true });
+  writeFileSync(at(path), content);
 }
 
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-
 describe('a build', () => {
-  it('compiles each file beside its source map and points imports at what it wrote', async () => {
-    expect(await build({ root })).toEqual({ compiled: 2, copied: 0, removed: 0 });
-    expect(read('libs/a/dist/index.js')).toMatch(/from ["']\.\/deep\/b\.js["']/);
-    expect(existsSync(join(root, 'libs/a/dist/index.js.map'))).toBe(true);
+  it('makes programs that run, with the files that they read from beside their sources', async () => {
+    expect(await build()).toMatchObject({ built: true });
+    expect(run('dist/a.js')).toBe('SELECT 1');
+    expect(run('dist/b.js')).toBe('b');
+    expect(existsSync(at('dist/a.js.map'))).toBe(true);
   });
 
-  it('copies what the program reads at run time, and leaves tests out', async () => {
-    write('libs/a/src/sql/001_first.sql', 'SELECT 1;\n');
-    write('libs/a/src/index.unit.test.ts', 'throw 1;\n');
-    await build({ root });
-    expect(read('libs/a/dist/sql/001_first.sql')).toBe('SELECT 1;\n');
-    expect(existsSync(join(root, 'libs/a/dist/index.unit.test.js'))).toBe(false);
-  });
-
-  it('touches nothing when nothing changed, and only what changed when something did', async () => {
-    await build({ root });
-    const before = statSync(join(root, 'libs/a/dist/index.js')).mtimeMs;
-    expect(await build({ root })).toEqual({ compiled: 0, copied: 0, removed: 0 });
-    write('libs/a/src/deep/b.ts', 'export const b = 22;\n');
-    expect(await build({ root })).toEqual({ compiled: 1, copied: 0, removed: 0 });
-    expect(read('libs/a/dist/deep/b.js')).toContain('22');
-    expect(statSync(join(root, 'libs/a/dist/index.js')).mtimeMs).toBe(before);
-  });
-
-  it('removes what has no source any more', async () => {
-    await build({ root });
-    rmSync(join(root, 'libs/a/src/deep'), { recursive: true });
-    expect(await build({ root })).toMatchObject({ removed: 2 });
-    expect(existsSync(join(root, 'libs/a/dist/deep/b.js'))).toBe(false);
-  });
-
-  it('makes again what someone deleted', async () => {
-    await build({ root });
-    rmSync(join(root, 'libs/a/dist/index.js'));
-    expect(await build({ root })).toMatchObject({ compiled: 1 });
-  });
-
-  it('names the file that does not compile', async () => {
-    write('libs/a/src/broken.ts', 'const = ;\n');
-    await expect(build({ root })).rejects.toThrow(BuildError);
-    await expect(build({ root })).rejects.toThrow('libs/a/src/broken.ts does not compile');
-  });
-
-  it('keeps decorators with injected parameters working', async () => {
+  it('finds those files also from code that programs share', async () => {
     write(
-      'libs/a/src/nest.ts',
-      'declare const I: (t: string) => ParameterDecorator; declare const D: ClassDecorator;\n@D\nexport class S { constructor(@I("x") private readonly x: string) {} }\n',
+      'services/b/src/main.ts',
+      "import { answer } from '../../a/src/deep/answer.ts';\nconsole.log(answer());\n",
     );
-    await build({ root });
-    expect(read('libs/a/dist/nest.js')).toContain('_ts_param(0');
+    await build();
+    expect(run('dist/a.js')).toBe('SELECT 1');
+    expect(run('dist/b.js')).toBe('SELECT 1');
+  });
+
+  it('says which sources each program is made of', async () => {
+    expect((await build()).inputs).toEqual({
+      a: ['services/a/src/deep/answer.ts', 'services/a/src/main.ts'],
+      b: ['services/b/src/main.ts'],
+    });
+  });
+
+  it('does nothing when nothing changed, and rewrites only what came out otherwise', async () => {
+    await build();
+    const before = statSync(at('dist/b.js')).mtimeMs;
+    expect(await build()).toMatchObject({ built: false });
+    write('services/a/src/deep/answer.ts', "export const answer = () => 'changed';\n");
+    expect(await build()).toMatchObject({ built: true });
+    expect(run('dist/a.js')).toBe('changed');
+    expect(statSync(at('dist/b.js')).mtimeMs).toBe(before);
+  });
+
+  it('notices a changed file that is only read, a new one beside it, and an output that someone deleted', async () => {
+    await build();
+    write('services/a/src/deep/answer.sql', 'SELECT 22');
+    expect(await build()).toMatchObject({ built: true });
+    expect(run('dist/a.js')).toBe('SELECT 22');
+    rmSync(at('dist/b.js'));
+    expect(await build()).toMatchObject({ built: true });
+    expect(run('dist/b.js')).toBe('b');
+  });
+
+  it('keeps what a running program may still load, and removes it a day later', async () => {
+    await build();
+    write('dist/old-ABC.js', '');
+    write('dist/older-ABC.js', '');
+    const dayBeforeYesterday = new Date(Date.now() - 48 * 60 * 60 * 1000);
+    utimesSync(at('dist/older-ABC.js'), dayBeforeYesterday, dayBeforeYesterday);
+    write('services/b/src/main.ts', 'console.log("bb");\n');
+    await build();
+    expect(readdirSync(at('dist')).filter((name) => name.startsWith('old'))).toEqual(['old-ABC.js']);
+  });
+
+  it('names the file, the line and the column that cannot be bundled', async () => {
+    write('services/b/src/main.ts', 'console.log(1);\nconst = ;\n');
+    await expect(build()).rejects.toThrow(BuildError);
+    await expect(build()).rejects.toThrow('services/b/src/main.ts:2:7: Expected identifier');
+  });
+
+  it('keeps decorators with injected parameters, and the names of classes', async () => {
+    write(
+      'services/b/src/main.ts',
+      'const given: string[] = [];\n' +
+        'const Inject = (token: string): ParameterDecorator => () => void given.push(token);\n' +
+        'class Service { constructor(@Inject("x") readonly x: string) {} }\n' +
+        'console.log(Service.name, given.join());\n',
+    );
+    await build();
+    expect(run('dist/b.js')).toBe('Service x');
   });
 });

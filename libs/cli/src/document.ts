@@ -22,7 +22,7 @@ export function cliDocument(commands: readonly Command[]): string {
 const INTRODUCTION = `# The command line
 
 \`angelia\` does everything that the API can do, and some things on the database. <!-- Made by
-\`node --conditions=source libs/cli/src/commands/write-document.ts\`: change libs/cli/src, not this file. -->
+\`node libs/cli/src/commands/write-document.ts\`: change libs/cli/src, not this file. -->
 
 \`\`\`sh
 npx angelia send demo --wait          # in the repository, after \`npm start\` was run once

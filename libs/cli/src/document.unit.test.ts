@@ -5,7 +5,7 @@ import { cliDocument } from './document.ts';
 import { globalOptions } from './global-options.ts';
 
 describe('docs/cli.md', () => {
-  it('is up to date (else: node --conditions=source libs/cli/src/commands/write-document.ts)', () => {
+  it('is up to date (else: node libs/cli/src/commands/write-document.ts)', () => {
     const written = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
     expect(written).toBe(cliDocument(commands));
   });

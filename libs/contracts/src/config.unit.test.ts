@@ -194,7 +194,7 @@ describe('what the config refuses', () => {
 });
 
 describe('the JSON Schema for editors', () => {
-  it('is up to date (else: node --conditions=source libs/contracts/src/commands/write-schema.ts)', () => {
+  it('is up to date (else: node libs/contracts/src/commands/write-schema.ts)', () => {
     expect(readFileSync(new URL('../angelia.schema.json', import.meta.url), 'utf8')).toBe(configSchemaText());
   });
 

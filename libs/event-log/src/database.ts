@@ -237,6 +237,6 @@ async function checkCluster(client: pg.ClientBase): Promise<void> {
 export function wrongCluster(known: string, actual: string): WrongCluster {
   return new WrongCluster(
     `this log was written in the Postgres cluster ${known}, and this is cluster ${actual}: ` +
-      'stop all services, then run `node libs/event-log/dist/commands/migrate.js --raise-epoch`',
+      'stop all services, then run `node dist/migrate.js --raise-epoch`',
   );
 }

@@ -33,14 +33,10 @@ interface Candidate {
 }
 
 function candidate(holder: string, seconds = 2): Candidate {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=source', '--no-warnings', script, database.url, holder, String(seconds)],
-    {
-      env: { ...process.env, NODE_OPTIONS: '' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, ['--no-warnings', script, database.url, holder, String(seconds)], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   children.push(child);
   let out = '';
   child.stdout?.on('data', (chunk) => {

@@ -28,7 +28,7 @@ function migrating(url: string | undefined, args: string[] = [], extra: NodeJS.P
   const env: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: '', ...extra };
   if (url === undefined) delete env.DATABASE_URL;
   else env.DATABASE_URL = url;
-  const child = spawn(process.execPath, ['--conditions=source', '--no-warnings', command, ...args], { env });
+  const child = spawn(process.execPath, ['--no-warnings', command, ...args], { env });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => {

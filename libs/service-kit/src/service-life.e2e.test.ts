@@ -12,7 +12,7 @@ import { Cuttable, RunningService } from './testing/running-service.ts';
 import { freshTraceparent, traceIdOf } from './tracing.ts';
 
 /** The smallest service: all that it does here is what the kit does for every service. */
-const MAIN = 'services/process-watcher/dist/main.js';
+const MAIN = 'dist/process-watcher.js';
 
 let nats: NatsServer;
 let database: TestDatabase;

@@ -34,8 +34,9 @@ const ANSWER_MS = 15_000;
 const START_PATIENCE_MS = 15_000;
 const TRY_AGAIN_MS = 25;
 
+/** Its source, beside ours in tests; its bundle otherwise (deploy/local/build.mjs). */
 const PROGRAM = fileURLToPath(
-  new URL(`./supervisor/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
+  new URL(import.meta.url.endsWith('.ts') ? './supervisor/main.ts' : '../../supervisor.js', import.meta.url),
 );
 
 /** The supervisors that this watcher talks to: its own, and those that others left commands with. */

@@ -133,7 +133,7 @@ function rolesFinding({ roles }: ExaminedDatabase): Finding {
   );
 }
 
-const MIGRATE = 'node libs/event-log/dist/commands/migrate.js';
+const MIGRATE = 'node dist/migrate.js';
 const DUTIES = ['agenda', 'projection', 'prune', 'relay'] as const satisfies readonly DutyName[];
 /** Normal is below a second. */
 const LATE_MS = 10_000;

@@ -4,7 +4,7 @@ import { configSchemaText } from '../config-schema-text.ts';
 
 /**
  * Writes libs/contracts/angelia.schema.json, which editors use while one types a config:
- * `node --conditions=source libs/contracts/src/commands/write-schema.ts`. A unit test fails while it is out of date.
+ * `node libs/contracts/src/commands/write-schema.ts`. A unit test fails while it is out of date.
  */
 const path = fileURLToPath(new URL('../../angelia.schema.json', import.meta.url));
 writeFileSync(path, configSchemaText());

@@ -79,10 +79,7 @@ describe('where an agent has terminal', () => {
   it('check-config and process-watcher refuse with 78 and one line', () => {
     write(path, 0o644);
     const built = (script: string) => fileURLToPath(new URL(`../../../../${script}`, import.meta.url));
-    for (const script of [
-      'libs/service-kit/dist/commands/check-config.js',
-      'services/process-watcher/dist/main.js',
-    ]) {
+    for (const script of ['dist/check-config.js', 'dist/process-watcher.js']) {
       const { status, stderr } = spawnSync(process.execPath, [built(script)], {
         cwd: root,
         encoding: 'utf8',

@@ -110,7 +110,7 @@ it(
     expect(migrated).toEqual({ code: 78, said: expect.stringMatching(/^angelia: .*--raise-epoch/) });
     const configPath = join(directory, 'angelia.yaml');
     await writeFile(configPath, config());
-    const service = await run('services/delivery/dist/main.js', {
+    const service = await run('dist/delivery.js', {
       ANGELIA_CONFIG: configPath,
       ANGELIA_DATA: directory,
       ANGELIA_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -161,4 +161,4 @@ it(
   TEST_MS,
 );
 
-const MIGRATE = 'libs/event-log/dist/commands/migrate.js';
+const MIGRATE = 'dist/migrate.js';

@@ -1,0 +1,47 @@
+// Where the time of a test run goes: the ten slowest files on the terminal, every file in .cache/test-times.json, by
+// tier. docs/testing.md has the table of what was and what is.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+const SHOWN = 10;
+
+export default class TestTimes {
+  #root;
+  #startedAt = performance.now();
+
+  constructor(globalConfig) {
+    this.#root = globalConfig.rootDir;
+  }
+
+  onRunComplete(_contexts, { testResults }) {
+    const files = testResults
+      .filter(({ skipped }) => !skipped)
+      .map(({ testFilePath, perfStats, numPassingTests, numFailingTests }) => ({
+        file: relative(this.#root, testFilePath),
+        tier: /\.(\w+)\.test\.ts$/.exec(testFilePath)?.[1] ?? 'unknown',
+        seconds: perfStats.runtime / 1000,
+        tests: numPassingTests + numFailingTests,
+      }))
+      .sort((a, b) => b.seconds - a.seconds);
+    if (files.length <= 1) return;
+    const tiers = {};
+    for (const { tier, seconds, tests } of files) {
+      tiers[tier] ??= { files: 0, tests: 0, seconds: 0 };
+      tiers[tier].files += 1;
+      tiers[tier].tests += tests;
+      tiers[tier].seconds += seconds;
+    }
+    const wallSeconds = (performance.now() - this.#startedAt) / 1000;
+    const path = join(this.#root, '.cache', 'test-times.json');
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${JSON.stringify({ wall_seconds: wallSeconds, tiers, files }, null, 2)}\n`);
+    const lines = files
+      .slice(0, SHOWN)
+      .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
+    const sums = Object.entries(tiers)
+      .map(([tier, { files: count, seconds }]) => `${tier} ${seconds.toFixed(0)} s in ${count} files`)
+      .join(', ');
+    process.stderr.write(`\nSlowest files (all in .cache/test-times.json; ${sums}):\n${lines.join('\n')}\n`);
+  }
+}

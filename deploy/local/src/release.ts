@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from './layout.ts';
+
+const USAGE =
+  'usage: npm run release -- <patch|minor|major|1.2.3> [--dry-run]\n' +
+  'Sets the version, dates the changelog, commits and tags. It pushes and publishes nothing.';
+
+/** `npm run release`: the step that a person takes; what is built and published from the tag is CI's part. */
+export function runRelease(args: readonly string[], root = repositoryRoot, today = new Date()): number {
+  const dryRun = args.includes('--dry-run');
+  const [wanted, ...more] = args.filter((arg) => arg !== '--dry-run');
+  if (wanted === undefined || more.length > 0) return refuse(USAGE);
+  const git = (...command: string[]) => execFileSync('git', command, { cwd: root, encoding: 'utf8' }).trim();
+  const manifests = globSync(
+    ['package.json', '{libs,services}/*/package.json', 'deploy/local/package.json'],
+    {
+      cwd: root,
+    },
+  );
+  const current = versionIn(readFileSync(join(root, 'package.json'), 'utf8'));
+  const next = nextVersion(current, wanted);
+  if (next === null)
+    return refuse(`"${wanted}" is neither patch, minor, major nor a version above ${current}.`);
+  if (git('status', '--porcelain') !== '')
+    return refuse('There are uncommitted changes: commit or stash them first.');
+  if (git('tag', '--list', `v${next}`) !== '') return refuse(`The tag v${next} exists already.`);
+  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
+  const dated = datedChangelog(changelog, next, today);
+  if (dated === null)
+    return refuse('CHANGELOG.md has nothing under "## Unreleased": write what changed first.');
+  if (dryRun) {
+    console.log(`angelia: would release ${next} (now ${current}) and write ${manifests.length + 2} files`);
+    return 0;
+  }
+  const write = (file: string, text: string) => writeFileSync(join(root, file), text);
+  for (const file of manifests)
+    write(file, readFileSync(join(root, file), 'utf8').replace(/("version": ")[^"]*/, `$1${next}`));
+  const dockerfile = 'deploy/docker/Dockerfile';
+  write(dockerfile, readFileSync(join(root, dockerfile), 'utf8').replace(/^(ARG VERSION=).*$/m, `$1${next}`));
+  write('CHANGELOG.md', dated);
+  git('commit', '--all', '--message', `release ${next}`);
+  git('tag', '--annotate', `v${next}`, '--message', `Angelia ${next}`);
+  console.log(`angelia: ${next} is committed and tagged. To publish: git push --follow-tags`);
+  return 0;
+}
+
+function refuse(why: string): number {
+  console.error(`angelia: ${why}`);
+  return 1;
+}
+
+const versionIn = (manifest: string): string => (JSON.parse(manifest) as { version: string }).version;
+
+/** Null when what is wanted is no version, or none that comes after the current one. */
+export function nextVersion(current: string, wanted: string): string | null {
+  const [major = 0, minor = 0, patch = 0] = current.split('.').map(Number);
+  if (wanted === 'major') return `${major + 1}.0.0`;
+  if (wanted === 'minor') return `${major}.${minor + 1}.0`;
+  if (wanted === 'patch') return `${major}.${minor}.${patch + 1}`;
+  const named = /^(\d+)\.(\d+)\.(\d+)$/.exec(wanted)?.slice(1).map(Number);
+  if (named === undefined) return null;
+  const difference = named
+    .map((part, index) => part - ([major, minor, patch][index] ?? 0))
+    .find((part) => part !== 0);
+  return (difference ?? 0) > 0 ? wanted : null;
+}
+
+/** Null when there is nothing to release. */
+export function datedChangelog(text: string, version: string, today: Date): string | null {
+  const heading = '## Unreleased\n';
+  const start = text.indexOf(heading);
+  if (start === -1) return null;
+  const body = text.slice(start + heading.length).split(/^## /m)[0] ?? '';
+  if (body.trim() === '') return null;
+  const date = today.toISOString().slice(0, 10);
+  return text.replace(heading, `${heading}\n## ${version} (${date})\n`);
+}
