@@ -342,6 +342,19 @@ describe('dead deliveries', () => {
     expect(plan(over.when(retry(4)).after)).toMatchObject({ via: 'target', attempt: 3 });
   });
 
+  it('are marked at the fallback target when a retry leads there again and it may have them from before', () => {
+    const base = given([...running({ fallback_target: email }), answered(), ended()]);
+    const atFallback = { attempt: 2, via: 'fallback_target', target: 'email' } as const;
+    const there = base.and([attempted(4), dead(4), attempted(4, atFallback)]);
+    const again = (history: Given) =>
+      plan(history.and([dead(4, 2), fact('delivery.retry-requested', { output: 4, by: 'api' }), dead(4, 2)]));
+    expect(again(there.and([failed(4, START, { unknown: true })]))).toMatchObject({
+      via: 'fallback_target',
+      possibleDuplicate: true,
+    });
+    expect(again(there)).toMatchObject({ via: 'fallback_target', possibleDuplicate: false });
+  });
+
   it('a repeated giving up does not undo a retry', () => {
     const revived = onlyAnswer.and([attempted(4), dead(4)]).when(retry(4)).after;
     revived.when(giveUp(4)).thenRefused('stale_attempt');

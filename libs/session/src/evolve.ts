@@ -189,7 +189,9 @@ function apply(draft: Draft, event: StreamEvent): void {
         failures: 0,
         until: at,
         // Back from the fallback: what the first target has of it is forgotten, not that it may have something.
-        ...(o.via === 'target' ? {} : { taken: 0 }),
+        ...(o.via === 'target'
+          ? {}
+          : { taken: 0, mayBeAtFallback: o.mayBeAtFallback === true || o.unknowns > 0 || o.taken > 0 }),
         unknowns: Math.min(o.via === 'target' ? o.unknowns : Number(o.unknown), MADE_UP_FOR),
       }));
       break;
@@ -466,6 +468,8 @@ function deliveryDead(draft: Draft, data: EventData<'delivery.dead'>, at: number
           reason: short(data.reason),
           unknown: o.unknown || o.taken > 0,
           ...STARTS_ANEW,
+          // Not for the first time, where somebody asked for a retry: it may have it from before.
+          unknowns: o.mayBeAtFallback ? MADE_UP_FOR : 0,
         }
       : { status: 'dead', until: at, reason: short(data.reason) },
   );

@@ -181,6 +181,8 @@ export interface OpenOutput {
   readonly unknowns: number;
   /** Some attempt ended unknown: a part of it may be there twice. */
   readonly unknown: boolean;
+  /** The fallback target was tried before somebody asked for a retry, and may have it, or a part of it. */
+  readonly mayBeAtFallback?: boolean;
   /** Why the last attempt failed, cut short. */
   readonly reason: string | null;
   /** Since when its turn waited for an answer. Not there in states that were kept before there was this. */
