@@ -14,6 +14,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -143,7 +144,7 @@ const bundleOptions = (root, entries) => ({
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
-  plugins: [whereItsFilesAre(root, entries)],
+  plugins: [whereItsFilesAre(root, entries), namedExportsOfCommonJs],
 });
 
 async function bundled(root, entries, bundler) {
@@ -191,6 +192,43 @@ function whereItsFilesAre(root, entries) {
       });
     },
   };
+}
+
+/**
+ * `await import('undici')` of a CommonJS package has its exports by name, as in Node. esbuild alone would give it a
+ * `default` and nothing else, which is only noticed when that line runs.
+ */
+const namedExportsOfCommonJs = {
+  name: 'named-exports-of-commonjs',
+  setup(builder) {
+    const namespace = 'commonjs-by-name';
+    builder.onResolve({ filter: /^[@a-z]/ }, async ({ path, kind, resolveDir, importer, pluginData }) => {
+      if (kind !== 'dynamic-import' || pluginData === namespace) return undefined;
+      const options = { kind, resolveDir, importer, pluginData: namespace };
+      const found = await builder.resolve(path, options);
+      return found.errors.length > 0 || found.external || !isCommonJs(found.path)
+        ? undefined
+        : { path: found.path, namespace };
+    });
+    builder.onLoad({ filter: /.*/, namespace }, ({ path }) => {
+      const names = Object.keys(createRequire(path)(path)).filter(
+        (name) => name !== 'default' && /^[A-Za-z_$][\w$]*$/.test(name),
+      );
+      return {
+        contents: `import all from ${JSON.stringify(path)};\nexport default all;\nexport const { ${names.join(', ')} } = all;\n`,
+        resolveDir: dirname(path),
+      };
+    });
+  },
+};
+
+function isCommonJs(path) {
+  if (!path.endsWith('.js')) return path.endsWith('.cjs');
+  for (let directory = dirname(path); directory !== dirname(directory); directory = dirname(directory)) {
+    const manifest = join(directory, 'package.json');
+    if (existsSync(manifest)) return JSON.parse(readFileSync(manifest, 'utf8')).type !== 'module';
+  }
+  return true;
 }
 
 /** `libs/event-log/src/sql/001.sql` is `libs/event-log/sql/001.sql` in dist/. */

@@ -59,6 +59,17 @@ describe('a build', () => {
     expect(run('dist/b.js')).toBe('SELECT 1');
   });
 
+  it('imports a CommonJS package later with its exports by name, as Node does', async () => {
+    write('node_modules/old/package.json', '{ "name": "old", "main": "index.js" }');
+    write('node_modules/old/index.js', 'exports.answer = 42; exports["not a name"] = 1;');
+    write(
+      'services/b/src/main.ts',
+      "const old = await import('old');\nconsole.log(old.answer, old.default.answer);\n",
+    );
+    await build();
+    expect(run('dist/b.js')).toBe('42 42');
+  });
+
   it('says which sources each program is made of', async () => {
     expect((await build()).inputs).toEqual({
       a: ['services/a/src/deep/answer.ts', 'services/a/src/main.ts'],
