@@ -96,7 +96,9 @@ export async function build(options = {}) {
   const files = new Set();
   for (const { path, contents } of bundle.outputs) {
     files.add(relative(dist, path));
-    if (!(await isSame(path, contents))) await writeAtomically(path, contents);
+    // What begins with #! is there to be called by its name.
+    const isCommand = Buffer.from(contents.subarray(0, 2)).toString() === '#!';
+    if (!(await isSame(path, contents))) await writeAtomically(path, contents, isCommand ? 0o755 : 0o644);
   }
   const copied = await copyAssets(root, assets, dist);
   for (const { to } of copied) files.add(relative(dist, to));
@@ -328,10 +330,10 @@ async function isSame(path, contents) {
 
 let temporaries = 0;
 
-async function writeAtomically(path, contents) {
+async function writeAtomically(path, contents, mode = 0o644) {
   const temporary = `${path}.tmp-${process.pid}-${temporaries++}`;
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(temporary, contents);
+  await writeFile(temporary, contents, { mode });
   await rename(temporary, path);
 }
 

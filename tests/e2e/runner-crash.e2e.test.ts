@@ -34,8 +34,6 @@ import { signalTree } from './process-tree.ts';
 // A run with tools, and what can happen to its runner at each point. Black box: where a run is, is seen from the model
 // server, from files that its commands write, and from its events.
 
-/** Of SHORT_TIMING. */
-const LEASE_MS = 3_000;
 const TEST_MS = 120_000;
 
 let sink: Sink;
@@ -244,16 +242,15 @@ describe('a runner that is frozen beyond its lease while a command runs', () => 
 
 describe('a runner that cannot reach Postgres', () => {
   it(
-    'hangs up on the model before its lease is over; when Postgres is back the work is done once',
+    'hangs up on the model; when Postgres is back the work is done once',
     async () => {
       let back = false;
       behaviours = { cut: () => (back ? say('cut done') : never) };
       const id = await post('cut off');
       await eventually(() => requestsOf('cut off').length === 1);
-      const begun = performance.now();
       signalTree(stack.pid('postgres'), 'SIGSTOP');
-      await eventually(() => requestsOf('cut off')[0]?.aborted, { everyMs: 10 });
-      expect(performance.now() - begun).toBeLessThan(LEASE_MS);
+      // While Postgres stands still: nobody can have taken the lease. That it is before its end, leases.unit.test.ts says.
+      await eventually(() => requestsOf('cut off')[0]?.aborted);
       back = true;
       signalTree(stack.pid('postgres'), 'SIGCONT');
       await expectOneAnswer(id, 'cut done');

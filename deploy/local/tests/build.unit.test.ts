@@ -70,6 +70,12 @@ describe('a build', () => {
     expect(run('dist/b.js')).toBe('42 42');
   });
 
+  it('makes what begins with #! a command', async () => {
+    write('services/b/src/main.ts', '#!/usr/bin/env node\nconsole.log("called");\n');
+    await build();
+    expect(execFileSync(at('dist/b.js'), { encoding: 'utf8' })).toBe('called\n');
+  });
+
   it('says which sources each program is made of', async () => {
     expect((await build()).inputs).toEqual({
       a: ['services/a/src/deep/answer.ts', 'services/a/src/main.ts'],

@@ -45,12 +45,11 @@ const hasRuns = (n: number) => (events: readonly RecordedEvent[]) =>
 
 /** A run that asks the model, which does not answer; then its runner is cut off, as by a kill. */
 async function lostRun(id: SessionId, instance: string) {
-  const asked = model.requests.length;
   model.next(hangs);
   const runner = world.runner(instance);
   await eventually(async () => {
     await runner.look(id);
-    return model.requests.length > asked;
+    return model.left() === 0;
   });
   runner.cut();
   return runner;

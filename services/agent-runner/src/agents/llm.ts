@@ -1,4 +1,4 @@
-import type { Config, LlmAgentConfig } from '@angelia/contracts';
+import type { Config, EventData, LlmAgentConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import type { Loaded, Logger } from '@angelia/service-kit';
 import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
@@ -92,9 +92,21 @@ function answerDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], d
       },
       logger: deps.logger,
       sessionId: run.sessionId,
-      onFallback: (name) => run.say('fallback', `Primary model failed, switching to fallback: ${name}`),
+      onFallback: async (name) => {
+        const text = `Primary model failed, switching to fallback: ${name}`;
+        if (!wasTold(run, text)) await run.say('fallback', text);
+      },
     }),
   };
+}
+
+/** By an earlier run of this turn, which was lost: whoever waits for the answer need not read it twice. */
+function wasTold({ loaded, turn }: Run, text: string): boolean {
+  return loaded.events.some(({ type, data }) => {
+    if (type !== 'session.interim-status') return false;
+    const told = data as EventData<'session.interim-status'>;
+    return told.turn === turn && told.kind === 'fallback' && told.text === text;
+  });
 }
 
 function answer(run: Run, model: string, turn: OpenTurn, reply: ModelReply): Promise<Loaded | null> {

@@ -19,7 +19,13 @@ export function scriptedModel() {
       return typeof reply === 'function' ? reply(request, signal) : reply;
     },
   };
-  return { model, requests, next: (...replies: Reply[]) => void queued.push(...replies) };
+  return {
+    model,
+    requests,
+    next: (...replies: Reply[]) => void queued.push(...replies),
+    /** Replies that nobody has asked for yet. */
+    left: () => queued.length,
+  };
 }
 
 export const says = (text: string, usage = { input_tokens: 1, output_tokens: 1 }): ModelReply => ({
