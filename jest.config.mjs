@@ -28,6 +28,7 @@ const common = {
           parser: { syntax: 'typescript', decorators: true },
           transform: { legacyDecorator: true },
           keepClassNames: true,
+          experimental: { keepImportAttributes: true },
         },
       },
     ],

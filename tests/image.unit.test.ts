@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { programs } from '@angelia/local/build';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { programs } from '../deploy/local/build.mjs';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');

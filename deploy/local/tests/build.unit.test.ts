@@ -64,7 +64,7 @@ describe('a build', () => {
     write('node_modules/old/index.js', 'exports.answer = 42; exports["not a name"] = 1;');
     write(
       'services/b/src/main.ts',
-      "const old = await import('old');\nconsole.log(old.answer, old.default.answer);\n",
+      `const old = await ${'import'}('old');\nconsole.log(old.answer, old.default.answer);\n`,
     );
     await build();
     expect(run('dist/b.js')).toBe('42 42');
