@@ -1,11 +1,17 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '@angelia/service-kit';
 import { readLines } from './supervisor/lines.ts';
-import { type Message, type Replies, type Request, SOCKET_NAME } from './supervisor/protocol.ts';
+import {
+  type Message,
+  type Replies,
+  type Request,
+  SOCKET_NAME,
+  type StartRequest,
+} from './supervisor/protocol.ts';
 
 /** Thrown for a request that had no answer: whether it was carried out is for the files to say. */
 export class SupervisorGone extends Error {
@@ -71,10 +77,30 @@ export class Supervisors {
     return (await this.#line(this.#own, true)).ask(request);
   }
 
-  /** Null: that supervisor is not there (any more). @throws SupervisorSilent */
-  async askThat<R extends Request>(directory: string, request: R): Promise<Replies[R['op']] | null> {
+  /**
+   * Of the supervisors of that directory the one that has the command: after an upgrade the earlier one goes on beside
+   * ours. Null: ours is not there (any more), and no other has it. @throws SupervisorSilent
+   */
+  async askThat<R extends Exclude<Request, StartRequest>>(
+    directory: string,
+    request: R,
+  ): Promise<Replies[R['op']] | null> {
+    const ours = await this.#askAt(directory, SOCKET_NAME, request);
+    if (ours !== null && isKnown(ours)) return ours;
+    for (const name of otherSockets(directory)) {
+      const reply = await this.#askAt(directory, name, request);
+      if (reply !== null && isKnown(reply)) return reply;
+    }
+    return ours;
+  }
+
+  async #askAt<R extends Request>(
+    directory: string,
+    name: string,
+    request: R,
+  ): Promise<Replies[R['op']] | null> {
     try {
-      return await (await this.#line(directory, false)).ask(request);
+      return await (await this.#line(directory, false, name)).ask(request);
     } catch (error) {
       if (error instanceof SupervisorGone) return null;
       throw error;
@@ -92,25 +118,27 @@ export class Supervisors {
     }
   }
 
-  #line(directory: string, start: boolean): Promise<Line> {
+  #line(directory: string, start: boolean, name = SOCKET_NAME): Promise<Line> {
     if (this.#closed) return Promise.reject(new SupervisorGone('this watcher goes down'));
-    const known = this.#lines.get(directory);
+    const path = join(directory, name);
+    const known = this.#lines.get(path);
     if (known !== undefined) return known;
-    const line = this.#open(directory, start);
-    this.#lines.set(directory, line);
-    line.catch(() => this.#drop(directory, line));
+    const line = this.#open(directory, name, start);
+    this.#lines.set(path, line);
+    line.catch(() => this.#drop(path, line));
     return line;
   }
 
-  async #open(directory: string, start: boolean): Promise<Line> {
-    let socket = await reach(directory);
+  async #open(directory: string, name: string, start: boolean): Promise<Line> {
+    const path = join(directory, name);
+    let socket = await reach(directory, name);
     if (socket === null) {
       if (!start) throw new SupervisorGone('this supervisor is gone');
       launch(directory, this.#work);
       for (const until = performance.now() + START_PATIENCE_MS; socket === null; ) {
         if (performance.now() > until) throw new SupervisorGone('the supervisor of commands does not start');
         await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
-        socket = await reach(directory);
+        socket = await reach(directory, name);
       }
       this.#logger.info({}, 'started a supervisor of commands');
     }
@@ -119,15 +147,30 @@ export class Supervisors {
       answerMs: this.#answerMs,
       onSilent: (op) => this.#logger.warn({ op }, 'the supervisor of commands does not answer'),
     });
-    const line = this.#lines.get(directory);
-    socket.once('close', () => line && this.#drop(directory, line));
+    const line = this.#lines.get(path);
+    socket.once('close', () => line && this.#drop(path, line));
     return open;
   }
 
-  #drop(directory: string, line: Promise<Line>): void {
-    if (this.#lines.get(directory) === line) this.#lines.delete(directory);
+  #drop(path: string, line: Promise<Line>): void {
+    if (this.#lines.get(path) === line) this.#lines.delete(path);
   }
 }
+
+function isKnown(reply: Replies['has' | 'stop' | 'write']): boolean {
+  return 'known' in reply ? reply.known : reply.status !== 'unknown';
+}
+
+/** Of the supervisors of other versions. */
+function otherSockets(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((name) => SOCKET.test(name) && name !== SOCKET_NAME);
+  } catch {
+    return []; // It is gone.
+  }
+}
+
+const SOCKET = /^supervisor-\d+\.sock$/;
 
 interface LineOptions {
   readonly onEvent: (event: 'ended' | 'matched', dir: string) => void;
@@ -192,15 +235,14 @@ class Line {
 }
 
 /** Through the directory's descriptor: the path of a socket has at most 107 bytes, that of a data directory may have more. */
-function reach(directory: string): Promise<Socket | null> {
+function reach(directory: string, name: string): Promise<Socket | null> {
   let descriptor: number | null = null;
   try {
     descriptor = process.platform === 'linux' ? openSync(directory, 'r') : null;
   } catch {
     return Promise.resolve(null);
   }
-  const path =
-    descriptor === null ? join(directory, SOCKET_NAME) : `/proc/self/fd/${descriptor}/${SOCKET_NAME}`;
+  const path = descriptor === null ? join(directory, name) : `/proc/self/fd/${descriptor}/${name}`;
   return new Promise((resolve) => {
     const socket = connect(path);
     const settle = (result: Socket | null): void => {

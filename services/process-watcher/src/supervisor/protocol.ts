@@ -9,8 +9,9 @@
  *   matches.jsonl    the matches of its watch patterns that are worth a notice
  *   exit.json        how it ended; written whole or not at all
  *
- * The version stands in the socket's name: after an upgrade that changes this file, the old supervisor goes on with what
- * it has and a new one is started beside it.
+ * The version stands in the socket's name: after an upgrade that changes how a command is started, the old supervisor goes
+ * on with what it has and a new one is started beside it. Both are asked for what was begun before, so that `has`, `stop`
+ * and `write` stay as they are.
  */
 export const PROTOCOL = 2;
 export const SOCKET_NAME = `supervisor-${PROTOCOL}.sock`;
