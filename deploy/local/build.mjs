@@ -149,9 +149,18 @@ const bundleOptions = (root, entries) => ({
   plugins: [whereItsFilesAre(root, entries), namedExportsOfCommonJs],
 });
 
+/** The process of esbuild is ended: it holds 270 MB, and would live as long as the launcher that built with it. */
+async function bundleOnce(root, entries) {
+  const { build: bundle, stop } = await import('esbuild');
+  try {
+    return await bundle(bundleOptions(root, entries));
+  } finally {
+    await stop();
+  }
+}
+
 async function bundled(root, entries, bundler) {
-  const once = async () => (await import('esbuild')).build(bundleOptions(root, entries));
-  const result = await (bundler?.bundle() ?? once()).catch((error) => {
+  const result = await (bundler?.bundle() ?? bundleOnce(root, entries)).catch((error) => {
     throw new BuildError(describeErrors(error));
   });
   const inputs = {};

@@ -36,6 +36,18 @@ const build = () => buildAt({ root, programs, assets: ['services/a/src/deep/answ
 const at = (path: string): string => join(root, path);
 const run = (path: string): string => execFileSync(process.execPath, [at(path)], { encoding: 'utf8' }).trim();
 
+/** Processes of esbuild that this one started and that are not over, by pid. */
+function bundlersOfOurs(): string[] {
+  return execFileSync('ps', ['-A', '-o', 'ppid=,pid=,stat=,comm='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(
+      ([parent, , state, program]) =>
+        parent === String(process.pid) && !state?.startsWith('Z') && program?.endsWith('esbuild'),
+    )
+    .map(([, pid = '']) => pid);
+}
+
 function write(path: string, content: string): void {
   mkdirSync(dirname(at(path)), { recursive: true });
   writeFileSync(at(path), content);
@@ -112,6 +124,15 @@ describe('a build', () => {
     write('services/b/src/main.ts', 'console.log("bb");\n');
     await build();
     expect(readdirSync(at('dist')).filter((name) => name.startsWith('old'))).toEqual(['old-ABC.js']);
+  });
+
+  it('leaves no bundler running behind it, whether it came out or not', async () => {
+    const before = bundlersOfOurs();
+    await build();
+    expect(bundlersOfOurs()).toEqual(before);
+    write('services/b/src/main.ts', 'const = ;\n');
+    await expect(build()).rejects.toThrow(BuildError);
+    expect(bundlersOfOurs()).toEqual(before);
   });
 
   it('names the file, the line and the column that cannot be bundled', async () => {

@@ -12,7 +12,11 @@ import { Refusal } from '../refusal.ts';
  */
 export function refuseCrossSite({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): void {
   if (!isLocalHost(host)) {
-    throw refusal(`it is called by the name \`${shown(host)}\`, which is not this machine's`);
+    throw refusal(
+      host
+        ? `it is called by the name \`${shown(host)}\`, which is not this machine's`
+        : 'this has no header `Host`',
+    );
   }
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
     throw refusal('a page of another site sent this');

@@ -43,4 +43,9 @@ describe('a route without a secret', () => {
   ])('refuses what a page of another origin sends: %j', (headers) => {
     expect(judged(headers as Record<string, string>)).toBe('403 cross_site');
   });
+
+  it('says which name it was called by, or that there was none', () => {
+    expect(() => refuseCrossSite({ host: 'evil.example' })).toThrow('called by the name `evil.example`');
+    expect(() => refuseCrossSite({})).toThrow('and this has no header `Host`: set a secret');
+  });
 });

@@ -12,6 +12,10 @@ describe('whom a limit per address counts as one', () => {
     ['2001:db8:1::', '2001:db8:1:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
+    // As some proxies forward it.
+    ['192.0.2.7:50123', '192.0.2.7'],
+    ['[2001:db8:1:2::1]:50123', '2001:db8:1:2::/64'],
+    ['[2001:db8:1:2::1]', '2001:db8:1:2::/64'],
   ])('%s is of %s', (address, peer) => {
     expect(peerOf(address)).toBe(peer);
   });
