@@ -31,7 +31,9 @@ export function runRelease(args: readonly string[], root = repositoryRoot, today
   if (dated === null)
     return refuse('CHANGELOG.md has nothing under "## Unreleased": write what changed first.');
   if (dryRun) {
-    console.log(`angelia: would release ${next} (now ${current}) and write ${manifests.length + 2} files`);
+    process.stdout.write(
+      `angelia: would release ${next} (now ${current}) and write ${manifests.length + 2} files\n`,
+    );
     return 0;
   }
   const write = (file: string, text: string) => writeFileSync(join(root, file), text);
@@ -42,12 +44,12 @@ export function runRelease(args: readonly string[], root = repositoryRoot, today
   write('CHANGELOG.md', dated);
   git('commit', '--all', '--message', `release ${next}`);
   git('tag', '--annotate', `v${next}`, '--message', `Angelia ${next}`);
-  console.log(`angelia: ${next} is committed and tagged. To publish: git push --follow-tags`);
+  process.stdout.write(`angelia: ${next} is committed and tagged. To publish: git push --follow-tags\n`);
   return 0;
 }
 
 function refuse(why: string): number {
-  console.error(`angelia: ${why}`);
+  process.stderr.write(`angelia: ${why}\n`);
   return 1;
 }
 
