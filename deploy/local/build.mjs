@@ -13,7 +13,7 @@
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -98,7 +98,8 @@ export async function build(options = {}) {
     files.add(relative(dist, path));
     // What begins with #! is there to be called by its name.
     const isCommand = Buffer.from(contents.subarray(0, 2)).toString() === '#!';
-    if (!(await isSame(path, contents))) await writeAtomically(path, contents, isCommand ? 0o755 : 0o644);
+    if (!(await isSame(path, contents))) await writeAtomically(path, contents);
+    if (isCommand) await chmod(path, 0o755);
   }
   const copied = await copyAssets(root, assets, dist);
   for (const { to } of copied) files.add(relative(dist, to));
@@ -339,10 +340,10 @@ async function isSame(path, contents) {
 
 let temporaries = 0;
 
-async function writeAtomically(path, contents, mode = 0o644) {
+async function writeAtomically(path, contents) {
   const temporary = `${path}.tmp-${process.pid}-${temporaries++}`;
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(temporary, contents, { mode });
+  await writeFile(temporary, contents);
   await rename(temporary, path);
 }
 

@@ -5,7 +5,7 @@ import { openChildBook } from './child-book.ts';
 import { keptSecret, makePassword, readIfThere, writePrivate } from './kept-file.ts';
 import { LaunchError } from './launch-error.ts';
 import { type Layout, makeLayout } from './layout.ts';
-import { findNatsServer } from './nats-server.ts';
+import { findNatsServer } from './packaged-programs.ts';
 import { openPortBook, type PortBook } from './ports.ts';
 import { type Program, Supervised } from './supervise.ts';
 import { untilSaying } from './until.ts';

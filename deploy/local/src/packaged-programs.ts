@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { LaunchError } from './launch-error.ts';
 import { repositoryRoot } from './layout.ts';
@@ -14,6 +14,22 @@ const USUAL_PLACES = ['/usr/sbin', '/usr/local/bin', '/usr/bin', '/opt/homebrew/
 const HOW_TO_GET_IT =
   'nats-server was not found: install it (Debian, Ubuntu: apt install nats-server; macOS: brew install nats-server; else github.com/nats-io/nats-server/releases), or set NATS_URL';
 
+export interface FindOptions {
+  readonly path?: string;
+  readonly cache?: string;
+  readonly tools?: readonly string[];
+}
+
+/** A program that the system's archive of packages has: what it is called there, and where it lies in its package. */
+interface Packaged {
+  readonly name: string;
+  readonly package: string;
+  readonly file: string;
+}
+
+const NATS_SERVER: Packaged = { name: 'nats-server', package: 'nats-server', file: 'usr/sbin/nats-server' };
+const BUBBLEWRAP: Packaged = { name: 'bwrap', package: 'bubblewrap', file: 'usr/bin/bwrap' };
+
 /**
  * nats-server in PATH; else a copy of our own, taken out of the distribution's package. The package is not installed:
  * that would start a system daemon on port 4222, and only the program is needed. This needs root only where apt has
@@ -21,43 +37,63 @@ const HOW_TO_GET_IT =
  */
 export async function findNatsServer(
   say: (line: string) => void = () => {},
-  options: { path?: string; cache?: string; tools?: readonly string[] } = {},
+  options: FindOptions = {},
 ): Promise<string> {
   const cache = options.cache ?? join(repositoryRoot, '.cache', 'nats');
-  const path = options.path ?? [process.env.PATH ?? '', ...USUAL_PLACES].join(delimiter);
-  const found = lookUp('nats-server', [...path.split(delimiter), cache]);
-  if (found) return found;
-  const tools = options.tools ?? ['/usr/bin', '/bin'];
-  if (!lookUp('apt-get', tools) || !lookUp('dpkg-deb', tools)) {
-    throw new LaunchError('NATS_MISSING', HOW_TO_GET_IT);
-  }
-  say('fetching nats-server from the system package archive (once, into .cache/nats)');
   try {
-    return await takeFromPackage(cache, say);
+    const found = await find(NATS_SERVER, say, { ...options, cache });
+    if (found !== null) return found;
   } catch (error) {
     const reason = error instanceof Error ? lastLine(error.message) : String(error);
     throw new LaunchError('NATS_MISSING', `${HOW_TO_GET_IT} (apt-get: ${reason})`);
   }
+  throw new LaunchError('NATS_MISSING', HOW_TO_GET_IT);
 }
 
-async function takeFromPackage(cache: string, say: (line: string) => void): Promise<string> {
+/** bubblewrap in the same way, for tests; null where it cannot be had. */
+export async function findBubblewrap(say: (line: string) => void = () => {}): Promise<string | null> {
+  if (process.platform !== 'linux') return null;
+  return find(BUBBLEWRAP, say, { cache: join(repositoryRoot, '.cache', 'bubblewrap') });
+}
+
+/** Null: it is not here, and this system has no packages that we know how to take it from. */
+async function find(
+  wanted: Packaged,
+  say: (line: string) => void,
+  options: FindOptions & { readonly cache: string },
+): Promise<string | null> {
+  const { cache } = options;
+  const path = options.path ?? [process.env.PATH ?? '', ...USUAL_PLACES].join(delimiter);
+  const found = lookUp(wanted.name, [...path.split(delimiter), cache]);
+  if (found) return found;
+  const tools = options.tools ?? ['/usr/bin', '/bin'];
+  if (!lookUp('apt-get', tools) || !lookUp('dpkg-deb', tools)) return null;
+  say(`fetching ${wanted.name} from the system package archive (once, into .cache/${basename(cache)})`);
+  return takeFromPackage(wanted, cache, say);
+}
+
+async function takeFromPackage(
+  { name, package: packageName, file }: Packaged,
+  cache: string,
+  say: (line: string) => void,
+): Promise<string> {
   await mkdir(cache, { recursive: true });
   const work = await mkdtemp(join(cache, 'fetch-'));
   try {
     const download = () =>
-      run('apt-get', ['download', '-q', '-o', 'APT::Sandbox::User=root', 'nats-server'], { cwd: work });
+      run('apt-get', ['download', '-q', '-o', 'APT::Sandbox::User=root', packageName], { cwd: work });
     await download().catch(async (error: unknown) => {
       if (process.getuid?.() !== 0) throw error;
       say('updating the package lists (apt-get update)');
       await run('apt-get', ['update', '-q'], { maxBuffer: 16 * 1024 * 1024 });
       await download();
     });
-    const [archive] = (await readdir(work)).filter((name) => name.endsWith('.deb'));
+    const [archive] = (await readdir(work)).filter((entry) => entry.endsWith('.deb'));
     if (!archive) throw new Error('apt-get download brought no package');
     await run('dpkg-deb', ['-x', join(work, archive), join(work, 'package')]);
-    const program = join(cache, 'nats-server');
-    const beside = join(work, 'nats-server');
-    await copyFile(join(work, 'package', 'usr', 'sbin', 'nats-server'), beside);
+    const program = join(cache, name);
+    const beside = join(work, name);
+    await copyFile(join(work, 'package', file), beside);
     await rename(beside, program);
     return program;
   } finally {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { findNatsServer } from '../src/nats-server.ts';
+import { findNatsServer } from '../src/packaged-programs.ts';
 
 let dir: string;
 
