@@ -12,7 +12,7 @@ export interface Section {
 /** A part ends at the first place after this. A code block that is longer is a part of its own, which costs little. */
 const SECTION = 4_000;
 /** The same for a text of short lines: each may be a block of its own. */
-const SECTION_LINES = 200;
+const SECTION_LINES = 400;
 /** Without a place to end at up to here it is not parsed. */
 const MOST_PARSED = 12_000;
 /** The same for everything together: a second's work. */
@@ -22,7 +22,7 @@ const MOST_SIGNS = 8_000;
 /** The same in one part, where each is compared with those before it. */
 const MOST_SIGNS_OF_PART = 1_500;
 /** A line that is a block of its own costs the parser 0.05 to 0.1 ms, and some are compared with all before them in the part. */
-const MOST_LINES_OF_PART = 400;
+const MOST_LINES_OF_PART = 600;
 const MOST_LINES = 4_000;
 /** Of one code block. A line of code costs the parser a fifth of another one. */
 const MOST_LINES_OF_CODE = 10_000;

@@ -259,7 +259,7 @@ describe.each(EXPENSIVE)('%s', (_name, unit) => {
       const prose = parsed.filter((text) => !/^(```|~~~)/.test(text));
       for (const text of prose) {
         expect(text.length).toBeLessThanOrEqual(12_000);
-        expect(lines(text)).toBeLessThanOrEqual(400);
+        expect(lines(text)).toBeLessThanOrEqual(600);
         expect(text.match(/[*_~]+/g)?.length ?? 0).toBeLessThanOrEqual(1_500);
       }
       expect(lines(prose.join(''))).toBeLessThanOrEqual(4_000);
