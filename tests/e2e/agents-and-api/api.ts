@@ -85,8 +85,12 @@ describe('the stream of a session', () => {
   });
 
   it('ends at once when ingress drains, and goes on at its successor where it ended', async () => {
-    model.next(say('the answer', 8_000));
-    const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'work' } });
+    const answered = Promise.withResolvers<void>();
+    model.behave(async ({ input }) => {
+      if (input === 'long work') await answered.promise;
+      return say(`answer to: ${input}`);
+    });
+    const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'long work' } });
     const first = await follow(id);
     await eventually(() => first.seen.some(({ type }) => type === 'run.started'));
     stack.kill('ingress', 'SIGTERM');
@@ -94,6 +98,7 @@ describe('the stream of a session', () => {
     await first.ended;
     expect((await eventually(() => stack.session(id))).status).toBe('running');
     const second = await eventually(() => follow(id, first.seen.at(-1)?.id));
+    answered.resolve();
     await second.ended;
     const versions = [...first.seen, ...second.seen].map(({ id: version }) => version);
     expect(versions).toEqual((await stack.events(id)).map(({ version }) => version));
