@@ -3,4 +3,4 @@ import './killed-services/killed-sender.ts';
 import './killed-services/sampled-whole.ts';
 import { shareStack } from './shared-stack.ts';
 
-shareStack();
+shareStack({ traces: true });

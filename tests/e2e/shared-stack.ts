@@ -1,6 +1,8 @@
 import {
   type ModelServer,
+  type OtlpReceiver,
   type Sink,
+  startOtlpReceiver,
   startSink,
   startTestStack,
   TEST_SINK_SECRET,
@@ -23,6 +25,9 @@ const parts: (() => Promise<Part>)[] = [];
 /** The running one, from `beforeAll` on. */
 export let stack: TestStack;
 
+/** What the services send over OTLP, on a stack with `traces`. */
+export let receiver: OtlpReceiver;
+
 /** For a subject, when its module is loaded: `make` starts what the subject needs and says what to add to the config. */
 export function addToStack(make: () => Promise<Part>): void {
   parts.push(make);
@@ -30,13 +35,18 @@ export function addToStack(make: () => Promise<Part>): void {
 
 /** For the test file. */
 export function shareStack(
-  options: Omit<TestStackOptions, 'config'> & Pick<TestConfigParts, 'timing' | 'delivery'> = {},
+  options: Omit<TestStackOptions, 'config'> &
+    Pick<TestConfigParts, 'timing' | 'delivery'> & { readonly traces?: boolean } = {},
 ): void {
-  const { timing, delivery, ...rest } = options;
+  const { timing, delivery, traces, ...rest } = options;
   let unused: Sink;
 
   beforeAll(async () => {
     unused = await startSink({ secret: TEST_SINK_SECRET });
+    if (traces) receiver = await startOtlpReceiver();
+    const otlp: Record<string, string> = traces
+      ? { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' }
+      : {};
     const all = await Promise.all(parts.map((make) => make()));
     const config = testConfig({
       sinkUrl: unused.url,
@@ -50,14 +60,14 @@ export function shareStack(
     });
     stack = await startTestStack({
       ...rest,
-      env: { ...rest.env, ...merged(all.map((part) => part.env)) },
+      env: { ...otlp, ...rest.env, ...merged(all.map((part) => part.env)) },
       config,
     });
   });
 
   afterAll(async () => {
     await stack?.stop();
-    await unused?.stop();
+    await Promise.all([unused?.stop(), receiver?.stop()]);
   });
 }
 

@@ -2,4 +2,4 @@ import { shareStack } from './shared-stack.ts';
 import './two-runners/killed-runner.ts';
 import './two-runners/waiting.ts';
 
-shareStack({ replicas: 'agent-runner=2' });
+shareStack({ traces: true, replicas: 'agent-runner=2' });

@@ -6,16 +6,14 @@ import {
   callTools,
   eventually,
   type ModelServer,
-  type OtlpReceiver,
   type Sink,
   startModelServer,
-  startOtlpReceiver,
   startSink,
   TEST_SINK_SECRET,
   testRoute,
 } from '@angelia/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
 
 /** By the official SDK; Node runs it as it is. */
 const MCP_PROGRAM = fileURLToPath(
@@ -25,12 +23,10 @@ const AGENT = { kind: 'llm', model: 'asking', toolsets: ['clarify'] };
 
 let sink: Sink;
 let model: ModelServer;
-let receiver: OtlpReceiver;
 
 addToStack(async () => {
   sink = await startSink({ secret: TEST_SINK_SECRET });
   model = await startModelServer();
-  receiver = await startOtlpReceiver();
   return {
     models: { asking: modelAt(model) },
     agents: {
@@ -49,12 +45,10 @@ addToStack(async () => {
     extra: {
       mcp_servers: { tools: { command: process.execPath, args: [MCP_PROGRAM], env: { GIVEN: 'yes' } } },
     },
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
   };
 });
 
 afterAll(async () => {
-  await receiver?.stop();
   await model?.stop();
   await sink?.stop();
 });

@@ -1,17 +1,15 @@
 import {
   eventually,
   type ModelServer,
-  type OtlpReceiver,
   type Sink,
   say,
   startModelServer,
-  startOtlpReceiver,
   startSink,
   TEST_SINK_SECRET,
   testRoute,
 } from '@angelia/testkit';
 import { afterAll, expect, it } from '@jest/globals';
-import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
 
 // Head sampling by OTEL_TRACES_SAMPLER: the first span decides, and the session's traceparent carries it to whoever goes
 // on, also to the runner that takes over from a killed one. A session is in Jaeger as a whole, or not at all.
@@ -19,23 +17,16 @@ import { addToStack, modelAt, stack } from '../shared-stack.ts';
 /** Of these about half are sampled. That all of them, or none, are: once in half a million runs. */
 const SESSIONS = 20;
 
-let receiver: OtlpReceiver;
 let sink: Sink;
 let model: ModelServer;
 
 addToStack(async () => {
-  [receiver, sink, model] = await Promise.all([
-    startOtlpReceiver(),
-    startSink({ secret: TEST_SINK_SECRET }),
-    startModelServer(),
-  ]);
+  [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
   return {
     models: { sampled: modelAt(model) },
     agents: { sampled: { kind: 'llm', model: 'sampled' } },
     routes: { sampled: testRoute(sink.url, { agent: 'sampled' }) },
     env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
-      OTEL_BSP_SCHEDULE_DELAY: '200',
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
       OTEL_TRACES_SAMPLER_ARG: '0.5',
     },
@@ -43,7 +34,7 @@ addToStack(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all([receiver?.stop(), sink?.stop(), model?.stop()]);
+  await Promise.all([sink?.stop(), model?.stop()]);
 });
 
 it('samples a session as a whole or not at all, also when its runner is killed', async () => {

@@ -17,18 +17,16 @@ import {
   type ModelRequest,
   type ModelServer,
   type ModelStep,
-  type OtlpReceiver,
   type Sink,
   say,
   startModelServer,
-  startOtlpReceiver,
   startSink,
   TEST_SINK_SECRET,
   testRoute,
 } from '@angelia/testkit';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { signalTree } from '../process-tree.ts';
-import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
 
 // A run with tools, and what can happen to its runner at each point. Black box: where a run is, is seen from the model
 // server, from files that its commands write, and from its events.
@@ -37,7 +35,6 @@ const TEST_MS = 120_000;
 
 let sink: Sink;
 let model: ModelServer;
-let receiver: OtlpReceiver;
 /** Where commands write down that they ran, and wait for a file to appear. */
 let traces: string;
 /** What the model does with a session whose first message begins with this word. */
@@ -47,11 +44,7 @@ addToStack(async () => {
   traces = mkdtempSync(join(tmpdir(), 'angelia-crash-'));
   // Commands run as users of their own.
   chmodSync(traces, 0o777);
-  [sink, model, receiver] = await Promise.all([
-    startSink({ secret: TEST_SINK_SECRET }),
-    startModelServer(),
-    startOtlpReceiver(),
-  ]);
+  [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
   model.behave((request) => {
     const word = request.input.split(' ')[0] ?? '';
     return behaviours[word]?.(request) ?? say(`answer to: ${request.input}`);
@@ -60,12 +53,11 @@ addToStack(async () => {
     models: { killed: modelAt(model) },
     agents: { killed: { kind: 'llm', model: 'killed', toolsets: ['terminal'] } },
     routes: { killed: testRoute(sink.url, { agent: 'killed' }) },
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
   };
 });
 
 afterAll(async () => {
-  await Promise.all([sink?.stop(), model?.stop(), receiver?.stop()]);
+  await Promise.all([sink?.stop(), model?.stop()]);
   rmSync(traces, { recursive: true, force: true });
 });
 

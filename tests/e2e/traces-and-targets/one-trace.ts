@@ -4,68 +4,56 @@ import {
   eventually,
   fail,
   type ModelServer,
-  type OtlpReceiver,
   type ReceivedSpan,
   type Sink,
   startModelServer,
-  startOtlpReceiver,
   startSink,
-  startTestStack,
   TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, receiver, stack } from '../shared-stack.ts';
 
 // Invariant one-trace, seen from outside: what a real OTLP endpoint receives for one POST.
 
-let receiver: OtlpReceiver;
 let sink: Sink;
-let stack: TestStack;
 let model: ModelServer;
 const MODEL_KEY = 'sk-key-of-the-model';
 
-beforeAll(async () => {
-  [receiver, sink, model] = await Promise.all([
-    startOtlpReceiver(),
+addToStack(async () => {
+  [sink, model] = await Promise.all([
     startSink({ secret: TEST_SINK_SECRET }),
     startModelServer({ apiKey: MODEL_KEY }),
   ]);
   const remote = { base_url: model.baseUrl, api_key: MODEL_KEY };
-  stack = await startTestStack({
-    config: testConfig({
-      sinkUrl: sink.url,
-      models: {
-        flaky: { provider: 'openai-compatible', model: 'm1', ...remote },
-        sound: { provider: 'anthropic', model: 'm2', ...remote },
-      },
-      agents: {
-        asking: { model: 'flaky', fallback_models: ['sound'] },
-        limited: { model: 'flaky', toolsets: ['terminal'], max_steps: 1 },
-        handy: { model: 'flaky', fallback_models: ['sound'], toolsets: ['terminal'] },
-      },
-      routes: {
-        open: testRoute(sink.url, { secret: 'INSECURE_NO_AUTH' }),
-        asked: testRoute(sink.url, { agent: 'asking' }),
-        worked: testRoute(sink.url, { agent: 'handy', interim: 'off' }),
-        limited: testRoute(sink.url, { agent: 'limited', interim: 'off' }),
-        burst: testRoute(sink.url, { coalesce: { key: '{pr}', window_seconds: 2 } }),
-      },
-    }),
+  return {
+    models: {
+      flaky: { provider: 'openai-compatible', model: 'm1', ...remote },
+      sound: { provider: 'anthropic', model: 'm2', ...remote },
+    },
+    agents: {
+      asking: { model: 'flaky', fallback_models: ['sound'] },
+      limited: { model: 'flaky', toolsets: ['terminal'], max_steps: 1 },
+      handy: { model: 'flaky', fallback_models: ['sound'], toolsets: ['terminal'] },
+    },
+    routes: {
+      traced: testRoute(sink.url),
+      open: testRoute(sink.url, { secret: 'INSECURE_NO_AUTH' }),
+      asked: testRoute(sink.url, { agent: 'asking' }),
+      worked: testRoute(sink.url, { agent: 'handy', interim: 'off' }),
+      limited: testRoute(sink.url, { agent: 'limited', interim: 'off' }),
+      burst: testRoute(sink.url, { coalesce: { key: '{pr}', window_seconds: 2 } }),
+    },
     // The exporter's own patience is 5 s; the test need not wait for it.
     env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
-      OTEL_BSP_SCHEDULE_DELAY: '200',
       OTEL_METRIC_EXPORT_INTERVAL: '500',
       OTEL_METRIC_EXPORT_TIMEOUT: '400',
     },
-  });
+  };
 });
 
 afterAll(async () => {
-  await stack?.stop();
-  await Promise.all([receiver?.stop(), sink?.stop(), model?.stop()]);
+  await Promise.all([sink?.stop(), model?.stop()]);
 });
 
 const services = (spans: readonly ReceivedSpan[]) => [...new Set(spans.map(({ service }) => service))].sort();
@@ -73,7 +61,7 @@ const services = (spans: readonly ReceivedSpan[]) => [...new Set(spans.map(({ se
 describe('one POST', () => {
   it('is one trace, from ingress to the delivery attempts, a retry included', async () => {
     sink.next(answer(503));
-    const { sessionId } = await stack.post({ body: { text: 'trace me' } });
+    const { sessionId } = await stack.post({ route: 'traced', body: { text: 'trace me' } });
     const session = await stack.waitForEnd(sessionId, { settled: true });
     expect(session.trace_id).toMatch(/^[0-9a-f]{32}$/);
 
@@ -107,7 +95,7 @@ describe('one POST', () => {
   });
 
   it('carries its trace in the metadata of every event', async () => {
-    const { sessionId } = await stack.post({ body: { text: 'trace my events' } });
+    const { sessionId } = await stack.post({ route: 'traced', body: { text: 'trace my events' } });
     const { trace_id: traceId } = await stack.waitForEnd(sessionId, { settled: true });
     const events = await stack.events(sessionId);
     expect(events.map(({ meta }) => String(meta.traceparent).split('-')[1])).toEqual(
@@ -118,6 +106,7 @@ describe('one POST', () => {
   it('goes on with the trace of its sender', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const { sessionId } = await stack.post({
+      route: 'traced',
       body: { text: 'mine' },
       headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
     });
@@ -130,7 +119,7 @@ describe('one POST', () => {
     const traceId = '1af7651916cd43dd8448eb211c80319d';
     const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
     // Refused, and taken on a route that asks for no proof.
-    const refused = await stack.post({ body: { text: 'x' }, headers, secret: 'wrong' });
+    const refused = await stack.post({ route: 'traced', body: { text: 'x' }, headers, secret: 'wrong' });
     expect(refused.status).toBe(401);
     const { sessionId } = await stack.post({ route: 'open', body: { text: 'x' }, headers });
     const session = await stack.waitForEnd(sessionId, { settled: true });
@@ -145,7 +134,7 @@ describe('one POST', () => {
   });
 
   it('puts no secret and no text of the session into a span', async () => {
-    const { sessionId } = await stack.post({ body: { text: 'a very private sentence' } });
+    const { sessionId } = await stack.post({ route: 'traced', body: { text: 'a very private sentence' } });
     const session = await stack.waitForEnd(sessionId, { settled: true });
     await receiver.traceWith(session.trace_id, ['deliver http']);
     const all = JSON.stringify(receiver.spans);
@@ -251,7 +240,7 @@ describe('a session of everything', () => {
 
   it('is not buried under calls without a name and scrapes', async () => {
     for (const service of ['ingress', 'delivery'] as const) await stack.scrape(service);
-    const { sessionId } = await stack.post({ body: { text: 'x' } });
+    const { sessionId } = await stack.post({ route: 'traced', body: { text: 'x' } });
     await stack.waitForEnd(sessionId, { settled: true });
     await eventually(() => receiver.spans.some(({ name }) => name === 'GET /v1/sessions/{id}'));
     const gets = receiver.spans.filter(({ name }) => /^GET/.test(name)).map(({ name }) => name);
@@ -274,7 +263,7 @@ describe('a session of everything', () => {
   });
 
   it('links a continuation to the session that it continues', async () => {
-    const { sessionId } = await stack.post({ body: { text: 'to be continued' } });
+    const { sessionId } = await stack.post({ route: 'traced', body: { text: 'to be continued' } });
     const old = await stack.waitForEnd(sessionId, { settled: true });
     const response = await fetch(new URL(`/v1/sessions/${sessionId}/messages`, stack.baseUrl), {
       method: 'POST',

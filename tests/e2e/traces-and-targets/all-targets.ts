@@ -2,25 +2,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   eventually,
-  type OtlpReceiver,
   type PlatformBehaviour,
   type SmtpBehaviour,
   startDiscord,
   startGithub,
   startMatrix,
   startMattermost,
-  startOtlpReceiver,
   startSink,
   startSlack,
   startSmtp,
   startTelegram,
-  startTestStack,
-  type TestStack,
-  testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { addToStack, receiver, stack } from '../shared-stack.ts';
 
 // Every target of the real stack, against platforms that fail in turn and repeat the credential that they were sent;
 // then everything that the stack wrote down is searched for credentials.
@@ -55,8 +51,6 @@ interface Platform {
 const platforms = {} as Record<Name, Platform>;
 /** Paths and headers that the hook was called with. */
 let hookCalls: () => Set<string>;
-let receiver: OtlpReceiver;
-let stack: TestStack;
 
 /** An error in which every platform's adapter finds its words. */
 function parrot(kind: 'down' | 'cut-off' | 'forbidden', credential: string): PlatformBehaviour {
@@ -79,7 +73,7 @@ function parrot(kind: 'down' | 'cut-off' | 'forbidden', credential: string): Pla
   return { kind: 'answer', answer: { status, body } };
 }
 
-beforeAll(async () => {
+addToStack(async () => {
   const { http: _http, email, ...tokens } = credentials;
   const [sink, smtp, telegram, slack, discord, github, matrix, mattermost] = await Promise.all([
     startSink({ secret: SINK_SECRET }),
@@ -139,52 +133,44 @@ beforeAll(async () => {
     stop: smtp.stop,
   };
   hookCalls = () => new Set(sink.taken().map(({ path, headers }) => `${path} ${headers['x-hook']}`));
-  receiver = await startOtlpReceiver();
   const route = (deliver: Name, deliver_extra: object) => testRoute(sink.url, { deliver, deliver_extra });
-  stack = await startTestStack({
-    config: testConfig({
-      sinkUrl: sink.url,
-      targets: {
-        http: { secret: SINK_SECRET, headers: { authorization: `Bearer ${credentials.http}` } },
-        telegram: { bot_token: tokens.telegram, api_base: telegram.url },
-        slack: { bot_token: tokens.slack, api_base: `${slack.url}/api` },
-        discord: { bot_token: tokens.discord, api_base: `${discord.url}/api/v10` },
-        github_comment: { token: tokens.github_comment, api_base: github.url },
-        email: {
-          host: smtp.host,
-          port: smtp.port,
-          security: 'none',
-          user: 'bot',
-          password: email,
-          from: 'bot@example.com',
-        },
-        matrix: { access_token: tokens.matrix, api_base: matrix.url },
-        mattermost: { token: tokens.mattermost, api_base: mattermost.url },
+  return {
+    targets: {
+      http: { secret: SINK_SECRET, headers: { authorization: `Bearer ${credentials.http}` } },
+      telegram: { bot_token: tokens.telegram, api_base: telegram.url },
+      slack: { bot_token: tokens.slack, api_base: `${slack.url}/api` },
+      discord: { bot_token: tokens.discord, api_base: `${discord.url}/api/v10` },
+      github_comment: { token: tokens.github_comment, api_base: github.url },
+      email: {
+        host: smtp.host,
+        port: smtp.port,
+        security: 'none',
+        user: 'bot',
+        password: email,
+        from: 'bot@example.com',
       },
-      delivery: { retry_schedule_seconds: [0.2, 0.2, 0.2], request_timeout_seconds: 5 },
-      routes: {
-        http: route('http', { url: `${sink.url}/services/\${HOOK}`, headers: { 'x-hook': `\${HOOK}` } }),
-        telegram: route('telegram', { chat_id: '{chat}' }),
-        slack: route('slack', { channel: 'C0123456789' }),
-        discord: route('discord', { channel_id: '1001' }),
-        github_comment: route('github_comment', { repo: '{repo}', pr_number: '{chat}' }),
-        email: route('email', { to: '{mail}' }),
-        matrix: route('matrix', { room_id: '!room:hs.test' }),
-        mattermost: route('mattermost', { channel_id: 'channel0000000000000000001' }),
-      },
-    }),
+      matrix: { access_token: tokens.matrix, api_base: matrix.url },
+      mattermost: { token: tokens.mattermost, api_base: mattermost.url },
+    },
+    routes: {
+      http: route('http', { url: `${sink.url}/services/\${HOOK}`, headers: { 'x-hook': `\${HOOK}` } }),
+      telegram: route('telegram', { chat_id: '{chat}' }),
+      slack: route('slack', { channel: 'C0123456789' }),
+      discord: route('discord', { channel_id: '1001' }),
+      github_comment: route('github_comment', { repo: '{repo}', pr_number: '{chat}' }),
+      email: route('email', { to: '{mail}' }),
+      matrix: route('matrix', { room_id: '!room:hs.test' }),
+      mattermost: route('mattermost', { channel_id: 'channel0000000000000000001' }),
+    },
     env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
-      OTEL_BSP_SCHEDULE_DELAY: '200',
       ANGELIA_LOG_LEVEL: 'trace',
       HOOK,
     },
-  });
+  };
 });
 
 afterAll(async () => {
-  await stack?.stop();
-  await Promise.all([receiver?.stop(), ...Object.values(platforms).map((platform) => platform.stop())]);
+  await Promise.all([...Object.values(platforms).map((platform) => platform.stop())]);
 });
 
 const post = (route: Name, text: string) =>

@@ -10,15 +10,13 @@ import {
   startModelServer,
   startSink,
   startTelegram,
-  startTestStack,
   TEST_SINK_SECRET,
   type TelegramStandIn,
-  type TestStack,
-  testConfig,
   testRoute,
 } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 // Two replicas of every service: no double run, no double delivery, work shared, and the limits hold in sum.
 
@@ -43,46 +41,39 @@ interface Logged {
 let sink: Sink;
 let model: ModelServer;
 let telegram: TelegramStandIn;
-let stack: TestStack;
 let log: Logged[];
 let posted: PostAnswer[];
 let limited: { readonly answers: PostAnswer[]; readonly seconds: number };
 
-beforeAll(async () => {
+addToStack(async () => {
   [sink, model, telegram] = await Promise.all([
     startSink({ secret: TEST_SINK_SECRET }),
     startModelServer(),
     startTelegram({ token: TOKEN }),
   ]);
   model.behave(think);
-  const route = (over: Record<string, unknown>) => testRoute(sink.url, over);
-  stack = await startTestStack({
-    replicas: 'ingress=2,agent-runner=2,delivery=2,process-watcher=2',
-    config: testConfig({
-      sinkUrl: sink.url,
-      modelUrl: model.baseUrl,
-      agents: { equipped: { kind: 'llm', model: 'main', toolsets: ['terminal'] } },
-      targets: { telegram: { bot_token: TOKEN, api_base: telegram.url } },
-      // As in production: on a machine that is slow, a short lease would be lost by one that is at work.
-      timing: { lease_seconds: 20, sweep_seconds: 5, lead_seconds: 5 },
-      routes: {
-        plain: route({}),
-        tools: route({ agent: 'equipped' }),
-        background: route({ agent: 'equipped' }),
-        coalesced: route({ coalesce: { key: '{key}', window_seconds: 1, max_wait_seconds: 2 } }),
-        keyed: route({ session_key: '{key}', on_busy: 'enqueue' }),
-        narrow: route({ max_concurrency: NARROW }),
-        limited: route({ rate_limit: PER_MINUTE }),
-        telegram: route({ deliver: 'telegram', deliver_extra: { chat_id: CHAT } }),
-      },
-    }),
-  });
-  [posted, limited] = await Promise.all([postAll(), postLimited()]);
-  log = await untilSettled();
-}, 90_000);
+  const route = (over: Record<string, unknown>) => testRoute(sink.url, { agent: 'scaled', ...over });
+  return {
+    models: { scaled: modelAt(model) },
+    agents: {
+      scaled: { kind: 'llm', model: 'scaled' },
+      equipped: { kind: 'llm', model: 'scaled', toolsets: ['terminal'] },
+    },
+    targets: { telegram: { bot_token: TOKEN, api_base: telegram.url } },
+    routes: {
+      plain: route({}),
+      tools: route({ agent: 'equipped' }),
+      background: route({ agent: 'equipped' }),
+      coalesced: route({ coalesce: { key: '{key}', window_seconds: 1, max_wait_seconds: 2 } }),
+      keyed: route({ session_key: '{key}', on_busy: 'enqueue' }),
+      narrow: route({ max_concurrency: NARROW }),
+      limited: route({ rate_limit: PER_MINUTE }),
+      telegram: route({ deliver: 'telegram', deliver_extra: { chat_id: CHAT } }),
+    },
+  };
+});
 
 afterAll(async () => {
-  await stack?.stop();
   await Promise.all([sink?.stop(), model?.stop(), telegram?.stop()]);
 });
 
@@ -132,7 +123,7 @@ async function postLimited(): Promise<typeof limited> {
   return { answers, seconds: (performance.now() - begun) / 1000 };
 }
 
-/** All events, once every session has ended and every output is settled. */
+/** All events of these routes, once every session has ended and every output is settled. */
 async function untilSettled(): Promise<Logged[]> {
   const client = new pg.Client(stack.postgresUrl);
   await client.connect();
@@ -155,7 +146,10 @@ async function untilSettled(): Promise<Logged[]> {
     const { rows } = await client.query<Logged>(
       `SELECT stream_id AS stream, version, type, (date_part('epoch', recorded_at) * 1000)::float8 AS at,
               meta ->> 'actor' AS actor, data
-       FROM angelia.events ORDER BY stream_id, version`,
+       FROM angelia.events
+       WHERE stream_id IN (SELECT stream_id FROM angelia.events WHERE version = 1 AND data ->> 'route' = ANY ($1))
+       ORDER BY stream_id, version`,
+      [[...Object.keys(COUNTS), 'limited']],
     );
     return rows;
   } finally {
@@ -179,6 +173,11 @@ function expectShared(names: readonly string[], service: string): void {
 }
 
 describe('two replicas of every service', () => {
+  beforeAll(async () => {
+    [posted, limited] = await Promise.all([postAll(), postLimited()]);
+    log = await untilSettled();
+  }, 90_000);
+
   it('accept each webhook once, whichever of them gets it', () => {
     expect(posted.filter(({ status }) => status !== 200 && status !== 202)).toEqual([]);
     const sessions = Object.values(COUNTS).reduce((sum, count) => sum + count, 0);

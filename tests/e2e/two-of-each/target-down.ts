@@ -1,14 +1,6 @@
-import {
-  eventually,
-  type Sink,
-  startSink,
-  startTestStack,
-  TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
-  testRoute,
-} from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, stack } from '../shared-stack.ts';
 
 // One target being down holds back no other, and when it is back everything arrives: with real hints, timers and two
 // replicas of delivery.
@@ -19,20 +11,15 @@ const DOWN_MS = 6_000;
 
 let up: Sink;
 let down: Sink;
-let stack: TestStack;
 
-beforeAll(async () => {
+addToStack(async () => {
   up = await startSink({ secret: TEST_SINK_SECRET });
   down = await startSink({ secret: TEST_SINK_SECRET });
   await down.stop();
-  stack = await startTestStack({
-    replicas: 'delivery=2',
-    config: testConfig({ sinkUrl: up.url, routes: { down: testRoute(`${down.url}/hook`) } }),
-  });
+  return { routes: { up: testRoute(up.url), down: testRoute(`${down.url}/hook`) } };
 });
 
 afterAll(async () => {
-  await stack?.stop();
   await Promise.all([up?.stop(), down?.stop()]);
 });
 
@@ -48,7 +35,7 @@ describe('a target that is down while 300 sessions wait for it', () => {
 
     // At least some, on however slow a machine; none of them waits for the target that is down.
     for (let n = 0; n < 3 || performance.now() - begun < DOWN_MS; n += 1) {
-      const { sessionId } = await stack.post({ body: { text: 'elsewhere' } });
+      const { sessionId } = await stack.post({ route: 'up', body: { text: 'elsewhere' } });
       await eventually(() => up.answersOf(sessionId).length === 1);
     }
     const attempts = await Promise.all(

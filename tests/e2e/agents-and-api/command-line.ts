@@ -13,59 +13,54 @@ import {
   say,
   startModelServer,
   startSink,
-  startTestStack,
   TEST_SECRET,
   TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { commandLine } from './command-line.ts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { commandLine } from '../command-line.ts';
+import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 // The command line on a whole stack. Most calls run in this process, those about signals and pipes as the program.
 
 const UNKNOWN = '01a1e281-20d9-7563-b8f1-427765d52c50';
-const PROGRAM = fileURLToPath(new URL('../../dist/angelia.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../dist/angelia.js', import.meta.url));
 
 let sink: Sink;
 let model: ModelServer;
-let stack: TestStack;
 let files: string;
-let env: Record<string, string>;
 
-beforeAll(async () => {
+addToStack(async () => {
   files = mkdtempSync(join(tmpdir(), 'angelia-cli-'));
   [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
-  stack = await startTestStack({
-    config: testConfig({
-      sinkUrl: sink.url,
-      modelUrl: model.baseUrl,
-      agent: { toolsets: ['clarify', 'terminal'] },
-      routes: {
-        picky: testRoute(sink.url, { events: ['deploy'] }),
-        stamped: testRoute(sink.url, { auth: 'standard-webhooks' }),
-      },
-    }),
-  });
-  env = {
-    ANGELIA_URL: stack.baseUrl,
-    ANGELIA_ADMIN_TOKEN: stack.adminToken,
-    ANGELIA_CONFIG: join(stack.dataDir, 'angelia.yaml'),
-    DATABASE_URL: stack.postgresUrl,
+  const route = (over: object) => testRoute(sink.url, { agent: 'cli', ...over });
+  return {
+    models: { cli: modelAt(model) },
+    agents: { cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] } },
+    routes: {
+      cli: route({}),
+      picky: route({ events: ['deploy'] }),
+      stamped: route({ auth: 'standard-webhooks' }),
+    },
   };
 });
 
+const env = () => ({
+  ANGELIA_URL: stack.baseUrl,
+  ANGELIA_ADMIN_TOKEN: stack.adminToken,
+  ANGELIA_CONFIG: join(stack.dataDir, 'angelia.yaml'),
+  DATABASE_URL: stack.postgresUrl,
+});
+
 afterAll(async () => {
-  await stack?.stop();
   await Promise.all([sink?.stop(), model?.stop()]);
   rmSync(files, { recursive: true, force: true });
 });
 
-const { angelia, json, lines, refused, goingOn } = commandLine(() => ({ cwd: files, env }));
+const { angelia, json, lines, refused, goingOn } = commandLine(() => ({ cwd: files, env: env() }));
 
 async function send(...argv: string[]): Promise<string> {
-  const { session_id: id } = await json<{ session_id: string }>('send', 'hook', ...argv);
+  const { session_id: id } = await json<{ session_id: string }>('send', 'cli', ...argv);
   return id;
 }
 
@@ -122,8 +117,8 @@ describe('send', () => {
     'basic',
   ])('signs as %s, and ingress takes it', async (scheme) => {
     const body = JSON.stringify({ text: `by ${scheme}` });
-    const sent = await json('send', 'hook', '--scheme', scheme, '--data', body);
-    expect(sent).toMatchObject({ status: 'accepted', route: 'hook', session_id: expect.any(String) });
+    const sent = await json('send', 'cli', '--scheme', scheme, '--data', body);
+    expect(sent).toMatchObject({ status: 'accepted', route: 'cli', session_id: expect.any(String) });
   });
 
   it("uses the route's own scheme, and the first of its events", async () => {
@@ -138,13 +133,13 @@ describe('send', () => {
   });
 
   it('takes its body from stdin or a file, and names the delivery', async () => {
-    const piped = await angelia(['send', 'hook', '--delivery-id', 'cli-1', '--json'], {
+    const piped = await angelia(['send', 'cli', '--delivery-id', 'cli-1', '--json'], {
       input: '{"text":"piped"}',
     });
     const { session_id: id } = JSON.parse(piped.stdout);
     expect(await stack.session(id)).toMatchObject({ title: 'piped', delivery_id: 'cli-1' });
     writeFileSync(join(files, 'body.json'), '{"text":"again"}');
-    expect(await json('send', 'hook', '--file', 'body.json', '--delivery-id', 'cli-1')).toEqual({
+    expect(await json('send', 'cli', '--file', 'body.json', '--delivery-id', 'cli-1')).toEqual({
       status: 'duplicate',
       delivery_id: 'cli-1',
       session_id: id,
@@ -152,7 +147,7 @@ describe('send', () => {
   });
 
   it('--wait follows the session until all is settled, and says by its exit code how it went', async () => {
-    const followed = await lines('send', 'hook', '--data', '{"text":"follow me"}', '--wait');
+    const followed = await lines('send', 'cli', '--data', '{"text":"follow me"}', '--wait');
     expect(followed.map(({ type }) => type)).toEqual(
       expect.arrayContaining([
         'session.created',
@@ -165,27 +160,27 @@ describe('send', () => {
     expect(followed.at(-1)).toMatchObject({ status: 'ended', outcome: 'succeeded' });
 
     sink.next(answer(400));
-    const failed = await angelia(['send', 'hook', '--data', '{"text":"nobody gets this"}', '--wait']);
+    const failed = await angelia(['send', 'cli', '--data', '{"text":"nobody gets this"}', '--wait']);
     expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('1 deliveries are dead')]);
 
     model.next(say('late', 20_000));
-    const late = await angelia(['send', 'hook', '--data', '{"text":"slow"}', '--wait', '--timeout', '1s']);
+    const late = await angelia(['send', 'cli', '--data', '{"text":"slow"}', '--wait', '--timeout', '1s']);
     expect([late.code, late.stderr]).toEqual([8, expect.stringContaining('is not settled within 1s')]);
     const id = /session ([0-9a-f-]{36})/.exec(late.stdout)?.[1] ?? '';
     expect(await json('cancel', id)).toEqual({ session_id: id });
   });
 
   it('says what is wrong', async () => {
-    expect(await refused(4, 'send', 'hook', '--secret', 'wrong')).toContain('signature or token');
+    expect(await refused(4, 'send', 'cli', '--secret', 'wrong')).toContain('signature or token');
     expect(await refused(3, 'send', 'nowhere', '--secret', 'x')).toContain('no such route');
     expect(await refused(2, 'send', 'nowhere')).toContain('give its secret');
-    expect(await refused(2, 'send', 'hook', '--data', '{bad')).toContain('not valid JSON');
-    expect(await refused(2, 'send', 'hook', '--data', '{}', '--file', 'x')).toContain('not both');
-    expect(await refused(2, 'send', 'hook', '--file', 'absent.json')).toContain('absent.json is not there');
-    expect(await refused(2, 'send', 'hook', '--header', 'x')).toContain('name=value');
-    expect(await refused(2, 'send', 'hook', '--event', 'a\nb')).toContain('HTTP does not allow');
-    expect(await refused(2, 'send', 'hook', '--scheme', 'stripe', '--event', 'x')).toContain('in the body');
-    const config = await angelia(['send', 'hook'], { env: { ANGELIA_CONFIG: '/nowhere.yaml' } });
+    expect(await refused(2, 'send', 'cli', '--data', '{bad')).toContain('not valid JSON');
+    expect(await refused(2, 'send', 'cli', '--data', '{}', '--file', 'x')).toContain('not both');
+    expect(await refused(2, 'send', 'cli', '--file', 'absent.json')).toContain('absent.json is not there');
+    expect(await refused(2, 'send', 'cli', '--header', 'x')).toContain('name=value');
+    expect(await refused(2, 'send', 'cli', '--event', 'a\nb')).toContain('HTTP does not allow');
+    expect(await refused(2, 'send', 'cli', '--scheme', 'stripe', '--event', 'x')).toContain('in the body');
+    const config = await angelia(['send', 'cli'], { env: { ANGELIA_CONFIG: '/nowhere.yaml' } });
     expect([config.code, config.stderr]).toEqual([78, expect.stringContaining('there is no such file')]);
   });
 });
@@ -243,7 +238,7 @@ describe('sessions', () => {
     for (const row of [
       'turn 1 queued',
       'run 1',
-      '  model main',
+      '  model cli',
       '  tool terminal',
       'final response',
       'deliver ',
@@ -325,7 +320,7 @@ describe('what was delivered', () => {
     const ids = [await settled('dead one'), await settled('dead two')];
     type Listed = { items: { id: string; reason: string }[] };
     const dead = await eventually(async () => {
-      const { items } = await json<Listed>('deliveries', '--status', 'dead', '--route', 'hook');
+      const { items } = await json<Listed>('deliveries', '--status', 'dead', '--route', 'cli');
       const mine = items.filter(({ id }) => ids.includes(id.slice(0, 36)));
       return mine.length === 2 && mine;
     });
@@ -345,9 +340,9 @@ describe('what was delivered', () => {
   });
 
   it('webhooks says why nothing happened', async () => {
-    await angelia(['send', 'hook', '--secret', 'wrong']);
+    await angelia(['send', 'cli', '--secret', 'wrong']);
     const { stdout } = await eventually(async () => {
-      const listed = await angelia(['webhooks', '--route', 'hook', '--outcome', 'unauthorized']);
+      const listed = await angelia(['webhooks', '--route', 'cli', '--outcome', 'unauthorized']);
       return listed.stdout.includes('unauthorized') && listed;
     });
     expect(stdout).toContain('401');
@@ -388,6 +383,8 @@ it('routes are made, shown, given a new secret and removed', async () => {
     'Say: {text}',
     '--deliver',
     'log',
+    '--agent',
+    'cli',
     '--toolsets',
     'clarify',
   ]);
@@ -416,13 +413,13 @@ it('routes are made, shown, given a new secret and removed', async () => {
   }
   await json('routes', 'rotate-secret', 'deploys');
   await eventually(async () => (await angelia(['send', 'deploys', '--secret', secret])).code === 4);
-  expect(await refused(6, 'routes', 'rotate-secret', 'hook')).toContain('is of the config file');
-  expect(await refused(6, 'routes', 'add', 'hook', '--prompt', 'x')).not.toContain('--replace');
+  expect(await refused(6, 'routes', 'rotate-secret', 'cli')).toContain('is of the config file');
+  expect(await refused(6, 'routes', 'add', 'cli', '--prompt', 'x')).not.toContain('--replace');
   expect(await refused(6, 'routes', 'add', 'deploys', '--prompt', 'x')).toContain('--replace');
 
   writeFileSync(
     join(files, 'route.yaml'),
-    'prompt: "From a file: {text}"\nevents: [deploy]\ntoolsets: [clarify]\n',
+    'prompt: "From a file: {text}"\nevents: [deploy]\nagent: cli\ntoolsets: [clarify]\n',
   );
   const replaced = await json('routes', 'add', 'deploys', '--file', 'route.yaml', '--replace');
   expect(replaced).toMatchObject({ definition: { prompt: 'From a file: {text}', events: ['deploy'] } });
@@ -462,7 +459,7 @@ it('export, erase, import, rebuild and prune work on the database', async () => 
 
 describe('the program', () => {
   const run = (...argv: string[]) =>
-    spawn(PROGRAM, argv, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    spawn(PROGRAM, argv, { env: { PATH: process.env.PATH, ...env() }, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = (child: ReturnType<typeof run>) =>
     new Promise<{ code: number | null; stderr: string }>((resolve) => {
       let stderr = '';
@@ -489,7 +486,7 @@ describe('the program', () => {
   });
 
   it('does not show the secret of the config to anybody', async () => {
-    const { stdout, stderr } = await angelia(['send', 'hook', '--wait']);
+    const { stdout, stderr } = await angelia(['send', 'cli', '--wait']);
     expect(stdout + stderr).not.toContain(TEST_SECRET);
   });
 });
