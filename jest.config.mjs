@@ -5,8 +5,14 @@
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findKubectl } from './deploy/local/src/packaged-programs.ts';
 
 const rootDir = dirname(fileURLToPath(import.meta.url));
+
+const kubectl = await findKubectl();
+if (kubectl !== null) process.env.ANGELIA_TEST_KUBECTL = kubectl;
+else
+  process.stderr.write('angelia: no kubectl 1.21 or newer here: the Kubernetes manifests are not checked\n');
 
 const common = {
   rootDir,
@@ -14,25 +20,9 @@ const common = {
   modulePathIgnorePatterns: ['/dist/', '/\\.cache/'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  testEnvironment: 'node',
-  transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      {
-        swcrc: false,
-        configFile: false,
-        sourceMaps: 'inline',
-        module: { type: 'es6' },
-        jsc: {
-          target: 'es2023',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true },
-          keepClassNames: true,
-          experimental: { keepImportAttributes: true },
-        },
-      },
-    ],
-  },
+  testEnvironment: `${rootDir}/tests/jest/environment.mjs`,
+  runtime: `${rootDir}/tests/jest/runtime.mjs`,
+  transform: {},
 };
 
 const withPostgresAndNats = {
@@ -49,7 +39,13 @@ export default {
   reporters: ['default', `${rootDir}/deploy/local/jest/times.mjs`],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['**/*.unit.test.ts'] },
-    { ...common, ...withPostgresAndNats, displayName: 'int', testMatch: ['**/*.int.test.ts'] },
+    {
+      ...common,
+      ...withPostgresAndNats,
+      displayName: 'int',
+      testMatch: ['**/*.int.test.ts'],
+      testPathIgnorePatterns: [...common.testPathIgnorePatterns, ...(kubectl ? [] : ['/tests/kubernetes/'])],
+    },
     { ...common, ...withPostgresAndNats, displayName: 'e2e', testMatch: ['**/*.e2e.test.ts'] },
     { ...common, ...withPostgresAndNats, displayName: 'long', testMatch: ['**/*.long.test.ts'] },
   ],
