@@ -1,14 +1,18 @@
 // One Postgres and one NATS for all int and e2e tests of a run. Test files make databases and streams of their own in
-// them; see libs/testkit.
+// them, and stacks start from a copy of a migrated cluster; see libs/testkit.
 
 import { delimiter, dirname } from 'node:path';
+import { migrate } from '../../../libs/event-log/src/migrate.ts';
+import { createTemplateDatabase } from '../../../libs/event-log/src/testing/database.ts';
 import { findBubblewrap, findNatsServer } from '../src/packaged-programs.ts';
 import { startTestServices } from '../src/test-services.ts';
 
 export default async function setup() {
-  const services = await startTestServices();
+  const services = await startTestServices(migrate);
   globalThis.angeliaTestServices = services;
   process.env.ANGELIA_TEST_PG = services.postgresUrl;
+  process.env.ANGELIA_TEST_TEMPLATE = await createTemplateDatabase(services.postgresUrl);
+  process.env.ANGELIA_TEST_CLUSTER = services.preparedCluster;
   process.env.ANGELIA_TEST_NATS = services.natsUrl;
   process.env.ANGELIA_TEST_NATS_SERVER = await findNatsServer();
   // Tests of how commands are isolated without root need it, and pass it over where it cannot be had.
