@@ -1,11 +1,11 @@
 // Four tiers, told apart by the file name: `unit` is pure and needs nothing; `int` has a real Postgres and a real
-// NATS, started once for the run (deploy/local/jest/setup.mjs); `e2e` runs whole stacks. `npm test` runs these three;
+// NATS, started once for the run (tests/jest/setup.mjs); `e2e` runs whole stacks. `npm test` runs these three;
 // it builds first, as e2e tests start the built services. `long` needs minutes by nature (`npm run test:long`).
 
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findKubectl } from './deploy/local/src/packaged-programs.ts';
+import { findKubectl } from '@angelia/local';
 
 const rootDir = dirname(fileURLToPath(import.meta.url));
 
@@ -26,17 +26,19 @@ const common = {
 };
 
 const withPostgresAndNats = {
-  globalSetup: `${rootDir}/deploy/local/jest/setup.mjs`,
-  globalTeardown: `${rootDir}/deploy/local/jest/teardown.mjs`,
+  globalSetup: `${rootDir}/tests/jest/setup.mjs`,
+  globalTeardown: `${rootDir}/tests/jest/teardown.mjs`,
 };
 
 export default {
   // Two at most: int tests share one Postgres, each e2e test is a whole stack, and the machine may have two cores for all
   // of it. Three are quicker by a fifth (10 min), and starve a stack whose bounds are seconds now and then.
   maxWorkers: Math.min(2, availableParallelism()),
+  // For a worker to end by itself; 0.5 s, jest's own, is too short on a busy machine, and its warning sounds like a leak.
+  workerGracefulExitTimeout: 10_000,
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
   testTimeout: 60_000,
-  reporters: ['default', `${rootDir}/deploy/local/jest/times.mjs`],
+  reporters: ['default', `${rootDir}/tests/jest/times.mjs`],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['**/*.unit.test.ts'] },
     {
