@@ -37,7 +37,7 @@ export default {
   // For a worker to end by itself; 0.5 s, jest's own, is too short on a busy machine, and its warning sounds like a leak.
   workerGracefulExitTimeout: 10_000,
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
-  testTimeout: 60_000,
+  testTimeout: 240_000,
   reporters: ['default', `${rootDir}/tests/jest/times.mjs`],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['**/*.unit.test.ts'] },
