@@ -4,6 +4,7 @@ import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import type { Enclosed, Isolation } from './isolation/isolation.ts';
 import { environmentOf, underLimits } from './launch.ts';
+import { limitReached } from './limit-reached.ts';
 import { mayEnter } from './may-enter.ts';
 import type { Places } from './places.ts';
 import type { User } from './run-as.ts';
@@ -60,6 +61,7 @@ export class Commands {
   readonly #users: Users;
   readonly #isolation: Isolation;
   readonly #supervisors: Supervisors;
+  readonly #logger: Logger;
   readonly #endWaits = new Map<string, Set<() => void>>();
   readonly #matchListeners = new Map<string, () => void>();
   readonly #running = new Set<string>();
@@ -80,6 +82,7 @@ export class Commands {
     this.#config = options.config;
     this.#users = options.users;
     this.#isolation = options.isolation;
+    this.#logger = options.logger;
     this.#supervisors = new Supervisors({
       own: options.places.supervisor(options.instance),
       work: options.places.workElsewhere,
@@ -163,6 +166,8 @@ export class Commands {
       ...program,
       env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
       mark,
+      session: id,
+      sessionMemoryBytes: this.#config.session_memory_bytes,
       user,
       userIsOwn: this.#users.existing(id) !== null,
       stdin: line.stdin,
@@ -185,6 +190,12 @@ export class Commands {
         signal.throwIfAborted();
         const woken = this.#woken(dir, signal);
         const end = await this.#look(dir);
+        if (end?.kind === 'exited' && end.exit.limit === 'memory') {
+          this.#logger.warn(
+            { session_id: id, command: name },
+            `a command was ended: ${limitReached('memory', this.#config)}`,
+          );
+        }
         if (end !== null) return end;
         await woken;
       }

@@ -57,6 +57,8 @@ async function begin(line: string): Promise<string> {
     args: ['-c', line],
     env: { PATH: process.env.PATH ?? '' },
     mark: dir,
+    session: 'session',
+    sessionMemoryBytes: 0,
     user: null,
     becomesUser: false,
     stdin: 'open',

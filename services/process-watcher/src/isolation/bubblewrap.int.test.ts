@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shellArgv, underLimits } from '../launch.ts';
 import { Command } from '../supervisor/command.ts';
 import { statOf } from '../supervisor/process-identity.ts';
+import { sessionsOver } from '../supervisor/session-memory.ts';
 import { EXIT_FILE, type ExitRecord, MARK_VARIABLE, type StartRequest } from '../supervisor/protocol.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { chooseIsolation } from './choose.ts';
@@ -88,6 +89,8 @@ async function begin(
       ...enclosed,
       env: { PATH: process.env.PATH ?? '', HOME: work, [MARK_VARIABLE]: dir },
       mark: dir,
+      session: work,
+      sessionMemoryBytes: 0,
       user,
       stdin: 'none',
       separateErrors: false,
@@ -257,6 +260,21 @@ withBubblewrap('a command without root', () => {
     expect(await one.command.stop('stopped', 100)).toEqual([]);
     await one.end();
     await eventually(() => all.every(isGone));
+  });
+
+  it('counts towards the memory of its session, however it hides', async () => {
+    const hides = "setsid env -i sh -c '{ head -c 50000000 /dev/zero; echo up; sleep 300; } | tail -c 100000000'";
+    const one = await begin(`${hides} & wait`);
+    const session = {
+      id: 'one',
+      ownUser: null,
+      user: user?.uid ?? process.getuid?.(),
+      commands: [{ identity: one.identity, mark: one.command.mark }],
+    };
+    await eventually(async () => (await sessionsOver([{ ...session, limitBytes: 40_000_000 }])).length === 1);
+    expect(await sessionsOver([{ ...session, limitBytes: 400_000_000 }])).toEqual([]);
+    await one.command.stop('memory', 0);
+    expect(await one.end()).toMatchObject({ limit: 'memory' });
   });
 
   it('that leaves something running in the foreground is over, and so is what it left', async () => {
