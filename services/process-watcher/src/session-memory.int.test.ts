@@ -15,7 +15,9 @@ let watcher: Watcher;
 
 beforeAll(async () => {
   fixture = await watcherFixture({
-    agents: { hungry: { kind: 'command', command: ['/bin/sh', '-c', `${hog('a')} & ${hog('b')} & ${hog('c')}`] } },
+    agents: {
+      hungry: { kind: 'command', command: ['/bin/sh', '-c', `${hog('a')} & ${hog('b')} & ${hog('c')}`] },
+    },
     processWatcher: { memory_bytes: 150 * MB, session_memory_bytes: 200 * MB },
   });
   watcher = await fixture.watcher();
@@ -39,46 +41,54 @@ async function begin(id: SessionId, name: string, command = hog(name)): Promise<
   return String(process_id);
 }
 
-asRoot('a session whose commands have too much memory together has all of them ended, daemons too, and the reason is told once', async () => {
-  const [other, id] = [await fixture.running(), await fixture.running()];
-  const untouched = await begin(other, 'other');
-  const first = await begin(id, 'first');
-  // Neither in the group of its command nor with its mark.
-  const second = await begin(id, 'second', `setsid env -i sh -c '${hog('second')}' & wait`);
-  const uid = statSync(work(id)).uid;
+asRoot(
+  'a session whose commands have too much memory together has all of them ended, daemons too, and the reason is told once',
+  async () => {
+    const [other, id] = [await fixture.running(), await fixture.running()];
+    const untouched = await begin(other, 'other');
+    const first = await begin(id, 'first');
+    // Neither in the group of its command nor with its mark.
+    const second = await begin(id, 'second', `setsid env -i sh -c '${hog('second')}' & wait`);
+    const uid = statSync(work(id)).uid;
 
-  expect(await run(id, hog('third'))).toMatchObject({
-    outcome: 'ok',
-    exit_code: null,
-    signal: 'SIGKILL',
-    note: `ended, with all other commands of this session: ${REASON}`,
-  });
+    expect(await run(id, hog('third'))).toMatchObject({
+      outcome: 'ok',
+      exit_code: null,
+      signal: 'SIGKILL',
+      note: `ended, with all other commands of this session: ${REASON}`,
+    });
 
-  await eventually(async () => (await fixture.of(id, 'process.exited')).length === 2);
-  for (const process_id of [first, second]) {
-    expect(await fixture.of(id, 'process.exited')).toContainEqual(
-      expect.objectContaining({ process_id, exit_code: null, signal: 'SIGKILL', reason: REASON }),
+    await eventually(async () => (await fixture.of(id, 'process.exited')).length === 2);
+    for (const process_id of [first, second]) {
+      expect(await fixture.of(id, 'process.exited')).toContainEqual(
+        expect.objectContaining({ process_id, exit_code: null, signal: 'SIGKILL', reason: REASON }),
+      );
+    }
+    expect(processesOf(uid)).toEqual([]);
+    const notices = (await fixture.of(id, 'turn.requested')).filter(({ source }) => source === 'process');
+    expect(notices.map(({ input }) => input).sort()).toEqual(
+      [first, second]
+        .map(
+          (process_id) =>
+            `[Background process ${process_id} exited with signal SIGKILL]\nIt was ended: ${REASON}.`,
+        )
+        .sort(),
     );
-  }
-  expect(processesOf(uid)).toEqual([]);
-  const notices = (await fixture.of(id, 'turn.requested')).filter(({ source }) => source === 'process');
-  expect(notices.map(({ input }) => input).sort()).toEqual(
-    [first, second]
-      .map((process_id) => `[Background process ${process_id} exited with signal SIGKILL]\nIt was ended: ${REASON}.`)
-      .sort(),
-  );
-  expect(await fixture.run(watcher, id, 'process', { action: 'poll', process_id: first })).toMatchObject({
-    state: 'exited',
-    reason: REASON,
-  });
+    expect(await fixture.run(watcher, id, 'process', { action: 'poll', process_id: first })).toMatchObject({
+      state: 'exited',
+      reason: REASON,
+    });
 
-  expect(await run(id, 'echo again')).toEqual({ outcome: 'ok', exit_code: 0, output: 'again\n' });
-  expect(await fixture.run(watcher, other, 'process', { action: 'poll', process_id: untouched })).toMatchObject({
-    state: 'running',
-  });
-  const { pid } = await fixture.waitFor(other, 'process.started');
-  expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).not.toMatch(/\) Z /);
-});
+    expect(await run(id, 'echo again')).toEqual({ outcome: 'ok', exit_code: 0, output: 'again\n' });
+    expect(
+      await fixture.run(watcher, other, 'process', { action: 'poll', process_id: untouched }),
+    ).toMatchObject({
+      state: 'running',
+    });
+    const { pid } = await fixture.waitFor(other, 'process.started');
+    expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).not.toMatch(/\) Z /);
+  },
+);
 
 asRoot('a program that is the agent says so too', async () => {
   const id = await fixture.running({ agent: 'hungry', toolsets: null });

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shellArgv, underLimits } from '../launch.ts';
 import { Command } from '../supervisor/command.ts';
 import { statOf } from '../supervisor/process-identity.ts';
-import { sessionsOver } from '../supervisor/session-memory.ts';
 import { EXIT_FILE, type ExitRecord, MARK_VARIABLE, type StartRequest } from '../supervisor/protocol.ts';
+import { sessionsOver } from '../supervisor/session-memory.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { chooseIsolation } from './choose.ts';
 import { hiddenFrom } from './hidden.ts';
@@ -263,7 +263,8 @@ withBubblewrap('a command without root', () => {
   });
 
   it('counts towards the memory of its session, however it hides', async () => {
-    const hides = "setsid env -i sh -c '{ head -c 50000000 /dev/zero; echo up; sleep 300; } | tail -c 100000000'";
+    const hides =
+      "setsid env -i sh -c '{ head -c 50000000 /dev/zero; echo up; sleep 300; } | tail -c 100000000'";
     const one = await begin(`${hides} & wait`);
     const session = {
       id: 'one',

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type CommandTraces, livingProcesses, ownersOf, type UserProcess } from './user-processes.ts';
+import { type CommandTraces, ownersOf, processesOfUsers, type UserProcess } from './user-processes.ts';
 
 /** The commands of one session that go on, and how much memory they may have together. */
 export interface LimitedSession {
@@ -11,11 +11,11 @@ export interface LimitedSession {
   readonly commands: readonly CommandTraces[];
 }
 
-/** What a command takes between two looks is not seen in time: a process gets some hundred MB from the kernel meanwhile. */
+/** What a command takes between two looks is seen too late: some 300 MB per CPU (1 GB in 0.8 s of CPU). */
 const LOOK_MS = 250;
 /**
- * A look reads all of /proc: 2 ms of CPU for 180 processes. On a host with thousands it comes less often, so that it takes
- * a twentieth of a CPU at most; but often enough to be a limit.
+ * A look reads all of /proc: 2 to 6 ms of CPU for 200 processes. On a host with thousands it comes less often, so that it
+ * takes a twentieth of a CPU at most; but often enough to be a limit.
  */
 const LOOK_SHARE = 20;
 const LOOK_AT_MOST_MS = 1_000;
@@ -84,12 +84,12 @@ function withProcesses(sessions: readonly LimitedSession[]): (readonly [LimitedS
   const found = new Map(sessions.map((session) => [session, [] as UserProcess[]]));
   const ownUsers = new Map(sessions.map((session) => [session.ownUser, session]));
   const others = sessions.filter(({ ownUser }) => ownUser === null);
-  const otherUsers = new Set(others.map(({ user }) => user));
+  const users = new Set(sessions.flatMap(({ ownUser, user }) => ownUser ?? user ?? []));
   const shared: UserProcess[] = [];
-  for (const process of livingProcesses()) {
+  for (const process of processesOfUsers(users)) {
     const owner = process.users.flatMap((user) => ownUsers.get(user) ?? [])[0];
     if (owner !== undefined) found.get(owner)?.push(process);
-    else if (process.users.some((user) => otherUsers.has(user))) shared.push(process);
+    else shared.push(process);
   }
   const owners = ownersOf(
     shared,

@@ -35,7 +35,8 @@ async function begin(script: string, lines: number, mark: string, limitBytes: nu
 describe('the memory of a session', () => {
   it('is what its processes have together, and what they share counts once', async () => {
     // Five copies of one shell with 60 MB, of which the kernel has one.
-    const copies = 'printf -v x "%60000000s"; for n in 1 2 3 4; do { echo 0; read; } < <(sleep 300) & done; wait';
+    const copies =
+      'printf -v x "%60000000s"; for n in 1 2 3 4; do { echo 0; read; } < <(sleep 300) & done; wait';
     const { session } = await begin(copies, 4, 'shares', 250 * MB);
     const pids = new Set(pidsOf(session));
     const sum = processesOf(process.getuid?.() ?? 0)

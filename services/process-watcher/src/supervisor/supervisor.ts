@@ -101,8 +101,7 @@ export class Supervisor {
 
   #limitedSessions(): LimitedSession[] {
     const limited = [...this.#commands.values()].filter(
-      ({ identity, session, sessionMemoryBytes }) =>
-        identity !== null && sessionMemoryBytes > 0 && !this.#ending.has(session),
+      ({ identity, sessionMemoryBytes }) => identity !== null && sessionMemoryBytes > 0,
     );
     return [...Map.groupBy(limited, ({ session }) => session).values()].flatMap((commands) => {
       // The config may have changed since the first of them began.
@@ -115,6 +114,7 @@ export class Supervisor {
 
   /** At once: what takes memory so fast would use a grace to take more. */
   #endSession(session: LimitedSession): void {
+    if (this.#ending.has(session.id)) return;
     const commands = [...this.#commands.values()].filter((command) => command.session === session.id);
     const ending = async (): Promise<void> => {
       // First, as it notes the reason for the end.

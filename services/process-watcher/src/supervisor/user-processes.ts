@@ -58,14 +58,15 @@ exit 0
  * became this user by a set-user-id file counts; a service that only acts as this user for a moment (`seteuid`) does not.
  */
 export function processesOf(uid: number): UserProcess[] {
-  return livingProcesses().filter(({ users }) => users.includes(uid));
+  return processesOfUsers(new Set([uid]));
 }
 
-/** All of this host, by one look at each. */
-export function livingProcesses(): LivingProcess[] {
+/** The same for several users, by one look at each process of the host. */
+export function processesOfUsers(users: ReadonlySet<number>): LivingProcess[] {
   return statuses().flatMap(({ pid, status }) => {
-    if (status === null || hasEnded(status)) return [];
+    if (status === null) return [];
     const [real = -1, , saved = -1] = credentialsOf(status);
+    if ((!users.has(real) && !users.has(saved)) || hasEnded(status)) return [];
     const [parent = 0] = numbers(status, PARENT);
     return [{ pid, parent, users: [real, saved], bytes: bytesOf(status) }];
   });
