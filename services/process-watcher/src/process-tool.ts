@@ -3,7 +3,6 @@ import { storable } from '@angelia/event-log';
 import type { Sessions } from '@angelia/service-kit';
 import { decide, type ProcessState, type SessionCommand } from '@angelia/session';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
-import { GRACE_MS } from './commands.ts';
 import { limitReached } from './limit-reached.ts';
 import { asText, type OutputPart, outputEnd, readOutput, readTail } from './output.ts';
 import { OUTPUT } from './supervisor/protocol.ts';
@@ -102,7 +101,7 @@ async function kill(call: Call, process: ProcessState, deps: ProcessToolDeps): P
     sessions.execute(sessionId, ({ state }) => decide(state, consumed(process, 'kill'))),
   );
   // Also of one that has exited: it may have left something running.
-  const survivors = await commands.stop(sessionId, processId, GRACE_MS);
+  const survivors = await commands.stop(sessionId, processId);
   for (const until = performance.now() + EXIT_PATIENCE_MS; performance.now() < until; ) {
     if (endOf(call, process, deps) !== 'running' || !deps.background.isTracked(processId)) break;
     await new Promise((resolve) => setTimeout(resolve, 20));
