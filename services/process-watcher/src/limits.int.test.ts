@@ -72,7 +72,7 @@ describe('limits', () => {
     });
     expect(await run('ulimit -v')).toMatchObject({ output: '1048576\n' });
     if (process.getuid?.() === 0) {
-      expect(await run('for n in $(seq 60); do sleep 1 & done; wait', { timeout_seconds: 50 })).toMatchObject(
+      expect(await run('for n in $(seq 40); do sleep 1 & done; wait', { timeout_seconds: 50 })).toMatchObject(
         {
           output: expect.stringMatching(/fork: .*(unavailable|retry)/i),
         },

@@ -224,7 +224,7 @@ withBubblewrap('a command without root', () => {
   });
 
   it('meets limits of its own', async () => {
-    const { output } = await run('for n in $(seq 60); do sleep 1 & done; wait', {
+    const { output } = await run('for n in $(seq 40); do sleep 1 & done; wait', {
       processWatcher: { max_user_processes: 30 },
     });
     expect(output).toMatch(/fork: .*(unavailable|retry)/i);
