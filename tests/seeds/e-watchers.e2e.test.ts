@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { withoutFences } from '@angelia/session';
 import {
   callTool,
+  closedGate,
   type EventView,
   eventually,
   type ModelRequest,
@@ -25,11 +26,9 @@ import pg from 'pg';
 // Seed 004: a watcher that restarts must still know where to report to. SCENARIOS.md E1 to E8, on the whole system, with
 // real processes and a Telegram that has chats and threads.
 
-const TEST_MS = 60_000;
+const TEST_MS = 180_000;
 const TOKEN = '123456789:AAtelegram-credential_of_35_letters_';
 const WATCHERS = ['process-watcher', 'process-watcher-2'] as const;
-/** Short, so that E6 need not wait for long until a frozen watcher counts as gone. */
-const HOST_LEASE_SECONDS = 4;
 /** The number that the kernel gave last; it goes on from there. */
 const LAST_PID = '/proc/sys/kernel/ns_last_pid';
 
@@ -60,7 +59,6 @@ beforeAll(async () => {
           deliver_extra: { chat_id: '{chat}', message_thread_id: '{thread}' },
         },
       },
-      extra: { process_watcher: { host_lease_seconds: HOST_LEASE_SECONDS } },
     }),
     replicas: 'process-watcher=2',
   });
@@ -80,11 +78,12 @@ afterAll(async () => {
 it(
   'E1 process-watcher restarts while a process runs: its exit notice reaches the original chat and thread, once',
   async () => {
-    const asked = await ask('echo working; sleep 3; echo done; exit 7');
+    const gate = await closedGate(marks);
+    const asked = await ask(`echo working; ${gate.wait}; echo done; exit 7`);
     const { process_id } = await started(asked);
     await answered(asked);
     for (const name of WATCHERS) await stack.restarted(name, stack.kill(name));
-    expect(ofType(await stack.events(asked.id), 'process.exited')).toEqual([]);
+    await gate.open();
     await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 7]\nworking\ndone`);
   },
   TEST_MS,
@@ -93,10 +92,12 @@ it(
 it(
   'E2 the process exits while the watcher is down: its exit notice reaches the original chat and thread, once',
   async () => {
-    const asked = await ask('sleep 1; echo bye; exit 3');
+    const gate = await closedGate(marks);
+    const asked = await ask(`${gate.wait}; echo bye; exit 3`);
     const { process_id, pid } = await started(asked);
     await answered(asked);
     for (const name of WATCHERS) await killAndHold(name);
+    await gate.open();
     await eventually(() => !isThere(Number(pid)), { describe: 'the process has ended' });
     expect(ofType(await stack.events(asked.id), 'process.exited')).toEqual([]);
     for (const name of WATCHERS) await stack.resume(name);
@@ -108,7 +109,7 @@ it(
 it(
   'E3 no watch was asked for: no notice',
   async () => {
-    const asked = await ask('sleep 0.5; exit 9', { notify_on_complete: false });
+    const asked = await ask('exit 9', { notify_on_complete: false });
     const { process_id } = await started(asked);
     await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
     await stack.waitForEnd(asked.id, { settled: true });
@@ -124,12 +125,14 @@ it(
 it(
   'E4 the target is down when the notice is due: it is sent when the target is back',
   async () => {
-    const asked = await ask('sleep 0.5; echo over; exit 4');
+    const gate = await closedGate(marks);
+    const asked = await ask(`${gate.wait}; echo over; exit 4`);
     const { process_id } = await started(asked);
     await answered(asked);
     const { port } = telegram;
     messages.push(...telegram.messages);
     await telegram.stop();
+    await gate.open();
     try {
       await eventually(async () => ofType(await stack.events(asked.id), 'delivery.failed').length > 0);
     } finally {
@@ -170,11 +173,16 @@ it(
 it(
   'E6 two watcher replicas, of which the one that has the process is frozen until it counts as gone: one notice',
   async () => {
-    const asked = await ask(`sleep ${HOST_LEASE_SECONDS + 1}; echo slept; exit 6`);
+    const gate = await closedGate(marks);
+    const asked = await ask(`${gate.wait}; echo slept; exit 6`);
     const { process_id, watcher } = await started(asked);
     await answered(asked);
     stack.freeze(String(watcher));
     try {
+      await gate.open();
+      // It counts as gone when its lease has run out.
+      const ago = "UPDATE angelia.leases SET expires_at = now() - interval '1 s' WHERE holder = $1";
+      await inDatabase((database) => database.query(ago, [`host:${watcher}`]));
       await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
     } finally {
       stack.thaw(String(watcher));
@@ -188,16 +196,16 @@ it(
 it(
   'E7 the watcher is killed between the notice and its record: no second turn',
   async () => {
-    const asked = await ask('sleep 2; echo once; exit 5');
+    const gate = await closedGate(marks);
+    const asked = await ask(`${gate.wait}; echo once; exit 5`);
     const { process_id, watcher } = await started(asked);
     await answered(asked);
     let killed = 0;
-    const database = new pg.Client({ connectionString: stack.postgresUrl });
-    await database.connect();
-    try {
+    await inDatabase(async (database) => {
       // Postgres has been told of the exit and cannot commit it yet; whoever told it dies. Then it is committed, and
       // nobody but Postgres knows.
       await database.query('BEGIN; LOCK TABLE angelia.events IN EXCLUSIVE MODE');
+      await gate.open();
       const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = $1`;
       await eventually(async () => (await database.query(waits, [watcher])).rowCount, {
         describe: 'the watcher reports the exit',
@@ -205,9 +213,7 @@ it(
       killed = stack.kill(String(watcher));
       await eventually(() => !isThere(killed));
       await database.query('COMMIT');
-    } finally {
-      await database.end();
-    }
+    });
     await stack.restarted(String(watcher), killed);
     await expectBothToReport();
     await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 5]\nonce`);
@@ -219,10 +225,12 @@ it(
   'E8 the session was cancelled before the exit: it is recorded, and no turn comes of it',
   async () => {
     const mark = join(marks, 'e8');
-    const asked = await ask(`sleep 1.5; echo ran on > ${mark}; exit 8`);
+    const gate = await closedGate(marks);
+    const asked = await ask(`${gate.wait}; echo ran on > ${mark}; exit 8`);
     const { process_id } = await started(asked);
     await answered(asked);
     expect(await api('POST', `/v1/sessions/${asked.id}/cancel`)).toBe(202);
+    await gate.open();
     await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
     await stack.waitForEnd(asked.id, { settled: true });
     const events = await stack.events(asked.id);
@@ -234,6 +242,16 @@ it(
   },
   TEST_MS,
 );
+
+async function inDatabase(work: (database: pg.Client) => Promise<unknown>): Promise<void> {
+  const database = new pg.Client({ connectionString: stack.postgresUrl });
+  await database.connect();
+  try {
+    await work(database);
+  } finally {
+    await database.end();
+  }
+}
 
 interface Asked {
   readonly id: string;
