@@ -11,55 +11,49 @@ import {
   startModelServer,
   startOtlpReceiver,
   startSink,
-  startTestStack,
   TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 /** By the official SDK; Node runs it as it is. */
 const MCP_PROGRAM = fileURLToPath(
-  new URL('../../services/agent-runner/src/testing/mcp-stdio-server.ts', import.meta.url),
+  new URL('../../../services/agent-runner/src/testing/mcp-stdio-server.ts', import.meta.url),
 );
-const AGENT = { kind: 'llm', model: 'main', toolsets: ['clarify'] };
+const AGENT = { kind: 'llm', model: 'asking', toolsets: ['clarify'] };
 
 let sink: Sink;
 let model: ModelServer;
 let receiver: OtlpReceiver;
-let stack: TestStack;
 
-beforeAll(async () => {
+addToStack(async () => {
   sink = await startSink({ secret: TEST_SINK_SECRET });
   model = await startModelServer();
   receiver = await startOtlpReceiver();
-  stack = await startTestStack({
-    config: testConfig({
-      sinkUrl: sink.url,
-      modelUrl: model.baseUrl,
+  return {
+    models: { asking: modelAt(model) },
+    agents: {
       // One place: whoever waits for an answer must not be in it.
-      agent: { ...AGENT, max_concurrency: 1 },
-      agents: {
-        gives_up: { ...AGENT, clarify: { timeout_seconds: 2, on_timeout: 'end' } },
-        equipped: { ...AGENT, toolsets: ['mcp:tools'] },
-        goes_on: { ...AGENT, clarify: { timeout_seconds: 2, on_timeout: 'continue' } },
-      },
-      routes: {
-        'gives-up': testRoute(sink.url, { agent: 'gives_up' }),
-        'goes-on': testRoute(sink.url, { agent: 'goes_on' }),
-        equipped: testRoute(sink.url, { agent: 'equipped' }),
-      },
-      extra: {
-        mcp_servers: { tools: { command: process.execPath, args: [MCP_PROGRAM], env: { GIVEN: 'yes' } } },
-      },
-    }),
+      asks: { ...AGENT, max_concurrency: 1 },
+      gives_up: { ...AGENT, clarify: { timeout_seconds: 2, on_timeout: 'end' } },
+      equipped: { ...AGENT, toolsets: ['mcp:tools'] },
+      goes_on: { ...AGENT, clarify: { timeout_seconds: 2, on_timeout: 'continue' } },
+    },
+    routes: {
+      asks: testRoute(sink.url, { agent: 'asks' }),
+      'gives-up': testRoute(sink.url, { agent: 'gives_up' }),
+      'goes-on': testRoute(sink.url, { agent: 'goes_on' }),
+      equipped: testRoute(sink.url, { agent: 'equipped' }),
+    },
+    extra: {
+      mcp_servers: { tools: { command: process.execPath, args: [MCP_PROGRAM], env: { GIVEN: 'yes' } } },
+    },
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
-  });
+  };
 });
 
 afterAll(async () => {
-  await stack?.stop();
   await receiver?.stop();
   await model?.stop();
   await sink?.stop();
@@ -84,14 +78,14 @@ function logs(): string {
 describe('a question of the agent', () => {
   it('reaches the target with its choices and a link; the link is answered, the run goes on, the answer comes', async () => {
     model.next(ask('Red or blue?', ['Red', 'Blue']));
-    const { sessionId } = await stack.post({ body: { text: 'paint it' } });
+    const { sessionId } = await stack.post({ route: 'asks', body: { text: 'paint it' } });
     const { text, link } = await questionTo(sessionId);
     expect(text).toBe(`Red or blue?\n\n1. Red\n2. Blue\n\nAnswer here: ${link}`);
     expect(link.startsWith(`${stack.baseUrl}/answers/`)).toBe(true);
     expect((await stack.session(sessionId)).status).toBe('waiting');
 
     // It waits, and holds no place: another session is answered meanwhile.
-    const other = await stack.post({ body: { text: 'quick one' } });
+    const other = await stack.post({ route: 'asks', body: { text: 'quick one' } });
     await stack.waitForEnd(other.sessionId);
 
     const page = await fetch(link);
@@ -124,7 +118,7 @@ describe('a question of the agent', () => {
 
   it('is answered by a message as well', async () => {
     model.next(ask('Which?'));
-    const { sessionId } = await stack.post({ body: { text: 'choose' } });
+    const { sessionId } = await stack.post({ route: 'asks', body: { text: 'choose' } });
     const { text, link } = await questionTo(sessionId);
     expect(text).toBe(`Which?\n\nAnswer here: ${link}`);
     const answered = await fetch(`${stack.baseUrl}/v1/sessions/${sessionId}/messages`, {

@@ -10,17 +10,15 @@ import {
   startMatrix,
   startSink,
   startTelegram,
-  startTestStack,
   startTlsFront,
   TEST_SINK_SECRET,
   type TelegramStandIn,
-  type TestStack,
   type TlsFront,
-  testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { addToStack, stack } from '../shared-stack.ts';
 
 // Invariant in-order-once where a crash leaves it unknown whether the platform took a message.
 
@@ -32,33 +30,29 @@ let telegram: TelegramStandIn;
 let matrix: MatrixStandIn;
 let fronts: { telegram: TlsFront; matrix: TlsFront };
 let certificates: string;
-let stack: TestStack;
 
-beforeAll(async () => {
+addToStack(async () => {
   sink = await startSink({ secret: TEST_SINK_SECRET });
   telegram = await startTelegram({ token: BOT_TOKEN });
   matrix = await startMatrix({ token: 'matrix-access-token' });
   fronts = { telegram: await startTlsFront(telegram.url), matrix: await startTlsFront(matrix.url) };
   certificates = await mkdtemp(join(tmpdir(), 'angelia-ca-'));
   await writeFile(join(certificates, 'ca.pem'), selfSigned.cert);
-  stack = await startTestStack({
+  return {
     env: { NODE_EXTRA_CA_CERTS: join(certificates, 'ca.pem') },
-    config: testConfig({
-      sinkUrl: sink.url,
-      targets: {
-        telegram: { bot_token: BOT_TOKEN, api_base: fronts.telegram.url },
-        matrix: { access_token: 'matrix-access-token', api_base: fronts.matrix.url },
-      },
-      routes: {
-        telegram: testRoute(sink.url, { deliver: 'telegram', deliver_extra: { chat_id: '{chat}' } }),
-        matrix: testRoute(sink.url, { deliver: 'matrix', deliver_extra: { room_id: ROOM } }),
-      },
-    }),
-  });
+    targets: {
+      telegram: { bot_token: BOT_TOKEN, api_base: fronts.telegram.url },
+      matrix: { access_token: 'matrix-access-token', api_base: fronts.matrix.url },
+    },
+    routes: {
+      sent: testRoute(sink.url),
+      telegram: testRoute(sink.url, { deliver: 'telegram', deliver_extra: { chat_id: '{chat}' } }),
+      matrix: testRoute(sink.url, { deliver: 'matrix', deliver_extra: { room_id: ROOM } }),
+    },
+  };
 });
 
 afterAll(async () => {
-  await stack?.stop();
   await Promise.all([fronts?.telegram, fronts?.matrix, telegram, matrix, sink].map((it) => it?.stop()));
   if (certificates) await rm(certificates, { recursive: true });
 });
@@ -66,7 +60,7 @@ afterAll(async () => {
 describe('delivery killed (-9) while a request is out', () => {
   it('sends it once more after the restart, marked and with the same id, and not after that', async () => {
     sink.behave({ kind: 'hang' });
-    const { sessionId } = await stack.post({ body: { text: 'who took it?' } });
+    const { sessionId } = await stack.post({ route: 'sent', body: { text: 'who took it?' } });
     await eventually(() => sink.received.length === 1);
     sink.behave(answer(200));
     const killed = stack.kill('delivery');
@@ -80,7 +74,7 @@ describe('delivery killed (-9) while a request is out', () => {
     expect(seen.map(({ signature }) => signature)).toEqual(['valid', 'valid']);
 
     // Others were not touched by it.
-    const next = await stack.post({ body: { text: 'and now?' } });
+    const next = await stack.post({ route: 'sent', body: { text: 'and now?' } });
     await stack.waitForEnd(next.sessionId, { settled: true });
     expect(sink.received.filter(({ payload }) => payload.session_id === next.sessionId)).toHaveLength(1);
     expect(sink.received.filter(({ payload }) => payload.session_id === sessionId)).toHaveLength(2);
@@ -88,7 +82,7 @@ describe('delivery killed (-9) while a request is out', () => {
 
   it('loses nothing under load', async () => {
     const posts = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => stack.post({ body: { text: `work ${n}` } })),
+      Array.from({ length: 60 }, (_, n) => stack.post({ route: 'sent', body: { text: `work ${n}` } })),
     );
     const before = sink.received.length;
     await eventually(() => sink.received.length > before);

@@ -4,13 +4,12 @@ import {
   type PostAnswer,
   type Sink,
   startSink,
-  startTestStack,
   TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
+  testRoute,
 } from '@angelia/testkit';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { signalTree } from './process-tree.ts';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { signalTree } from '../process-tree.ts';
+import { addToStack, stack } from '../shared-stack.ts';
 
 // Postgres away: nothing is accepted that is not durable, and nothing falls over. NATS away: everything is accepted.
 
@@ -21,22 +20,17 @@ const NOTICE_MS = 9_000;
 const TEST_MS = 180_000;
 
 let sink: Sink;
-let stack: TestStack;
 
-beforeAll(async () => {
+addToStack(async () => {
   sink = await startSink({ secret: TEST_SINK_SECRET });
-  stack = await startTestStack({ config: testConfig({ sinkUrl: sink.url }) });
+  return { routes: { outlasting: testRoute(sink.url) } };
 });
+afterAll(() => sink?.stop());
 
-afterEach(() => {
-  // Whatever a failed test left frozen.
+/** Whatever a failed test left frozen. */
+const thaw = () => {
   for (const name of ['postgres', 'nats']) signalTree(stack.pid(name), 'SIGCONT');
-});
-
-afterAll(async () => {
-  await stack?.stop();
-  await sink?.stop();
-});
+};
 
 const pids = () => SERVICES.map((name) => stack.pid(name));
 
@@ -55,18 +49,22 @@ async function allDelivered(posts: readonly PostAnswer[]): Promise<void> {
 
 async function acceptsAgain(): Promise<void> {
   await eventually(async () => (await statusOf('/readyz')) === 200, { deadlineMs: 60_000 });
-  const after = await stack.post({ body: { text: 'after' } });
+  const after = await stack.post({ route: 'outlasting', body: { text: 'after' } });
   expect(after.status).toBe(202);
   await allDelivered([after]);
 }
 
 async function burst(count: number, text: string): Promise<PostAnswer[]> {
   return await Promise.all(
-    Array.from({ length: count }, (_, n) => stack.post({ body: { text: `${text} ${n}` } })),
+    Array.from({ length: count }, (_, n) =>
+      stack.post({ route: 'outlasting', body: { text: `${text} ${n}` } }),
+    ),
   );
 }
 
 describe('Postgres away', () => {
+  afterEach(thaw);
+
   it(
     'frozen: 503 with Retry-After, not ready, nobody dies; back: the accepted work is done',
     async () => {
@@ -76,6 +74,7 @@ describe('Postgres away', () => {
 
       signalTree(stack.pid('postgres'), 'SIGSTOP');
       const refused = await stack.post({
+        route: 'outlasting',
         body: { text: 'meanwhile' },
         deliveryId: 'while-frozen',
         signal: AbortSignal.timeout(NOTICE_MS),
@@ -90,7 +89,11 @@ describe('Postgres away', () => {
       signalTree(stack.pid('postgres'), 'SIGCONT');
       await acceptsAgain();
       // The sender does as it was told. Whether the first try had come through or not: one session.
-      const again = await stack.post({ body: { text: 'meanwhile' }, deliveryId: 'while-frozen' });
+      const again = await stack.post({
+        route: 'outlasting',
+        body: { text: 'meanwhile' },
+        deliveryId: 'while-frozen',
+      });
       expect([200, 202]).toContain(again.status);
       await allDelivered([...accepted, again]);
       expect(pids()).toEqual(before);
@@ -106,8 +109,8 @@ describe('Postgres away', () => {
       let loading = true;
       const poster = async (name: string) => {
         for (let n = 0; loading; n += 1) {
-          posts.push(await stack.post({ body: { text: `load ${name} ${n}` } }));
-          await pause(20);
+          posts.push(await stack.post({ route: 'outlasting', body: { text: `load ${name} ${n}` } }));
+          await pause(100);
         }
       };
       const load = Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(poster));
@@ -132,6 +135,8 @@ describe('Postgres away', () => {
 });
 
 describe('NATS away', () => {
+  afterEach(thaw);
+
   it(
     'frozen: webhooks are accepted and ingress stays ready; back: the work is done',
     async () => {

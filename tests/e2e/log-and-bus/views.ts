@@ -1,43 +1,28 @@
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  answer,
-  eventually,
-  type Sink,
-  startSink,
-  startTestStack,
-  TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
-} from '@angelia/testkit';
+import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type AllViews, ViewsObserver } from './views.ts';
+import { addToStack, stack } from '../shared-stack.ts';
+import { type AllViews, ViewsObserver } from '../views.ts';
 
 // Invariant views-are-disposable: what is dropped comes back the same, while the services go on.
 
 const run = promisify(execFile);
-const repositoryRoot = resolve(import.meta.dirname, '../..');
+const repositoryRoot = resolve(import.meta.dirname, '../../..');
 
 let sink: Sink;
-let stack: TestStack;
 let observer: ViewsObserver;
 
-beforeAll(async () => {
+addToStack(async () => {
   sink = await startSink({ secret: TEST_SINK_SECRET });
-  stack = await startTestStack({ config: testConfig({ sinkUrl: sink.url }) });
-  observer = await ViewsObserver.connect(stack.postgresUrl);
+  return { routes: { viewed: testRoute(sink.url) } };
 });
-
-afterAll(async () => {
-  await observer?.close();
-  await stack?.stop();
-  await sink?.stop();
-});
+afterAll(() => sink?.stop());
 
 async function posted(count: number): Promise<void> {
   const posts = await Promise.all(
-    Array.from({ length: count }, (_, n) => stack.post({ body: { text: `work ${n}` } })),
+    Array.from({ length: count }, (_, n) => stack.post({ route: 'viewed', body: { text: `work ${n}` } })),
   );
   for (const { sessionId } of posts) await stack.waitForEnd(sessionId, { settled: true });
 }
@@ -62,11 +47,17 @@ const activeBuild = async () =>
   (await observer.query<{ build: number }>('SELECT build FROM angelia.view_builds WHERE active'))[0]?.build;
 
 describe('the views', () => {
+  beforeAll(async () => {
+    observer = await ViewsObserver.connect(stack.postgresUrl);
+  });
+  afterAll(() => observer?.close());
+
   it('are what the log folds to: delivered, retried and dead', async () => {
+    const before = (await caughtUp()).sessions.length;
     sink.next(answer(503), answer(410));
     await posted(10);
     const views = await caughtUp();
-    expect(views.sessions).toHaveLength(10);
+    expect(views.sessions).toHaveLength(before + 10);
     expect(new Set(views.deliveries.map(({ status }) => status))).toEqual(new Set(['delivered', 'dead']));
   });
 

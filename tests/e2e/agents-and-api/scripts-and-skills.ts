@@ -8,20 +8,17 @@ import {
   type Sink,
   startModelServer,
   startSink,
-  startTestStack,
   TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 let files: string;
 let sink: Sink;
 let model: ModelServer;
-let stack: TestStack;
 
-beforeAll(async () => {
+addToStack(async () => {
   files = await mkdtemp(join(tmpdir(), 'angelia-files-'));
   await mkdir(join(files, 'scripts'));
   await mkdir(join(files, 'skills'));
@@ -36,25 +33,23 @@ console.log(payload.text.includes('noise') ? '[SILENT]' : JSON.stringify({ text:
   await writeFile(join(files, 'skills', 'tone.md'), 'Answer in one word.');
   sink = await startSink({ secret: TEST_SINK_SECRET });
   model = await startModelServer();
-  stack = await startTestStack({
-    config: testConfig({
-      sinkUrl: sink.url,
-      modelUrl: model.baseUrl,
-      routes: {
-        worked: testRoute(sink.url, {
-          script: 'shorten',
-          skills: ['tone'],
-          filters: [{ not: { field: 'text', regex: '(?i)^draft' } }],
-        }),
-        straight: testRoute(sink.url, { deliver_only: true, prompt: 'Deployed: {text}' }),
-      },
-      extra: { directories: { scripts: join(files, 'scripts'), skills: join(files, 'skills') } },
-    }),
-  });
+  return {
+    models: { skilled: modelAt(model) },
+    agents: { skilled: { kind: 'llm', model: 'skilled' } },
+    routes: {
+      worked: testRoute(sink.url, {
+        agent: 'skilled',
+        script: 'shorten',
+        skills: ['tone'],
+        filters: [{ not: { field: 'text', regex: '(?i)^draft' } }],
+      }),
+      straight: testRoute(sink.url, { agent: 'skilled', deliver_only: true, prompt: 'Deployed: {text}' }),
+    },
+    extra: { directories: { scripts: join(files, 'scripts'), skills: join(files, 'skills') } },
+  };
 });
 
 afterAll(async () => {
-  await stack?.stop();
   await model?.stop();
   await sink?.stop();
   await rm(files, { recursive: true, force: true });

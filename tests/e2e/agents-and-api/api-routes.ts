@@ -1,37 +1,15 @@
-import {
-  eventually,
-  type ModelServer,
-  type Sink,
-  startModelServer,
-  startSink,
-  startTestStack,
-  TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
-} from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, stack } from '../shared-stack.ts';
 
-// Scenario A4: the route is edited, then deleted, while the run goes on. Asserted on real sinks, as with `log` a
-// silent downgrade would look like success.
-
-let model: ModelServer;
 let sink: Sink;
-let otherSink: Sink;
-let stack: TestStack;
 
-beforeAll(async () => {
-  [model, sink, otherSink] = await Promise.all([
-    startModelServer(),
-    startSink({ secret: TEST_SINK_SECRET }),
-    startSink({ secret: TEST_SINK_SECRET }),
-  ]);
-  stack = await startTestStack({ config: testConfig({ sinkUrl: otherSink.url, modelUrl: model.baseUrl }) });
+addToStack(async () => {
+  sink = await startSink({ secret: TEST_SINK_SECRET });
+  return {};
 });
 
-afterAll(async () => {
-  await stack?.stop();
-  await Promise.all([model?.stop(), sink?.stop(), otherSink?.stop()]);
-});
+afterAll(() => sink?.stop());
 
 async function change(method: 'PUT' | 'DELETE', name: string, body?: object) {
   const response = await fetch(new URL(`/v1/routes/${name}`, stack.baseUrl), {

@@ -2,17 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import {
-  eventually,
-  type Sink,
-  startSink,
-  startTestStack,
-  TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
-  testRoute,
-} from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, stack } from '../shared-stack.ts';
 
 // Agents that are no model, through the whole stack: a program under process-watcher, a service that calls back.
 
@@ -23,12 +15,11 @@ interface Asked {
 
 const SECRET = 'secret-of-the-agent';
 let sink: Sink;
-let stack: TestStack;
 let server: Server;
 const asked: Asked[] = [];
 let behave: (asked: Asked, response: ServerResponse) => void;
 
-beforeAll(async () => {
+addToStack(async () => {
   sink = await startSink({ secret: TEST_SINK_SECRET });
   server = createServer((request, response) => {
     let text = '';
@@ -44,27 +35,23 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/turns`;
   const program = (script: string) => ({ kind: 'command', command: ['/bin/sh', '-c', script] });
-  stack = await startTestStack({
-    config: testConfig({
-      sinkUrl: sink.url,
-      agents: {
-        program: program('read line; echo "::status reading"; echo "program: $line"'),
-        fails: program('echo "no luck" >&2; exit 7'),
-        // Started again it would say 2.
-        patient: program(
-          'echo x >> starts; echo "::status begun"; sleep 4; echo "started $(wc -l < starts | tr -d " ") times"',
-        ),
-        elsewhere: { kind: 'http', url, secret: SECRET },
-      },
-      routes: Object.fromEntries(
-        ['program', 'fails', 'patient', 'elsewhere'].map((agent) => [agent, testRoute(sink.url, { agent })]),
+  return {
+    agents: {
+      program: program('read line; echo "::status reading"; echo "program: $line"'),
+      fails: program('echo "no luck" >&2; exit 7'),
+      // Started again it would say 2.
+      patient: program(
+        'echo x >> starts; echo "::status begun"; sleep 4; echo "started $(wc -l < starts | tr -d " ") times"',
       ),
-    }),
-  });
+      elsewhere: { kind: 'http', url, secret: SECRET },
+    },
+    routes: Object.fromEntries(
+      ['program', 'fails', 'patient', 'elsewhere'].map((agent) => [agent, testRoute(sink.url, { agent })]),
+    ),
+  };
 });
 
 afterAll(async () => {
-  await stack?.stop();
   server?.closeAllConnections();
   server?.close();
   await sink?.stop();

@@ -7,12 +7,11 @@ import {
   startModelServer,
   startOtlpReceiver,
   startSink,
-  startTestStack,
   TEST_SINK_SECRET,
-  type TestStack,
-  testConfig,
+  testRoute,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
+import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 // Head sampling by OTEL_TRACES_SAMPLER: the first span decides, and the session's traceparent carries it to whoever goes
 // on, also to the runner that takes over from a killed one. A session is in Jaeger as a whole, or not at all.
@@ -23,27 +22,27 @@ const SESSIONS = 20;
 let receiver: OtlpReceiver;
 let sink: Sink;
 let model: ModelServer;
-let stack: TestStack;
 
-beforeAll(async () => {
+addToStack(async () => {
   [receiver, sink, model] = await Promise.all([
     startOtlpReceiver(),
     startSink({ secret: TEST_SINK_SECRET }),
     startModelServer(),
   ]);
-  stack = await startTestStack({
-    config: testConfig({ sinkUrl: sink.url, modelUrl: model.baseUrl }),
+  return {
+    models: { sampled: modelAt(model) },
+    agents: { sampled: { kind: 'llm', model: 'sampled' } },
+    routes: { sampled: testRoute(sink.url, { agent: 'sampled' }) },
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
       OTEL_BSP_SCHEDULE_DELAY: '200',
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
       OTEL_TRACES_SAMPLER_ARG: '0.5',
     },
-  });
+  };
 });
 
 afterAll(async () => {
-  await stack?.stop();
   await Promise.all([receiver?.stop(), sink?.stop(), model?.stop()]);
 });
 
@@ -52,7 +51,7 @@ it('samples a session as a whole or not at all, also when its runner is killed',
   model.behave({ kind: 'stall' });
   const ids: string[] = [];
   for (let n = 0; n < SESSIONS; n += 1) {
-    ids.push((await stack.post({ body: { text: `n${n}` } })).sessionId);
+    ids.push((await stack.post({ route: 'sampled', body: { text: `n${n}` } })).sessionId);
   }
   const begun = async () =>
     (await Promise.all(ids.map((id) => stack.session(id)))).every(({ status }) => status === 'running');
@@ -79,12 +78,12 @@ it('samples a session as a whole or not at all, also when its runner is killed',
   // The killed runner's own spans died with it; of the others none is missing.
   for (const { trace_id: traceId } of sampled) {
     const spans = await receiver.traceWith(traceId, [
-      'webhook hook',
-      'run default',
+      'webhook sampled',
+      'run sampled',
       'model m1',
       'deliver http',
     ]);
-    const run = spans.find(({ name }) => name === 'run default');
+    const run = spans.find(({ name }) => name === 'run sampled');
     expect(run?.attributes['angelia.resumed']).toBe(true);
   }
   for (const { trace_id: traceId } of left) expect(receiver.spansOf(traceId)).toEqual([]);
