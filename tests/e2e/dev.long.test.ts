@@ -71,7 +71,6 @@ function copyOfSources(): string {
 
 const says = (text: string, after = 0): Promise<unknown> =>
   eventually(() => output.slice(after).includes(text) || dev.exitCode !== null, {
-    deadlineMs: 60_000,
     describe: () => `"${text}" in:\n${output}`,
   }).then(() => expect(output.slice(after)).toContain(text));
 
@@ -89,7 +88,7 @@ async function answerTo(text: string): Promise<string> {
   const before = sink.received.length;
   const answer = await signedPost({ baseUrl, route: 'hook', secret: TEST_SECRET, body: { text } });
   expect(answer.status).toBe(202);
-  await eventually(() => sink.received.length > before, { deadlineMs: 30_000 });
+  await eventually(() => sink.received.length > before);
   return String(sink.received.at(-1)?.payload.text);
 }
 

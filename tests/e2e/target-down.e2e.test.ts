@@ -62,10 +62,10 @@ describe('a target that is down while 300 sessions wait for it', () => {
 
     down = await startSink({ secret: TEST_SINK_SECRET, port: down.port });
     for (const { sessionId } of waiting) {
-      const { deliveries } = await stack.waitForEnd(sessionId, { settled: true, deadlineMs: 60_000 });
+      const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
       expect(deliveries).toMatchObject({ pending: 0, delivered: 1, dead: 0 });
     }
     const counts = waiting.map(({ sessionId }) => down.answersOf(sessionId).length);
     expect(counts.filter((count) => count !== 1)).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -87,7 +87,7 @@ describe('migrate', () => {
       'm',
     );
     try {
-      await until(() => waits.test(run.said()), 40_000);
+      await until(() => waits.test(run.said()));
       proxy.thaw();
       expect(await run.ended).toMatchObject({ code: 0, out: expect.stringContaining('applied 001') });
     } finally {

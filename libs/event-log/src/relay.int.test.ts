@@ -198,6 +198,6 @@ it('without any ping the poll finds it', async () => {
   const silent = openEventLog({ url: database.url, instance: 'silent', holder: 'silent#1' });
   const { published } = relay(1);
   await silent.append(appendTo(randomUUID(), 0));
-  await until(() => published.length === 1, 2_000);
+  await until(() => published.length === 1);
   await silent.close();
 });

@@ -67,7 +67,7 @@ describe('delivery killed (-9) while a request is out', () => {
     await stack.restarted('delivery', killed);
 
     // Well before the claim of the dead one runs out: the new one has its name, and knows that it is gone.
-    await stack.waitForEnd(sessionId, { settled: true, deadlineMs: 20_000 });
+    await stack.waitForEnd(sessionId, { settled: true });
     const seen = sink.received.filter(({ payload }) => payload.session_id === sessionId);
     expect(seen.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
     expect(new Set(seen.map(({ webhookId }) => webhookId)).size).toBe(1);

@@ -59,9 +59,7 @@ it('samples a session as a whole or not at all, also when its runner is killed',
   const killed = stack.kill('agent-runner');
   model.behave(say('done'));
   await stack.restarted('agent-runner', killed);
-  const sessions = await Promise.all(
-    ids.map((id) => stack.waitForEnd(id, { settled: true, deadlineMs: 90_000 })),
-  );
+  const sessions = await Promise.all(ids.map((id) => stack.waitForEnd(id, { settled: true })));
 
   const flags = await Promise.all(
     ids.map(async (id) => {

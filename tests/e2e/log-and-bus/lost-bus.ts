@@ -58,7 +58,6 @@ const someAreAnswered = (posted: readonly Posted[]) =>
 
 async function eachIsAnsweredOnce(posted: readonly Posted[]): Promise<void> {
   await eventually(() => answered(posted) === posted.length, {
-    deadlineMs: 45_000,
     describe: () => `all are answered; ${answered(posted)} are`,
   });
   const sessions = await Promise.all(posted.map(({ id }) => stack.waitForEnd(id, { settled: true })));

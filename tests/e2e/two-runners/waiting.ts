@@ -18,7 +18,6 @@ import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 // What takes its time: slow model calls, drains, windows and queues. Side by side.
 
-const TEST_MS = 180_000;
 /** Three seconds (SHORT_TIMING): a call of three leases is as slow for it as one of 60 s is in production. */
 const LEASE_MS = 3_000;
 /** Longer than services on a busy machine take to start again. */

@@ -27,8 +27,6 @@ const silent = createLogger({
 });
 
 const isRoot = process.getuid?.() === 0;
-/** Just below the time limit of a test, so that a wait in vain says what it waited for. */
-const PATIENCE_MS = 50_000;
 
 export interface WatcherFixtureOptions {
   readonly processWatcher?: Readonly<Record<string, unknown>>;
@@ -228,7 +226,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       return (await fixture.calls(id, [asked]))[0] as string;
     },
     /** The result of a call, as the model reads it. */
-    result(id: SessionId, callId: string, deadlineMs = PATIENCE_MS): Promise<ToolResult> {
+    result(id: SessionId, callId: string): Promise<ToolResult> {
       return eventually(
         async () => {
           const event = (await log.readStream(id)).find(
@@ -237,7 +235,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
           const data = event?.data as EventData<'tool.finished'> | undefined;
           return data && ({ outcome: data.outcome, ...JSON.parse(data.result) } as ToolResult);
         },
-        { deadlineMs, describe: () => `a result of ${callId}` },
+        { describe: () => `a result of ${callId}` },
       );
     },
     /** Asks, and has it carried out. */
@@ -280,9 +278,8 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         .filter((event) => event.type === type)
         .map((event) => event.data as EventData<T>);
     },
-    waitFor<T extends EventType>(id: SessionId, type: T, deadlineMs = PATIENCE_MS): Promise<EventData<T>> {
+    waitFor<T extends EventType>(id: SessionId, type: T): Promise<EventData<T>> {
       return eventually(async () => (await fixture.of(id, type)).at(-1), {
-        deadlineMs,
         describe: () => type,
       });
     },
