@@ -115,6 +115,19 @@ describe('one POST', () => {
     );
   });
 
+  it('of the API has its statements in its trace', async () => {
+    await stack.adminGet('/v1/sessions?limit=1');
+    await eventually(
+      () => {
+        const calls = receiver.spans.filter(({ name }) => name === 'GET /v1/sessions');
+        return calls.some(({ traceId }) =>
+          receiver.spansOf(traceId).some(({ name }) => name.startsWith('pg.query')),
+        );
+      },
+      { describe: () => `a statement in the trace of a call: ${summary(receiver.spans)}` },
+    );
+  });
+
   it('goes on with the trace of its sender', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const { sessionId } = await stack.post({
