@@ -20,7 +20,8 @@ import { afterAll, beforeAll } from '@jest/globals';
 type Part = Pick<TestConfigParts, 'models' | 'agents' | 'targets' | 'routes' | 'extra'> &
   Pick<TestStackOptions, 'env'>;
 
-const parts: (() => Promise<Part>)[] = [];
+/** Of the file that is being loaded: a worker loads this module once for all files. */
+let parts: (() => Promise<Part>)[] = [];
 
 /** The running one, from `beforeAll` on. */
 export let stack: TestStack;
@@ -28,17 +29,20 @@ export let stack: TestStack;
 /** What the services send over OTLP, on a stack with `traces`. */
 export let receiver: OtlpReceiver;
 
-/** For a subject, when its module is loaded: `make` starts what the subject needs and says what to add to the config. */
+/** For a subject: `make` starts what the subject needs and says what to add to the config. */
 export function addToStack(make: () => Promise<Part>): void {
   parts.push(make);
 }
 
-/** For the test file. */
+/** For the test file. A subject is a function that calls `addToStack` and describes its tests. */
 export function shareStack(
   options: Omit<TestStackOptions, 'config'> &
-    Pick<TestConfigParts, 'timing' | 'delivery'> & { readonly traces?: boolean } = {},
+    Pick<TestConfigParts, 'timing' | 'delivery'> & { readonly traces?: boolean },
+  subjects: readonly (() => void)[],
 ): void {
   const { timing, delivery, traces, ...rest } = options;
+  const own: typeof parts = [];
+  parts = own;
   let unused: Sink;
 
   beforeAll(async () => {
@@ -47,7 +51,7 @@ export function shareStack(
     const otlp: Record<string, string> = traces
       ? { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' }
       : {};
-    const all = await Promise.all(parts.map((make) => make()));
+    const all = await Promise.all(own.map((make) => make()));
     const config = testConfig({
       sinkUrl: unused.url,
       models: merged(all.map((part) => part.models)),
@@ -67,8 +71,10 @@ export function shareStack(
 
   afterAll(async () => {
     await stack?.stop();
-    await Promise.all([unused?.stop(), receiver?.stop()]);
+    await Promise.all([unused?.stop(), ...(traces ? [receiver?.stop()] : [])]);
   });
+
+  for (const subject of subjects) subject();
 }
 
 function merged<T>(sections: readonly (Readonly<Record<string, T>> | undefined)[]): Record<string, T> {

@@ -138,7 +138,7 @@ export class TestStack {
   }
 
   /** Until the agent's work is over; with `settled`, until nothing is left to deliver either. */
-  waitForEnd(id: string, options: { deadlineMs?: number; settled?: boolean } = {}): Promise<SessionView> {
+  waitForEnd(id: string, options: { settled?: boolean } = {}): Promise<SessionView> {
     let last: SessionView | undefined;
     return eventually(
       async () => {
@@ -146,7 +146,6 @@ export class TestStack {
         return last.status === 'ended' && (!options.settled || last.deliveries.pending === 0) && last;
       },
       {
-        deadlineMs: options.deadlineMs ?? 30_000,
         describe: () => `session ${id} ended: ${JSON.stringify(last)}`,
       },
     );

@@ -73,199 +73,12 @@ function parrot(kind: 'down' | 'cut-off' | 'forbidden', credential: string): Pla
   return { kind: 'answer', answer: { status, body } };
 }
 
-addToStack(async () => {
-  const { http: _http, email, ...tokens } = credentials;
-  const [sink, smtp, telegram, slack, discord, github, matrix, mattermost] = await Promise.all([
-    startSink({ secret: SINK_SECRET }),
-    startSmtp({ tls: 'none', user: 'bot', password: email }),
-    startTelegram({ token: tokens.telegram }),
-    startSlack({ token: tokens.slack }),
-    startDiscord({ token: tokens.discord }),
-    startGithub({ token: tokens.github_comment }),
-    startMatrix({ token: tokens.matrix }),
-    startMattermost({ token: tokens.mattermost }),
-  ]);
-  const count = (text: string, shown: readonly string[]) => shown.filter((one) => one.includes(text)).length;
-  const apis = {
-    telegram: [telegram, () => telegram.messages.map(({ shown }) => shown)],
-    slack: [slack, () => slack.messages.map(({ text }) => text)],
-    discord: [discord, () => discord.messages.map(({ content }) => content)],
-    github_comment: [github, () => github.comments.map(({ body }) => body)],
-    matrix: [matrix, () => matrix.events.map(({ content }) => String(content.body))],
-    mattermost: [mattermost, () => mattermost.posts.map(({ message }) => message)],
-  } as const;
-  for (const [name, [standIn, shown]] of Object.entries(apis)) {
-    platforms[name as Name] = {
-      trouble: (kind) => standIn.next(parrot(kind, credentials[name as Name])),
-      copies: (text) => count(text, shown()),
-      shown: () => shown().join('\n'),
-      stop: standIn.stop,
-    };
-  }
-  platforms.http = {
-    trouble: (kind) =>
-      sink.next(
-        kind === 'cut-off'
-          ? { kind }
-          : { kind: 'answer', status: kind === 'down' ? 503 : 403, body: credentials.http },
-      ),
-    copies: (text) =>
-      count(text, [...new Map(sink.taken().map((one) => [one.webhookId, one.payload.text])).values()]),
-    shown: () =>
-      sink
-        .taken()
-        .map(({ payload }) => payload.text)
-        .join('\n'),
-    stop: sink.stop,
-  };
-  const refusal = (code: number): SmtpBehaviour => ({
-    kind: 'refuse',
-    at: 'MAIL',
-    code,
-    text: `no: ${email}`,
-  });
-  platforms.email = {
-    trouble: (kind) => smtp.next(kind === 'cut-off' ? { kind } : refusal(kind === 'down' ? 451 : 550)),
-    copies: (text) =>
-      new Set(smtp.mails.filter(({ mail }) => mail.text?.includes(text)).map(({ mail }) => mail.messageId))
-        .size,
-    shown: () => smtp.mails.map(({ mail }) => mail.text ?? '').join('\n'),
-    stop: smtp.stop,
-  };
-  hookCalls = () => new Set(sink.taken().map(({ path, headers }) => `${path} ${headers['x-hook']}`));
-  const route = (deliver: Name, deliver_extra: object) => testRoute(sink.url, { deliver, deliver_extra });
-  return {
-    targets: {
-      http: { secret: SINK_SECRET, headers: { authorization: `Bearer ${credentials.http}` } },
-      telegram: { bot_token: tokens.telegram, api_base: telegram.url },
-      slack: { bot_token: tokens.slack, api_base: `${slack.url}/api` },
-      discord: { bot_token: tokens.discord, api_base: `${discord.url}/api/v10` },
-      github_comment: { token: tokens.github_comment, api_base: github.url },
-      email: {
-        host: smtp.host,
-        port: smtp.port,
-        security: 'none',
-        user: 'bot',
-        password: email,
-        from: 'bot@example.com',
-      },
-      matrix: { access_token: tokens.matrix, api_base: matrix.url },
-      mattermost: { token: tokens.mattermost, api_base: mattermost.url },
-    },
-    routes: {
-      http: route('http', { url: `${sink.url}/services/\${HOOK}`, headers: { 'x-hook': `\${HOOK}` } }),
-      telegram: route('telegram', { chat_id: '{chat}' }),
-      slack: route('slack', { channel: 'C0123456789' }),
-      discord: route('discord', { channel_id: '1001' }),
-      github_comment: route('github_comment', { repo: '{repo}', pr_number: '{chat}' }),
-      email: route('email', { to: '{mail}' }),
-      matrix: route('matrix', { room_id: '!room:hs.test' }),
-      mattermost: route('mattermost', { channel_id: 'channel0000000000000000001' }),
-    },
-    env: {
-      ANGELIA_LOG_LEVEL: 'trace',
-      HOOK,
-    },
-  };
-});
-
-afterAll(async () => {
-  await Promise.all([...Object.values(platforms).map((platform) => platform.stop())]);
-});
-
 const post = (route: Name, text: string) =>
   stack.post({ route, body: { text, chat: 1001, repo: 'octo/hello', mail: 'someone@example.com' } });
 
 /** For all targets at once: one that waits for its retry holds back no other. */
 const forEach = async <T>(act: (name: Name) => Promise<T>): Promise<Record<string, T>> =>
   Object.fromEntries(await Promise.all(names.map(async (name) => [name, await act(name)] as const)));
-
-describe('every target', () => {
-  it('gets the answer once, after having been down and having hung up', async () => {
-    const seen = await forEach(async (name) => {
-      platforms[name].trouble('down');
-      platforms[name].trouble('cut-off');
-      const text = `an answer for ${name}`;
-      const { sessionId } = await post(name, text);
-      const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
-      const { delivered, dead } = deliveries;
-      return { delivered, dead, copies: platforms[name].copies(text) };
-    });
-    const once = { delivered: 1, dead: 0, copies: 1 };
-    expect(seen).toEqual({
-      ...Object.fromEntries(names.map((name) => [name, once])),
-      // Neither idempotency nor a way to look: one more, marked.
-      telegram: { ...once, copies: 2 },
-    });
-    expect(hookCalls()).toEqual(new Set([`/services/${HOOK} ${HOOK}`]));
-    expect(platforms.telegram.copies('(possible duplicate) an answer for telegram')).toBe(1);
-  });
-
-  it('that forbids it is dead at once, and says why', async () => {
-    const reasons = await forEach(async (name) => {
-      platforms[name].trouble('forbidden');
-      const { sessionId } = await post(name, `refused by ${name}`);
-      const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
-      expect({ name, ...deliveries }).toMatchObject({ name, delivered: 0, dead: 1 });
-      const dead = (await stack.events(sessionId)).find(({ type }) => type === 'delivery.dead');
-      return String(dead?.data.reason);
-    });
-    for (const reason of Object.values(reasons)) expect(reason).toMatch(/403|no:|channel_not_found/);
-  });
-
-  it('gets 10,000 characters of code, emoji and right-to-left text whole and in order', async () => {
-    const seen = await forEach(async (name) => {
-      const { sessionId } = await post(name, longText(name));
-      const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
-      expect({ name, ...deliveries }).toMatchObject({ name, delivered: 1, dead: 0 });
-      return wordsOf(platforms[name].shown(), name);
-    });
-    for (const name of names) {
-      expect({ name, words: seen[name] }).toEqual({ name, words: wordsOf(longText(name), name) });
-    }
-  });
-
-  it('an address that does not come out of the payload is refused when the webhook comes', async () => {
-    const answer = await stack.post({
-      route: 'github_comment',
-      body: { text: 'x', chat: 'seven', repo: 'octo' },
-    });
-    expect(answer.status).toBe(400);
-  });
-});
-
-describe('a credential', () => {
-  it('stands in no event and no other row, no log line, no span, no metric and no message on the bus', async () => {
-    // The last spans are on their way for the length of the exporter's delay.
-    await eventually(
-      () => receiver.spans.filter(({ name }) => name.startsWith('deliver ')).length >= 3 * names.length,
-    );
-    const routes = await (
-      await fetch(new URL('/v1/routes', stack.baseUrl), {
-        headers: { authorization: `Bearer ${stack.adminToken}` },
-      })
-    ).text();
-    expect(routes).toContain(`/services/\${HOOK}`);
-    const written = {
-      routes,
-      ...(await everyRow(stack.postgresUrl)),
-      ...everyFile(join(stack.dataDir, 'logs')),
-      ...everyFile(join(stack.dataDir, 'nats')),
-      telemetry: receiver.bodies.join('\n'),
-    };
-    // It was looked where the things are.
-    const all = Object.values(written).join('\n');
-    expect(all).toContain('an answer for telegram');
-    expect(written.telemetry).toContain('angelia.outcome');
-    expect(Object.keys(written).some((place) => place.endsWith('delivery.log'))).toBe(true);
-    for (const [place, text] of Object.entries(written)) {
-      const found = secrets.filter((secret) => text.includes(secret));
-      expect({ place, found }).toEqual({ place, found: [] });
-    }
-    // And what the platform said is there, without it.
-    expect(all).toContain('[redacted]');
-  });
-});
 
 /** Every word has a number, so that one that is missing, cut or out of place is seen. */
 function longText(name: Name): string {
@@ -316,4 +129,194 @@ function everyFile(directory: string): Record<string, string> {
       .map((entry) => join(entry.parentPath, entry.name))
       .map((path) => [path, readFileSync(path, 'latin1')]),
   );
+}
+
+export function allTargets(): void {
+  addToStack(async () => {
+    const { http: _http, email, ...tokens } = credentials;
+    const [sink, smtp, telegram, slack, discord, github, matrix, mattermost] = await Promise.all([
+      startSink({ secret: SINK_SECRET }),
+      startSmtp({ tls: 'none', user: 'bot', password: email }),
+      startTelegram({ token: tokens.telegram }),
+      startSlack({ token: tokens.slack }),
+      startDiscord({ token: tokens.discord }),
+      startGithub({ token: tokens.github_comment }),
+      startMatrix({ token: tokens.matrix }),
+      startMattermost({ token: tokens.mattermost }),
+    ]);
+    const count = (text: string, shown: readonly string[]) =>
+      shown.filter((one) => one.includes(text)).length;
+    const apis = {
+      telegram: [telegram, () => telegram.messages.map(({ shown }) => shown)],
+      slack: [slack, () => slack.messages.map(({ text }) => text)],
+      discord: [discord, () => discord.messages.map(({ content }) => content)],
+      github_comment: [github, () => github.comments.map(({ body }) => body)],
+      matrix: [matrix, () => matrix.events.map(({ content }) => String(content.body))],
+      mattermost: [mattermost, () => mattermost.posts.map(({ message }) => message)],
+    } as const;
+    for (const [name, [standIn, shown]] of Object.entries(apis)) {
+      platforms[name as Name] = {
+        trouble: (kind) => standIn.next(parrot(kind, credentials[name as Name])),
+        copies: (text) => count(text, shown()),
+        shown: () => shown().join('\n'),
+        stop: standIn.stop,
+      };
+    }
+    platforms.http = {
+      trouble: (kind) =>
+        sink.next(
+          kind === 'cut-off'
+            ? { kind }
+            : { kind: 'answer', status: kind === 'down' ? 503 : 403, body: credentials.http },
+        ),
+      copies: (text) =>
+        count(text, [...new Map(sink.taken().map((one) => [one.webhookId, one.payload.text])).values()]),
+      shown: () =>
+        sink
+          .taken()
+          .map(({ payload }) => payload.text)
+          .join('\n'),
+      stop: sink.stop,
+    };
+    const refusal = (code: number): SmtpBehaviour => ({
+      kind: 'refuse',
+      at: 'MAIL',
+      code,
+      text: `no: ${email}`,
+    });
+    platforms.email = {
+      trouble: (kind) => smtp.next(kind === 'cut-off' ? { kind } : refusal(kind === 'down' ? 451 : 550)),
+      copies: (text) =>
+        new Set(smtp.mails.filter(({ mail }) => mail.text?.includes(text)).map(({ mail }) => mail.messageId))
+          .size,
+      shown: () => smtp.mails.map(({ mail }) => mail.text ?? '').join('\n'),
+      stop: smtp.stop,
+    };
+    hookCalls = () => new Set(sink.taken().map(({ path, headers }) => `${path} ${headers['x-hook']}`));
+    const route = (deliver: Name, deliver_extra: object) => testRoute(sink.url, { deliver, deliver_extra });
+    return {
+      targets: {
+        http: { secret: SINK_SECRET, headers: { authorization: `Bearer ${credentials.http}` } },
+        telegram: { bot_token: tokens.telegram, api_base: telegram.url },
+        slack: { bot_token: tokens.slack, api_base: `${slack.url}/api` },
+        discord: { bot_token: tokens.discord, api_base: `${discord.url}/api/v10` },
+        github_comment: { token: tokens.github_comment, api_base: github.url },
+        email: {
+          host: smtp.host,
+          port: smtp.port,
+          security: 'none',
+          user: 'bot',
+          password: email,
+          from: 'bot@example.com',
+        },
+        matrix: { access_token: tokens.matrix, api_base: matrix.url },
+        mattermost: { token: tokens.mattermost, api_base: mattermost.url },
+      },
+      routes: {
+        http: route('http', { url: `${sink.url}/services/\${HOOK}`, headers: { 'x-hook': `\${HOOK}` } }),
+        telegram: route('telegram', { chat_id: '{chat}' }),
+        slack: route('slack', { channel: 'C0123456789' }),
+        discord: route('discord', { channel_id: '1001' }),
+        github_comment: route('github_comment', { repo: '{repo}', pr_number: '{chat}' }),
+        email: route('email', { to: '{mail}' }),
+        matrix: route('matrix', { room_id: '!room:hs.test' }),
+        mattermost: route('mattermost', { channel_id: 'channel0000000000000000001' }),
+      },
+      env: {
+        ANGELIA_LOG_LEVEL: 'trace',
+        HOOK,
+      },
+    };
+  });
+
+  afterAll(async () => {
+    await Promise.all([...Object.values(platforms).map((platform) => platform.stop())]);
+  });
+
+  describe('every target', () => {
+    it('gets the answer once, after having been down and having hung up', async () => {
+      const seen = await forEach(async (name) => {
+        platforms[name].trouble('down');
+        platforms[name].trouble('cut-off');
+        const text = `an answer for ${name}`;
+        const { sessionId } = await post(name, text);
+        const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
+        const { delivered, dead } = deliveries;
+        return { delivered, dead, copies: platforms[name].copies(text) };
+      });
+      const once = { delivered: 1, dead: 0, copies: 1 };
+      expect(seen).toEqual({
+        ...Object.fromEntries(names.map((name) => [name, once])),
+        // Neither idempotency nor a way to look: one more, marked.
+        telegram: { ...once, copies: 2 },
+      });
+      expect(hookCalls()).toEqual(new Set([`/services/${HOOK} ${HOOK}`]));
+      expect(platforms.telegram.copies('(possible duplicate) an answer for telegram')).toBe(1);
+    });
+
+    it('that forbids it is dead at once, and says why', async () => {
+      const reasons = await forEach(async (name) => {
+        platforms[name].trouble('forbidden');
+        const { sessionId } = await post(name, `refused by ${name}`);
+        const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
+        expect({ name, ...deliveries }).toMatchObject({ name, delivered: 0, dead: 1 });
+        const dead = (await stack.events(sessionId)).find(({ type }) => type === 'delivery.dead');
+        return String(dead?.data.reason);
+      });
+      for (const reason of Object.values(reasons)) expect(reason).toMatch(/403|no:|channel_not_found/);
+    });
+
+    it('gets 10,000 characters of code, emoji and right-to-left text whole and in order', async () => {
+      const seen = await forEach(async (name) => {
+        const { sessionId } = await post(name, longText(name));
+        const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
+        expect({ name, ...deliveries }).toMatchObject({ name, delivered: 1, dead: 0 });
+        return wordsOf(platforms[name].shown(), name);
+      });
+      for (const name of names) {
+        expect({ name, words: seen[name] }).toEqual({ name, words: wordsOf(longText(name), name) });
+      }
+    });
+
+    it('an address that does not come out of the payload is refused when the webhook comes', async () => {
+      const answer = await stack.post({
+        route: 'github_comment',
+        body: { text: 'x', chat: 'seven', repo: 'octo' },
+      });
+      expect(answer.status).toBe(400);
+    });
+  });
+
+  describe('a credential', () => {
+    it('stands in no event and no other row, no log line, no span, no metric and no message on the bus', async () => {
+      // The last spans are on their way for the length of the exporter's delay.
+      await eventually(
+        () => receiver.spans.filter(({ name }) => name.startsWith('deliver ')).length >= 3 * names.length,
+      );
+      const routes = await (
+        await fetch(new URL('/v1/routes', stack.baseUrl), {
+          headers: { authorization: `Bearer ${stack.adminToken}` },
+        })
+      ).text();
+      expect(routes).toContain(`/services/\${HOOK}`);
+      const written = {
+        routes,
+        ...(await everyRow(stack.postgresUrl)),
+        ...everyFile(join(stack.dataDir, 'logs')),
+        ...everyFile(join(stack.dataDir, 'nats')),
+        telemetry: receiver.bodies.join('\n'),
+      };
+      // It was looked where the things are.
+      const all = Object.values(written).join('\n');
+      expect(all).toContain('an answer for telegram');
+      expect(written.telemetry).toContain('angelia.outcome');
+      expect(Object.keys(written).some((place) => place.endsWith('delivery.log'))).toBe(true);
+      for (const [place, text] of Object.entries(written)) {
+        const found = secrets.filter((secret) => text.includes(secret));
+        expect({ place, found }).toEqual({ place, found: [] });
+      }
+      // And what the platform said is there, without it.
+      expect(all).toContain('[redacted]');
+    });
+  });
 }

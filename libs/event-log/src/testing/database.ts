@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { migrate } from '../migrate.ts';
+import { MIGRATOR_ROLE } from '../roles.ts';
 
 export interface TestDatabase {
   readonly url: string;
@@ -37,6 +38,7 @@ export async function createTestDatabase(
     if (options.migrated !== false) await migrate({ url });
   } else {
     await once(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
+    await once(server, `GRANT CREATE ON DATABASE ${name} TO ${MIGRATOR_ROLE}`); // a copy has no rights of its model
   }
   const pool = new pg.Pool({ connectionString: url, max: 4, allowExitOnIdle: true });
   pool.on('error', () => {}); // A test may end its own connections.

@@ -2,10 +2,9 @@
 // them, and stacks start from a copy of a migrated cluster; see libs/testkit.
 
 import { delimiter, dirname } from 'node:path';
-import { migrate } from '../../../libs/event-log/src/migrate.ts';
-import { createTemplateDatabase } from '../../../libs/event-log/src/testing/database.ts';
-import { findBubblewrap, findNatsServer } from '../src/packaged-programs.ts';
-import { startTestServices } from '../src/test-services.ts';
+import { migrate } from '@angelia/event-log';
+import { createTemplateDatabase } from '@angelia/event-log/testing';
+import { findBubblewrap, findNatsServer, startTestServices } from '@angelia/local';
 
 export default async function setup() {
   const services = await startTestServices(migrate);
