@@ -40,8 +40,9 @@ it.each(['a.', ' ', 'mysql ', '-u ', '"a":', '-----BEGIN A', "'x:", 'a=', '--a '
   'takes no quadratic time for a long command of %j',
   (part) => {
     const command = part.repeat(100_000 / part.length);
-    const began = performance.now();
+    // Of CPU: what else runs on the machine does not count.
+    const began = process.cpuUsage();
     redactCommand(command);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(5_000);
   },
 );
