@@ -1,6 +1,6 @@
-import './killed-services/killed-ingress.ts';
-import './killed-services/killed-sender.ts';
-import './killed-services/sampled-whole.ts';
+import { killedIngress } from './killed-services/killed-ingress.ts';
+import { killedSender } from './killed-services/killed-sender.ts';
+import { sampledWhole } from './killed-services/sampled-whole.ts';
 import { shareStack } from './shared-stack.ts';
 
-shareStack();
+shareStack({ traces: true }, [killedIngress, killedSender, sampledWhole]);

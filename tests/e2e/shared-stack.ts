@@ -1,6 +1,8 @@
 import {
   type ModelServer,
+  type OtlpReceiver,
   type Sink,
+  startOtlpReceiver,
   startSink,
   startTestStack,
   TEST_SINK_SECRET,
@@ -18,26 +20,38 @@ import { afterAll, beforeAll } from '@jest/globals';
 type Part = Pick<TestConfigParts, 'models' | 'agents' | 'targets' | 'routes' | 'extra'> &
   Pick<TestStackOptions, 'env'>;
 
-const parts: (() => Promise<Part>)[] = [];
+/** Of the file that is being loaded: a worker loads this module once for all files. */
+let parts: (() => Promise<Part>)[] = [];
 
 /** The running one, from `beforeAll` on. */
 export let stack: TestStack;
 
-/** For a subject, when its module is loaded: `make` starts what the subject needs and says what to add to the config. */
+/** What the services send over OTLP, on a stack with `traces`. */
+export let receiver: OtlpReceiver;
+
+/** For a subject: `make` starts what the subject needs and says what to add to the config. */
 export function addToStack(make: () => Promise<Part>): void {
   parts.push(make);
 }
 
-/** For the test file. */
+/** For the test file. A subject is a function that calls `addToStack` and describes its tests. */
 export function shareStack(
-  options: Omit<TestStackOptions, 'config'> & Pick<TestConfigParts, 'timing' | 'delivery'> = {},
+  options: Omit<TestStackOptions, 'config'> &
+    Pick<TestConfigParts, 'timing' | 'delivery'> & { readonly traces?: boolean },
+  subjects: readonly (() => void)[],
 ): void {
-  const { timing, delivery, ...rest } = options;
+  const { timing, delivery, traces, ...rest } = options;
+  const own: typeof parts = [];
+  parts = own;
   let unused: Sink;
 
   beforeAll(async () => {
     unused = await startSink({ secret: TEST_SINK_SECRET });
-    const all = await Promise.all(parts.map((make) => make()));
+    if (traces) receiver = await startOtlpReceiver();
+    const otlp: Record<string, string> = traces
+      ? { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' }
+      : {};
+    const all = await Promise.all(own.map((make) => make()));
     const config = testConfig({
       sinkUrl: unused.url,
       models: merged(all.map((part) => part.models)),
@@ -50,15 +64,17 @@ export function shareStack(
     });
     stack = await startTestStack({
       ...rest,
-      env: { ...rest.env, ...merged(all.map((part) => part.env)) },
+      env: { ...otlp, ...rest.env, ...merged(all.map((part) => part.env)) },
       config,
     });
   });
 
   afterAll(async () => {
     await stack?.stop();
-    await unused?.stop();
+    await Promise.all([unused?.stop(), ...(traces ? [receiver?.stop()] : [])]);
   });
+
+  for (const subject of subjects) subject();
 }
 
 function merged<T>(sections: readonly (Readonly<Record<string, T>> | undefined)[]): Record<string, T> {

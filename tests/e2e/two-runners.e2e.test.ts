@@ -1,5 +1,5 @@
 import { shareStack } from './shared-stack.ts';
-import './two-runners/killed-runner.ts';
-import './two-runners/waiting.ts';
+import { killedRunner } from './two-runners/killed-runner.ts';
+import { waiting } from './two-runners/waiting.ts';
 
-shareStack({ replicas: 'agent-runner=2' });
+shareStack({ traces: true, replicas: 'agent-runner=2' }, [killedRunner, waiting]);

@@ -14,20 +14,6 @@ import { addToStack, modelAt, stack } from '../shared-stack.ts';
 let sink: Sink;
 let model: ModelServer;
 
-addToStack(async () => {
-  [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
-  return {
-    models: { api: modelAt(model) },
-    agents: { api: { kind: 'llm', model: 'api' } },
-    routes: { api: testRoute(sink.url, { agent: 'api' }) },
-  };
-});
-
-afterAll(async () => {
-  expect(model?.problems).toEqual([]);
-  await Promise.all([sink?.stop(), model?.stop()]);
-});
-
 async function post(path: string, body?: unknown): Promise<string> {
   const response = await fetch(new URL(path, stack.baseUrl), {
     method: 'POST',
@@ -73,64 +59,80 @@ async function follow(id: string, after?: number): Promise<Following> {
   return { seen, ended: read() };
 }
 
-describe('the stream of a session', () => {
-  it('tells of each step, deliveries included, and ends', async () => {
-    model.next(say('the answer', 1_500));
-    const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'work' } });
-    const stream = await follow(id);
-    await stream.ended;
-    expect(stream.seen.map(({ id: version }) => version)).toEqual(stream.seen.map((_, index) => index + 1));
-    expect(stream.seen.map(({ type }) => type)).toEqual((await stack.events(id)).map(({ type }) => type));
-    expect(stream.seen.at(-1)?.type).toBe('delivery.succeeded');
+export function api(): void {
+  addToStack(async () => {
+    [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
+    return {
+      models: { api: modelAt(model) },
+      agents: { api: { kind: 'llm', model: 'api' } },
+      routes: { api: testRoute(sink.url, { agent: 'api' }) },
+    };
   });
 
-  it('ends at once when ingress drains, and goes on at its successor where it ended', async () => {
-    const answered = Promise.withResolvers<void>();
-    model.behave(async ({ input }) => {
-      if (input === 'long work') await answered.promise;
-      return say(`answer to: ${input}`);
+  afterAll(async () => {
+    expect(model?.problems).toEqual([]);
+    await Promise.all([sink?.stop(), model?.stop()]);
+  });
+
+  describe('the stream of a session', () => {
+    it('tells of each step, deliveries included, and ends', async () => {
+      model.next(say('the answer', 1_500));
+      const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'work' } });
+      const stream = await follow(id);
+      await stream.ended;
+      expect(stream.seen.map(({ id: version }) => version)).toEqual(stream.seen.map((_, index) => index + 1));
+      expect(stream.seen.map(({ type }) => type)).toEqual((await stack.events(id)).map(({ type }) => type));
+      expect(stream.seen.at(-1)?.type).toBe('delivery.succeeded');
     });
-    const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'long work' } });
-    const first = await follow(id);
-    await eventually(() => first.seen.some(({ type }) => type === 'run.started'));
-    stack.kill('ingress', 'SIGTERM');
-    // While the session is at work for a long time yet.
-    await first.ended;
-    expect((await eventually(() => stack.session(id))).status).toBe('running');
-    const second = await eventually(() => follow(id, first.seen.at(-1)?.id));
-    answered.resolve();
-    await second.ended;
-    const versions = [...first.seen, ...second.seen].map(({ id: version }) => version);
-    expect(versions).toEqual((await stack.events(id)).map(({ version }) => version));
-  });
-});
 
-describe('messages', () => {
-  it('queue behind the run, and go on after the end in a session that knows all that was said', async () => {
-    model.next(say('first answer', 1_000));
-    const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'first' } });
-    await eventually(() => model.requests.some(({ input }) => input === 'first'));
-    expect(await post(`/v1/sessions/${id}/messages`, { text: 'second' })).toBe(id);
-    await stack.waitForEnd(id, { settled: true });
-    expect(sink.answersOf(id)).toEqual(['first answer', 'answer to: second']);
-
-    const next = await post(`/v1/sessions/${id}/messages`, { text: 'third' });
-    await stack.waitForEnd(next, { settled: true });
-    expect(await stack.session(next)).toMatchObject({ continues: id, outcome: 'succeeded' });
-    expect(sink.answersOf(next)).toEqual(['answer to: third']);
-    const last = await post(`/v1/sessions/${id}/resume`);
-    await stack.waitForEnd(last, { settled: true });
-    expect(await stack.session(last)).toMatchObject({ continues: next, outcome: 'succeeded' });
-    const { messages } = await stack.adminGet<{ messages: { role: string; content: string }[] }>(
-      `/v1/sessions/${last}/transcript`,
-    );
-    expect(messages.slice(0, 6).map(({ role, content }) => `${role}: ${content}`)).toEqual([
-      'user: first',
-      'assistant: first answer',
-      'user: second',
-      'assistant: answer to: second',
-      'user: third',
-      'assistant: answer to: third',
-    ]);
+    it('ends at once when ingress drains, and goes on at its successor where it ended', async () => {
+      const answered = Promise.withResolvers<void>();
+      model.behave(async ({ input }) => {
+        if (input === 'long work') await answered.promise;
+        return say(`answer to: ${input}`);
+      });
+      const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'long work' } });
+      const first = await follow(id);
+      await eventually(() => first.seen.some(({ type }) => type === 'run.started'));
+      stack.kill('ingress', 'SIGTERM');
+      // While the session is at work for a long time yet.
+      await first.ended;
+      expect((await eventually(() => stack.session(id))).status).toBe('running');
+      const second = await eventually(() => follow(id, first.seen.at(-1)?.id));
+      answered.resolve();
+      await second.ended;
+      const versions = [...first.seen, ...second.seen].map(({ id: version }) => version);
+      expect(versions).toEqual((await stack.events(id)).map(({ version }) => version));
+    });
   });
-});
+
+  describe('messages', () => {
+    it('queue behind the run, and go on after the end in a session that knows all that was said', async () => {
+      model.next(say('first answer', 1_000));
+      const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'first' } });
+      await eventually(() => model.requests.some(({ input }) => input === 'first'));
+      expect(await post(`/v1/sessions/${id}/messages`, { text: 'second' })).toBe(id);
+      await stack.waitForEnd(id, { settled: true });
+      expect(sink.answersOf(id)).toEqual(['first answer', 'answer to: second']);
+
+      const next = await post(`/v1/sessions/${id}/messages`, { text: 'third' });
+      await stack.waitForEnd(next, { settled: true });
+      expect(await stack.session(next)).toMatchObject({ continues: id, outcome: 'succeeded' });
+      expect(sink.answersOf(next)).toEqual(['answer to: third']);
+      const last = await post(`/v1/sessions/${id}/resume`);
+      await stack.waitForEnd(last, { settled: true });
+      expect(await stack.session(last)).toMatchObject({ continues: next, outcome: 'succeeded' });
+      const { messages } = await stack.adminGet<{ messages: { role: string; content: string }[] }>(
+        `/v1/sessions/${last}/transcript`,
+      );
+      expect(messages.slice(0, 6).map(({ role, content }) => `${role}: ${content}`)).toEqual([
+        'user: first',
+        'assistant: first answer',
+        'user: second',
+        'assistant: answer to: second',
+        'user: third',
+        'assistant: answer to: third',
+      ]);
+    });
+  });
+}

@@ -13,12 +13,6 @@ import { addToStack, stack } from '../shared-stack.ts';
 
 let sink: Sink;
 
-addToStack(async () => {
-  sink = await startSink({ secret: TEST_SINK_SECRET });
-  return { routes: { promised: testRoute(sink.url) } };
-});
-afterAll(() => sink?.stop());
-
 const AT_ONCE = 20;
 
 /** Posts until the answer number `killAfter` is there, kills ingress on it, and gives what every post came to. */
@@ -45,39 +39,48 @@ async function killedOnAnswer(round: number, killAfter: number) {
   return all;
 }
 
-describe('ingress killed (-9) right after a 202', () => {
-  it.each([1, 7, 19])(
-    '(the answer number %i): every session that it promised is there, once',
-    async (nth) => {
-      const posts = await killedOnAnswer(nth, nth);
-      const accepted = posts.filter(({ answer }) => answer?.status === 202);
-      expect(accepted.length).toBeGreaterThanOrEqual(nth);
-      for (const { deliveryId, answer } of accepted) {
-        const session = await stack.session(answer?.sessionId ?? '');
-        expect([session.delivery_id, session.id]).toEqual([deliveryId, answer?.sessionId]);
-      }
-      // The provider sends everything again: what was taken is known, and nothing is there twice.
-      const repeated: { deliveryId: string; first: PostAnswer | null; again: PostAnswer }[] = [];
-      for (const { deliveryId, body, answer } of posts) {
-        repeated.push({
-          deliveryId,
-          first: answer,
-          again: await stack.post({ route: 'promised', body, deliveryId }),
-        });
-      }
-      for (const { first, again } of repeated) {
-        if (first?.status === 202) {
-          expect([again.status, again.sessionId]).toEqual([200, first.sessionId]);
-        } else {
-          expect([200, 202]).toContain(again.status);
+export function killedIngress(): void {
+  addToStack(async () => {
+    sink = await startSink({ secret: TEST_SINK_SECRET });
+    return { routes: { promised: testRoute(sink.url) } };
+  });
+
+  afterAll(() => sink?.stop());
+
+  describe('ingress killed (-9) right after a 202', () => {
+    it.each([1, 7, 19])(
+      '(the answer number %i): every session that it promised is there, once',
+      async (nth) => {
+        const posts = await killedOnAnswer(nth, nth);
+        const accepted = posts.filter(({ answer }) => answer?.status === 202);
+        expect(accepted.length).toBeGreaterThanOrEqual(nth);
+        for (const { deliveryId, answer } of accepted) {
+          const session = await stack.session(answer?.sessionId ?? '');
+          expect([session.delivery_id, session.id]).toEqual([deliveryId, answer?.sessionId]);
         }
-      }
-      expect(new Set(repeated.map(({ again }) => again.sessionId)).size).toBe(AT_ONCE);
-      for (const { again } of repeated) await stack.waitForEnd(again.sessionId, { settled: true });
-      const texts = sink.received.filter(({ payload }) =>
-        String(payload.delivery_id).startsWith(`round-${nth}-`),
-      );
-      expect(new Set(texts.map(({ payload }) => payload.session_id)).size).toBe(AT_ONCE);
-    },
-  );
-});
+        // The provider sends everything again: what was taken is known, and nothing is there twice.
+        const repeated: { deliveryId: string; first: PostAnswer | null; again: PostAnswer }[] = [];
+        for (const { deliveryId, body, answer } of posts) {
+          repeated.push({
+            deliveryId,
+            first: answer,
+            again: await stack.post({ route: 'promised', body, deliveryId }),
+          });
+        }
+        for (const { first, again } of repeated) {
+          if (first?.status === 202) {
+            expect([again.status, again.sessionId]).toEqual([200, first.sessionId]);
+          } else {
+            expect([200, 202]).toContain(again.status);
+          }
+        }
+        expect(new Set(repeated.map(({ again }) => again.sessionId)).size).toBe(AT_ONCE);
+        for (const { again } of repeated) await stack.waitForEnd(again.sessionId, { settled: true });
+        const texts = sink.received.filter(({ payload }) =>
+          String(payload.delivery_id).startsWith(`round-${nth}-`),
+        );
+        expect(new Set(texts.map(({ payload }) => payload.session_id)).size).toBe(AT_ONCE);
+      },
+    );
+  });
+}

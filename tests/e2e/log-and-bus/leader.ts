@@ -18,12 +18,6 @@ interface Leader {
 let sink: Sink;
 let observer: ViewsObserver;
 
-addToStack(async () => {
-  sink = await startSink({ secret: TEST_SINK_SECRET });
-  return { routes: { led: testRoute(sink.url) } };
-});
-afterAll(() => sink?.stop());
-
 const leaders = () =>
   observer.query<Leader & { [key: string]: unknown }>(
     `SELECT name, holder, epoch::text, expires_at > clock_timestamp() AS live FROM angelia.leaders
@@ -98,51 +92,6 @@ async function allIsRight(sessionIds: readonly string[]): Promise<void> {
   });
 }
 
-describe('the leader, under load', () => {
-  beforeAll(async () => {
-    observer = await ViewsObserver.connect(stack.postgresUrl);
-  });
-  afterAll(() => observer?.close());
-
-  it('killed (-9): another takes over within 10 s, the views miss nothing', async () => {
-    const { instance, holders } = await theLeader();
-    const working = load();
-    await eventually(() => working.sessionIds.length > 20);
-    stack.kill(instance);
-    await takeover(holders);
-    const afterwards = working.sessionIds.length;
-    await eventually(() => working.sessionIds.length > afterwards + 50);
-    await working.stop();
-    await allIsRight(working.sessionIds);
-  });
-
-  it('frozen: another takes over within 10 s; woken, it changes nothing and the views miss nothing', async () => {
-    const { instance, holders } = await theLeader();
-    const working = load();
-    await eventually(() => working.sessionIds.length > 20);
-    stack.freeze(instance);
-    await takeover(holders);
-    const afterwards = working.sessionIds.length;
-    await eventually(() => working.sessionIds.length > afterwards + 50);
-    const replaced = await leaders();
-    expect(replaced.map(({ holder }) => instanceOf(holder))).not.toContain(instance);
-
-    const checkpoints = await watchCheckpoints();
-    stack.thaw(instance);
-    // It finds out, and goes on as a follower; the load goes on meanwhile, through the new leader.
-    const woken = working.sessionIds.length;
-    await eventually(() => working.sessionIds.length > woken + 100);
-    await working.stop();
-    await allIsRight(working.sessionIds);
-
-    // The new leaders, and not the woken one, have led all the while, and no checkpoint ever went back.
-    expect((await leaders()).map(({ name, holder, epoch }) => ({ name, holder, epoch }))).toEqual(
-      replaced.map(({ name, holder, epoch }) => ({ name, holder, epoch })),
-    );
-    expect(await checkpoints.stop()).toEqual([]);
-  });
-});
-
 /** Samples the checkpoints while the test goes on; returns what went back. */
 async function watchCheckpoints(): Promise<{ stop(): Promise<string[]> }> {
   const own = await ViewsObserver.connect(stack.postgresUrl);
@@ -177,4 +126,58 @@ async function watchCheckpoints(): Promise<{ stop(): Promise<string[]> }> {
       return wentBack;
     },
   };
+}
+
+export function leader(): void {
+  addToStack(async () => {
+    sink = await startSink({ secret: TEST_SINK_SECRET });
+    return { routes: { led: testRoute(sink.url) } };
+  });
+
+  afterAll(() => sink?.stop());
+
+  describe('the leader, under load', () => {
+    beforeAll(async () => {
+      observer = await ViewsObserver.connect(stack.postgresUrl);
+    });
+    afterAll(() => observer?.close());
+
+    it('killed (-9): another takes over within 10 s, the views miss nothing', async () => {
+      const { instance, holders } = await theLeader();
+      const working = load();
+      await eventually(() => working.sessionIds.length > 20);
+      stack.kill(instance);
+      await takeover(holders);
+      const afterwards = working.sessionIds.length;
+      await eventually(() => working.sessionIds.length > afterwards + 50);
+      await working.stop();
+      await allIsRight(working.sessionIds);
+    });
+
+    it('frozen: another takes over within 10 s; woken, it changes nothing and the views miss nothing', async () => {
+      const { instance, holders } = await theLeader();
+      const working = load();
+      await eventually(() => working.sessionIds.length > 20);
+      stack.freeze(instance);
+      await takeover(holders);
+      const afterwards = working.sessionIds.length;
+      await eventually(() => working.sessionIds.length > afterwards + 50);
+      const replaced = await leaders();
+      expect(replaced.map(({ holder }) => instanceOf(holder))).not.toContain(instance);
+
+      const checkpoints = await watchCheckpoints();
+      stack.thaw(instance);
+      // It finds out, and goes on as a follower; the load goes on meanwhile, through the new leader.
+      const woken = working.sessionIds.length;
+      await eventually(() => working.sessionIds.length > woken + 100);
+      await working.stop();
+      await allIsRight(working.sessionIds);
+
+      // The new leaders, and not the woken one, have led all the while, and no checkpoint ever went back.
+      expect((await leaders()).map(({ name, holder, epoch }) => ({ name, holder, epoch }))).toEqual(
+        replaced.map(({ name, holder, epoch }) => ({ name, holder, epoch })),
+      );
+      expect(await checkpoints.stop()).toEqual([]);
+    });
+  });
 }

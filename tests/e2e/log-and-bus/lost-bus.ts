@@ -24,17 +24,6 @@ const QUIET_MS = 13_000;
 let sink: Sink;
 let model: ModelServer;
 
-addToStack(async () => {
-  [sink, model] = await Promise.all([startSink(), startModelServer()]);
-  model.behave((request) => say(`answer to ${request.input}`, 100));
-  return {
-    models: { quick: modelAt(model) },
-    agents: { few_places: { kind: 'llm', model: 'quick', max_concurrency: PLACES } },
-    routes: { 'few-places': testRoute(sink.url, { agent: 'few_places' }) },
-  };
-});
-afterAll(() => Promise.all([sink?.stop(), model?.stop()]));
-
 interface Posted {
   readonly id: string;
   readonly text: string;
@@ -68,53 +57,67 @@ async function eachIsAnsweredOnce(posted: readonly Posted[]): Promise<void> {
   expect(model.requests.filter(({ input }) => texts.has(input))).toHaveLength(posted.length);
 }
 
-/** Invariant the-bus-is-disposable. */
-describe('all JetStream state is lost while 100 sessions are under way', () => {
-  it('by deleting the stream: all end, and the sink has each answer once', async () => {
-    const posted = await post('deleted stream', SESSIONS);
-    await someAreAnswered(posted);
-    await deleteHintStream(stack.natsUrl);
-    expect(answered(posted)).toBeLessThan(SESSIONS);
-    await eachIsAnsweredOnce(posted);
+export function lostBus(): void {
+  addToStack(async () => {
+    [sink, model] = await Promise.all([startSink(), startModelServer()]);
+    model.behave((request) => say(`answer to ${request.input}`, 100));
+    return {
+      models: { quick: modelAt(model) },
+      agents: { few_places: { kind: 'llm', model: 'quick', max_concurrency: PLACES } },
+      routes: { 'few-places': testRoute(sink.url, { agent: 'few_places' }) },
+    };
   });
 
-  it('by killing the server (-9) and deleting its store: all end, and the sink has each answer once', async () => {
-    const posted = await post('killed server', SESSIONS);
-    await someAreAnswered(posted);
-    const nats = stack.kill('nats');
-    await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
-    expect(answered(posted)).toBeLessThan(SESSIONS);
-    await stack.restarted('nats', nats);
-    await eachIsAnsweredOnce(posted);
-  });
+  afterAll(() => Promise.all([sink?.stop(), model?.stop()]));
 
-  it('with hints that nobody had read, and such as a runner had read that is gone: the same', async () => {
-    const first = await post('read hint', SESSIONS / 2);
-    await someAreAnswered(first);
-    // First nobody delivers, so that answers pile up; then nobody runs, and what waited in the runner is forgotten.
-    await stack.hold('delivery');
-    await stack.hold('agent-runner');
-    const before = await countHints(stack.natsUrl);
-    const second = await post('unread hint', SESSIONS / 2);
-    await eventually(async () => (await countHints(stack.natsUrl)) >= before + second.length, {
-      describe: 'the hints of the second half are in the stream',
+  /** Invariant the-bus-is-disposable. */
+  describe('all JetStream state is lost while 100 sessions are under way', () => {
+    it('by deleting the stream: all end, and the sink has each answer once', async () => {
+      const posted = await post('deleted stream', SESSIONS);
+      await someAreAnswered(posted);
+      await deleteHintStream(stack.natsUrl);
+      expect(answered(posted)).toBeLessThan(SESSIONS);
+      await eachIsAnsweredOnce(posted);
     });
-    await deleteHintStream(stack.natsUrl);
-    await Promise.all([stack.resume('agent-runner'), stack.resume('delivery')]);
-    await eachIsAnsweredOnce([...first, ...second]);
-  });
 
-  it('by deleting the store under the running server: what comes after a quiet time is answered too', async () => {
-    const first = await post('before the quiet', 10);
-    await eachIsAnsweredOnce(first);
-    await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
-    const nats = stack.pid('nats');
-    // As long as it has a block of messages in memory, the server does not notice; it drops it after some 10 s of quiet.
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-    const second = await post('after the quiet', 10);
-    await eachIsAnsweredOnce([...first, ...second]);
-    expect(stack.pid('nats')).toBe(nats);
-    // With a store again, for whoever is next on this stack.
-    await stack.restarted('nats', stack.kill('nats'));
+    it('by killing the server (-9) and deleting its store: all end, and the sink has each answer once', async () => {
+      const posted = await post('killed server', SESSIONS);
+      await someAreAnswered(posted);
+      const nats = stack.kill('nats');
+      await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
+      expect(answered(posted)).toBeLessThan(SESSIONS);
+      await stack.restarted('nats', nats);
+      await eachIsAnsweredOnce(posted);
+    });
+
+    it('with hints that nobody had read, and such as a runner had read that is gone: the same', async () => {
+      const first = await post('read hint', SESSIONS / 2);
+      await someAreAnswered(first);
+      // First nobody delivers, so that answers pile up; then nobody runs, and what waited in the runner is forgotten.
+      await stack.hold('delivery');
+      await stack.hold('agent-runner');
+      const before = await countHints(stack.natsUrl);
+      const second = await post('unread hint', SESSIONS / 2);
+      await eventually(async () => (await countHints(stack.natsUrl)) >= before + second.length, {
+        describe: 'the hints of the second half are in the stream',
+      });
+      await deleteHintStream(stack.natsUrl);
+      await Promise.all([stack.resume('agent-runner'), stack.resume('delivery')]);
+      await eachIsAnsweredOnce([...first, ...second]);
+    });
+
+    it('by deleting the store under the running server: what comes after a quiet time is answered too', async () => {
+      const first = await post('before the quiet', 10);
+      await eachIsAnsweredOnce(first);
+      await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
+      const nats = stack.pid('nats');
+      // As long as it has a block of messages in memory, the server does not notice; it drops it after some 10 s of quiet.
+      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      const second = await post('after the quiet', 10);
+      await eachIsAnsweredOnce([...first, ...second]);
+      expect(stack.pid('nats')).toBe(nats);
+      // With a store again, for whoever is next on this stack.
+      await stack.restarted('nats', stack.kill('nats'));
+    });
   });
-});
+}

@@ -19,12 +19,6 @@ const NOTICE_MS = 9_000;
 
 let sink: Sink;
 
-addToStack(async () => {
-  sink = await startSink({ secret: TEST_SINK_SECRET });
-  return { routes: { outlasting: testRoute(sink.url) } };
-});
-afterAll(() => sink?.stop());
-
 /** Whatever a failed test left frozen. */
 const thaw = () => {
   for (const name of ['postgres', 'nats']) signalTree(stack.pid(name), 'SIGCONT');
@@ -60,104 +54,113 @@ async function burst(count: number, text: string): Promise<PostAnswer[]> {
   );
 }
 
-describe('Postgres away', () => {
-  afterEach(thaw);
-
-  it('frozen: 503 with Retry-After, not ready, nobody dies; back: the accepted work is done', async () => {
-    const before = pids();
-    const accepted = await burst(20, 'before');
-    expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
-
-    signalTree(stack.pid('postgres'), 'SIGSTOP');
-    const refused = await stack.post({
-      route: 'outlasting',
-      body: { text: 'meanwhile' },
-      deliveryId: 'while-frozen',
-      signal: AbortSignal.timeout(NOTICE_MS),
-    });
-    expect(refused.status).toBe(503);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(refused.body.error).toEqual(expect.any(String));
-    await eventually(async () => (await statusOf('/readyz')) !== 200);
-    expect(await statusOf('/healthz')).toBe(200);
-    expect(pids()).toEqual(before);
-
-    signalTree(stack.pid('postgres'), 'SIGCONT');
-    await acceptsAgain();
-    // The sender does as it was told. Whether the first try had come through or not: one session.
-    const again = await stack.post({
-      route: 'outlasting',
-      body: { text: 'meanwhile' },
-      deliveryId: 'while-frozen',
-    });
-    expect([200, 202]).toContain(again.status);
-    await allDelivered([...accepted, again]);
-    expect(pids()).toEqual(before);
+export function outage(): void {
+  addToStack(async () => {
+    sink = await startSink({ secret: TEST_SINK_SECRET });
+    return { routes: { outlasting: testRoute(sink.url) } };
   });
 
-  it('killed three times under load: every answer is 202 or 503, nobody else dies, what was accepted is done', async () => {
-    const before = pids();
-    const posts: PostAnswer[] = [];
-    let loading = true;
-    const poster = async (name: string) => {
-      for (let n = 0; loading; n += 1) {
-        posts.push(await stack.post({ route: 'outlasting', body: { text: `load ${name} ${n}` } }));
-        await pause(100);
-      }
-    };
-    const load = Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(poster));
-    for (let kills = 0; kills < 3; kills += 1) {
-      const posted = posts.length;
-      await eventually(() => posts.length > posted + 50);
-      await stack.restarted('postgres', stack.kill('postgres'));
+  afterAll(() => sink?.stop());
+
+  describe('Postgres away', () => {
+    afterEach(thaw);
+
+    it('frozen: 503 with Retry-After, not ready, nobody dies; back: the accepted work is done', async () => {
+      const before = pids();
+      const accepted = await burst(20, 'before');
+      expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
+
+      signalTree(stack.pid('postgres'), 'SIGSTOP');
+      const refused = await stack.post({
+        route: 'outlasting',
+        body: { text: 'meanwhile' },
+        deliveryId: 'while-frozen',
+        signal: AbortSignal.timeout(NOTICE_MS),
+      });
+      expect(refused.status).toBe(503);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(refused.body.error).toEqual(expect.any(String));
+      await eventually(async () => (await statusOf('/readyz')) !== 200);
+      expect(await statusOf('/healthz')).toBe(200);
+      expect(pids()).toEqual(before);
+
+      signalTree(stack.pid('postgres'), 'SIGCONT');
       await acceptsAgain();
-    }
-    loading = false;
-    await load;
+      // The sender does as it was told. Whether the first try had come through or not: one session.
+      const again = await stack.post({
+        route: 'outlasting',
+        body: { text: 'meanwhile' },
+        deliveryId: 'while-frozen',
+      });
+      expect([200, 202]).toContain(again.status);
+      await allDelivered([...accepted, again]);
+      expect(pids()).toEqual(before);
+    });
 
-    expect(posts.filter(({ status }) => status !== 202 && status !== 503)).toEqual([]);
-    for (const { headers } of posts.filter(({ status }) => status === 503)) {
-      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-    }
-    await allDelivered(posts.filter(({ status }) => status === 202));
-    expect(pids()).toEqual(before);
+    it('killed three times under load: every answer is 202 or 503, nobody else dies, what was accepted is done', async () => {
+      const before = pids();
+      const posts: PostAnswer[] = [];
+      let loading = true;
+      const poster = async (name: string) => {
+        for (let n = 0; loading; n += 1) {
+          posts.push(await stack.post({ route: 'outlasting', body: { text: `load ${name} ${n}` } }));
+          await pause(100);
+        }
+      };
+      const load = Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(poster));
+      for (let kills = 0; kills < 3; kills += 1) {
+        const posted = posts.length;
+        await eventually(() => posts.length > posted + 50);
+        await stack.restarted('postgres', stack.kill('postgres'));
+        await acceptsAgain();
+      }
+      loading = false;
+      await load;
+
+      expect(posts.filter(({ status }) => status !== 202 && status !== 503)).toEqual([]);
+      for (const { headers } of posts.filter(({ status }) => status === 503)) {
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      await allDelivered(posts.filter(({ status }) => status === 202));
+      expect(pids()).toEqual(before);
+    });
   });
-});
 
-describe('NATS away', () => {
-  afterEach(thaw);
+  describe('NATS away', () => {
+    afterEach(thaw);
 
-  it('frozen: webhooks are accepted and ingress stays ready; back: the work is done', async () => {
-    const before = pids();
-    stack.freeze('nats');
-    const accepted: PostAnswer[] = [];
-    // Longer than any patience of the client's: it must not matter when the connection is found to be dead.
-    const until = performance.now() + 6_000;
-    while (performance.now() < until) {
-      accepted.push(...(await burst(5, 'meanwhile')));
-      expect(await statusOf('/readyz')).toBe(200);
-      await pause(500);
-    }
-    expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
-    const undone = await Promise.all(accepted.map(({ sessionId }) => stack.session(sessionId)));
-    expect(undone.some(({ status }) => status !== 'ended')).toBe(true);
+    it('frozen: webhooks are accepted and ingress stays ready; back: the work is done', async () => {
+      const before = pids();
+      stack.freeze('nats');
+      const accepted: PostAnswer[] = [];
+      // Longer than any patience of the client's: it must not matter when the connection is found to be dead.
+      const until = performance.now() + 6_000;
+      while (performance.now() < until) {
+        accepted.push(...(await burst(5, 'meanwhile')));
+        expect(await statusOf('/readyz')).toBe(200);
+        await pause(500);
+      }
+      expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
+      const undone = await Promise.all(accepted.map(({ sessionId }) => stack.session(sessionId)));
+      expect(undone.some(({ status }) => status !== 'ended')).toBe(true);
 
-    stack.thaw('nats');
-    await allDelivered(accepted);
-    expect(pids()).toEqual(before);
+      stack.thaw('nats');
+      await allDelivered(accepted);
+      expect(pids()).toEqual(before);
+    });
+
+    it('killed under load: all are accepted, and done', async () => {
+      const before = pids();
+      const accepted = await burst(20, 'before');
+      const killed = stack.kill('nats');
+      for (let n = 0; n < 10; n += 1) {
+        accepted.push(...(await burst(2, 'meanwhile')));
+        expect(await statusOf('/readyz')).toBe(200);
+      }
+      await stack.restarted('nats', killed);
+      expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
+      await allDelivered(accepted);
+      expect(pids()).toEqual(before);
+    });
   });
-
-  it('killed under load: all are accepted, and done', async () => {
-    const before = pids();
-    const accepted = await burst(20, 'before');
-    const killed = stack.kill('nats');
-    for (let n = 0; n < 10; n += 1) {
-      accepted.push(...(await burst(2, 'meanwhile')));
-      expect(await statusOf('/readyz')).toBe(200);
-    }
-    await stack.restarted('nats', killed);
-    expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
-    await allDelivered(accepted);
-    expect(pids()).toEqual(before);
-  });
-});
+}

@@ -14,12 +14,6 @@ const repositoryRoot = resolve(import.meta.dirname, '../../..');
 let sink: Sink;
 let observer: ViewsObserver;
 
-addToStack(async () => {
-  sink = await startSink({ secret: TEST_SINK_SECRET });
-  return { routes: { viewed: testRoute(sink.url) } };
-});
-afterAll(() => sink?.stop());
-
 async function posted(count: number): Promise<void> {
   const posts = await Promise.all(
     Array.from({ length: count }, (_, n) => stack.post({ route: 'viewed', body: { text: `work ${n}` } })),
@@ -46,37 +40,46 @@ async function rebuild(): Promise<void> {
 const activeBuild = async () =>
   (await observer.query<{ build: number }>('SELECT build FROM angelia.view_builds WHERE active'))[0]?.build;
 
-describe('the views', () => {
-  beforeAll(async () => {
-    observer = await ViewsObserver.connect(stack.postgresUrl);
-  });
-  afterAll(() => observer?.close());
-
-  it('are what the log folds to: delivered, retried and dead', async () => {
-    const before = (await caughtUp()).sessions.length;
-    sink.next(answer(503), answer(410));
-    await posted(10);
-    const views = await caughtUp();
-    expect(views.sessions).toHaveLength(before + 10);
-    expect(new Set(views.deliveries.map(({ status }) => status))).toEqual(new Set(['delivered', 'dead']));
+export function views(): void {
+  addToStack(async () => {
+    sink = await startSink({ secret: TEST_SINK_SECRET });
+    return { routes: { viewed: testRoute(sink.url) } };
   });
 
-  it('are equal after a rebuild beside the running services', async () => {
-    const before = await caughtUp();
-    const old = await activeBuild();
-    await rebuild();
-    expect(await activeBuild()).not.toBe(old);
-    expect(await observer.views()).toEqual(before);
-  });
+  afterAll(() => sink?.stop());
 
-  it('come back equal after all of them were dropped, and the live projection goes on in them', async () => {
-    const before = await caughtUp();
-    await observer.query(`DROP SCHEMA angelia_views_${await activeBuild()} CASCADE`);
-    await expect(observer.views()).rejects.toThrow('does not exist');
-    await rebuild();
-    expect(await observer.views()).toEqual(before);
+  describe('the views', () => {
+    beforeAll(async () => {
+      observer = await ViewsObserver.connect(stack.postgresUrl);
+    });
+    afterAll(() => observer?.close());
 
-    await posted(10);
-    expect((await caughtUp()).sessions).toHaveLength(before.sessions.length + 10);
+    it('are what the log folds to: delivered, retried and dead', async () => {
+      const before = (await caughtUp()).sessions.length;
+      sink.next(answer(503), answer(410));
+      await posted(10);
+      const views = await caughtUp();
+      expect(views.sessions).toHaveLength(before + 10);
+      expect(new Set(views.deliveries.map(({ status }) => status))).toEqual(new Set(['delivered', 'dead']));
+    });
+
+    it('are equal after a rebuild beside the running services', async () => {
+      const before = await caughtUp();
+      const old = await activeBuild();
+      await rebuild();
+      expect(await activeBuild()).not.toBe(old);
+      expect(await observer.views()).toEqual(before);
+    });
+
+    it('come back equal after all of them were dropped, and the live projection goes on in them', async () => {
+      const before = await caughtUp();
+      await observer.query(`DROP SCHEMA angelia_views_${await activeBuild()} CASCADE`);
+      await expect(observer.views()).rejects.toThrow('does not exist');
+      await rebuild();
+      expect(await observer.views()).toEqual(before);
+
+      await posted(10);
+      expect((await caughtUp()).sessions).toHaveLength(before.sessions.length + 10);
+    });
   });
-});
+}

@@ -28,39 +28,9 @@ const WINDOW_SECONDS = 8;
 const NARROW_MS = 2_200;
 
 type Moment = 'NATS has lost its store' | 'nothing is under way' | 'ingress and the runners were killed';
-const together = sideBySide<Moment>(TEST_MS);
 
 let sink: Sink;
 let model: ModelServer;
-
-addToStack(async () => {
-  [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
-  model.behave(({ input }) => {
-    if (input === 'slow') return say('slow answer', 3 * LEASE_MS);
-    if (input === 'old') return say('never seen', 2 * TEST_MS);
-    if (input === 'work' && asked('work') === 1) return say('never seen', 2 * TEST_MS);
-    return say(`answer to: ${input}`, input.startsWith('narrow') ? NARROW_MS : 0);
-  });
-  const agent = 'waiting';
-  return {
-    models: { waiting: modelAt(model) },
-    agents: { waiting: { kind: 'llm', model: 'waiting' } },
-    routes: {
-      plain: testRoute(sink.url, { agent }),
-      alerts: testRoute(sink.url, {
-        agent,
-        coalesce: { key: '{key}', window_seconds: WINDOW_SECONDS, max_wait_seconds: WINDOW_SECONDS + 3 },
-      }),
-      issues: testRoute(sink.url, { agent, session_key: '{key}', on_busy: 'interrupt' }),
-      narrow: testRoute(sink.url, { agent, max_concurrency: 1, max_queue_seconds: 3 }),
-    },
-  };
-});
-
-afterAll(async () => {
-  expect(model?.problems).toEqual([]);
-  await Promise.all([sink?.stop(), model?.stop()]);
-});
 
 const asked = (input: string) => model.requests.filter((request) => request.input === input).length;
 const of = (events: readonly EventView[], type: string) => events.filter((event) => event.type === type);
@@ -91,121 +61,156 @@ async function story(then: Then<Moment>): Promise<void> {
   });
 }
 
-describe('two runners', () => {
-  beforeAll(() => together.begin(story));
-  afterAll(() => together.over());
+export function waiting(): void {
+  const together = sideBySide<Moment>(TEST_MS);
 
-  together.it(
-    'a runner in a model call that is only slow is not taken over, also while the JetStream store is deleted',
-    async (until) => {
-      const { id, runner } = await underWay('slow');
-      await until('NATS has lost its store');
-      await stack.waitForEnd(id, { settled: true });
-      const events = await stack.events(id);
-      expect(of(events, 'run.started')).toHaveLength(1);
-      expect(runnerOf(events)).toBe(runner);
-      expect(asked('slow')).toBe(1);
-      expect(sink.answersOf(id)).toEqual(['slow answer']);
-    },
-  );
+  addToStack(async () => {
+    [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
+    model.behave(({ input }) => {
+      if (input === 'slow') return say('slow answer', 3 * LEASE_MS);
+      if (input === 'old') return say('never seen', 2 * TEST_MS);
+      if (input === 'work' && asked('work') === 1) return say('never seen', 2 * TEST_MS);
+      return say(`answer to: ${input}`, input.startsWith('narrow') ? NARROW_MS : 0);
+    });
+    const agent = 'waiting';
+    return {
+      models: { waiting: modelAt(model) },
+      agents: { waiting: { kind: 'llm', model: 'waiting' } },
+      routes: {
+        plain: testRoute(sink.url, { agent }),
+        alerts: testRoute(sink.url, {
+          agent,
+          coalesce: { key: '{key}', window_seconds: WINDOW_SECONDS, max_wait_seconds: WINDOW_SECONDS + 3 },
+        }),
+        issues: testRoute(sink.url, { agent, session_key: '{key}', on_busy: 'interrupt' }),
+        narrow: testRoute(sink.url, { agent, max_concurrency: 1, max_queue_seconds: 3 }),
+      },
+    };
+  });
 
-  together.it(
-    'a runner that is told to stop hands over what it cannot finish, and another goes on at once',
-    async (until) => {
-      await until('ingress and the runners were killed');
-      const { id, runner } = await eventually(() => underWay('work'));
-      await stack.hold(runner);
-      await stack.waitForEnd(id, { settled: true });
-      await stack.resume(runner);
-      const events = await stack.events(id);
-      expect(of(events, 'run.interrupted').map((event) => event.data.reason)).toEqual(['drain']);
-      expect(of(events, 'run.started').map((event) => event.data.attempt)).toEqual([1, 1]);
-      expect(sink.answersOf(id)).toEqual(['answer to: work']);
-    },
-  );
+  afterAll(async () => {
+    expect(model?.problems).toEqual([]);
+    await Promise.all([sink?.stop(), model?.stop()]);
+  });
 
-  together.it(
-    'webhooks of a window are one session, one run and one answer, although ingress and runners are killed (-9) in it',
-    async (until) => {
-      const post = (text: string) =>
-        stack.post({ route: 'alerts', body: { text, key: 'disk' }, deliveryId: text });
-      await until('nothing is under way');
-      const first = await post('one');
-      expect(first.status).toBe(202);
-      expect((await post('two')).body.status).toBe('coalesced');
-      await until('ingress and the runners were killed');
-      const third = await eventually(async () => {
-        const answer = await post('three').catch(() => null);
-        return answer !== null && answer.status < 500 && answer;
-      });
-      expect(third.sessionId).toBe(first.sessionId);
-      expect((await post('two')).body).toMatchObject({ status: 'duplicate', session_id: first.sessionId });
-      await stack.waitForEnd(first.sessionId, { settled: true });
-      const events = await stack.events(first.sessionId);
-      expect(events.filter((event) => event.type === 'run.started')).toHaveLength(1);
-      const inputs = model.requests.map(({ input }) => input).filter((input) => /one|two|three/.test(input));
-      expect(inputs).toEqual(['three\n\n[This replaces 2 earlier webhooks that arrived shortly before.]']);
-      expect(sink.answersOf(first.sessionId)).toHaveLength(1);
-      const started = Date.parse(events.find((event) => event.type === 'run.started')?.recorded_at ?? '');
-      const created = Date.parse(events[0]?.recorded_at ?? '');
-      // Not before the window of the last one.
-      expect(started - created).toBeGreaterThan(WINDOW_SECONDS * 1_000);
-      const next = await post('four');
-      expect(next.body.status).toBe('accepted');
-      expect(next.sessionId).not.toBe(first.sessionId);
-    },
-  );
+  describe('two runners', () => {
+    beforeAll(() => together.begin(story));
+    afterAll(() => together.over());
 
-  together.it(
-    'webhooks of a session_key interrupt the run under way, wherever it is, and go on in the continuation after the end',
-    async (until) => {
-      const post = (text: string) =>
-        stack.post({ route: 'issues', body: { text, key: '7' }, deliveryId: text });
-      await until('NATS has lost its store');
-      const { sessionId } = await post('old');
-      await eventually(() => asked('old') === 1);
-      expect((await post('new')).sessionId).toBe(sessionId);
-      // Long before the answer that nobody wants any more.
-      await stack.waitForEnd(sessionId, { settled: true });
-      expect(sink.answersOf(sessionId)).toEqual(['answer to: new']);
-      const later = await post('later');
-      const session = await stack.waitForEnd(later.sessionId, { settled: true });
-      expect(session.continues).toBe(sessionId);
-      const [request] = model.requests.filter(({ input }) => input === 'later');
-      expect(request?.body.messages.map((row) => row.content)).toEqual([
-        expect.anything(),
-        'old',
-        expect.stringContaining('cancelled'),
-        'new',
-        'answer to: new',
-        'later',
-      ]);
-    },
-  );
+    together.it(
+      'a runner in a model call that is only slow is not taken over, also while the JetStream store is deleted',
+      async (until) => {
+        const { id, runner } = await underWay('slow');
+        await until('NATS has lost its store');
+        await stack.waitForEnd(id, { settled: true });
+        const events = await stack.events(id);
+        expect(of(events, 'run.started')).toHaveLength(1);
+        expect(runnerOf(events)).toBe(runner);
+        expect(asked('slow')).toBe(1);
+        expect(sink.answersOf(id)).toEqual(['slow answer']);
+      },
+    );
 
-  together.it(
-    'a route with max_concurrency and max_queue_seconds runs one at a time, starves no other route, and expires what waited too long',
-    async (until) => {
-      await until('NATS has lost its store');
-      const narrow = [];
-      for (let n = 0; n < 4; n += 1)
-        narrow.push(await stack.post({ route: 'narrow', body: { text: `narrow ${n}` } }));
-      const quick = await stack.post({ route: 'plain', body: { text: 'quick' } });
-      await stack.waitForEnd(quick.sessionId);
-      const waiting = await Promise.all(narrow.map((one) => stack.session(one.sessionId)));
-      expect(waiting.some((session) => session.status !== 'ended')).toBe(true);
-      const ends = await Promise.all(narrow.map((one) => stack.waitForEnd(one.sessionId)));
-      const outcomes = ends.map((session) => session.outcome);
-      expect(outcomes).toContain('succeeded');
-      expect(outcomes).toContain('expired');
-      const runs = (await Promise.all(narrow.map((one) => stack.events(one.sessionId)))).map((events) => ({
-        from: Date.parse(events.find((event) => event.type === 'run.started')?.recorded_at ?? ''),
-        to: Date.parse(events.find((event) => event.type === 'session.final-response')?.recorded_at ?? ''),
-      }));
-      const ran = runs.filter((run) => !Number.isNaN(run.from)).sort((a, b) => a.from - b.from);
-      for (const [n, run] of ran.entries()) {
-        if (n > 0) expect(run.from).toBeGreaterThanOrEqual(ran[n - 1]?.to ?? 0);
-      }
-    },
-  );
-});
+    together.it(
+      'a runner that is told to stop hands over what it cannot finish, and another goes on at once',
+      async (until) => {
+        await until('ingress and the runners were killed');
+        const { id, runner } = await eventually(() => underWay('work'));
+        await stack.hold(runner);
+        await stack.waitForEnd(id, { settled: true });
+        await stack.resume(runner);
+        const events = await stack.events(id);
+        expect(of(events, 'run.interrupted').map((event) => event.data.reason)).toEqual(['drain']);
+        expect(of(events, 'run.started').map((event) => event.data.attempt)).toEqual([1, 1]);
+        expect(sink.answersOf(id)).toEqual(['answer to: work']);
+      },
+    );
+
+    together.it(
+      'webhooks of a window are one session, one run and one answer, although ingress and runners are killed (-9) in it',
+      async (until) => {
+        const post = (text: string) =>
+          stack.post({ route: 'alerts', body: { text, key: 'disk' }, deliveryId: text });
+        await until('nothing is under way');
+        const first = await post('one');
+        expect(first.status).toBe(202);
+        expect((await post('two')).body.status).toBe('coalesced');
+        await until('ingress and the runners were killed');
+        const third = await eventually(async () => {
+          const answer = await post('three').catch(() => null);
+          return answer !== null && answer.status < 500 && answer;
+        });
+        expect(third.sessionId).toBe(first.sessionId);
+        expect((await post('two')).body).toMatchObject({ status: 'duplicate', session_id: first.sessionId });
+        await stack.waitForEnd(first.sessionId, { settled: true });
+        const events = await stack.events(first.sessionId);
+        expect(events.filter((event) => event.type === 'run.started')).toHaveLength(1);
+        const inputs = model.requests
+          .map(({ input }) => input)
+          .filter((input) => /one|two|three/.test(input));
+        expect(inputs).toEqual(['three\n\n[This replaces 2 earlier webhooks that arrived shortly before.]']);
+        expect(sink.answersOf(first.sessionId)).toHaveLength(1);
+        const started = Date.parse(events.find((event) => event.type === 'run.started')?.recorded_at ?? '');
+        const created = Date.parse(events[0]?.recorded_at ?? '');
+        // Not before the window of the last one.
+        expect(started - created).toBeGreaterThan(WINDOW_SECONDS * 1_000);
+        const next = await post('four');
+        expect(next.body.status).toBe('accepted');
+        expect(next.sessionId).not.toBe(first.sessionId);
+      },
+    );
+
+    together.it(
+      'webhooks of a session_key interrupt the run under way, wherever it is, and go on in the continuation after the end',
+      async (until) => {
+        const post = (text: string) =>
+          stack.post({ route: 'issues', body: { text, key: '7' }, deliveryId: text });
+        await until('NATS has lost its store');
+        const { sessionId } = await post('old');
+        await eventually(() => asked('old') === 1);
+        expect((await post('new')).sessionId).toBe(sessionId);
+        // Long before the answer that nobody wants any more.
+        await stack.waitForEnd(sessionId, { settled: true });
+        expect(sink.answersOf(sessionId)).toEqual(['answer to: new']);
+        const later = await post('later');
+        const session = await stack.waitForEnd(later.sessionId, { settled: true });
+        expect(session.continues).toBe(sessionId);
+        const [request] = model.requests.filter(({ input }) => input === 'later');
+        expect(request?.body.messages.map((row) => row.content)).toEqual([
+          expect.anything(),
+          'old',
+          expect.stringContaining('cancelled'),
+          'new',
+          'answer to: new',
+          'later',
+        ]);
+      },
+    );
+
+    together.it(
+      'a route with max_concurrency and max_queue_seconds runs one at a time, starves no other route, and expires what waited too long',
+      async (until) => {
+        await until('NATS has lost its store');
+        const narrow = [];
+        for (let n = 0; n < 4; n += 1)
+          narrow.push(await stack.post({ route: 'narrow', body: { text: `narrow ${n}` } }));
+        const quick = await stack.post({ route: 'plain', body: { text: 'quick' } });
+        await stack.waitForEnd(quick.sessionId);
+        const waiting = await Promise.all(narrow.map((one) => stack.session(one.sessionId)));
+        expect(waiting.some((session) => session.status !== 'ended')).toBe(true);
+        const ends = await Promise.all(narrow.map((one) => stack.waitForEnd(one.sessionId)));
+        const outcomes = ends.map((session) => session.outcome);
+        expect(outcomes).toContain('succeeded');
+        expect(outcomes).toContain('expired');
+        const runs = (await Promise.all(narrow.map((one) => stack.events(one.sessionId)))).map((events) => ({
+          from: Date.parse(events.find((event) => event.type === 'run.started')?.recorded_at ?? ''),
+          to: Date.parse(events.find((event) => event.type === 'session.final-response')?.recorded_at ?? ''),
+        }));
+        const ran = runs.filter((run) => !Number.isNaN(run.from)).sort((a, b) => a.from - b.from);
+        for (const [n, run] of ran.entries()) {
+          if (n > 0) expect(run.from).toBeGreaterThanOrEqual(ran[n - 1]?.to ?? 0);
+        }
+      },
+    );
+  });
+}
