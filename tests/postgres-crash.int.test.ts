@@ -16,6 +16,7 @@ it('Postgres killed with -9 while a backend is busy comes back on its port, with
   const stack = await startStack({
     dataDir,
     port: 0,
+    preparedCluster: process.env.ANGELIA_TEST_CLUSTER,
     scripts: {
       checkConfig: join(fake, 'check-config.ts'),
       migrate: join(fake, 'migrate.ts'),

@@ -1,3 +1,3 @@
 #!/bin/sh
 # The command line, for `docker compose exec ingress angelia ...`.
-exec node --enable-source-maps /app/dist/angelia.js "$@"
+exec node /app/dist/angelia.js "$@"

@@ -39,10 +39,10 @@ export const programs = {
 const ASSETS = ['libs/event-log/src/sql', 'libs/service-kit/src/config/demo.yaml'];
 
 /**
- * Loaded from node_modules at run time. Telemetry instruments pg while Node loads it, which it can only do to a module
- * of its own; OpenTelemetry itself loads its parts by name. pnpm-workspace.yaml makes them reachable from dist/.
+ * Loaded from node_modules at run time, and only when telemetry is on: OpenTelemetry loads its parts by name.
+ * pnpm-workspace.yaml makes them reachable from dist/. Its API, through which the two meet, is in the bundles.
  */
-const LOADED_AT_RUN_TIME = ['pg', '@opentelemetry/*', 'import-in-the-middle'];
+const LOADED_AT_RUN_TIME = ['@opentelemetry/instrumentation-*', '@opentelemetry/sdk-node'];
 
 /** Packages that Nest and others would use if they were installed. They are not, and nothing of ours asks for them. */
 const NOT_INSTALLED = [
@@ -126,6 +126,9 @@ export async function openBundler(options = {}) {
   return { bundle: () => opened.rebuild(), close: () => opened.dispose() };
 }
 
+/** In every program: what it says of an error names the sources. */
+const STACK_TRACES = join(dirname(fileURLToPath(import.meta.url)), 'stack-traces.mjs');
+
 const bundleOptions = (root, entries) => ({
   absWorkingDir: root,
   entryPoints: entries,
@@ -142,12 +145,13 @@ const bundleOptions = (root, entries) => ({
   metafile: true,
   write: false,
   logLevel: 'silent',
+  inject: [STACK_TRACES],
   external: [...LOADED_AT_RUN_TIME, ...NOT_INSTALLED],
   // CommonJS packages inside an ES module still call require for Node's own modules.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
-  plugins: [whereItsFilesAre(root, entries), namedExportsOfCommonJs],
+  plugins: [whereItsFilesAre(root, entries), namedExportsOfCommonJs, httpAlone, smallerPackages],
 });
 
 /** The process of esbuild is ended: it holds 270 MB, and would live as long as the launcher that built with it. */
@@ -178,7 +182,9 @@ async function bundled(root, entries, bundler) {
       for (const input of Object.keys(chunk.inputs)) sources.add(input);
       queue.push(...chunk.imports.map((one) => one.path));
     }
-    inputs[program] = [...sources].filter((file) => !file.includes('node_modules/')).sort();
+    inputs[program] = [...sources]
+      .filter((file) => !file.includes('node_modules/') && join(root, file) !== STACK_TRACES)
+      .sort();
   }
   return { outputs: result.outputFiles, inputs };
 }
@@ -231,6 +237,43 @@ const namedExportsOfCommonJs = {
         resolveDir: dirname(path),
       };
     });
+  },
+};
+
+/**
+ * An ES module that imports node:http makes Node read all its exports, and three of them (WebSocket and its events) load
+ * Node's own undici: 60 ms of CPU for a service that wants `createServer`. By getBuiltinModule it costs 5 ms. (For the
+ * other builtins the copies of their many names would cost more than they save.)
+ */
+const httpAlone = {
+  name: 'http-alone',
+  setup(builder) {
+    const namespace = 'http-alone';
+    builder.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'node:http', namespace } : undefined,
+    );
+    builder.onLoad({ filter: /.*/, namespace }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+/**
+ * Packages that offer Node the same code as CommonJS, or more of it than anybody wants. As ES modules only what is used
+ * is in the bundle.
+ */
+const smallerPackages = {
+  name: 'smaller-packages',
+  setup(builder) {
+    builder.onResolve({ filter: /^rxjs(\/operators)?$/ }, async ({ path, resolveDir, kind, pluginData }) => {
+      if (pluginData === 'smaller') return undefined;
+      const found = await builder.resolve(path, { resolveDir, kind, pluginData: 'smaller' });
+      return { path: found.path.replace('/dist/cjs/', '/dist/esm/'), sideEffects: false };
+    });
+    // zod speaks fifty languages, and its namespace keeps them all.
+    builder.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
   },
 };
 
@@ -300,7 +343,12 @@ async function removeStale(dist, files) {
 async function recipeOf(root, entries, assets) {
   const hash = createHash('sha256').update(JSON.stringify([entries, process.version]));
   for (const asset of assets) hash.update((await filesUnder(root, asset)).sort().join());
-  for (const file of ['deploy/local/build.mjs', 'pnpm-lock.yaml', 'tsconfig.json']) {
+  for (const file of [
+    'deploy/local/build.mjs',
+    'deploy/local/stack-traces.mjs',
+    'pnpm-lock.yaml',
+    'tsconfig.json',
+  ]) {
     const path = join(root, file);
     if (existsSync(path)) hash.update(readFileSync(path));
   }

@@ -8,7 +8,7 @@ import { runChaos } from './run.ts';
 const SEED = 48;
 /** Load and faults; with start, settling and judging about a minute. */
 const LASTS_MS = 32_000;
-const TEST_MS = 240_000;
+const TEST_MS = 480_000;
 
 describe('while services, Postgres, NATS and the network between them fail', () => {
   it(

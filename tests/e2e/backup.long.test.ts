@@ -25,7 +25,6 @@ import { ViewsObserver } from './views.ts';
 
 // docs/backup.md: a dump under load, restored into a new cluster, where the services go on (the epoch rule of DESIGN.md).
 
-const TEST_MS = 180_000;
 const REPOSITORY = join(import.meta.dirname, '../..');
 /** Far more than the new cluster uses up until it is at work: its transaction ids begin below those of the dump. */
 const OLD_CLUSTERS_AGE = 3_000;
@@ -76,89 +75,85 @@ function decideStep({ input, results }: ModelRequest) {
   return say(input === 'ask' ? `took ${results[0]}` : `answer to: ${input}`);
 }
 
-it(
-  'a dump restored into a new cluster: the services refuse it until the epoch is raised, then go on with everything',
-  async () => {
-    const [old, fresh] = clusters as [Cluster, Cluster];
-    model.behave((request) => (request.input === 'hangs' ? say('never', 120_000) : decideStep(request)));
-    stack = await startOn(old);
-    const before = await ViewsObserver.connect(old.url);
-    for (let n = 0; n < OLD_CLUSTERS_AGE; n += 1) await before.query('SELECT pg_current_xact_id()');
+it('a dump restored into a new cluster: the services refuse it until the epoch is raised, then go on with everything', async () => {
+  const [old, fresh] = clusters as [Cluster, Cluster];
+  model.behave((request) => (request.input === 'hangs' ? say('never', 120_000) : decideStep(request)));
+  stack = await startOn(old);
+  const before = await ViewsObserver.connect(old.url);
+  for (let n = 0; n < OLD_CLUSTERS_AGE; n += 1) await before.query('SELECT pg_current_xact_id()');
 
-    const deliveryId = randomUUID();
-    const { sessionId: done } = await stack.post({ deliveryId, body: { text: 'done' } });
-    const { sessionId: waiting } = await stack.post({ body: { text: 'ask' } });
-    const { sessionId: running } = await stack.post({ body: { text: 'hangs' } });
-    await stack.waitForEnd(done, { settled: true });
-    await eventually(async () => (await stack?.session(waiting))?.status === 'waiting');
-    await eventually(() => sink.taken(waiting).length === 1);
-    await eventually(() => model.requests.some(({ input }) => input === 'hangs'));
-    const transcript = await stack.adminGet(`/v1/sessions/${done}/transcript`);
+  const deliveryId = randomUUID();
+  const { sessionId: done } = await stack.post({ deliveryId, body: { text: 'done' } });
+  const { sessionId: waiting } = await stack.post({ body: { text: 'ask' } });
+  const { sessionId: running } = await stack.post({ body: { text: 'hangs' } });
+  await stack.waitForEnd(done, { settled: true });
+  await eventually(async () => (await stack?.session(waiting))?.status === 'waiting');
+  await eventually(() => sink.taken(waiting).length === 1);
+  await eventually(() => model.requests.some(({ input }) => input === 'hangs'));
+  const transcript = await stack.adminGet(`/v1/sessions/${done}/transcript`);
 
-    expect((await run(MIGRATE, { DATABASE_URL: fresh.url })).code).toBe(0);
-    await copyDatabase(asSuperuser(old), asSuperuser(fresh));
-    const { sessionId: lost } = await stack.post({ body: { text: 'after the dump' } });
-    const [highest] = await before.query<{ tx: string }>(
-      'SELECT max(tx::text::bigint) AS tx FROM angelia.events',
-    );
-    await before.close();
-    await stack.stop();
-    stack = undefined;
+  expect((await run(MIGRATE, { DATABASE_URL: fresh.url })).code).toBe(0);
+  await copyDatabase(asSuperuser(old), asSuperuser(fresh));
+  const { sessionId: lost } = await stack.post({ body: { text: 'after the dump' } });
+  const [highest] = await before.query<{ tx: string }>(
+    'SELECT max(tx::text::bigint) AS tx FROM angelia.events',
+  );
+  await before.close();
+  await stack.stop();
+  stack = undefined;
 
-    // Nothing works on it by accident: `migrate`, with which every start begins, and each service name the command.
-    const migrated = await run(MIGRATE, { DATABASE_URL: fresh.url });
-    expect(migrated).toEqual({ code: 78, said: expect.stringMatching(/^angelia: .*--raise-epoch/) });
-    const configPath = join(directory, 'angelia.yaml');
-    await writeFile(configPath, config());
-    const service = await run('dist/delivery.js', {
-      ANGELIA_CONFIG: configPath,
-      ANGELIA_DATA: directory,
-      ANGELIA_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
-      DATABASE_URL: fresh.url,
-      NATS_URL: 'nats://127.0.0.1:9',
+  // Nothing works on it by accident: `migrate`, with which every start begins, and each service name the command.
+  const migrated = await run(MIGRATE, { DATABASE_URL: fresh.url });
+  expect(migrated).toEqual({ code: 78, said: expect.stringMatching(/^angelia: .*--raise-epoch/) });
+  const configPath = join(directory, 'angelia.yaml');
+  await writeFile(configPath, config());
+  const service = await run('dist/delivery.js', {
+    ANGELIA_CONFIG: configPath,
+    ANGELIA_DATA: directory,
+    ANGELIA_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+    DATABASE_URL: fresh.url,
+    NATS_URL: 'nats://127.0.0.1:9',
+  });
+  expect(service).toEqual({ code: 78, said: expect.stringMatching(/^angelia: .*--raise-epoch/) });
+  const raised = await run(MIGRATE, { DATABASE_URL: fresh.url, ARGUMENT: '--raise-epoch' });
+  expect(raised).toEqual({ code: 0, said: expect.stringContaining('epoch is now 2') });
+
+  model.behave(decideStep);
+  stack = await startOn(fresh);
+  const after = await ViewsObserver.connect(fresh.url);
+  try {
+    const [now] = await after.query<{ tx: string }>('SELECT pg_current_xact_id()::text AS tx');
+    expect(Number(now?.tx)).toBeLessThan(Number(highest?.tx));
+    // What was under way goes on; what had ended stays; a sender that repeats itself is known.
+    expect(await stack.waitForEnd(running, { settled: true })).toMatchObject({ outcome: 'succeeded' });
+    expect(sink.answersOf(running)).toEqual(['answer to: hangs']);
+    expect((await stack.session(waiting)).status).toBe('waiting');
+    const reply = await fetch(new URL(`/v1/sessions/${waiting}/messages`, stack.baseUrl), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'the second' }),
     });
-    expect(service).toEqual({ code: 78, said: expect.stringMatching(/^angelia: .*--raise-epoch/) });
-    const raised = await run(MIGRATE, { DATABASE_URL: fresh.url, ARGUMENT: '--raise-epoch' });
-    expect(raised).toEqual({ code: 0, said: expect.stringContaining('epoch is now 2') });
+    expect(reply.status).toBe(202);
+    await stack.waitForEnd(waiting, { settled: true });
+    expect(sink.answersOf(waiting)).toEqual([expect.stringContaining('the second')]);
+    expect(await stack.adminGet(`/v1/sessions/${done}/transcript`)).toEqual(transcript);
+    expect(sink.answersOf(done)).toHaveLength(1);
+    const again = await stack.post({ deliveryId, body: { text: 'done' } });
+    expect([again.status, again.sessionId]).toEqual([200, done]);
+    await expect(stack.session(lost)).rejects.toThrow(/404/);
 
-    model.behave(decideStep);
-    stack = await startOn(fresh);
-    const after = await ViewsObserver.connect(fresh.url);
-    try {
-      const [now] = await after.query<{ tx: string }>('SELECT pg_current_xact_id()::text AS tx');
-      expect(Number(now?.tx)).toBeLessThan(Number(highest?.tx));
-      // What was under way goes on; what had ended stays; a sender that repeats itself is known.
-      expect(await stack.waitForEnd(running, { settled: true })).toMatchObject({ outcome: 'succeeded' });
-      expect(sink.answersOf(running)).toEqual(['answer to: hangs']);
-      expect((await stack.session(waiting)).status).toBe('waiting');
-      const reply = await fetch(new URL(`/v1/sessions/${waiting}/messages`, stack.baseUrl), {
-        method: 'POST',
-        headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ text: 'the second' }),
-      });
-      expect(reply.status).toBe(202);
-      await stack.waitForEnd(waiting, { settled: true });
-      expect(sink.answersOf(waiting)).toEqual([expect.stringContaining('the second')]);
-      expect(await stack.adminGet(`/v1/sessions/${done}/transcript`)).toEqual(transcript);
-      expect(sink.answersOf(done)).toHaveLength(1);
-      const again = await stack.post({ deliveryId, body: { text: 'done' } });
-      expect([again.status, again.sessionId]).toEqual([200, done]);
-      await expect(stack.session(lost)).rejects.toThrow(/404/);
-
-      // Relay and views see what is new, behind what is old: its transaction ids are smaller.
-      const { sessionId: next } = await stack.post({ body: { text: 'next' } });
-      await stack.waitForEnd(next, { settled: true });
-      await eventually(async () => {
-        expect(await after.views()).toEqual(await after.folded());
-        return true;
-      });
-      const { items } = await stack.adminGet<{ items: { id: string }[] }>('/v1/sessions');
-      expect(new Set(items.map(({ id }) => id))).toEqual(new Set([done, waiting, running, next]));
-    } finally {
-      await after.close();
-    }
-  },
-  TEST_MS,
-);
+    // Relay and views see what is new, behind what is old: its transaction ids are smaller.
+    const { sessionId: next } = await stack.post({ body: { text: 'next' } });
+    await stack.waitForEnd(next, { settled: true });
+    await eventually(async () => {
+      expect(await after.views()).toEqual(await after.folded());
+      return true;
+    });
+    const { items } = await stack.adminGet<{ items: { id: string }[] }>('/v1/sessions');
+    expect(new Set(items.map(({ id }) => id))).toEqual(new Set([done, waiting, running, next]));
+  } finally {
+    await after.close();
+  }
+});
 
 const MIGRATE = 'dist/migrate.js';

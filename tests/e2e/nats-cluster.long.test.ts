@@ -34,7 +34,7 @@ beforeAll(async () => {
     }),
     cluster.start(),
   ]);
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -52,7 +52,7 @@ async function post(count: number): Promise<void> {
 /** Every accepted session, from the first on, has ended and was delivered once. */
 async function allDelivered(): Promise<void> {
   for (const { sessionId } of posts) {
-    await stack.waitForEnd(sessionId, { settled: true, deadlineMs: PATIENCE_MS });
+    await stack.waitForEnd(sessionId, { settled: true });
   }
   const counts = sink.finalCounts();
   expect(posts.filter(({ sessionId }) => counts.get(sessionId) !== 1)).toEqual([]);
@@ -65,7 +65,7 @@ async function sameStream(): Promise<void> {
   expect(Math.abs(Date.parse((await cluster.stream()).created) - Date.parse(created))).toBeLessThan(1_000);
 }
 
-const ready = (name: string) => eventually(() => stack.ready(name), { deadlineMs: PATIENCE_MS });
+const ready = (name: string) => eventually(() => stack.ready(name));
 
 describe('on a cluster of three NATS servers', () => {
   it('the stream and every consumer have three replicas', async () => {

@@ -27,7 +27,6 @@ import { ViewsObserver } from './views.ts';
 
 // Storage stays bounded by itself (invariant bounded): the led job on the whole system, with a retention of seconds.
 
-const TEST_MS = 120_000;
 const RETENTION_SECONDS = 3;
 const REPOSITORY = join(import.meta.dirname, '../..');
 const SESSIONS = 150;
@@ -130,102 +129,90 @@ async function exported(): Promise<Map<string, number>> {
 }
 
 describe('the pruning job', () => {
-  it(
-    'takes what has had its time out of log and views, exported first, and nobody notices',
-    async () => {
-      const { sessionId: stuck } = await stack.post({ route: 'stuck', body: { text: 'not settled' } });
-      const keyed = await stack.post({ route: 'keyed', body: { text: 'under a key', key: 'k' } });
-      const old = await posted(SESSIONS);
-      const ids = [...old.map(({ id }) => id), keyed.sessionId];
-      await Promise.all(old.slice(0, 5).map(({ id }) => stack.waitForEnd(id, { settled: true })));
+  it('takes what has had its time out of log and views, exported first, and nobody notices', async () => {
+    const { sessionId: stuck } = await stack.post({ route: 'stuck', body: { text: 'not settled' } });
+    const keyed = await stack.post({ route: 'keyed', body: { text: 'under a key', key: 'k' } });
+    const old = await posted(SESSIONS);
+    const ids = [...old.map(({ id }) => id), keyed.sessionId];
+    await Promise.all(old.slice(0, 5).map(({ id }) => stack.waitForEnd(id, { settled: true })));
 
-      const meanwhile = posting();
-      await gone(ids);
-      const took = await meanwhile.stop();
-      expect(took.length).toBeGreaterThan(0);
+    const meanwhile = posting();
+    await gone(ids);
+    const took = await meanwhile.stop();
+    expect(took.length).toBeGreaterThan(0);
 
-      // Whole sessions are in the export; what was not settled is where it was.
-      const lines = await exported();
-      expect(ids.filter((id) => (lines.get(id) ?? 0) < 6)).toEqual([]);
-      expect(lines.has(stuck)).toBe(false);
-      expect((await stack.session(stuck)).deliveries.pending).toBe(1);
-      expect((await erase(stuck)).status).toBe(409);
+    // Whole sessions are in the export; what was not settled is where it was.
+    const lines = await exported();
+    expect(ids.filter((id) => (lines.get(id) ?? 0) < 6)).toEqual([]);
+    expect(lines.has(stuck)).toBe(false);
+    expect((await stack.session(stuck)).deliveries.pending).toBe(1);
+    expect((await erase(stuck)).status).toBe(409);
 
-      // A sender that repeats itself is known; a key whose session is gone begins anew.
-      const [first] = old;
-      const again = await stack.post({ deliveryId: first?.deliveryId ?? '', body: { text: 'old 0' } });
-      expect([again.status, again.sessionId]).toEqual([200, first?.id]);
-      await eventually(async () => {
-        const keys = await observer.query("SELECT 1 FROM angelia.events WHERE stream_id LIKE 'key-%'");
-        return keys.length === 0;
-      });
-      const anew = await stack.post({ route: 'keyed', body: { text: 'once more', key: 'k' } });
-      expect(anew.status).toBe(202);
-      expect((await stack.events(anew.sessionId))[0]?.data).toMatchObject({ continues: null });
+    // A sender that repeats itself is known; a key whose session is gone begins anew.
+    const [first] = old;
+    const again = await stack.post({ deliveryId: first?.deliveryId ?? '', body: { text: 'old 0' } });
+    expect([again.status, again.sessionId]).toEqual([200, first?.id]);
+    await eventually(async () => {
+      const keys = await observer.query("SELECT 1 FROM angelia.events WHERE stream_id LIKE 'key-%'");
+      return keys.length === 0;
+    });
+    const anew = await stack.post({ route: 'keyed', body: { text: 'once more', key: 'k' } });
+    expect(anew.status).toBe(202);
+    expect((await stack.events(anew.sessionId))[0]?.data).toMatchObject({ continues: null });
 
-      // Read back, they are the log's again, until they are pruned again: they are old.
-      const files = (await readdir(exports)).map((file) => join(exports, file));
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        [join(REPOSITORY, 'dist/import.js'), ...files],
-        { env: { ...process.env, DATABASE_URL: stack.postgresUrl } },
+    // Read back, they are the log's again, until they are pruned again: they are old.
+    const files = (await readdir(exports)).map((file) => join(exports, file));
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [join(REPOSITORY, 'dist/import.js'), ...files],
+      { env: { ...process.env, DATABASE_URL: stack.postgresUrl } },
+    );
+    const imported = [...stdout.matchAll(/imported (\d+) sessions/g)].map(([, count]) => Number(count));
+    expect(imported.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ids.length);
+    await gone(ids);
+  });
+
+  it('a late hint about what is gone is acked, and starts nothing', async () => {
+    const [late] = await posted(1);
+    const id = late?.id ?? '';
+    await stack.waitForEnd(id, { settled: true });
+    await gone([id]);
+    const bus = connectBus({
+      url: stack.natsUrl,
+      name: 'test',
+      replicas: 1,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+    });
+    try {
+      await bus.whenReady();
+      const types = [
+        ...['session.created', 'turn.requested', 'run.interrupted', 'clarification.answered'],
+        ...['tool.started', 'session.interim-status', 'session.final-response', 'session.ended'],
+        ...['hint.run', 'hint.delivery', 'hint.process'],
+      ];
+      await bus.publishHints(
+        types.map((type) => ({ stream_id: id, version: 1, type, messageId: randomUUID() })),
       );
-      const imported = [...stdout.matchAll(/imported (\d+) sessions/g)].map(([, count]) => Number(count));
-      expect(imported.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ids.length);
-      await gone(ids);
-    },
-    TEST_MS,
-  );
+      await eventually(async () => (await unsettledHints(stack.natsUrl)) === 0);
+    } finally {
+      await bus.close();
+    }
+    expect(await inLog([id])).toBe(0);
+    expect(await stack.adminGet('/v1/dead-letters')).toMatchObject({ items: [] });
+  });
 
-  it(
-    'a late hint about what is gone is acked, and starts nothing',
-    async () => {
-      const [late] = await posted(1);
-      const id = late?.id ?? '';
-      await stack.waitForEnd(id, { settled: true });
-      await gone([id]);
-      const bus = connectBus({
-        url: stack.natsUrl,
-        name: 'test',
-        replicas: 1,
-        logger: { debug() {}, info() {}, warn() {}, error() {} },
-      });
-      try {
-        await bus.whenReady();
-        const types = [
-          ...['session.created', 'turn.requested', 'run.interrupted', 'clarification.answered'],
-          ...['tool.started', 'session.interim-status', 'session.final-response', 'session.ended'],
-          ...['hint.run', 'hint.delivery', 'hint.process'],
-        ];
-        await bus.publishHints(
-          types.map((type) => ({ stream_id: id, version: 1, type, messageId: randomUUID() })),
-        );
-        await eventually(async () => (await unsettledHints(stack.natsUrl)) === 0);
-      } finally {
-        await bus.close();
-      }
-      expect(await inLog([id])).toBe(0);
-      expect(await stack.adminGet('/v1/dead-letters')).toMatchObject({ items: [] });
-    },
-    TEST_MS,
-  );
-
-  it(
-    'goes on when whoever led it is killed, and leaves the views as the log says',
-    async () => {
-      const [leader] = await observer.query<{ holder: string }>(
-        "SELECT holder FROM angelia.leaders WHERE name = 'prune'",
-      );
-      stack.kill(leader?.holder.split('#')[0] ?? '');
-      const old = await posted(20);
-      await gone(old.map(({ id }) => id));
-      await eventually(async () => {
-        expect(await observer.views()).toEqual(await observer.folded());
-        return true;
-      });
-    },
-    TEST_MS,
-  );
+  it('goes on when whoever led it is killed, and leaves the views as the log says', async () => {
+    const [leader] = await observer.query<{ holder: string }>(
+      "SELECT holder FROM angelia.leaders WHERE name = 'prune'",
+    );
+    stack.kill(leader?.holder.split('#')[0] ?? '');
+    const old = await posted(20);
+    await gone(old.map(({ id }) => id));
+    await eventually(async () => {
+      expect(await observer.views()).toEqual(await observer.folded());
+      return true;
+    });
+  });
 });
 
 describe('DELETE /v1/sessions/{id}', () => {

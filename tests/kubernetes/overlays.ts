@@ -1,9 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parse, stringify } from 'yaml';
-import { render } from './kustomize.ts';
-import type { KubernetesObject } from './object.ts';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { isObject, type KubernetesObject } from './object.ts';
 
 export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export const kubernetes = join(repository, 'deploy', 'kubernetes');
@@ -20,12 +20,22 @@ export const variants = {
 export type Variant = keyof typeof variants;
 export const variantNames = Object.keys(variants) as Variant[];
 
+const rendered = new Map<Variant, string>();
+
+/** The objects that `kubectl apply -k` would send. jest.config.mjs leaves these tests out where there is no kubectl. */
 export function renderVariant(variant: Variant): KubernetesObject[] {
-  return inVariant(variant, render);
+  const text = rendered.get(variant) ?? inVariant(variant, kustomize);
+  rendered.set(variant, text);
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as unknown);
+  if (!objects.every(isObject)) throw new Error(`${variant}: kubectl rendered something that is no object`);
+  return objects;
 }
 
+const kustomize = (directory: string): string =>
+  execFileSync(process.env.ANGELIA_TEST_KUBECTL ?? 'kubectl', ['kustomize', directory], { encoding: 'utf8' });
+
 /** As a user would: a copy of the overlay's directory elsewhere, with other components. */
-export function inVariant<T>(variant: Variant, work: (directory: string) => T): T {
+function inVariant<T>(variant: Variant, work: (directory: string) => T): T {
   const components = variants[variant];
   if (components === null) return work(join(kubernetes, 'overlays', variant));
   const scratch = join(repository, '.cache', 'kubernetes');

@@ -24,18 +24,39 @@ import {
   testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
+import { sideBySide, type Then } from '../side-by-side.ts';
 import { adminCall, of } from './admin.ts';
 
-// Seed 002: no stale resume, no phantom turns (C1 to C14 of SCENARIOS.md), on the whole system. That nothing happens
-// is looked at after `everythingDueWasHinted`: by then the sweep had its chance to start what it must not start.
+// Seed 002: no stale resume, no phantom turns (C1 to C14 of SCENARIOS.md), on the whole system. The scenarios run side by
+// side and share the crashes; the story at the end of this file says what happens when. That nothing happens is looked at
+// after `everythingDueWasHinted`: by then the sweep had its chance to start what it must not start.
 
-const TEST_MS = 120_000;
-/** Longer than a runner takes to start again on a busy machine: C2 is about one that is back in time. */
-const FRESHNESS_SECONDS = 10;
-const QUESTION_SECONDS = 4;
+/** Longer than the runners are down, on a busy machine too: C2 is about one that is back in time. */
+const FRESHNESS_SECONDS = 20;
+/** The runners are down for longer than this: C3 is about that. */
+const SHORT_FRESHNESS_SECONDS = 2;
+const QUESTION_SECONDS = 3;
 const STATUS_SECONDS = 0.5;
-const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
+const RUNNERS = ['agent-runner', 'agent-runner-2'];
+const OTHERS = ['ingress', 'delivery', 'process-watcher'];
+
+type Moment =
+  | 'all is ready for the outage'
+  | 'delivery is down'
+  | 'the runners are down'
+  | 'all is down'
+  | 'all is back'
+  | 'all that is due was hinted'
+  | 'the second restart'
+  | 'runner and watcher are down'
+  | 'the third restart'
+  | 'the fourth restart'
+  | 'a drain'
+  | 'all that is due was hinted again';
+/** For the slowest of them on a busy machine; a step of `2 * TEST_MS` never comes. */
+const TEST_MS = 240_000;
+const together = sideBySide<Moment>(TEST_MS);
 
 let sink: Sink;
 let model: ModelServer;
@@ -56,7 +77,8 @@ beforeAll(async () => {
   model.behave(nextStep);
   const llm = { kind: 'llm', model: 'main', toolsets: ['terminal', 'clarify'], status_interval_seconds: 0 };
   const agents = {
-    soon_stale: { ...llm, resume: { freshness_seconds: FRESHNESS_SECONDS } },
+    stale_later: { ...llm, resume: { freshness_seconds: FRESHNESS_SECONDS } },
+    soon_stale: { ...llm, resume: { freshness_seconds: SHORT_FRESHNESS_SECONDS } },
     two_attempts: { ...llm, resume: { max_attempts: 2 } },
     three_attempts: { ...llm, resume: { max_attempts: 3 } },
     asks_briefly: { ...llm, clarify: { timeout_seconds: QUESTION_SECONDS } },
@@ -88,19 +110,16 @@ beforeAll(async () => {
     replicas: 'agent-runner=2',
     env: { ANGELIA_DRAIN_SECONDS: '3' },
   });
-  // Only C2 wants two.
-  await stack.hold('agent-runner-2');
-}, TEST_MS);
+  together.begin(story);
+});
 
-afterEach(async () => {
-  // Also after a test that failed half-way.
-  await start(...SERVICES);
-  await stack.hold('agent-runner-2');
+afterEach(() => {
   expect(model.problems).toEqual([]);
   expect(sink.received.every(({ signature }) => signature === 'valid')).toBe(true);
 });
 
 afterAll(async () => {
+  await together.over();
   await stack?.stop();
   await Promise.all([sink?.stop(), model?.stop(), bank?.stop()]);
   rmSync(files, { recursive: true, force: true });
@@ -110,7 +129,7 @@ afterAll(async () => {
 
 type Step = ModelStep | ((request: ModelRequest) => ModelStep);
 const scripts = new Map<string, Step[]>();
-const never = say('never seen', 60_000);
+const never = say('never seen', 2 * TEST_MS);
 
 function nextStep(request: ModelRequest): ModelStep {
   const task = taskOf(request);
@@ -189,7 +208,7 @@ const trail = async (tasks: Record<string, string>) =>
   );
 
 async function ended(id: string, outcome = 'succeeded'): Promise<EventView[]> {
-  await stack.waitForEnd(id, { settled: true, deadlineMs: 60_000 });
+  await stack.waitForEnd(id, { settled: true });
   const events = await stack.events(id);
   expect(of(events, 'session.ended').map(({ data }) => [data.outcome, data.reason])).toEqual([
     [outcome, 'webhook_complete'],
@@ -212,11 +231,6 @@ async function start(...names: string[]): Promise<void> {
   );
 }
 
-async function restart(...names: string[]): Promise<void> {
-  await crash(...names);
-  await start(...names);
-}
-
 /**
  * A session that only the timers start, by a hint, later than a whole sweep from now: what was due before it has been
  * hinted before it, and the runner looked at that first.
@@ -231,43 +245,37 @@ async function everythingDueWasHinted(): Promise<void> {
 const passed = (time: number) => eventually(() => Date.now() > time, { describe: 'time has passed' });
 
 describe('seed 002: no stale resume, no phantom turns', () => {
-  it(
-    'C1 the tail is a final answer: a restart starts nothing',
-    async () => {
-      const over = await post('c1-over', [say('it is over')]);
-      // Answered, and still open: it waits for a process.
-      const waits = await post('c1-waits', [
-        callTools(inBackground(untilOpen('c1'), { notify_on_complete: true })),
-        say('it runs'),
-      ]);
-      await Promise.all([heard(over), heard(waits), ended(over)]);
-      await eventually(async () => (await stack.session(waits)).deliveries.pending === 0);
-      const tasks = { 'c1-over': over, 'c1-waits': waits };
-      const before = await trail(tasks);
+  together.it('C1 the tail is a final answer: a restart starts nothing', async (until) => {
+    await until('all is ready for the outage');
+    const over = await post('c1-over', [say('it is over')]);
+    // Answered, and still open: it waits for a process.
+    const waits = await post('c1-waits', [
+      callTools(inBackground(untilOpen('c1'), { notify_on_complete: true })),
+      say('it runs'),
+    ]);
+    await Promise.all([heard(over), heard(waits), ended(over)]);
+    await eventually(async () => (await stack.session(waits)).deliveries.pending === 0);
+    const tasks = { 'c1-over': over, 'c1-waits': waits };
+    const before = await trail(tasks);
 
-      await crash(...SERVICES);
-      // All unsettled sessions are hinted anew.
-      await deleteHintStream(stack.natsUrl);
-      await start(...SERVICES);
-      await restart('agent-runner');
-      await everythingDueWasHinted();
-      expect(await trail(tasks)).toEqual(before);
+    await until('the second restart');
+    await everythingDueWasHinted();
+    expect(await trail(tasks)).toEqual(before);
 
-      // It was not forgotten either.
-      open('c1');
-      await ended(waits);
-      expect(sink.answersOf(waits)).toEqual(['it runs', expect.stringContaining('exited with exit code 0')]);
-    },
-    TEST_MS,
-  );
+    // It was not forgotten either.
+    open('c1');
+    await ended(waits);
+    expect(sink.answersOf(waits)).toEqual(['it runs', expect.stringContaining('exited with exit code 0')]);
+  });
 
-  it(
+  together.it(
     'C2 the tail is a recent tool call or tool result: exactly one resumed run, whoever starts first',
-    async () => {
+    async (until) => {
       // Its last event is old, and its runner was alive all the time.
-      const slow = await post('c2-slow', [command('c2-slow'), never, say('slow done')], 'soon_stale');
+      const slow = await post('c2-slow', [command('c2-slow'), never, say('slow done')], 'stale_later');
       await asked('c2-slow', 2);
       await passed(Date.now() + FRESHNESS_SECONDS * 1000);
+      await until('all is ready for the outage');
       const call = await post('c2-call', [
         command('c2-call', untilOpen('c2'), 'echo worked'),
         say('call done'),
@@ -275,12 +283,11 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       const result = await post('c2-result', [command('c2-result'), never, say('result done')]);
       await eventually(() => timesRun('c2-call') === 1);
       await asked('c2-result', 2);
-      await crash('agent-runner');
+      await until('the runners are down');
       expect((await stack.events(call)).at(-1)?.type).toBe('tool.started');
       expect((await stack.events(result)).at(-1)?.type).toBe('tool.finished');
 
-      await deleteHintStream(stack.natsUrl);
-      await start('agent-runner', 'agent-runner-2');
+      await until('all is back');
       await has(call, 'run.started', 2);
       open('c2');
       for (const [id, task, text] of [
@@ -301,33 +308,26 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(requestsOf('c2-slow')).toHaveLength(3);
       const tasks = { 'c2-call': call, 'c2-result': result, 'c2-slow': slow };
       const before = await trail(tasks);
-      await everythingDueWasHinted();
+      await until('all that is due was hinted');
       expect(await trail(tasks)).toEqual(before);
-      await stack.hold('agent-runner-2');
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C3 five restarts in a row, no sign of life within the freshness window: expired once; what never started runs',
-    async () => {
+    async (until) => {
       const stale = await post('c3-stale', [never], 'soon_stale');
       const followed = await post('c3-followed', [never], 'soon_stale');
       await Promise.all([asked('c3-stale', 1), asked('c3-followed', 1)]);
-      await crash('agent-runner');
-      const diedAt = Date.now();
+      await until('the runners are down');
       const queued = await post('c3-queued', [], 'soon_stale');
       await message(followed, 'and then?');
-      // Somebody restarts all the time, and it is no sign of life.
-      await restart('delivery', 'process-watcher');
-      await passed(diedAt + FRESHNESS_SECONDS * 1000);
-      await start('agent-runner');
+      await until('all is back');
       await Promise.all([heard(stale), heard(queued), heard(followed, 2)]);
       await Promise.all([stale, queued, followed].map((id) => stack.waitForEnd(id, { settled: true })));
       const tasks = { 'c3-stale': stale, 'c3-queued': queued, 'c3-followed': followed };
       const before = await trail(tasks);
-      for (let n = 0; n < 4; n += 1) await restart('agent-runner');
-      await everythingDueWasHinted();
+      await until('all that is due was hinted again');
       expect(await trail(tasks)).toEqual(before);
 
       const expired = await ended(stale, 'expired');
@@ -348,17 +348,18 @@ describe('seed 002: no stale resume, no phantom turns', () => {
         'answer to: and then?',
       ]);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C4 resumed runs that are killed before their first step: the model sees one note, and attempts stay capped',
-    async () => {
+    async (until) => {
       const id = await post('c4', [never, never, never], 'three_attempts');
-      for (const attempt of [1, 2, 3]) {
-        await asked('c4', attempt);
-        await restart('agent-runner');
-      }
+      await asked('c4', 1);
+      await until('all is back');
+      await asked('c4', 2);
+      await until('the second restart');
+      await asked('c4', 3);
+      await until('the third restart');
       const events = await ended(id, 'failed');
       expect(runsOf(events)).toEqual([
         [1, 1, false],
@@ -374,25 +375,24 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(conversationOf(third)).toEqual(conversationOf(first));
       expect(textsOf(id)).toEqual([expect.stringContaining('could not be finished')]);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C5 an open question waits through restarts, or ends by its deadline; a later message is a new turn',
-    async () => {
+    async (until) => {
       const question = (what: string) => callTool('clarify', { question: what });
       const patient = await post('c5-patient', [question('Red or blue?'), say('painted')]);
-      const late = await post('c5-late', [question('Which?')], 'asks_briefly');
-      const aside = await post('c5-aside', [question('Which?')], 'asks_briefly');
-      await Promise.all([patient, late, aside].map(questioned));
+      const aside = await post('c5-aside', [question('Which?')]);
+      await Promise.all([patient, aside].map(questioned));
       // It waits for no deadline: the question is superseded.
       await message(aside, 'something else', { new_turn: true });
       const superseded = await ended(aside);
       const before = await trail({ 'c5-patient': patient });
-      await crash(...SERVICES);
-      // Their time runs out while nobody is there to see it.
-      await passed(Date.now() + QUESTION_SECONDS * 1000);
-      await start(...SERVICES);
+      await until('all is ready for the outage');
+      // Its time runs out while nobody is there to see it.
+      const late = await post('c5-late', [question('Which?')], 'asks_briefly');
+      await questioned(late);
+      await until('all is back');
       const gone = await ended(late, 'expired');
       expect(runsOf(gone)).toEqual([[1, 1, false]]);
       expect(requestsOf('c5-late')).toHaveLength(1);
@@ -407,7 +407,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(systemOf(nextAsked)).toBe(systemOf(firstAsked));
 
       // Now that nothing of theirs is under way, which would rightly be resumed.
-      await restart('agent-runner');
+      await until('the second restart');
       const next = await message(late, 'what time is it?');
       expect(next).not.toBe(late);
       await heard(next);
@@ -416,7 +416,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(requestsOf('c5-late')).toHaveLength(2);
       expect(systemOf(requestsOf('c5-late')[1])).toBe(systemOf(requestsOf('c5-late')[0]));
 
-      await everythingDueWasHinted();
+      await until('all that is due was hinted again');
       expect(await trail({ 'c5-patient': patient })).toEqual(before);
       expect((await stack.session(patient)).status).toBe('waiting');
       await message(patient, 'blue');
@@ -428,17 +428,16 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(sink.answersOf(patient)).toEqual(['painted']);
       expect(requestsOf('c5-patient')[1]?.results).toEqual(['{"answer":"blue"}']);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C6 a drain in which one run finishes and another hangs: only that one is resumed',
-    async () => {
+    async (until) => {
+      await until('the fourth restart');
       const finishes = await post('c6-finishes', [say('in time', 1_000)]);
       const hangs = await post('c6-hangs', [never, say('after all')]);
       await Promise.all([asked('c6-finishes', 1), asked('c6-hangs', 1)]);
-      const pid = stack.kill('agent-runner', 'SIGTERM');
-      await stack.restarted('agent-runner', pid);
+      await until('a drain');
       const [first, second] = [await ended(finishes), await ended(hangs)];
       expect(runsOf(first)).toEqual([[1, 1, false]]);
       expect(of(first, 'run.interrupted')).toEqual([]);
@@ -454,51 +453,52 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(sink.answersOf(hangs)).toEqual(['after all']);
       const tasks = { 'c6-finishes': finishes, 'c6-hangs': hangs };
       const before = await trail(tasks);
-      await everythingDueWasHinted();
+      await until('all that is due was hinted again');
       expect(await trail(tasks)).toEqual(before);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C7 a resume that fails is tried again up to the cap, counted before it is dispatched and anew after progress',
-    async () => {
+    async (until) => {
       const id = await post(
         'c7',
         [never, command('c7', 'echo progress'), never, never, never],
         'two_attempts',
       );
       const attemptsSoFar: unknown[] = [];
-      for (const calls of [1, 3, 4, 5]) {
+      for (const [calls, crash] of [
+        [1, 'all is back'],
+        [3, 'the second restart'],
+        [4, 'the third restart'],
+        [5, 'the fourth restart'],
+      ] as const) {
         await asked('c7', calls);
         // The model has only just been asked: whatever becomes of this run, it is in the log.
         attemptsSoFar.push(of(await stack.events(id), 'run.started').at(-1)?.data.attempt);
-        await crash('agent-runner');
-        if (calls === 5) break;
-        await start('agent-runner');
+        await until(crash);
       }
       expect(attemptsSoFar).toEqual([1, 2, 1, 2]);
-      await start('agent-runner');
       const events = await ended(id, 'failed');
       expect(runsOf(events)).toHaveLength(4);
       expect(of(events, 'run.failed').map(({ data }) => data.code)).toEqual(['attempts']);
       expect(textsOf(id)).toEqual([expect.stringContaining('could not be finished')]);
       expect(timesRun('c7')).toBe(1);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C8 messages that arrive before and while a resume is under way: one run at a time, in order',
-    async () => {
+    async (until) => {
+      await until('all is ready for the outage');
       const id = await post('c8', [command('c8', untilOpen('c8')), say('first')]);
       await eventually(() => timesRun('c8') === 1);
-      await crash('agent-runner');
+      await until('the runners are down');
       await message(id, 'second');
-      await start('agent-runner');
+      await until('all is back');
       await has(id, 'run.started', 2);
       await message(id, 'third');
-      await everythingDueWasHinted();
+      await until('all that is due was hinted');
       expect(await stack.session(id)).toMatchObject({ status: 'running', generation: 2 });
       expect(requestsOf('c8')).toHaveLength(1);
 
@@ -521,12 +521,11 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(requestsOf('c8')).toHaveLength(4);
       expect(timesRun('c8')).toBe(1);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C9 a resumed webhook run finishes the work: it is given no turn to ask back in',
-    async () => {
+    async (until) => {
       /** As models are: who is spoken to, or not told that there is something to finish, asks back. */
       const goesOn = (request: ModelRequest) => {
         const note = systemOf(request).slice(systemOf(requestsOf('c9')[0]).length);
@@ -536,9 +535,10 @@ describe('seed 002: no stale resume, no phantom turns', () => {
           ? say(`finished: ${JSON.parse(request.results[0] ?? '').output}`)
           : say('What next?');
       };
+      await until('all is ready for the outage');
       const id = await post('c9', [command('c9', 'echo the result'), never, goesOn]);
       await asked('c9', 2);
-      await restart('agent-runner');
+      await until('all is back');
       await ended(id);
       expect(textsOf(id).map((text) => text.trim())).toEqual(['finished: the result']);
       expect(conversationOf(requestsOf('c9')[2])).toEqual(conversationOf(requestsOf('c9')[1]));
@@ -548,12 +548,12 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
       expect(timesRun('c9')).toBe(1);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C10 the model kills a process that it asked to be told of: no turn, no text',
-    async () => {
+    async (until) => {
+      await until('all is ready for the outage');
       const notify = { notify_on_complete: true };
       const running = await post('c10-running', [
         callTools(inBackground('sleep 600', notify)),
@@ -580,15 +580,13 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(textsOf(running)).toEqual(['killed it']);
       expect(textsOf(exited)).toEqual(['it was over']);
       const before = await trail(tasks);
-      await restart('agent-runner', 'process-watcher');
-      await everythingDueWasHinted();
+      await until('all that is due was hinted');
       expect(await trail(tasks)).toEqual(before);
       expect([requestsOf('c10-running').length, requestsOf('c10-exited').length]).toEqual([3, 4]);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C11 a watch match is told to the turn that it belongs to, and to no other; two exits are two notices',
     async () => {
       /** Says READY when told to, and ends when told to. */
@@ -654,10 +652,9 @@ describe('seed 002: no stale resume, no phantom turns', () => {
         expect.stringContaining('exited with exit code 2]'),
       ]);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C12 a follow-up that is queued, or interrupts: one "Still working" timer, the outer one is silent',
     async () => {
       const MODEL_MS = 2_200;
@@ -682,21 +679,19 @@ describe('seed 002: no stale resume, no phantom turns', () => {
         expect(kinds.at(-1)).toBe('final-response');
       }
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C13 a crash after the answer is stored and before it is sent: sent once, the model is not asked again',
-    async () => {
-      await crash('delivery');
+    async (until) => {
+      await until('delivery is down');
       const id = await post('c13', [say('stored')]);
       await stack.waitForEnd(id);
-      await crash('agent-runner', 'ingress');
+      await until('all is down');
       expect(sink.received.filter(({ payload }) => payload.session_id === id)).toEqual([]);
-      await start('agent-runner', 'ingress', 'delivery');
+      await until('all is back');
       await ended(id);
-      await restart('delivery');
-      await everythingDueWasHinted();
+      await until('all that is due was hinted again');
       const received = sink.received.filter(({ payload }) => payload.session_id === id);
       expect(received.map(({ payload }) => [payload.text, payload.possible_duplicate])).toEqual([
         ['stored', false],
@@ -704,21 +699,21 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(requestsOf('c13')).toHaveLength(1);
       expect(runsOf(await stack.events(id))).toEqual([[1, 1, false]]);
     },
-    TEST_MS,
   );
 
-  it(
+  together.it(
     'C14 a side-effecting call without a result is not made again: the model is told that it is unknown',
-    async () => {
+    async (until) => {
+      await until('the second restart');
       const told = (request: ModelRequest) => say(`told: ${request.results.at(-1)}`);
       // Its result is lost with the runner, or with whoever kept it for the watcher.
       const payment = await post('c14-payment', [callTool('mcp__bank__pay', {}), told], 'pays');
       const shell = await post('c14-shell', [command('c14-shell', untilOpen('c14')), told]);
       await eventually(() => bank.payments() === 1 && timesRun('c14-shell') === 1);
       const shellPid = Number(readFileSync(fileOf('c14-shell'), 'utf8'));
-      await crash('agent-runner', 'process-watcher');
+      await until('runner and watcher are down');
       for (const pid of [parentOf(shellPid), shellPid]) process.kill(pid, 'SIGKILL');
-      await start('agent-runner', 'process-watcher');
+      await until('the third restart');
       for (const id of [payment, shell]) {
         const events = await ended(id);
         expect(of(events, 'tool.started')).toHaveLength(1);
@@ -727,9 +722,46 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       }
       expect([bank.payments(), timesRun('c14-shell')]).toEqual([1, 1]);
     },
-    TEST_MS,
   );
 });
+
+/** What happens to the system while the scenarios run. */
+async function story(then: Then<Moment>): Promise<void> {
+  // Until then: what needs no crash, and what has to grow old.
+  await then('all is ready for the outage');
+  await then('delivery is down', () => crash('delivery'));
+  let diedAt = 0;
+  await then('the runners are down', async () => {
+    await crash(...RUNNERS);
+    diedAt = Date.now();
+  });
+  await then('all is down', () => crash('ingress', 'process-watcher'));
+  await then('all is back', async () => {
+    // All unsettled sessions are hinted anew.
+    await deleteHintStream(stack.natsUrl);
+    // That others start is no sign of life of a run.
+    const others = start(...OTHERS);
+    await passed(diedAt + Math.max(SHORT_FRESHNESS_SECONDS, QUESTION_SECONDS) * 1000);
+    await Promise.all([others, start(...RUNNERS)]);
+  });
+  await then('all that is due was hinted', everythingDueWasHinted);
+  await then('the second restart', async () => {
+    await crash(...RUNNERS, 'delivery');
+    // From here on one is enough.
+    await start('agent-runner', 'delivery');
+  });
+  // Not in the outage: it takes the supervisor, and with it the processes of the other scenarios.
+  await then('runner and watcher are down', () => crash('agent-runner', 'process-watcher'));
+  await then('the third restart', () => start('agent-runner', 'process-watcher'));
+  await then('the fourth restart', async () => {
+    await crash('agent-runner');
+    await start('agent-runner');
+  });
+  await then('a drain', async () => {
+    await stack.restarted('agent-runner', stack.kill('agent-runner', 'SIGTERM'));
+  });
+  await then('all that is due was hinted again', everythingDueWasHinted);
+}
 
 const MATCHED = /^\[Background process proc_\S+ matched "READY"\]\nREADY now$/;
 const ANSWERED_MATCH = /^answer to: \[Background process proc_\S+ matched "READY"\]\nREADY now$/;

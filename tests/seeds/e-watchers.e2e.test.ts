@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { withoutFences } from '@angelia/session';
 import {
   callTool,
+  closedGate,
   type EventView,
   eventually,
   type ModelRequest,
@@ -25,11 +26,8 @@ import pg from 'pg';
 // Seed 004: a watcher that restarts must still know where to report to. SCENARIOS.md E1 to E8, on the whole system, with
 // real processes and a Telegram that has chats and threads.
 
-const TEST_MS = 60_000;
 const TOKEN = '123456789:AAtelegram-credential_of_35_letters_';
 const WATCHERS = ['process-watcher', 'process-watcher-2'] as const;
-/** Short, so that E6 need not wait for long until a frozen watcher counts as gone. */
-const HOST_LEASE_SECONDS = 4;
 /** The number that the kernel gave last; it goes on from there. */
 const LAST_PID = '/proc/sys/kernel/ns_last_pid';
 
@@ -60,7 +58,6 @@ beforeAll(async () => {
           deliver_extra: { chat_id: '{chat}', message_thread_id: '{thread}' },
         },
       },
-      extra: { process_watcher: { host_lease_seconds: HOST_LEASE_SECONDS } },
     }),
     replicas: 'process-watcher=2',
   });
@@ -77,68 +74,57 @@ afterAll(async () => {
   if (marks !== undefined) await rm(marks, { recursive: true, force: true });
 });
 
-it(
-  'E1 process-watcher restarts while a process runs: its exit notice reaches the original chat and thread, once',
-  async () => {
-    const asked = await ask('echo working; sleep 3; echo done; exit 7');
-    const { process_id } = await started(asked);
-    await answered(asked);
-    for (const name of WATCHERS) await stack.restarted(name, stack.kill(name));
-    expect(ofType(await stack.events(asked.id), 'process.exited')).toEqual([]);
-    await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 7]\nworking\ndone`);
-  },
-  TEST_MS,
-);
+it('E1 process-watcher restarts while a process runs: its exit notice reaches the original chat and thread, once', async () => {
+  const gate = await closedGate(marks);
+  const asked = await ask(`echo working; ${gate.wait}; echo done; exit 7`);
+  const { process_id } = await started(asked);
+  await answered(asked);
+  for (const name of WATCHERS) await stack.restarted(name, stack.kill(name));
+  await gate.open();
+  await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 7]\nworking\ndone`);
+});
 
-it(
-  'E2 the process exits while the watcher is down: its exit notice reaches the original chat and thread, once',
-  async () => {
-    const asked = await ask('sleep 1; echo bye; exit 3');
-    const { process_id, pid } = await started(asked);
-    await answered(asked);
-    for (const name of WATCHERS) await killAndHold(name);
-    await eventually(() => !isThere(Number(pid)), { describe: 'the process has ended' });
-    expect(ofType(await stack.events(asked.id), 'process.exited')).toEqual([]);
-    for (const name of WATCHERS) await stack.resume(name);
-    await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 3]\nbye`);
-  },
-  TEST_MS,
-);
+it('E2 the process exits while the watcher is down: its exit notice reaches the original chat and thread, once', async () => {
+  const gate = await closedGate(marks);
+  const asked = await ask(`${gate.wait}; echo bye; exit 3`);
+  const { process_id, pid } = await started(asked);
+  await answered(asked);
+  for (const name of WATCHERS) await killAndHold(name);
+  await gate.open();
+  await eventually(() => !isThere(Number(pid)), { describe: 'the process has ended' });
+  expect(ofType(await stack.events(asked.id), 'process.exited')).toEqual([]);
+  for (const name of WATCHERS) await stack.resume(name);
+  await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 3]\nbye`);
+});
 
-it(
-  'E3 no watch was asked for: no notice',
-  async () => {
-    const asked = await ask('sleep 0.5; exit 9', { notify_on_complete: false });
-    const { process_id } = await started(asked);
-    await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
-    await stack.waitForEnd(asked.id, { settled: true });
-    const events = await stack.events(asked.id);
-    expect(ofType(events, 'process.exited')[0]?.data).toMatchObject({ process_id, exit_code: 9 });
-    expect(ofType(events, 'turn.requested')).toHaveLength(1);
-    expect(ofType(events, 'session.ended')).toHaveLength(1);
-    expect(shownAt(asked)).toEqual([expect.stringMatching(/^did /)]);
-  },
-  TEST_MS,
-);
+it('E3 no watch was asked for: no notice', async () => {
+  const asked = await ask('exit 9', { notify_on_complete: false });
+  const { process_id } = await started(asked);
+  await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
+  await stack.waitForEnd(asked.id, { settled: true });
+  const events = await stack.events(asked.id);
+  expect(ofType(events, 'process.exited')[0]?.data).toMatchObject({ process_id, exit_code: 9 });
+  expect(ofType(events, 'turn.requested')).toHaveLength(1);
+  expect(ofType(events, 'session.ended')).toHaveLength(1);
+  expect(shownAt(asked)).toEqual([expect.stringMatching(/^did /)]);
+});
 
-it(
-  'E4 the target is down when the notice is due: it is sent when the target is back',
-  async () => {
-    const asked = await ask('sleep 0.5; echo over; exit 4');
-    const { process_id } = await started(asked);
-    await answered(asked);
-    const { port } = telegram;
-    messages.push(...telegram.messages);
-    await telegram.stop();
-    try {
-      await eventually(async () => ofType(await stack.events(asked.id), 'delivery.failed').length > 0);
-    } finally {
-      telegram = await startTelegram({ token: TOKEN, port });
-    }
-    await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 4]\nover`);
-  },
-  TEST_MS,
-);
+it('E4 the target is down when the notice is due: it is sent when the target is back', async () => {
+  const gate = await closedGate(marks);
+  const asked = await ask(`${gate.wait}; echo over; exit 4`);
+  const { process_id } = await started(asked);
+  await answered(asked);
+  const { port } = telegram;
+  messages.push(...telegram.messages);
+  await telegram.stop();
+  await gate.open();
+  try {
+    await eventually(async () => ofType(await stack.events(asked.id), 'delivery.failed').length > 0);
+  } finally {
+    telegram = await startTelegram({ token: TOKEN, port });
+  }
+  await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 4]\nover`);
+});
 
 (canChoosePids() ? it : it.skip)(
   'E5 the pid was reused by another program: that one is neither adopted nor killed',
@@ -164,76 +150,78 @@ it(
       other.kill('SIGKILL');
     }
   },
-  TEST_MS,
 );
 
-it(
-  'E6 two watcher replicas, of which the one that has the process is frozen until it counts as gone: one notice',
-  async () => {
-    const asked = await ask(`sleep ${HOST_LEASE_SECONDS + 1}; echo slept; exit 6`);
-    const { process_id, watcher } = await started(asked);
-    await answered(asked);
-    stack.freeze(String(watcher));
-    try {
-      await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
-    } finally {
-      stack.thaw(String(watcher));
-    }
-    await expectBothToReport();
-    await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 6]\nslept`);
-  },
-  TEST_MS,
-);
-
-it(
-  'E7 the watcher is killed between the notice and its record: no second turn',
-  async () => {
-    const asked = await ask('sleep 2; echo once; exit 5');
-    const { process_id, watcher } = await started(asked);
-    await answered(asked);
-    let killed = 0;
-    const database = new pg.Client({ connectionString: stack.postgresUrl });
-    await database.connect();
-    try {
-      // Postgres has been told of the exit and cannot commit it yet; whoever told it dies. Then it is committed, and
-      // nobody but Postgres knows.
-      await database.query('BEGIN; LOCK TABLE angelia.events IN EXCLUSIVE MODE');
-      const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = $1`;
-      await eventually(async () => (await database.query(waits, [watcher])).rowCount, {
-        describe: 'the watcher reports the exit',
-      });
-      killed = stack.kill(String(watcher));
-      await eventually(() => !isThere(killed));
-      await database.query('COMMIT');
-    } finally {
-      await database.end();
-    }
-    await stack.restarted(String(watcher), killed);
-    await expectBothToReport();
-    await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 5]\nonce`);
-  },
-  TEST_MS,
-);
-
-it(
-  'E8 the session was cancelled before the exit: it is recorded, and no turn comes of it',
-  async () => {
-    const mark = join(marks, 'e8');
-    const asked = await ask(`sleep 1.5; echo ran on > ${mark}; exit 8`);
-    const { process_id } = await started(asked);
-    await answered(asked);
-    expect(await api('POST', `/v1/sessions/${asked.id}/cancel`)).toBe(202);
+it('E6 two watcher replicas, of which the one that has the process is frozen until it counts as gone: one notice', async () => {
+  const gate = await closedGate(marks);
+  const asked = await ask(`${gate.wait}; echo slept; exit 6`);
+  const { process_id, watcher } = await started(asked);
+  await answered(asked);
+  stack.freeze(String(watcher));
+  try {
+    await gate.open();
+    // It counts as gone when its lease has run out.
+    const ago = "UPDATE angelia.leases SET expires_at = now() - interval '1 s' WHERE holder = $1";
+    await inDatabase((database) => database.query(ago, [`host:${watcher}`]));
     await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
-    await stack.waitForEnd(asked.id, { settled: true });
-    const events = await stack.events(asked.id);
-    expect(ofType(events, 'process.exited')[0]?.data).toMatchObject({ process_id, exit_code: 8 });
-    expect(await readFile(mark, 'utf8')).toBe('ran on\n');
-    expect(events.filter(({ type }) => type.startsWith('turn.') || type.startsWith('run.'))).toHaveLength(2);
-    expect(ofType(events, 'session.ended')).toHaveLength(1);
-    expect(shownAt(asked)).toEqual([expect.stringMatching(/^did /)]);
-  },
-  TEST_MS,
-);
+  } finally {
+    stack.thaw(String(watcher));
+  }
+  await expectBothToReport();
+  await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 6]\nslept`);
+});
+
+it('E7 the watcher is killed between the notice and its record: no second turn', async () => {
+  const gate = await closedGate(marks);
+  const asked = await ask(`${gate.wait}; echo once; exit 5`);
+  const { process_id, watcher } = await started(asked);
+  await answered(asked);
+  let killed = 0;
+  await inDatabase(async (database) => {
+    // Postgres has been told of the exit and cannot commit it yet; whoever told it dies. Then it is committed, and
+    // nobody but Postgres knows.
+    await database.query('BEGIN; LOCK TABLE angelia.events IN EXCLUSIVE MODE');
+    await gate.open();
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = $1`;
+    await eventually(async () => (await database.query(waits, [watcher])).rowCount, {
+      describe: 'the watcher reports the exit',
+    });
+    killed = stack.kill(String(watcher));
+    await eventually(() => !isThere(killed));
+    await database.query('COMMIT');
+  });
+  await stack.restarted(String(watcher), killed);
+  await expectBothToReport();
+  await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 5]\nonce`);
+});
+
+it('E8 the session was cancelled before the exit: it is recorded, and no turn comes of it', async () => {
+  const mark = join(marks, 'e8');
+  const gate = await closedGate(marks);
+  const asked = await ask(`${gate.wait}; echo ran on > ${mark}; exit 8`);
+  const { process_id } = await started(asked);
+  await answered(asked);
+  expect(await api('POST', `/v1/sessions/${asked.id}/cancel`)).toBe(202);
+  await gate.open();
+  await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
+  await stack.waitForEnd(asked.id, { settled: true });
+  const events = await stack.events(asked.id);
+  expect(ofType(events, 'process.exited')[0]?.data).toMatchObject({ process_id, exit_code: 8 });
+  expect(await readFile(mark, 'utf8')).toBe('ran on\n');
+  expect(events.filter(({ type }) => type.startsWith('turn.') || type.startsWith('run.'))).toHaveLength(2);
+  expect(ofType(events, 'session.ended')).toHaveLength(1);
+  expect(shownAt(asked)).toEqual([expect.stringMatching(/^did /)]);
+});
+
+async function inDatabase(work: (database: pg.Client) => Promise<unknown>): Promise<void> {
+  const database = new pg.Client({ connectionString: stack.postgresUrl });
+  await database.connect();
+  try {
+    await work(database);
+  } finally {
+    await database.end();
+  }
+}
 
 interface Asked {
   readonly id: string;

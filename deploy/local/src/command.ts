@@ -21,7 +21,7 @@ export function runScript(
   } = {},
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--enable-source-maps', script], {
+    const child = spawn(process.execPath, [script], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -28,6 +28,7 @@ interface Packaged {
 }
 
 const NATS_SERVER: Packaged = { name: 'nats-server', package: 'nats-server', file: 'usr/sbin/nats-server' };
+const KUBECTL: Packaged = { name: 'kubectl', package: 'kubernetes-client', file: 'usr/bin/kubectl' };
 const BUBBLEWRAP: Packaged = { name: 'bwrap', package: 'bubblewrap', file: 'usr/bin/bwrap' };
 
 /**
@@ -54,6 +55,19 @@ export async function findNatsServer(
 export async function findBubblewrap(say: (line: string) => void = () => {}): Promise<string | null> {
   if (process.platform !== 'linux') return null;
   return find(BUBBLEWRAP, say, { cache: join(repositoryRoot, '.cache', 'bubblewrap') });
+}
+
+/**
+ * kubectl in the same way, for tests; null where it cannot be had. Before 1.21 it carries a kustomize that does not know
+ * components, as that of Debian 12 does.
+ */
+export async function findKubectl(say: (line: string) => void = () => {}): Promise<string | null> {
+  const found = await find(KUBECTL, say, { cache: join(repositoryRoot, '.cache', 'kubectl') }).catch(
+    () => null,
+  );
+  if (found === null) return null;
+  const { stdout } = await run(found, ['version', '--client', '--output=json']);
+  return 'kustomizeVersion' in (JSON.parse(stdout) as object) ? found : null;
 }
 
 /** Null: it is not here, and this system has no packages that we know how to take it from. */

@@ -45,7 +45,6 @@ const INSPECT_PORTS: Readonly<Record<ServiceName, number>> = {
  */
 function nodeOptions(service: ServiceName, inspect: boolean): string[] {
   return [
-    '--enable-source-maps',
     ...(inspect ? [`--inspect=127.0.0.1:${INSPECT_PORTS[service]}`] : []),
     ...(service === 'ingress' || service === 'process-watcher' ? [] : ['--max-semi-space-size=8']),
   ];

@@ -13,7 +13,7 @@ import { renderLogLine } from './log-line.ts';
 import { keepShort, type LogTail, tailLog } from './log-tail.ts';
 import { prepareNats } from './nats.ts';
 import { openPortBook, type PortBook, whyNotListen } from './ports.ts';
-import { preparePostgres } from './postgres.ts';
+import { hasCluster, preparePostgres } from './postgres.ts';
 import { isReady } from './readiness.ts';
 import { provideSecrets, type Secrets } from './secrets.ts';
 import { planServices, realScripts, type Scripts, type ServiceInstance } from './services.ts';
@@ -34,6 +34,11 @@ export interface StackOptions {
   readonly envOf?: (instance: string, servers: Servers) => Promise<NodeJS.ProcessEnv>;
   /** False: Postgres without fsync, for tests. */
   readonly durable?: boolean;
+  /**
+   * A data directory whose cluster this build has migrated, with its Postgres stopped. A stack without a cluster starts
+   * from a copy, without `initdb` and without migrating. For tests.
+   */
+  readonly preparedCluster?: string;
   readonly scripts?: Scripts;
   /** True: each service listens for a debugger on loopback. Whoever reaches that port controls the service. */
   readonly inspect?: boolean;
@@ -244,18 +249,19 @@ class StartingStack {
     scripts: Scripts,
     env: NodeJS.ProcessEnv,
   ): Promise<string> {
+    const { durable, preparedCluster } = this.#options;
     let url = settings.databaseUrl;
+    let migrated = false;
     if (url === null) {
-      const postgres = await preparePostgres(layout, ports, {
-        durable: this.#options.durable,
-        say: this.#say,
-      });
+      migrated = preparedCluster !== undefined && !hasCluster(layout);
+      const postgres = await preparePostgres(layout, ports, { durable, preparedCluster, say: this.#say });
       this.#goOn();
       const supervised = this.#startProgram(postgres.program, layout);
       await supervised.start();
       await this.#unlessStopped(postgres.waitUntilReady(() => supervised.pid));
       url = postgres.url;
     }
+    if (migrated) return url;
     const { exitCode, output } = await runScript(
       scripts.migrate,
       { ...env, DATABASE_URL: url },

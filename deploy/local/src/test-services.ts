@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import { lockOwner, tryLock } from '../bootstrap/lock.mjs';
 import { isSameProcess } from '../bootstrap/process-identity.mjs';
 import { clearLeftBehind } from './clear-left-behind.ts';
-import { layoutOf, makeLayout } from './layout.ts';
+import { type Layout, layoutOf, makeLayout } from './layout.ts';
 import { startNats } from './nats.ts';
-import { startPostgres } from './postgres.ts';
+import { copyCluster, startPostgres } from './postgres.ts';
 
 const PREFIX = 'angelia-test-';
 
 export interface TestServices {
   readonly postgresUrl: string;
+  /** A data directory with a migrated cluster, for whole stacks to start from (StackOptions). */
+  readonly preparedCluster: string;
   readonly natsUrl: string;
   stop(): Promise<void>;
 }
@@ -19,8 +21,12 @@ export interface TestServices {
 /**
  * One Postgres and one NATS for a whole test run, in a temporary directory. Jest does not tear down when it is
  * interrupted or killed, so every run first ends what dead ones left behind.
+ *
+ * The cluster is made and migrated once, and copied while its Postgres is stopped: whole stacks start from that copy.
  */
-export async function startTestServices(): Promise<TestServices> {
+export async function startTestServices(
+  migrate: (options: { url: string }) => Promise<unknown>,
+): Promise<TestServices> {
   await sweepTestServices();
   const dataDir = await mkdtemp(join(tmpdir(), PREFIX));
   const layout = await makeLayout(dataDir);
@@ -31,14 +37,33 @@ export async function startTestServices(): Promise<TestServices> {
   };
   const say = (line: string) => process.stderr.write(`angelia: ${line}\n`);
   try {
-    const starting = [startPostgres({ dataDir, durable: false }), startNats({ dataDir, say })] as const;
+    const prepared = await makeLayout(join(dataDir, 'prepared'));
+    const starting = [startPrepared(layout, prepared, migrate), startNats({ dataDir, say })] as const;
     await Promise.allSettled(starting); // when one fails, the other must be there to be stopped
     const [postgres, nats] = await Promise.all(starting);
-    return { postgresUrl: postgres.url, natsUrl: nats.url, stop };
+    return {
+      postgresUrl: postgres.url,
+      preparedCluster: prepared.dataDir,
+      natsUrl: nats.url,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function startPrepared(
+  layout: Layout,
+  prepared: Layout,
+  migrate: (options: { url: string }) => Promise<unknown>,
+): Promise<{ url: string }> {
+  const options = { dataDir: layout.dataDir, durable: false };
+  const { url, stop } = await startPostgres(options);
+  await migrate({ url });
+  await stop();
+  await copyCluster(layout, prepared);
+  return startPostgres(options);
 }
 
 /** Ends the test services of runs that are no more, and removes their directories. */

@@ -141,6 +141,21 @@ describe('a build', () => {
     await expect(build()).rejects.toThrow('services/b/src/main.ts:2:7: Expected identifier');
   });
 
+  it('makes programs whose stack traces name the sources', async () => {
+    write(
+      'services/b/src/main.ts',
+      'interface Erased {}\n\nfunction fail(): Erased {\n  throw new TypeError("wrong");\n}\n' +
+        'try {\n  fail();\n} catch (error) {\n  console.log((error as Error).stack);\n}\n',
+    );
+    await build();
+    const source = at('services/b/src/main.ts');
+    expect(run('dist/b.js').split('\n').slice(0, 3)).toEqual([
+      'TypeError: wrong',
+      `    at fail (${source}:4:9)`,
+      `    at ${source}:7:3`,
+    ]);
+  });
+
   it('keeps decorators with injected parameters, and the names of classes', async () => {
     write(
       'services/b/src/main.ts',

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { identityOf } from '../bootstrap/process-identity.mjs';
 import { until } from '../src/until.ts';
 
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 120_000;
 
 /** A launcher in a process of its own, as `npm start` is, with stand-ins for the services. */
 export class Launched {

@@ -11,7 +11,7 @@ import { until } from '../src/until.ts';
 import { isAlive, Launched, pidIn } from './launched.ts';
 
 const SIX = ['postgres', 'nats', 'ingress', 'agent-runner', 'delivery', 'process-watcher'];
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 120_000;
 
 let parent: string;
 let dataDir: string;

@@ -27,7 +27,11 @@ afterEach(async () => {
 });
 
 async function start(): Promise<Running> {
-  running = await startPostgres({ dataDir, durable: false });
+  running = await startPostgres({
+    dataDir,
+    durable: false,
+    preparedCluster: process.env.ANGELIA_TEST_CLUSTER,
+  });
   return running;
 }
 

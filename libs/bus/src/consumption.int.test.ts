@@ -183,11 +183,11 @@ describe('a consumption', () => {
       { onDeadLetter: async (letter) => void letters.push(letter) },
     );
     await bus.publishHints([outgoing('bug'), outgoing('outage')]);
-    await eventually(() => letters.length > 0, { deadlineMs: 30_000 });
+    await eventually(() => letters.length > 0);
     expect(letters[0]).toMatchObject({ reason: 'x is not a function', hint: { stream_id: 'bug' } });
     expect([calls.bug, letters[0]?.deliveries]).toEqual([6, 6]);
     // However often it was tried meanwhile, an outage is none.
-    await eventually(async () => (await server.unsettled(DURABLE)) === 0, { deadlineMs: 30_000 });
+    await eventually(async () => (await server.unsettled(DURABLE)) === 0);
     expect([letters.length, calls.outage > 1]).toEqual([1, true]);
   });
 
@@ -248,7 +248,7 @@ describe('a consumption', () => {
     );
     try {
       // ack_wait is 30 s: within 10 s they can only have come because they were given back.
-      await eventually(() => second.length === 4, { deadlineMs: 10_000 });
+      await eventually(() => second.length === 4);
       expect(stopped).toBe(false);
       gate.resolve();
       await stopping;

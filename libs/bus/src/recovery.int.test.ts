@@ -6,9 +6,6 @@ import { busOn, DURABLE, outgoing, publishUntilTaken, recordingHandler, TYPE } f
 import { NatsServer } from './testing/nats-server.ts';
 import type { Bus } from './types.ts';
 
-/** Seconds, as promised; the machine may be busy. */
-const PROMPTLY_MS = 10_000;
-
 describe('a consumption goes on by itself', () => {
   let server: NatsServer;
   let bus: Bus;
@@ -31,7 +28,6 @@ describe('a consumption goes on by itself', () => {
     const hint = outgoing();
     const published = await publishUntilTaken(bus, [outgoing(), hint]);
     await eventually(() => recorded.streams().includes(hint.stream_id), {
-      deadlineMs: PROMPTLY_MS,
       describe: 'the hint is consumed',
     });
     return published;
@@ -67,7 +63,7 @@ describe('a consumption goes on by itself', () => {
     let recreated = 0;
     bus.onStreamRecreated(() => recreated++);
     await server.asOperator((jsm) => jsm.streams.delete(STREAM_NAME));
-    await eventually(() => recreated > 0, { deadlineMs: PROMPTLY_MS });
+    await eventually(() => recreated > 0);
     await arrives();
   });
 
@@ -100,7 +96,7 @@ describe('a consumption goes on by itself', () => {
     server.freeze();
     try {
       fillTheSocket(bus);
-      await eventually(() => !bus.connected, { deadlineMs: 30_000 });
+      await eventually(() => !bus.connected);
     } finally {
       server.thaw();
     }
@@ -156,7 +152,7 @@ describe('a verdict that comes late', () => {
       await eventually(() => started.includes('before'));
       await server.asOperator((jsm) => jsm.streams.delete(STREAM_NAME));
       await publishUntilTaken(bus, [outgoing('after')]);
-      await eventually(() => started.includes('after'), { deadlineMs: PROMPTLY_MS });
+      await eventually(() => started.includes('after'));
       gates.before.resolve();
       await eventually(() => consumption.inFlight === 1);
       // Answered after whatever the verdict has sent, on the same connection.
@@ -192,7 +188,7 @@ describe('a bus without a server', () => {
       });
       await server.start();
       await publishUntilTaken(bus, [outgoing('late')]);
-      await eventually(() => recorded.streams().includes('late'), { deadlineMs: PROMPTLY_MS });
+      await eventually(() => recorded.streams().includes('late'));
       expect(consumption.active).toBe(true);
     } finally {
       await bus.close();
@@ -228,7 +224,7 @@ describe('a store that was deleted under the running server', () => {
           await publishUntilTaken(bus, [outgoing()]);
           return recorded.streams().length > 0;
         },
-        { deadlineMs: PROMPTLY_MS * 2, everyMs: 250, describe: 'a hint is consumed' },
+        { everyMs: 250, describe: 'a hint is consumed' },
       );
       expect(recreated).toBeGreaterThan(0);
     } finally {

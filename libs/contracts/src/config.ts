@@ -193,6 +193,11 @@ const processWatcher = z.strictObject({
   cpu_seconds: count.default(0),
   /** Of address space, per process. */
   memory_bytes: count.default(0),
+  /**
+   * Of memory that all commands of a session have together, daemons included; beyond it all of them are ended. The
+   * default is less than the 4 GiB that our Compose file and manifests give to process-watcher with all commands.
+   */
+  session_memory_bytes: count.default(3 * 1024 ** 3),
   /** The largest file that a command may write. */
   file_bytes: count.default(4 * 1024 ** 3),
   /** Processes and threads: of one session where each has a user of its own (as root), of one command with bubblewrap. */

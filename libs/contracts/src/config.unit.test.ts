@@ -50,6 +50,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
         max_idle_seconds: 0,
         cpu_seconds: 0,
         memory_bytes: 0,
+        session_memory_bytes: 3_221_225_472,
         file_bytes: 4_294_967_296,
         max_user_processes: 1024,
         keep_hours: 72,

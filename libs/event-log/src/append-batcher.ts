@@ -24,8 +24,6 @@ interface Pending {
   followers: Pending[];
 }
 
-const tracer = trace.getTracer('@angelia/event-log');
-
 /**
  * Group commit without a timer. idle -> an append arrives -> its flush is sent; what arrives while that is in flight
  * waits, and is the next flush. One flush at a time: an idle log costs one commit of latency, a busy one shares each
@@ -60,7 +58,7 @@ export class AppendBatcher {
   append(request: AppendRequest): Promise<AppendResult> {
     if (trace.getActiveSpan() === undefined) return this.enqueue(request);
     const first = request.streams[0]?.events[0]?.type ?? 'lease';
-    const span = tracer.startSpan(`append ${first}`, {
+    const span = trace.getTracer('@angelia/event-log').startSpan(`append ${first}`, {
       kind: SpanKind.CLIENT,
       attributes: {
         'angelia.stream_id': request.streams[0]?.streamId ?? '',

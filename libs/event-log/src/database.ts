@@ -3,6 +3,12 @@ import { LogClosed, type LogError, LogUnavailable, NotMigrated, WrongCluster } f
 import type { Logger } from './logger.ts';
 import { isConnectionLost, isRoleRefused, messageOf, toLogError } from './postgres-errors.ts';
 
+/** The driver, by the names that telemetry knows its parts by: it wraps their functions. */
+export const driverModules: Readonly<Record<string, unknown>> = {
+  pg,
+  'pg-pool': Object.getPrototypeOf(pg.Pool),
+};
+
 export const SERVICE_ROLE = 'angelia_service';
 export const PRUNER_ROLE = 'angelia_pruner';
 

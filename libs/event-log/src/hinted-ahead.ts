@@ -24,4 +24,9 @@ export class HintedAhead {
       else if (hinted) this.#positions.add(position);
     }
   }
+
+  /** The same for a page that the cursor does not pass: its events come up again even when their order is decided by now. */
+  noteBeyondCursor(page: readonly AheadEvent[]): void {
+    for (const { hinted, position } of page) if (hinted) this.#positions.add(position);
+  }
 }

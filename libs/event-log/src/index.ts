@@ -12,7 +12,7 @@ export { exportTo, importArchive } from './archive.ts';
 export { type Exported, type ExportFilesOptions, exportFiles, importFiles } from './archive-files.ts';
 export { Bell } from './bell.ts';
 export { runCommand } from './commands/command-line.ts';
-export { type PoolUse, SERVICE_ROLE, type Timeouts } from './database.ts';
+export { driverModules, type PoolUse, SERVICE_ROLE, type Timeouts } from './database.ts';
 export type { DeadLetter, NewDeadLetter } from './dead-letters.ts';
 export {
   InvalidCursor,

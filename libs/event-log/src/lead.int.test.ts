@@ -106,7 +106,7 @@ describe('the leader under load', () => {
     const work = load();
     await until(async () => (await log.listSessions({ limit: 100 })).items.length > 20);
     first.child.kill('SIGSTOP');
-    await until(() => leads(second), 10_000);
+    await until(() => leads(second));
     const epoch = Number(leads(second)?.split(' ')[1]);
     await until(async () => {
       const claimed = await database.query('SELECT name FROM angelia.checkpoints WHERE lead_epoch = $1', [
@@ -130,7 +130,7 @@ describe('the leader under load', () => {
     await until(() => leads(first));
     const second = candidate('second#1', 120);
     first.child.kill('SIGTERM');
-    expect(await until(() => leads(second), 10_000)).toMatch(/^leading/);
+    expect(await until(() => leads(second))).toMatch(/^leading/);
     expect(first.said().at(-1)).toMatch(/^ended/);
   });
 });
@@ -150,8 +150,8 @@ describe('leading', () => {
     await until(() => dead.isLeading());
     const other = lead({ ...options, holder: 'other#1', onLead });
     const restarted = lead({ ...options, holder: 'runner#2', onLead });
-    await until(() => restarted.isLeading(), 5_000);
-    await until(() => !dead.isLeading(), 5_000); // Its next renewal finds the new epoch.
+    await until(() => restarted.isLeading());
+    await until(() => !dead.isLeading()); // Its next renewal finds the new epoch.
     expect(other.isLeading()).toBe(false);
     expect(epochs).toHaveLength(2);
     expect(epochs[1]).toBeGreaterThan(epochs[0] as number);

@@ -87,7 +87,7 @@ describe('migrate', () => {
       'm',
     );
     try {
-      await until(() => waits.test(run.said()), 40_000);
+      await until(() => waits.test(run.said()));
       proxy.thaw();
       expect(await run.ended).toMatchObject({ code: 0, out: expect.stringContaining('applied 001') });
     } finally {
@@ -214,6 +214,34 @@ describe('roles', () => {
       "SELECT tableowner FROM pg_tables WHERE schemaname = 'angelia' AND tablename = 'events'",
     );
     expect(owners).toEqual([{ tableowner: 'angelia_migrator' }]);
+    await own.drop();
+    await database.query(`DROP ROLE ${login}`);
+  });
+
+  it('of a database that was restored or copied: the migrator may create schemas again, or the owner is told what to run', async () => {
+    const own = await createTestDatabase();
+    const name = new URL(own.url).pathname.slice(1);
+    const mayCreate = async () =>
+      (
+        await own.query(
+          "SELECT has_database_privilege('angelia_migrator', current_database(), 'CREATE') AS may",
+        )
+      )[0];
+    await own.query(`REVOKE CREATE ON DATABASE ${name} FROM angelia_migrator`);
+    expect((await migrate({ url: own.url })).warnings).toEqual([]);
+    expect(await mayCreate()).toEqual({ may: true });
+
+    await own.query(`REVOKE CREATE ON DATABASE ${name} FROM angelia_migrator`);
+    const login = `plain_${randomUUID().slice(0, 8)}`;
+    await own.query(`CREATE ROLE ${login} LOGIN PASSWORD 'secret'`);
+    for (const role of ['angelia_migrator', 'angelia_service', 'angelia_pruner'])
+      await own.query(`GRANT ${role} TO ${login}`);
+    const url = new URL(own.url);
+    url.username = login;
+    url.password = 'secret';
+    expect((await migrate({ url: url.toString() })).warnings).toEqual([
+      `views cannot be rebuilt until the owner of the database runs GRANT CREATE ON DATABASE ${name} TO angelia_migrator`,
+    ]);
     await own.drop();
     await database.query(`DROP ROLE ${login}`);
   });

@@ -82,12 +82,7 @@ async function takeOwner(client: pg.Client, hasRoles: boolean, warnings: string[
   );
   const owner = rows[0]?.owner;
   if (hasRoles && (owner === undefined || owner === MIGRATOR_ROLE)) {
-    if (owner === undefined) {
-      const { rows: databases } = await client.query<{ name: string }>(
-        'SELECT quote_ident(current_database()) AS name',
-      );
-      await client.query(`GRANT CREATE ON DATABASE ${databases[0]?.name} TO ${MIGRATOR_ROLE}`);
-    }
+    await letMigratorCreate(client, { isNew: owner === undefined, warnings });
     await client.query(`SET ROLE ${MIGRATOR_ROLE}`);
   } else if (hasRoles && owner !== undefined) {
     warnings.push(
@@ -96,6 +91,23 @@ async function takeOwner(client: pg.Client, hasRoles: boolean, warnings: string[
     );
   }
   if (owner === undefined) await client.query('CREATE SCHEMA angelia');
+}
+
+/** A restored dump and a copied database have the schema, but not the rights on the database, which a rebuild needs. */
+async function letMigratorCreate(
+  client: pg.Client,
+  { isNew, warnings }: { isNew: boolean; warnings: string[] },
+): Promise<void> {
+  const { rows } = await client.query<{ name: string; has: boolean; can: boolean }>(
+    `SELECT quote_ident(current_database()) AS name,
+       has_database_privilege('${MIGRATOR_ROLE}', current_database(), 'CREATE') AS has,
+       has_database_privilege(current_database(), 'CREATE WITH GRANT OPTION') AS can`,
+  );
+  const { name, has, can } = rows[0] as { name: string; has: boolean; can: boolean };
+  const grant = `GRANT CREATE ON DATABASE ${name} TO ${MIGRATOR_ROLE}`;
+  if (has) return;
+  if (isNew || can) await client.query(grant);
+  else warnings.push(`views cannot be rebuilt until the owner of the database runs ${grant}`);
 }
 
 async function applyMigrations(client: pg.Client): Promise<string[]> {

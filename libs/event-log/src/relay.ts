@@ -68,7 +68,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     while (page.length === PAGE && ahead.size < MAX_AHEAD && !signal.aborted) {
       page = await readAhead(lane, (page.at(-1) as AheadEvent).cursor, PAGE, { all: false });
       await hint(page);
-      ahead.note(page);
+      ahead.noteBeyondCursor(page);
     }
     return false;
   }

@@ -85,7 +85,7 @@ it('16 writers, 10,000 appends, slow transactions in between: every event once, 
   }
   expect(slowStreams.length).toBeGreaterThan(2);
   for (const stream of slowStreams) expect(versions.get(stream)).toBe(2);
-}, 120_000);
+});
 
 async function countEvents(): Promise<number> {
   const rows = await database.query<{ count: string }>('SELECT count(*) FROM angelia.events');

@@ -7,6 +7,7 @@ export {
   testRoute,
 } from './config.ts';
 export { createTestDatabase, type TestDatabase } from './database.ts';
+export { closedGate, type Gate } from './gate.ts';
 export { countHints, deleteHintStream, unsettledHints } from './jetstream.ts';
 export type { ChatMessage, ChatRequest, ChatTool, ChatToolCall } from './model-protocol.ts';
 export {

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { STREAM_NAME } from '@angelia/contracts';
 
 /** Long for a server on the same machine that is busy. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 /**
  * Deletes the stream of hints with all its consumers, as an operator would. It speaks NATS' text protocol itself:

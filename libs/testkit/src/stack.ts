@@ -42,7 +42,7 @@ export interface EventView {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-/** From a cold page cache on a busy machine: initdb and six programs. */
+/** From a cold page cache on a busy machine: six programs. */
 const READY_PATIENCE_MS = 90_000;
 const LOG_TAIL_BYTES = 6_000;
 
@@ -69,6 +69,7 @@ export class TestStack {
         port: 0,
         // Nobody pulls the plug here; a killed Postgres loses nothing either way.
         durable: options.durable ?? false,
+        preparedCluster: process.env.ANGELIA_TEST_CLUSTER,
         readyWithinMs: READY_PATIENCE_MS,
         env: { ANGELIA_ADMIN_TOKEN: 'test-admin-token', ANGELIA_DRAIN_SECONDS: '5', ...options.env },
         ...(options.replicas === undefined ? {} : { replicas: options.replicas }),
@@ -137,7 +138,7 @@ export class TestStack {
   }
 
   /** Until the agent's work is over; with `settled`, until nothing is left to deliver either. */
-  waitForEnd(id: string, options: { deadlineMs?: number; settled?: boolean } = {}): Promise<SessionView> {
+  waitForEnd(id: string, options: { settled?: boolean } = {}): Promise<SessionView> {
     let last: SessionView | undefined;
     return eventually(
       async () => {
@@ -145,7 +146,6 @@ export class TestStack {
         return last.status === 'ended' && (!options.settled || last.deliveries.pending === 0) && last;
       },
       {
-        deadlineMs: options.deadlineMs ?? 30_000,
         describe: () => `session ${id} ended: ${JSON.stringify(last)}`,
       },
     );

@@ -1,12 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** The test fails after this long. Generous by default: a slow machine must not make a test fail. */
-  readonly deadlineMs?: number;
+  /** Default: often at first, then less and less, as most looks are requests and cost what the system under test needs. */
   readonly everyMs?: number;
   /** What was waited for, for whoever reads the failure. */
   readonly describe?: string | (() => string);
 }
+
+/** A test that waits in vain fails after this long. A slow machine must not make it fail. */
+const PATIENCE_MS = 120_000;
+const MOST_OFTEN_MS = 25;
+const LEAST_OFTEN_MS = 200;
+/** Of the time that it has waited: what it waits for is seen at most this much later. */
+const LATER = 0.1;
 
 /**
  * Looks until it sees something: resolves with the first result that is neither null, undefined nor false. A throw
@@ -16,8 +22,7 @@ export async function eventually<T>(
   look: () => T | Promise<T>,
   options: EventuallyOptions = {},
 ): Promise<Exclude<T, null | undefined | false>> {
-  const deadlineMs = options.deadlineMs ?? 30_000;
-  const end = performance.now() + deadlineMs;
+  const begun = performance.now();
   let last: unknown;
   for (;;) {
     try {
@@ -29,13 +34,17 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > end) {
+    const waited = performance.now() - begun;
+    if (waited > PATIENCE_MS) {
       const wanted = typeof options.describe === 'function' ? options.describe() : options.describe;
-      throw new Error(`not within ${deadlineMs} ms: ${wanted ?? look.toString()} (last: ${describe(last)})`, {
-        cause: last instanceof Error ? last : undefined,
-      });
+      throw new Error(
+        `not within ${PATIENCE_MS} ms: ${wanted ?? look.toString()} (last: ${describe(last)})`,
+        {
+          cause: last instanceof Error ? last : undefined,
+        },
+      );
     }
-    await pause(options.everyMs ?? 25);
+    await pause(options.everyMs ?? Math.min(Math.max(MOST_OFTEN_MS, waited * LATER), LEAST_OFTEN_MS));
   }
 }
 

@@ -67,14 +67,14 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
     await Promise.all(quiet.map((id) => runner.look(id)));
     // On a busy machine the flood has had more than the first round by now.
     const begun = server.requests.length;
-    await eventually(() => server.requests.length > (FLOOD + QUIET) / 2, { deadlineMs: 30_000 });
+    await eventually(() => server.requests.length > (FLOOD + QUIET) / 2);
     const during = heapInUse();
     await eventually(
       async () => {
         const states = await Promise.all(all.map((id) => world.log.readHead(id)));
         return states.every((head) => head?.type === 'session.ended');
       },
-      { deadlineMs: 55_000, everyMs: 500, describe: 'all sessions end' },
+      { everyMs: 500, describe: 'all sessions end' },
     );
     clearInterval(watch);
 
@@ -93,5 +93,5 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
       text: 're: quiet 0',
     });
     expect(runner.size).toBe(0);
-  }, 90_000);
+  });
 });

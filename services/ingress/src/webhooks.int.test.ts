@@ -453,7 +453,7 @@ describe('while Postgres is away', () => {
         const answer = await post({ text: 'x' }, { deliveryId: 'during-outage' });
         return answer.status !== 503 && answer;
       },
-      { deadlineMs: 20_000, describe: 'webhooks are taken again' },
+      { describe: 'webhooks are taken again' },
     );
     expect(accepted.status).toBe(202);
     expect(await storedEvents(accepted.body.session_id)).toHaveLength(2);

@@ -27,7 +27,7 @@ beforeAll(async () => {
       missing: { kind: 'command', command: ['/nowhere/agent'] },
       reports: sh('echo ::status one; echo answer; echo "::status   two"; echo :::more; echo "::status "'),
       prefixed: sh('echo "# one"; echo ::status two', { status_prefix: '# ' }),
-      slow: sh('sleep 300 & echo $! > child; echo ::status begun; wait', { timeout_seconds: 0.5 }),
+      slow: sh('sleep 300 & echo $! > child; echo ::status begun; wait', { timeout_seconds: 2 }),
       floods: sh('yes', { max_output_bytes: 10_000 }),
       waits: sh(
         'echo x >> starts; echo ::status begun; while [ ! -e go ]; do sleep 0.05; done; echo ::status going on; echo done',
@@ -135,10 +135,10 @@ describe('a program that is the agent', () => {
     const { id, result } = await run('slow');
     expect(result).toMatchObject({
       outcome: 'error',
-      error: expect.stringContaining('took longer than 0.5 s'),
+      error: expect.stringContaining('took longer than 2 s'),
     });
     const child = Number(readFileSync(work(id, 'child'), 'utf8'));
-    await eventually(() => !existsSync(`/proc/${child}`) || isZombie(child), { deadlineMs: 5_000 });
+    await eventually(() => !existsSync(`/proc/${child}`) || isZombie(child));
   });
 
   it('that prints too much is ended: half an answer is none', async () => {

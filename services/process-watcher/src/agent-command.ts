@@ -5,6 +5,7 @@ import { readSkill, type Sessions, SkillUnavailable, scrubber } from '@angelia/s
 import { conversation, decide, programPrompt } from '@angelia/session';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
 import { type ForegroundEnd, foregroundErrors, foregroundOutputFrom, runForeground } from './foreground.ts';
+import { limitReached } from './limit-reached.ts';
 import { foregroundName } from './places.ts';
 import { StatusLines } from './status-lines.ts';
 import type { ToolDeps } from './terminal.ts';
@@ -70,7 +71,7 @@ export async function agentCommand(call: Call, deps: AgentDeps): Promise<CallEnd
       recorded,
     });
   }
-  return endOf(end, agent, () => ({
+  return endOf(end, agent, deps, () => ({
     text: storable(scrub(reader.answer)),
     errors: scrub(foregroundErrors(call, deps.commands, LONGEST_ERROR)).trim(),
     recorded,
@@ -80,6 +81,7 @@ export async function agentCommand(call: Call, deps: AgentDeps): Promise<CallEnd
 function endOf(
   end: ForegroundEnd,
   agent: CommandAgentConfig,
+  { config }: AgentDeps,
   printed: () => { readonly text: string; readonly errors: string; readonly recorded: () => void },
 ): CallEnd | null {
   const { text, errors, recorded } = printed();
@@ -95,12 +97,14 @@ function endOf(
         recorded,
       };
     case 'ended': {
-      if (end.exitCode === 0 && !end.timedOut) return ok({ text }, { recorded });
+      if (end.exitCode === 0 && !end.timedOut && !end.overMemory) return ok({ text }, { recorded });
       const how = end.timedOut
         ? `took longer than ${agent.timeout_seconds} s (timeout_seconds)`
-        : end.exitCode === null
-          ? `was ended by ${end.signal}`
-          : `ended with exit code ${end.exitCode}`;
+        : end.overMemory
+          ? `was ended, as ${limitReached('memory', config.process_watcher)}`
+          : end.exitCode === null
+            ? `was ended by ${end.signal}`
+            : `ended with exit code ${end.exitCode}`;
       return failed(`the program ${how}${errors === '' ? '' : `: ${errors}`}`, { recorded });
     }
   }

@@ -6,6 +6,7 @@ import { decide, decideAll, type SessionCommand } from '@angelia/session';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
 import type { CommandEnd, Commands } from './commands.ts';
 import { shellArgv } from './launch.ts';
+import { limitReached } from './limit-reached.ts';
 import { readMatches } from './match-file.ts';
 import { asText, readTail } from './output.ts';
 import { processIdOf } from './places.ts';
@@ -278,7 +279,7 @@ export class Background {
             signal: end.exit.signal,
             durationSeconds: end.exit.duration_seconds,
             outputTail,
-            reason: limitReached(end.exit.limit, this.#config),
+            reason: limitReached(end.exit.limit, this.#config.process_watcher),
           };
     const executed = await untilDone(this.#signal, () =>
       this.#sessions.execute(id, ({ state }) => decide(state, ended)),
@@ -295,20 +296,4 @@ export class Background {
 /** Enough to go on from: a process may match for days, and its session's events need not stay in memory for that. */
 function withoutHistory(loaded: Loaded): Loaded {
   return { ...loaded, events: loaded.events.slice(-1) };
-}
-
-function limitReached(
-  limit: 'lifetime' | 'idle' | 'stopped' | null,
-  { process_watcher }: Config,
-): string | null {
-  switch (limit) {
-    case 'lifetime':
-      return `it ran longer than ${process_watcher.max_lifetime_seconds} s, which is the limit`;
-    case 'idle':
-      return `it printed nothing for ${process_watcher.max_idle_seconds} s, which is the limit`;
-    case 'stopped':
-      return 'on request';
-    case null:
-      return null;
-  }
 }

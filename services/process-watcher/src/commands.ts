@@ -4,6 +4,7 @@ import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import type { Enclosed, Isolation } from './isolation/isolation.ts';
 import { environmentOf, underLimits } from './launch.ts';
+import { limitReached } from './limit-reached.ts';
 import { mayEnter } from './may-enter.ts';
 import type { Places } from './places.ts';
 import type { User } from './run-as.ts';
@@ -26,7 +27,7 @@ import { SupervisorSilent, Supervisors } from './supervisors.ts';
 import type { Users } from './users.ts';
 
 /** Between SIGTERM and SIGKILL: for a program that saves something on its way out. */
-export const GRACE_MS = 3_000;
+const GRACE_MS = 3_000;
 /** For the case that the supervisor's word did not come: it died. */
 const LOOK_MS = 1_000;
 
@@ -60,6 +61,8 @@ export class Commands {
   readonly #users: Users;
   readonly #isolation: Isolation;
   readonly #supervisors: Supervisors;
+  readonly #logger: Logger;
+  readonly #graceMs: number;
   readonly #endWaits = new Map<string, Set<() => void>>();
   readonly #matchListeners = new Map<string, () => void>();
   readonly #running = new Set<string>();
@@ -75,11 +78,15 @@ export class Commands {
     readonly logger: Logger;
     /** How long the supervisor may take for an answer; default: as `Supervisors` has it. */
     readonly answerMs?: number | undefined;
+    /** Default: see GRACE_MS. */
+    readonly graceMs?: number | undefined;
   }) {
     this.#places = options.places;
     this.#config = options.config;
     this.#users = options.users;
     this.#isolation = options.isolation;
+    this.#logger = options.logger;
+    this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#supervisors = new Supervisors({
       own: options.places.supervisor(options.instance),
       work: options.places.workElsewhere,
@@ -163,6 +170,8 @@ export class Commands {
       ...program,
       env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
       mark,
+      session: id,
+      sessionMemoryBytes: this.#config.session_memory_bytes,
       user,
       userIsOwn: this.#users.existing(id) !== null,
       stdin: line.stdin,
@@ -170,7 +179,7 @@ export class Commands {
       keepBytes: line.keepBytes ?? this.#config.output_bytes,
       lifetimeMs: line.lifetimeSeconds * 1000,
       idleMs: line.idleSeconds ? line.idleSeconds * 1000 : null,
-      graceMs: line.graceMs ?? GRACE_MS,
+      graceMs: line.graceMs ?? this.#graceMs,
       watchPatterns: line.watchPatterns ?? [],
       endLeftovers: line.endLeftovers,
     };
@@ -185,6 +194,12 @@ export class Commands {
         signal.throwIfAborted();
         const woken = this.#woken(dir, signal);
         const end = await this.#look(dir);
+        if (end?.kind === 'exited' && end.exit.limit === 'memory') {
+          this.#logger.warn(
+            { session_id: id, command: name },
+            `a command was ended: ${limitReached('memory', this.#config)}`,
+          );
+        }
         if (end !== null) return end;
         await woken;
       }
@@ -209,7 +224,7 @@ export class Commands {
   }
 
   /** Ends its whole group, and what left that. Returns who survived. */
-  async stop(id: SessionId, name: string, graceMs = GRACE_MS): Promise<readonly number[]> {
+  async stop(id: SessionId, name: string, graceMs = this.#graceMs): Promise<readonly number[]> {
     const dir = this.#places.command(id, name);
     const reply: StopReply | 'silent' | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
     const survivors =

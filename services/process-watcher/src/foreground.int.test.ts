@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SessionId } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { foregroundName } from './places.ts';
@@ -21,6 +22,11 @@ const run = async (command: string, more: Record<string, unknown> = {}) => {
   const id = await fixture.running();
   return fixture.run(watcher, id, 'terminal', { command, ...more });
 };
+const workFile = (id: SessionId, name: string): string =>
+  join(fixture.dataDirectory, 'processes', id, 'work', name);
+/** A command that comes to this goes on when the test says so. */
+const WAITS = 'until [ -e go ]; do sleep 0.05; done';
+const goOn = (id: SessionId) => writeFile(workFile(id, 'go'), '');
 const isThere = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
@@ -75,8 +81,9 @@ describe('a foreground command', () => {
   });
 
   it('that takes too long is ended with all that it started, and what it printed is not lost', async () => {
-    const result = await run('echo begun; sleep 300 & echo $!; trap "" TERM; wait; sleep 300', {
-      timeout_seconds: 0.5,
+    // Long enough for it to begin, on a busy machine too.
+    const result = await run('trap "" TERM; echo begun; sleep 300 & echo $!; wait; sleep 300', {
+      timeout_seconds: 2,
     });
     expect(result).toMatchObject({ outcome: 'ok', exit_code: null, signal: 'SIGKILL', timed_out: true });
     const [begun, child] = String(result.output).trim().split('\n');
@@ -87,7 +94,7 @@ describe('a foreground command', () => {
   it('that leaves something running is over all the same, and what it left is ended', async () => {
     const result = await run('sleep 300 & echo $!');
     expect(result).toMatchObject({ exit_code: 0, note: expect.stringContaining('background: true') });
-    await eventually(() => !isThere(Number(result.output)), { deadlineMs: 5_000 });
+    await eventually(() => !isThere(Number(result.output)));
   });
 
   it('that closes its output and works on has its exit code', async () => {
@@ -182,22 +189,21 @@ describe('a foreground command', () => {
     const id = await fixture.running();
     await fixture.call(id, 'terminal', { command: 'echo $$ > pid; sleep 300' });
     await watcher.look(id);
-    const file = join(fixture.dataDirectory, 'processes', id, 'work', 'pid');
-    const pid = await eventually(() => existsSync(file) && Number(readFileSync(file, 'utf8')), {
-      deadlineMs: 5_000,
-    });
+    const file = workFile(id, 'pid');
+    const pid = await eventually(() => (existsSync(file) && Number(readFileSync(file, 'utf8'))) || null);
     expect(isThere(pid)).toBe(true);
     await fixture.execute(id, { type: 'cancel', by: 'test' });
     // Also without the message that makes it quick.
-    await eventually(() => !isThere(pid) && watcher.inHand === 0, { deadlineMs: 10_000 });
+    await eventually(() => !isThere(pid) && watcher.inHand === 0);
     expect((await fixture.events(id)).at(-1)?.type).toBe('session.ended');
   });
 
   it('is carried out once, however often and by whomever it is looked at', async () => {
     const second = await fixture.watcher('process-watcher-2');
     const id = await fixture.running();
-    const callId = await fixture.call(id, 'terminal', { command: 'echo x >> times; sleep 0.5; cat times' });
+    const callId = await fixture.call(id, 'terminal', { command: `echo x >> times; ${WAITS}; cat times` });
     await Promise.all([watcher.look(id), second.look(id), watcher.look(id), second.look(id)]);
+    await goOn(id);
     expect(await fixture.result(id, callId)).toMatchObject({ output: 'x\n' });
     await Promise.all([watcher.look(id), second.look(id)]);
     expect((await fixture.of(id, 'tool.finished')).map(({ outcome }) => outcome)).toEqual(['ok']);
@@ -208,12 +214,12 @@ describe('a foreground command', () => {
     const first = await fixture.watcher('process-watcher-3');
     const id = await fixture.running();
     const callId = await fixture.call(id, 'terminal', {
-      command: 'echo x >> times; sleep 0.6; cat times; exit 5',
+      command: `echo x >> times; ${WAITS}; cat times; exit 5`,
     });
     await first.look(id);
-    const times = join(fixture.dataDirectory, 'processes', id, 'work', 'times');
-    await eventually(() => existsSync(times), { deadlineMs: 5_000 });
+    await eventually(() => existsSync(workFile(id, 'times')));
     await fixture.crash(first);
+    await goOn(id);
     const next = await fixture.watcher('process-watcher-3');
     expect(await fixture.result(id, callId)).toEqual({ outcome: 'ok', exit_code: 5, output: 'x\n' });
     await fixture.crash(next);
@@ -225,8 +231,10 @@ describe('a foreground command', () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'angelia-elsewhere-'));
     const other = await fixture.watcher('other-host', elsewhere);
     const id = await fixture.running();
-    const callId = await fixture.call(id, 'terminal', { command: `echo x >> ${shared}/times; sleep 0.5` });
+    const command = `echo x >> ${shared}/times; cd ${shared}; ${WAITS}`;
+    const callId = await fixture.call(id, 'terminal', { command });
     await Promise.all([watcher.look(id), other.look(id)]);
+    await writeFile(join(shared, 'go'), '');
     expect(await fixture.result(id, callId)).toMatchObject({ outcome: 'ok' });
     expect(readFileSync(join(shared, 'times'), 'utf8')).toBe('x\n');
     // From now on it is that one's, whoever hears of it first.
@@ -251,7 +259,7 @@ describe('a foreground command', () => {
     const work = join(fixture.dataDirectory, 'processes', id, 'work');
     // The command may be quicker than the supervisor, who writes down that it started it.
     const started = join(fixture.dataDirectory, 'processes', id, foregroundName(callId), 'started.json');
-    await eventually(() => existsSync(join(work, 'times')) && existsSync(started), { deadlineMs: 5_000 });
+    await eventually(() => existsSync(join(work, 'times')) && existsSync(started));
     const { pid } = JSON.parse(readFileSync(started, 'utf8'));
     await fixture.crash(first);
     process.kill(Number(readFileSync(join(work, 'pid'), 'utf8')), 'SIGKILL');

@@ -27,6 +27,8 @@ export type ForegroundEnd =
       readonly exitCode: number | null;
       readonly signal: string | null;
       readonly timedOut: boolean;
+      /** The session's commands had too much memory together: all of them were ended. */
+      readonly overMemory: boolean;
       readonly durationSeconds: number;
       /** Processes that it left running, and that were ended with it. */
       readonly leftRunning: number;
@@ -83,6 +85,7 @@ export async function runForeground(
       exitCode: end.exit.exit_code,
       signal: end.exit.signal,
       timedOut: end.exit.limit === 'lifetime',
+      overMemory: end.exit.limit === 'memory',
       durationSeconds: end.exit.duration_seconds,
       leftRunning: end.exit.left_running + strays,
       outputBytes: end.exit.output_bytes,

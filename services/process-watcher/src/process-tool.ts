@@ -3,7 +3,7 @@ import { storable } from '@angelia/event-log';
 import type { Sessions } from '@angelia/service-kit';
 import { decide, type ProcessState, type SessionCommand } from '@angelia/session';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
-import { GRACE_MS } from './commands.ts';
+import { limitReached } from './limit-reached.ts';
 import { asText, type OutputPart, outputEnd, readOutput, readTail } from './output.ts';
 import { OUTPUT } from './supervisor/protocol.ts';
 import { parse, refusedTo, SHOWN_BYTES, type ToolDeps } from './terminal.ts';
@@ -101,7 +101,7 @@ async function kill(call: Call, process: ProcessState, deps: ProcessToolDeps): P
     sessions.execute(sessionId, ({ state }) => decide(state, consumed(process, 'kill'))),
   );
   // Also of one that has exited: it may have left something running.
-  const survivors = await commands.stop(sessionId, processId, GRACE_MS);
+  const survivors = await commands.stop(sessionId, processId);
   for (const until = performance.now() + EXIT_PATIENCE_MS; performance.now() < until; ) {
     if (endOf(call, process, deps) !== 'running' || !deps.background.isTracked(processId)) break;
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -157,11 +157,14 @@ function answer(
   const exitCode = process.exitCode ?? exit?.exit_code ?? null;
   const signal = process.signal ?? exit?.signal ?? null;
   const state = endOf(call, process, deps);
+  const reason = limitReached(exit?.limit ?? null, deps.config.process_watcher);
   return {
     process_id: process.processId,
     state,
     ...(state === 'running' ? {} : { exit_code: exitCode }),
     ...(signal === null ? {} : { signal }),
+    // What it asked for itself (`kill`) the model need not be told.
+    ...(reason === null || exit?.limit === 'stopped' ? {} : { reason }),
     output,
   };
 }

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import type { SessionId } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { foregroundName } from './places.ts';
+import { EXIT_FILE } from './supervisor/protocol.ts';
 import { type WatcherFixture, watcherFixture } from './testing/watcher-fixture.ts';
 import type { Watcher } from './watcher.ts';
 
@@ -57,7 +59,7 @@ describe('a command', () => {
       'setsid sleep 300 >/dev/null 2>&1 </dev/null & echo $!',
     );
     expect(note).toContain('background: true');
-    await eventually(() => !isThere(Number(output)), { deadlineMs: 5_000 });
+    await eventually(() => !isThere(Number(output)));
   });
 });
 
@@ -107,14 +109,25 @@ onSmallDisk(
       const ask = (command: string, more = {}) => fixture.run(other, id, 'terminal', { command, ...more });
       expect(await ask('echo one')).toMatchObject({ output: 'one\n' });
       // Output that was lost is not passed over in silence.
-      expect(
-        await ask('head -c 2000000 /dev/zero > fill 2>/dev/null; echo gone; sleep 0.3; rm fill'),
-      ).toMatchObject({
+      const work = join(disk, 'processes', id, 'work');
+      const callId = await fixture.call(id, 'terminal', {
+        command: 'head -c 2000000 /dev/zero > fill 2>/dev/null; echo gone',
+      });
+      await other.look(id);
+      // The supervisor has tried to keep the output, and after that the exit code.
+      const exit = join(disk, 'processes', id, foregroundName(callId), `${EXIT_FILE}.tmp`);
+      await eventually(() => existsSync(exit));
+      await rm(join(work, 'fill'));
+      expect(await fixture.result(id, callId)).toMatchObject({
         exit_code: 0,
         output: '',
         note: '5 bytes of its output could not be kept: the disk is full',
       });
-      const kept = await ask('sleep 1; exit 7', { background: true, notify_on_complete: true });
+      await writeFile(join(work, 'hold'), '');
+      const kept = await ask('while [ -e hold ]; do sleep 0.05; done; exit 7', {
+        background: true,
+        notify_on_complete: true,
+      });
       execFileSync('sh', ['-c', `dd if=/dev/zero of=${disk}/filler bs=4k 2>/dev/null || true`]);
       for (const more of [{}, { background: true }]) {
         expect(await ask('echo two', more)).toMatchObject({
@@ -123,6 +136,7 @@ onSmallDisk(
         });
       }
       const { pid } = await fixture.waitFor(id, 'process.started');
+      await rm(join(work, 'hold'));
       await eventually(() => !isThere(pid));
       expect(await fixture.of(id, 'process.exited')).toEqual([]);
       await rm(join(disk, 'filler'));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@angelia/service-kit';
 import { eventually } from '@angelia/testkit';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { EXIT_FILE, type ExitRecord, PROTOCOL, type StartRequest } from './supervisor/protocol.ts';
 import { Supervisors } from './supervisors.ts';
 
@@ -18,7 +18,7 @@ let old: ChildProcess;
 let supervisors: Supervisors;
 const told: string[] = [];
 
-beforeEach(async () => {
+beforeAll(() => {
   place = mkdtempSync(join(tmpdir(), 'angelia-supervisors-'));
   directory = join(place, 'own');
   mkdirSync(directory);
@@ -35,10 +35,9 @@ beforeEach(async () => {
     logger: createLogger({ service: 'process-watcher', instance: 'test', level: 'silent' }),
     onEvent: (event) => told.push(event),
   });
-  told.length = 0;
 });
 
-afterEach(async () => {
+afterAll(async () => {
   const ended = once(old, 'exit');
   supervisors.close();
   // Both end all that they have, and then themselves.
@@ -48,8 +47,7 @@ afterEach(async () => {
 
 /** As the watcher of the earlier version asked for it. */
 async function begin(line: string): Promise<string> {
-  const dir = join(place, 'command');
-  mkdirSync(dir);
+  const dir = mkdtempSync(join(place, 'command-'));
   const request: StartRequest = {
     op: 'start',
     dir,
@@ -57,6 +55,8 @@ async function begin(line: string): Promise<string> {
     args: ['-c', line],
     env: { PATH: process.env.PATH ?? '' },
     mark: dir,
+    session: 'session',
+    sessionMemoryBytes: 0,
     user: null,
     becomesUser: false,
     stdin: 'open',
@@ -75,7 +75,6 @@ async function begin(line: string): Promise<string> {
         tried.once('connect', () => resolve(tried));
         tried.once('error', () => resolve(null));
       }),
-    { deadlineMs: 15_000 },
   );
   socket.write(`${JSON.stringify({ id: 1, request })}\n`);
   await new Promise((answered) => socket.once('data', answered));
@@ -83,15 +82,19 @@ async function begin(line: string): Promise<string> {
   return dir;
 }
 
-it('asks the supervisor of an earlier version for what that has', async () => {
+it('asks the supervisor of an earlier version for what that has, and says so when none of them has it', async () => {
   const dir = await begin('read line; exit "$line"');
-  // The one of this version is there too, and does not know it.
+  const another = { op: 'has', dir: join(place, 'another') } as const;
+  expect(await supervisors.askThat(directory, another)).toBeNull();
+  expect(await supervisors.askThat(join(place, 'nowhere'), another)).toBeNull();
+  // The one of this version is there too from here on, and does not know it.
   expect(await supervisors.ask({ op: 'has', dir })).toEqual({ known: false });
+  expect(await supervisors.askThat(directory, another)).toEqual({ known: false });
   expect(await supervisors.askThat(directory, { op: 'has', dir })).toEqual({ known: true });
   expect(await supervisors.askThat(directory, { op: 'write', dir, data: '7\n', end: true })).toEqual({
     status: 'written',
   });
-  await eventually(() => told.includes('ended'), { deadlineMs: 15_000 });
+  await eventually(() => told.includes('ended'));
   const exit = JSON.parse(readFileSync(join(dir, EXIT_FILE), 'utf8')) as ExitRecord;
   expect(exit.exit_code).toBe(7);
 });
@@ -102,13 +105,4 @@ it('ends by it what it has', async () => {
     known: true,
     survivors: [],
   });
-});
-
-it('says so when none of them has a command', async () => {
-  const dir = join(place, 'another');
-  await begin('exec sleep 300');
-  expect(await supervisors.askThat(directory, { op: 'has', dir })).toBeNull();
-  expect(await supervisors.askThat(join(place, 'nowhere'), { op: 'has', dir })).toBeNull();
-  await supervisors.ask({ op: 'has', dir });
-  expect(await supervisors.askThat(directory, { op: 'has', dir })).toEqual({ known: false });
 });

@@ -4,6 +4,7 @@ import { type Call, type CallEnd, failed, ok } from './call.ts';
 import type { Commands } from './commands.ts';
 import { foregroundOutput, lostBytes, runForeground } from './foreground.ts';
 import { shellArgv } from './launch.ts';
+import { limitReached } from './limit-reached.ts';
 import { foregroundName } from './places.ts';
 
 export interface ToolDeps {
@@ -59,7 +60,11 @@ export async function terminal(call: Call, deps: ToolDeps): Promise<CallEnd | nu
           ...(end.signal === null ? {} : { signal: end.signal }),
           ...(end.timedOut ? { timed_out: true } : {}),
           output: foregroundOutput(call, commands, SHOWN_BYTES),
-          ...notes({ ...end, lostBytes: lostBytes(call, commands, end.outputBytes) }, args.timeout_seconds),
+          ...notes(
+            { ...end, lostBytes: lostBytes(call, commands, end.outputBytes) },
+            args.timeout_seconds,
+            deps.config,
+          ),
         },
         { recorded },
       );
@@ -67,12 +72,23 @@ export async function terminal(call: Call, deps: ToolDeps): Promise<CallEnd | nu
 }
 
 function notes(
-  end: { readonly timedOut: boolean; readonly leftRunning: number; readonly lostBytes: number },
+  end: {
+    readonly timedOut: boolean;
+    readonly overMemory: boolean;
+    readonly leftRunning: number;
+    readonly lostBytes: number;
+  },
   timeoutSeconds: number,
+  { process_watcher }: Config,
 ): { readonly note?: string } {
   if (end.timedOut) {
     return {
       note: `ended after ${timeoutSeconds} s; for longer work use background: true, or a larger timeout_seconds`,
+    };
+  }
+  if (end.overMemory) {
+    return {
+      note: `ended, with all other commands of this session: ${limitReached('memory', process_watcher)}`,
     };
   }
   if (end.lostBytes > 0) {

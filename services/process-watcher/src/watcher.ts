@@ -7,7 +7,7 @@ import { agentTools, decideAll, type ProcessState, type SessionCommand } from '@
 import { agentCommand } from './agent-command.ts';
 import { Background } from './background.ts';
 import { type Call, type CallEnd, callsToCarryOut, type OpenedCall } from './call.ts';
-import { Commands, GRACE_MS } from './commands.ts';
+import { Commands } from './commands.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { Pins, type PinsLog } from './pins.ts';
 import { foregroundName, type Places, processIdOf, takenName } from './places.ts';
@@ -32,6 +32,7 @@ export interface WatcherOptions {
   readonly ping: (subject: string) => void;
   /** As in `Commands`. */
   readonly answerMs?: number | undefined;
+  readonly graceMs?: number | undefined;
 }
 
 /** Between two looks whether somebody still waits for the calls in hand: a cancel's own message may be lost. */
@@ -87,7 +88,7 @@ export class Watcher {
   readonly #timers: NodeJS.Timeout[] = [];
 
   constructor(options: WatcherOptions) {
-    const { config, places, runAs, isolation, instance, logger, sessions, log, answerMs } = options;
+    const { config, places, runAs, isolation, instance, logger, sessions, log, answerMs, graceMs } = options;
     this.#options = options;
     this.#users = new Users({ runAs, places, logger });
     this.commands = new Commands({
@@ -98,6 +99,7 @@ export class Watcher {
       instance,
       logger,
       answerMs,
+      graceMs,
     });
     this.#background = new Background({
       config,
@@ -285,7 +287,7 @@ export class Watcher {
     this.#killing.add(processId);
     this.#work(
       this.commands
-        .stop(loaded.id, processId, GRACE_MS)
+        .stop(loaded.id, processId)
         .then((survivors) => {
           if (survivors.length > 0) {
             this.#options.logger.warn(

@@ -81,7 +81,7 @@ export class NatsServer {
   /** Also after stop() and kill(): the same port, and what is left of the store. */
   async start(): Promise<void> {
     const { jetstream = true, token, user, member } = this.#options;
-    // Set by deploy/local/jest/setup.mjs: a machine that has none gets one beside PATH.
+    // Set by tests/jest/setup.mjs: a machine that has none gets one beside PATH.
     const binary = process.env.ANGELIA_TEST_NATS_SERVER ?? 'nats-server';
     const args = ['-a', '127.0.0.1', '-p', String(this.port)];
     if (jetstream) args.push('-js', '-sd', this.#store);

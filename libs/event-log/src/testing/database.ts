@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { migrate } from '../migrate.ts';
+import { MIGRATOR_ROLE } from '../roles.ts';
 
 export interface TestDatabase {
   readonly url: string;
@@ -9,7 +10,20 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own for each test file, in the Postgres that the test run started (ANGELIA_TEST_PG) or `server`. */
+const TEMPLATE = 'angelia_test_template';
+
+/** Makes the migrated database that those of the tests are copies of, and returns its name. Nobody may connect to it. */
+export async function createTemplateDatabase(server: string): Promise<string> {
+  await once(server, `CREATE DATABASE ${TEMPLATE}`);
+  await migrate({ url: urlOf(server, TEMPLATE) });
+  return TEMPLATE;
+}
+
+/**
+ * A database of its own for each test file, in the Postgres that the test run started (ANGELIA_TEST_PG) or `server`.
+ * In the former it is a copy of ANGELIA_TEST_TEMPLATE. FILE_COPY is the cheaper way in CPU (17 ms; by WAL_LOG 37, by
+ * migrating 120), and nothing waits for its checkpoints in a Postgres without fsync.
+ */
 export async function createTestDatabase(
   options: { migrated?: boolean; server?: string } = {},
 ): Promise<TestDatabase> {
@@ -17,14 +31,19 @@ export async function createTestDatabase(
   if (!server)
     throw new Error('ANGELIA_TEST_PG is not set: run the tests with `npm test`, or set it to a Postgres url');
   const name = `angelia_test_${randomBytes(8).toString('hex')}`;
-  await once(server, `CREATE DATABASE ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  if (options.migrated !== false) await migrate({ url: url.toString() });
-  const pool = new pg.Pool({ connectionString: url.toString(), max: 4, allowExitOnIdle: true });
+  const url = urlOf(server, name);
+  const template = options.server === undefined ? process.env.ANGELIA_TEST_TEMPLATE : undefined;
+  if (options.migrated === false || !template) {
+    await once(server, `CREATE DATABASE ${name}`);
+    if (options.migrated !== false) await migrate({ url });
+  } else {
+    await once(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
+    await once(server, `GRANT CREATE ON DATABASE ${name} TO ${MIGRATOR_ROLE}`); // a copy has no rights of its model
+  }
+  const pool = new pg.Pool({ connectionString: url, max: 4, allowExitOnIdle: true });
   pool.on('error', () => {}); // A test may end its own connections.
   return {
-    url: url.toString(),
+    url,
     query: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
       (await pool.query<Row>(text, values)).rows,
     drop: async () => {
@@ -45,6 +64,12 @@ async function dropped(server: string, name: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
+}
+
+function urlOf(server: string, database: string): string {
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  return url.toString();
 }
 
 async function once(url: string, statement: string): Promise<void> {

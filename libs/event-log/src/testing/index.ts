@@ -1,2 +1,2 @@
-export { createTestDatabase, type TestDatabase } from './database.ts';
+export { createTemplateDatabase, createTestDatabase, type TestDatabase } from './database.ts';
 export { insertRaw, type RawRow } from './raw-insert.ts';

@@ -1,6 +1,9 @@
+/** A slow machine must not make a test fail. */
+const PATIENCE_MS = 120_000;
+
 /** Waits for a condition, with a deadline. The last error is told when it never came true. */
-export async function until<T>(condition: () => Promise<T> | T, withinMs = 15_000): Promise<NonNullable<T>> {
-  const deadline = performance.now() + withinMs;
+export async function until<T>(condition: () => Promise<T> | T): Promise<NonNullable<T>> {
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     let failure: unknown;
     try {
@@ -10,7 +13,7 @@ export async function until<T>(condition: () => Promise<T> | T, withinMs = 15_00
       failure = error;
     }
     if (performance.now() > deadline) {
-      throw new Error(`not true within ${withinMs} ms: ${condition.toString()}`, { cause: failure });
+      throw new Error(`not true within ${PATIENCE_MS} ms: ${condition.toString()}`, { cause: failure });
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -76,7 +76,10 @@ describe('labels', () => {
     expect(['a', 'b', 'c', 'a', 'd'].map((name) => set.of(name))).toEqual(['a', 'b', OTHER, 'a', OTHER]);
   });
 
-  it('stay within the bound of their instrument, whatever is recorded', () => {
+  it('stay within the bound of their instrument, whatever is recorded', async () => {
+    // A catalogue of its own: this one is full afterwards.
+    const ownCopy = new URL('./catalogue.ts?filled', import.meta.url).href;
+    const { allMetrics } = (await import(ownCopy)) as typeof import('./catalogue.ts');
     // More of everything than there may be, with what a hostile sender, model or caller of the API would choose.
     for (const instrument of allMetrics) {
       const { labelNames } = instrument;
@@ -109,13 +112,16 @@ describe('labels', () => {
   });
 
   it('of attempts end at four', () => {
+    const attempts = () =>
+      Object.fromEntries(
+        [...metrics.deliveries.series]
+          .filter(({ labels }) => labels[0] === 'http' && labels[1] === 'failed')
+          .map(({ labels, value }) => [labels[2], value]),
+      );
+    const before = attempts();
     for (const attempt of [1, 4, 5, 99])
       count({ what: 'delivery', target: 'http', outcome: 'failed', attempt });
-    const attempts = [...metrics.deliveries.series].filter(({ labels }) => labels[0] === 'http');
-    expect(attempts.map(({ labels, value }) => [labels[2], value])).toEqual([
-      ['1', 1],
-      ['4+', 3],
-    ]);
+    expect(attempts()).toEqual({ ...before, 1: (before[1] ?? 0) + 1, '4+': (before['4+'] ?? 0) + 3 });
   });
 });
 

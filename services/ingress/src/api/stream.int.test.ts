@@ -20,7 +20,7 @@ beforeAll(async () => {
   nats = await NatsServer.start();
   ingress = await start();
   worker = openWorker({ databaseUrl: database.url, natsUrl: nats.url });
-}, 60_000);
+});
 
 afterEach(async () => {
   for (const source of sources.splice(0)) source.hangUp();
@@ -198,7 +198,7 @@ describe('the stream of a session', () => {
     sources[0]?.hangUp();
     await until(() => openStreams() === MOST_STREAMS - 1);
     expect((await follow(id)).status).toBe(200);
-  }, 30_000);
+  });
 
   it('ends when the server goes down, and does not hold it up', async () => {
     const id = await newSession();

@@ -167,7 +167,6 @@ describe('a route made by API', () => {
         const secret = await made(a, `pinged-${n}`);
         const since = performance.now();
         await eventually(async () => (await post(b, `pinged-${n}`, secret)).status === 202, {
-          deadlineMs: 2_000,
           everyMs: 5,
         });
         took.push(performance.now() - since);
@@ -618,17 +617,11 @@ describe('while Postgres is away', () => {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     }
     expect((await post(here, 'waiting', secret)).status).toBe(503);
-    await eventually(async () => (await post(here, 'not-there', secret)).status === 503, {
-      deadlineMs: 15_000,
-    });
+    await eventually(async () => (await post(here, 'not-there', secret)).status === 503);
     await wire.mend();
-    await eventually(async () => (await post(here, 'waiting', secret)).status === 202, {
-      deadlineMs: 15_000,
-    });
-    await eventually(async () => (await post(here, 'not-there', secret)).status === 404, {
-      deadlineMs: 5_000,
-    });
-  }, 40_000);
+    await eventually(async () => (await post(here, 'waiting', secret)).status === 202);
+    await eventually(async () => (await post(here, 'not-there', secret)).status === 404);
+  });
 
   it('ingress starts all the same, does not say 404 of what it cannot know, and learns its routes by itself', async () => {
     const secret = await made(there, 'later');
@@ -636,8 +629,6 @@ describe('while Postgres is away', () => {
     const early = await start({ databaseUrl: wire.url });
     expect((await post(early, 'later', secret)).status).toBe(503);
     await wire.mend();
-    await eventually(async () => (await post(early, 'later', secret)).status === 202, {
-      deadlineMs: 15_000,
-    });
-  }, 40_000);
+    await eventually(async () => (await post(early, 'later', secret)).status === 202);
+  });
 });

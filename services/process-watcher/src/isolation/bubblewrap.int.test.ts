@@ -11,6 +11,7 @@ import { shellArgv, underLimits } from '../launch.ts';
 import { Command } from '../supervisor/command.ts';
 import { statOf } from '../supervisor/process-identity.ts';
 import { EXIT_FILE, type ExitRecord, MARK_VARIABLE, type StartRequest } from '../supervisor/protocol.ts';
+import { sessionsOver } from '../supervisor/session-memory.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { chooseIsolation } from './choose.ts';
 import { hiddenFrom } from './hidden.ts';
@@ -88,6 +89,8 @@ async function begin(
       ...enclosed,
       env: { PATH: process.env.PATH ?? '', HOME: work, [MARK_VARIABLE]: dir },
       mark: dir,
+      session: work,
+      sessionMemoryBytes: 0,
       user,
       stdin: 'none',
       separateErrors: false,
@@ -113,7 +116,6 @@ async function begin(
         () =>
           existsSync(join(dir, EXIT_FILE)) &&
           (JSON.parse(readFileSync(join(dir, EXIT_FILE), 'utf8')) as ExitRecord),
-        { deadlineMs: 30_000 },
       );
       await over.promise;
       return { ...exit, output: output() };
@@ -222,7 +224,7 @@ withBubblewrap('a command without root', () => {
   });
 
   it('meets limits of its own', async () => {
-    const { output } = await run('for n in $(seq 60); do sleep 1 & done; wait', {
+    const { output } = await run('for n in $(seq 40); do sleep 1 & done; wait', {
       processWatcher: { max_user_processes: 30 },
     });
     expect(output).toMatch(/fork: .*(unavailable|retry)/i);
@@ -259,14 +261,33 @@ withBubblewrap('a command without root', () => {
     await eventually(() => all.every(isGone));
   });
 
+  it('counts towards the memory of its session, however it hides', async () => {
+    const hides =
+      "setsid env -i sh -c '{ head -c 50000000 /dev/zero; echo up; sleep 300; } | tail -c 100000000'";
+    const one = await begin(`${hides} & wait`);
+    const session = {
+      id: 'one',
+      ownUser: null,
+      user: user?.uid ?? process.getuid?.(),
+      commands: [{ identity: one.identity, mark: one.command.mark }],
+    };
+    await eventually(async () => (await sessionsOver([{ ...session, limitBytes: 40_000_000 }])).length === 1);
+    expect(await sessionsOver([{ ...session, limitBytes: 400_000_000 }])).toEqual([]);
+    await one.command.stop('memory', 0);
+    expect(await one.end()).toMatchObject({ limit: 'memory' });
+  });
+
   it('that leaves something running in the foreground is over, and so is what it left', async () => {
     const one = await begin(
-      'setsid env -i sleep 300 >/dev/null 2>&1 </dev/null & sleep 300 & sleep 1; echo bye',
+      'setsid env -i sleep 300 >/dev/null 2>&1 </dev/null & sleep 300 & read line; echo bye',
+      { stdin: 'open' },
     );
+    // The namespace's first process, the shell, and the two that it leaves.
     const all = await eventually(() => {
       const found = descendantsOf(one.identity.pid);
-      return found.length >= 5 && found;
+      return found.length >= 4 && found;
     });
+    one.command.write('\n', false);
     expect(await one.end()).toMatchObject({ output: 'bye\n', exit_code: 0 });
     await eventually(() => all.every(isGone));
   });

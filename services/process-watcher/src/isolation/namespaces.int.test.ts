@@ -36,19 +36,13 @@ afterAll(() => rm(directory, { recursive: true }));
 
 asRoot('a command as root’s, in namespaces', () => {
   let fixture: WatcherFixture;
-  let alone: WatcherFixture;
   let watcher: Watcher;
   beforeAll(async () => {
-    [fixture, alone] = await Promise.all([
-      watcherFixture({ configFile }),
-      watcherFixture({ processWatcher: { network: 'none' } }),
-    ]);
+    fixture = await watcherFixture({ configFile });
     watcher = await fixture.watcher();
     await writeFile(join(fixture.dataDirectory, 'careless'), 'a secret', { mode: 0o644 });
   });
-  afterAll(async () => {
-    await Promise.all([fixture.stop(), alone.stop()]);
-  });
+  afterAll(() => fixture.stop());
   const run = async (command: string) =>
     fixture.run(watcher, await fixture.running(), 'terminal', { command });
 
@@ -99,8 +93,8 @@ asRoot('a command as root’s, in namespaces', () => {
     const command = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`;
     try {
       expect(await run(command)).toMatchObject({ output: 'reached\n' });
-      const other = await alone.watcher();
-      const { output } = await alone.run(other, await alone.running(), 'terminal', { command });
+      const alone = await fixture.watcher('alone', undefined, undefined, { limits: { network: 'none' } });
+      const { output } = await fixture.run(alone, await fixture.running(), 'terminal', { command });
       expect(output).toMatch(/refused|unreachable/);
     } finally {
       server.close();

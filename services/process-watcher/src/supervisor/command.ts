@@ -54,6 +54,7 @@ type Limit = Exclude<ExitRecord['limit'], null>;
  *
  *   running --exits--> last words --written--> ended (exit.json) --its pipe closes, nobody is left--> over
  *   running --lifetime, idle, stop--> SIGTERM --grace--> SIGKILL --> as above
+ *   running --the session has too much memory (session-memory.ts)--> SIGKILL --> as above
  *
  * It has ended when the process that we started has: what that left running, in its group or as a daemon, goes on, its
  * output is still kept, and its lifetime is still limited (`endLeftovers`: it is ended).
@@ -95,7 +96,24 @@ export class Command {
     return this.#identity;
   }
 
-  /** The user that it runs as, where only its session has that. */
+  get mark(): string {
+    return this.#request.mark;
+  }
+
+  get session(): string {
+    return this.#request.session;
+  }
+
+  get sessionMemoryBytes(): number {
+    return this.#request.sessionMemoryBytes;
+  }
+
+  /** The user that it runs as; undefined: not Linux. */
+  get user(): number | undefined {
+    return this.#request.user?.uid ?? process.getuid?.();
+  }
+
+  /** The same, where only its session has that user. */
   get ownUser(): number | null {
     const { user, userIsOwn } = this.#request;
     return userIsOwn ? (user?.uid ?? null) : null;
@@ -126,7 +144,7 @@ export class Command {
     return identity;
   }
 
-  /** Ends the whole group. Resolves with who is still there. */
+  /** Ends the whole group, without a grace by SIGKILL at once. Resolves with who is still there. */
   stop(limit: Limit, graceMs: number): Promise<number[]> {
     this.#limit ??= this.#exit === null ? limit : null;
     this.#stopping ??= this.#stop(graceMs).finally(() => {
@@ -145,8 +163,10 @@ export class Command {
   }
 
   async #stop(graceMs: number): Promise<number[]> {
-    this.#signal('SIGTERM');
-    if (await this.#gone(graceMs)) return [];
+    if (graceMs > 0) {
+      this.#signal('SIGTERM');
+      if (await this.#gone(graceMs)) return [];
+    }
     this.#signal('SIGKILL');
     return (await this.#gone(KILL_PATIENCE_MS)) ? [] : this.#alive();
   }
@@ -166,7 +186,7 @@ export class Command {
   }
 
   #bearers(): number[] {
-    return bearersOf(this.#request.mark, this.#request.user?.uid ?? process.getuid?.());
+    return bearersOf(this.#request.mark, this.user);
   }
 
   /**

@@ -55,10 +55,9 @@ export function membersOf(group: number): number[] {
 
 /** Who bears a command's mark, of this user. Zombies bear none. Reads the environment of that user's processes only. */
 export function bearersOf(mark: string, uid: number | undefined): number[] {
-  const marks = new Set([mark]);
   return pids().filter((pid) => {
     if (uid !== undefined && statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid !== uid) return false;
-    return bearsOneOf(marks, pid);
+    return marksOf(pid).includes(mark);
   });
 }
 
@@ -71,10 +70,11 @@ export function isNamespaceInit(pid: number): boolean {
   return numbers.length > 1 && numbers.at(-1) === '1';
 }
 
-export function bearsOneOf(marks: ReadonlySet<string>, pid: number): boolean {
+/** One, or none: but what a command has in its environment is its own choice. */
+export function marksOf(pid: number): string[] {
   const prefix = `${MARK_VARIABLE}=`;
   const environment = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
-  return environment.some((entry) => entry.startsWith(prefix) && marks.has(entry.slice(prefix.length)));
+  return environment.flatMap((entry) => (entry.startsWith(prefix) ? [entry.slice(prefix.length)] : []));
 }
 
 function pids(): number[] {

@@ -13,7 +13,7 @@
  * on with what it has and a new one is started beside it. Both are asked for what was begun before, so that `has`, `stop`
  * and `write` stay as they are.
  */
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 export const SOCKET_NAME = `supervisor-${PROTOCOL}.sock`;
 
 export const BEGUN_FILE = 'begun.json';
@@ -54,6 +54,9 @@ export interface StartRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Of this command alone. */
   readonly mark: string;
+  readonly session: string;
+  /** Of all commands of the session together, daemons included; 0: no limit. */
+  readonly sessionMemoryBytes: number;
   /** Null: the supervisor's own user. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
   /** True: it is started as the supervisor's own user and becomes `user` by itself. */
@@ -123,7 +126,7 @@ export interface ExitRecord {
   readonly ended_at: string;
   readonly duration_seconds: number;
   /** Why we ended it; null: it ended by itself, or somebody else did it. */
-  readonly limit: 'lifetime' | 'idle' | 'stopped' | null;
+  readonly limit: 'lifetime' | 'idle' | 'memory' | 'stopped' | null;
   /** Processes of its group that it left running. */
   readonly left_running: number;
   readonly output_bytes: number;

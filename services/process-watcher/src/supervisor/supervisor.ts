@@ -1,6 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Command } from './command.ts';
+import { signalOne } from './process-identity.ts';
 import {
   BEGUN_FILE,
   type BegunRecord,
@@ -9,6 +10,7 @@ import {
   type StartReply,
   type StartRequest,
 } from './protocol.ts';
+import { type LimitedSession, pidsOf, SessionMemory } from './session-memory.ts';
 import { endProcessesOf } from './user-processes.ts';
 import { syncDirectory } from './write-whole.ts';
 
@@ -18,6 +20,12 @@ export class Supervisor {
   readonly #starting = new Map<string, Promise<StartReply>>();
   readonly #directory: string;
   readonly #tell: (event: 'ended' | 'matched', dir: string) => void;
+  readonly #memory = new SessionMemory(
+    () => this.#limitedSessions(),
+    (session) => this.#endSession(session),
+  );
+  /** Sessions whose commands are being ended, as they had too much memory. */
+  readonly #ending = new Map<string, Promise<void>>();
 
   /** `directory`: where it can be reached, for whoever finds its commands later. */
   constructor(directory: string, tell: (event: 'ended' | 'matched', dir: string) => void) {
@@ -73,12 +81,15 @@ export class Supervisor {
       await rm(join(request.dir, BEGUN_FILE), { force: true });
       return { status: 'failed', reason: (error as Error).message.split(',')[0] ?? '' };
     }
+    // Started now it would be ended with the others, without the reason.
+    await this.#ending.get(request.session);
     const command = new Command(request, {
       ended: () => this.#tell('ended', request.dir),
       matched: () => this.#tell('matched', request.dir),
       over: () => this.#commands.delete(request.dir),
     });
     this.#commands.set(request.dir, command);
+    this.#memory.watch();
     try {
       return { status: 'started', identity: await command.start() };
     } catch (error) {
@@ -86,6 +97,38 @@ export class Supervisor {
       this.#commands.delete(request.dir);
       return { status: 'failed', reason: (error as Error).message };
     }
+  }
+
+  #limitedSessions(): LimitedSession[] {
+    const limited = [...this.#commands.values()].filter(
+      ({ identity, sessionMemoryBytes }) => identity !== null && sessionMemoryBytes > 0,
+    );
+    return [...Map.groupBy(limited, ({ session }) => session).values()].flatMap((commands) => {
+      // The config may have changed since the first of them began.
+      const newest = commands.at(-1);
+      if (newest === undefined) return [];
+      const { session, sessionMemoryBytes, ownUser, user } = newest;
+      return [{ id: session, limitBytes: sessionMemoryBytes, ownUser, user, commands }];
+    });
+  }
+
+  /** At once: what takes memory so fast would use a grace to take more. */
+  #endSession(session: LimitedSession): void {
+    if (this.#ending.has(session.id)) return;
+    const commands = [...this.#commands.values()].filter((command) => command.session === session.id);
+    const ending = async (): Promise<void> => {
+      // While whoever started them is there: one that left its group and its mark behind is known by that alone.
+      const pids = session.ownUser === null ? pidsOf(session) : [];
+      // It also notes the reason for the end, before that can come.
+      const stopped = commands.map((command) => command.stop('memory', 0));
+      for (const pid of pids) signalOne(pid, 'SIGKILL');
+      if (session.ownUser !== null) await endProcessesOf(session.ownUser);
+      await Promise.all(stopped);
+    };
+    // What of it failed (no descriptor is left to read /proc with) is done at the next look.
+    const ended = ending().catch(() => {});
+    this.#ending.set(session.id, ended);
+    void ended.finally(() => this.#ending.delete(session.id));
   }
 
   /**

@@ -1,12 +1,19 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { bearsOneOf, signalOne, statOf } from './process-identity.ts';
+import { marksOf, signalOne, statOf } from './process-identity.ts';
 import type { ProcessIdentity } from './protocol.ts';
 
 export interface UserProcess {
   readonly pid: number;
   readonly parent: number;
+  /** Memory that would be free without it, or a part of that: what it shares with others counts for each of them. */
+  readonly bytes: number;
+}
+
+/** With the users that it runs as: the real one and the saved one. */
+export interface LivingProcess extends UserProcess {
+  readonly users: readonly number[];
 }
 
 export interface CommandTraces {
@@ -51,17 +58,29 @@ exit 0
  * became this user by a set-user-id file counts; a service that only acts as this user for a moment (`seteuid`) does not.
  */
 export function processesOf(uid: number): UserProcess[] {
-  return statuses().flatMap(({ pid, status }) =>
-    status !== null && isOf(uid, status) ? [{ pid, parent: numbers(status, PARENT)[0] ?? 0 }] : [],
-  );
+  return processesOfUsers(new Set([uid]));
 }
 
-function isOf(uid: number, status: string): boolean {
-  const [real, , saved] = credentialsOf(status);
-  if (real !== uid && saved !== uid) return false;
+/** The same for several users, by one look at each process of the host. */
+export function processesOfUsers(users: ReadonlySet<number>): LivingProcess[] {
+  return statuses().flatMap(({ pid, status }) => {
+    if (status === null) return [];
+    const [real = -1, , saved = -1] = credentialsOf(status);
+    if ((!users.has(real) && !users.has(saved)) || hasEnded(status)) return [];
+    const [parent = 0] = numbers(status, PARENT);
+    return [{ pid, parent, users: [real, saved], bytes: bytesOf(status) }];
+  });
+}
+
+function hasEnded(status: string): boolean {
   const [threads = 0] = numbers(status, THREADS);
   // One whose first thread has ended looks like a zombie, and goes on in the others.
-  return !/^State:\t[ZX]/m.test(status) || threads > 1;
+  return /^State:\t[ZX]/m.test(status) && threads <= 1;
+}
+
+/** Pages of files are left out: the kernel takes them back when memory is short. */
+function bytesOf(status: string): number {
+  return MEMORY.reduce((sum, line) => sum + Number.parseInt(line.exec(status)?.[1] ?? '0', 10), 0) * 1024;
 }
 
 /** The users that something on this host runs as. */
@@ -132,15 +151,35 @@ function killAllOf(uid: number): Promise<boolean> {
 function without(processes: readonly UserProcess[], spared: Spared | null): number[] {
   const pids = processes.map(({ pid }) => pid);
   if (spared === null) return pids;
-  const groups = new Set(spared.commands.map(({ identity }) => identity?.pid));
-  const marks = new Set(spared.commands.map(({ mark }) => mark));
-  const theirs = new Set(pids.filter((pid) => groups.has(statOf(pid)?.group) || bearsOneOf(marks, pid)));
-  for (let size = -1; size !== theirs.size; ) {
-    size = theirs.size;
-    for (const { pid, parent } of processes) if (theirs.has(parent)) theirs.add(pid);
-  }
+  const theirs = ownersOf(
+    processes,
+    spared.commands.map((command) => [command, command] as const),
+  );
   const since = Number(spared.olderThan.pidStartTime);
   return pids.filter((pid) => !theirs.has(pid) && Number(statOf(pid)?.startTime) >= since);
+}
+
+/** Which processes are of these commands: in their groups, with their marks, and all that these started. */
+export function ownersOf<T>(
+  processes: readonly UserProcess[],
+  commands: readonly (readonly [command: CommandTraces, owner: T])[],
+): Map<number, T> {
+  const byGroup = new Map(commands.map(([{ identity }, owner]) => [identity?.pid, owner]));
+  const byMark = new Map(commands.map(([{ mark }, owner]) => [mark, owner]));
+  const owners = new Map<number, T>();
+  for (const { pid } of processes) {
+    const owner =
+      byGroup.get(statOf(pid)?.group) ?? marksOf(pid).flatMap((mark) => byMark.get(mark) ?? [])[0];
+    if (owner !== undefined) owners.set(pid, owner);
+  }
+  for (let size = -1; size !== owners.size; ) {
+    size = owners.size;
+    for (const { pid, parent } of processes) {
+      const owner = owners.get(parent);
+      if (owner !== undefined && !owners.has(pid)) owners.set(pid, owner);
+    }
+  }
+  return owners;
 }
 
 /** Real, effective, saved, of the file system. */
@@ -152,6 +191,7 @@ function credentialsOf(status: string): number[] {
 const USERS = /^Uid:\t(.*)$/m;
 const PARENT = /^PPid:\t(.*)$/m;
 const THREADS = /^Threads:\t(.*)$/m;
+const MEMORY = [/^RssAnon:\s*(\d+) kB$/m, /^RssShmem:\s*(\d+) kB$/m, /^VmSwap:\s*(\d+) kB$/m];
 
 function numbers(status: string, line: RegExp): number[] {
   return (line.exec(status)?.[1] ?? '').split('\t').filter(Boolean).map(Number);

@@ -5,6 +5,7 @@ import {
   type EventData,
   type EventType,
   holderId,
+  type ProcessWatcherConfig,
   parseConfig,
   type RecordedEvent,
   type SessionId,
@@ -57,6 +58,8 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     agents: { ...options.agents, default: { model: 'main', toolsets: ['terminal'], ...options.agent } },
     // Not as root, as with `run_as: same` (isolation/*.int.test.ts has the rest): the tests look at pids that commands print.
     process_watcher: { ...(isRoot ? {} : { run_as: 'same' }), ...options.processWatcher },
+    // What a watcher does at its start is not to be taken for what its sweep does; tests call that themselves.
+    timing: { sweep_seconds: 3_600 },
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const { config } = parsed;
@@ -103,20 +106,27 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       instance = 'process-watcher',
       directory = dataDirectory,
       slowed: (own: EventLog) => Partial<EventLog> = () => ({}),
-      more: Pick<WatcherOptions, 'answerMs'> = {},
+      {
+        limits = {},
+        ...more
+      }: Pick<WatcherOptions, 'answerMs' | 'graceMs'> & {
+        /** Instead of those of the fixture. */
+        readonly limits?: Partial<ProcessWatcherConfig>;
+      } = {},
     ): Promise<Watcher> {
       const own = open(instance);
+      const its = { ...config, process_watcher: { ...config.process_watcher, ...limits } };
       const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
-      const users = options.runAs ?? runAs(config.process_watcher);
+      const users = options.runAs ?? runAs(its.process_watcher);
       const places = new Places(directory, users);
       const watcher = new Watcher({
-        config,
+        config: its,
         sessions: new Sessions({ log, instance }),
         log,
         places,
         runAs: users,
         isolation: chooseIsolation({
-          config,
+          config: its,
           users,
           places,
           dataDirectory: directory,
@@ -143,6 +153,13 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       const executed = await sessions.execute(id, ({ state }) => decideAll(state, commands));
       if (executed.status !== 'appended')
         throw new Error(JSON.stringify(executed, ['status', 'code', 'reason']));
+    },
+    /** As when nothing was heard of it for `host_lease_seconds`. */
+    async isGone(instance: string): Promise<void> {
+      await database.query(
+        "UPDATE angelia.leases SET expires_at = now() - interval '1 s' WHERE holder = $1",
+        [`host:${instance}`],
+      );
     },
     /** A session with a run at work. */
     async running(over: Partial<CreateSession> = {}, id = newSessionId()): Promise<SessionId> {
@@ -209,7 +226,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       return (await fixture.calls(id, [asked]))[0] as string;
     },
     /** The result of a call, as the model reads it. */
-    result(id: SessionId, callId: string, deadlineMs = 20_000): Promise<ToolResult> {
+    result(id: SessionId, callId: string): Promise<ToolResult> {
       return eventually(
         async () => {
           const event = (await log.readStream(id)).find(
@@ -218,7 +235,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
           const data = event?.data as EventData<'tool.finished'> | undefined;
           return data && ({ outcome: data.outcome, ...JSON.parse(data.result) } as ToolResult);
         },
-        { deadlineMs, describe: () => `a result of ${callId}` },
+        { describe: () => `a result of ${callId}` },
       );
     },
     /** Asks, and has it carried out. */
@@ -261,9 +278,8 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         .filter((event) => event.type === type)
         .map((event) => event.data as EventData<T>);
     },
-    waitFor<T extends EventType>(id: SessionId, type: T, deadlineMs = 20_000): Promise<EventData<T>> {
+    waitFor<T extends EventType>(id: SessionId, type: T): Promise<EventData<T>> {
       return eventually(async () => (await fixture.of(id, type)).at(-1), {
-        deadlineMs,
         describe: () => type,
       });
     },

@@ -1,0 +1,44 @@
+import { eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, stack } from '../shared-stack.ts';
+
+let sink: Sink;
+
+async function change(method: 'PUT' | 'DELETE', name: string, body?: object) {
+  const response = await fetch(new URL(`/v1/routes/${name}`, stack.baseUrl), {
+    method,
+    headers: {
+      authorization: `Bearer ${stack.adminToken}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as { secret?: string } };
+}
+
+const toSink = (to: Sink) => ({ prompt: '{text}', deliver: 'http', deliver_extra: { url: to.url } });
+
+export function apiRoutes(): void {
+  addToStack(async () => {
+    sink = await startSink({ secret: TEST_SINK_SECRET });
+    return {};
+  });
+
+  afterAll(() => sink?.stop());
+
+  describe('a route made by API', () => {
+    it('is there after ingress was killed (-9), with the secret that was shown once', async () => {
+      const { secret } = (await change('PUT', 'kept', toSink(sink))).body;
+      await stack.restarted('ingress', stack.kill('ingress'));
+      const answer = await eventually(async () => {
+        const posted = await stack.post({ route: 'kept', secret: secret as string, body: { text: 'still' } });
+        // 503: it does not say of a route that it cannot know yet that it is not there.
+        expect([202, 503]).toContain(posted.status);
+        return posted.status === 202 && posted;
+      });
+      await stack.waitForEnd(answer.sessionId, { settled: true });
+      expect(sink.taken(answer.sessionId)).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,501 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { commands } from '@angelia/cli';
+import {
+  answer,
+  callTool,
+  eventually,
+  type ModelServer,
+  type Sink,
+  say,
+  startModelServer,
+  startSink,
+  TEST_SECRET,
+  TEST_SINK_SECRET,
+  testRoute,
+} from '@angelia/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { commandLine } from '../command-line.ts';
+import { addToStack, modelAt, stack } from '../shared-stack.ts';
+
+// The command line on a whole stack. Most calls run in this process, those about signals and pipes as the program.
+
+const UNKNOWN = '01a1e281-20d9-7563-b8f1-427765d52c50';
+const PROGRAM = fileURLToPath(new URL('../../../dist/angelia.js', import.meta.url));
+
+let sink: Sink;
+let model: ModelServer;
+let files: string;
+
+const env = () => ({
+  ANGELIA_URL: stack.baseUrl,
+  ANGELIA_ADMIN_TOKEN: stack.adminToken,
+  ANGELIA_CONFIG: join(stack.dataDir, 'angelia.yaml'),
+  DATABASE_URL: stack.postgresUrl,
+});
+
+const { angelia, json, lines, refused, goingOn } = commandLine(() => ({ cwd: files, env: env() }));
+
+async function send(...argv: string[]): Promise<string> {
+  const { session_id: id } = await json<{ session_id: string }>('send', 'cli', ...argv);
+  return id;
+}
+
+/** Sent, answered and delivered. */
+async function settled(text: string): Promise<string> {
+  const id = await send('--data', JSON.stringify({ text }));
+  await stack.waitForEnd(id, { settled: true });
+  return id;
+}
+
+export function cli(): void {
+  addToStack(async () => {
+    files = mkdtempSync(join(tmpdir(), 'angelia-cli-'));
+    [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
+    const route = (over: object) => testRoute(sink.url, { agent: 'cli', ...over });
+    return {
+      models: { cli: modelAt(model) },
+      agents: { cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] } },
+      routes: {
+        cli: route({}),
+        picky: route({ events: ['deploy'] }),
+        stamped: route({ auth: 'standard-webhooks' }),
+      },
+    };
+  });
+
+  afterAll(async () => {
+    await Promise.all([sink?.stop(), model?.stop()]);
+    rmSync(files, { recursive: true, force: true });
+  });
+
+  describe('the API and the command line', () => {
+    it('every call of /v1 has a command, and no command names a call that is not there', async () => {
+      const document = (await (await fetch(`${stack.baseUrl}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, unknown>>;
+      };
+      const served = Object.entries(document.paths).flatMap(([path, methods]) =>
+        path.startsWith('/v1/') ? Object.keys(methods).map((method) => `${method} ${path}`) : [],
+      );
+      expect(served.length).toBeGreaterThan(20);
+      const called = new Set(commands.flatMap(({ calls = [] }) => calls));
+      expect([...called].sort()).toEqual(served.sort());
+    });
+
+    it('a wrong token is 4, a server that is another one is told apart', async () => {
+      const wrong = await angelia(['sessions'], { env: { ANGELIA_ADMIN_TOKEN: 'wrong' } });
+      expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('the admin token is wrong')]);
+      expect(wrong.stderr).not.toContain('angelia: wrong');
+      const other = await angelia(['sessions'], { env: { ANGELIA_URL: sink.url } });
+      expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('is it another server?')]);
+    });
+
+    it('the token comes from a file, too', async () => {
+      writeFileSync(join(files, 'token'), `${stack.adminToken}\n`);
+      const { code } = await angelia(['sessions', '--token-file', 'token'], {
+        env: { ANGELIA_ADMIN_TOKEN: '' },
+      });
+      expect(code).toBe(0);
+    });
+  });
+
+  describe('send', () => {
+    it.each([
+      'github',
+      'hmac',
+      'hmac-body',
+      'standard-webhooks',
+      'svix',
+      'gitlab',
+      'stripe',
+      'slack',
+      'linear',
+      'shopify',
+      'bearer',
+      'basic',
+    ])('signs as %s, and ingress takes it', async (scheme) => {
+      const body = JSON.stringify({ text: `by ${scheme}` });
+      const sent = await json('send', 'cli', '--scheme', scheme, '--data', body);
+      expect(sent).toMatchObject({ status: 'accepted', route: 'cli', session_id: expect.any(String) });
+    });
+
+    it("uses the route's own scheme, and the first of its events", async () => {
+      expect(await json('send', 'stamped')).toMatchObject({ status: 'accepted' });
+      expect(await json('send', 'picky')).toMatchObject({ status: 'accepted', event: 'deploy' });
+      expect(await json('send', 'picky', '--event', 'push')).toMatchObject({
+        status: 'ignored',
+        reason: 'event',
+      });
+      const waited = await angelia(['send', 'picky', '--event', 'push', '--wait']);
+      expect([waited.code, waited.stderr]).toEqual([1, expect.stringContaining('started no session')]);
+    });
+
+    it('takes its body from stdin or a file, and names the delivery', async () => {
+      const piped = await angelia(['send', 'cli', '--delivery-id', 'cli-1', '--json'], {
+        input: '{"text":"piped"}',
+      });
+      const { session_id: id } = JSON.parse(piped.stdout);
+      expect(await stack.session(id)).toMatchObject({ title: 'piped', delivery_id: 'cli-1' });
+      writeFileSync(join(files, 'body.json'), '{"text":"again"}');
+      expect(await json('send', 'cli', '--file', 'body.json', '--delivery-id', 'cli-1')).toEqual({
+        status: 'duplicate',
+        delivery_id: 'cli-1',
+        session_id: id,
+      });
+    });
+
+    it('--wait follows the session until all is settled, and says by its exit code how it went', async () => {
+      const followed = await lines('send', 'cli', '--data', '{"text":"follow me"}', '--wait');
+      expect(followed.map(({ type }) => type)).toEqual(
+        expect.arrayContaining([
+          'session.created',
+          'session.final-response',
+          'session.ended',
+          'delivery.succeeded',
+        ]),
+      );
+      expect(followed[0]).toMatchObject({ status: 'accepted' });
+      expect(followed.at(-1)).toMatchObject({ status: 'ended', outcome: 'succeeded' });
+
+      sink.next(answer(400));
+      const failed = await angelia(['send', 'cli', '--data', '{"text":"nobody gets this"}', '--wait']);
+      expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('1 deliveries are dead')]);
+
+      model.next(say('late', 20_000));
+      const late = await angelia(['send', 'cli', '--data', '{"text":"slow"}', '--wait', '--timeout', '1s']);
+      expect([late.code, late.stderr]).toEqual([8, expect.stringContaining('is not settled within 1s')]);
+      const id = /session ([0-9a-f-]{36})/.exec(late.stdout)?.[1] ?? '';
+      expect(await json('cancel', id)).toEqual({ session_id: id });
+    });
+
+    it('says what is wrong', async () => {
+      expect(await refused(4, 'send', 'cli', '--secret', 'wrong')).toContain('signature or token');
+      expect(await refused(3, 'send', 'nowhere', '--secret', 'x')).toContain('no such route');
+      expect(await refused(2, 'send', 'nowhere')).toContain('give its secret');
+      expect(await refused(2, 'send', 'cli', '--data', '{bad')).toContain('not valid JSON');
+      expect(await refused(2, 'send', 'cli', '--data', '{}', '--file', 'x')).toContain('not both');
+      expect(await refused(2, 'send', 'cli', '--file', 'absent.json')).toContain('absent.json is not there');
+      expect(await refused(2, 'send', 'cli', '--header', 'x')).toContain('name=value');
+      expect(await refused(2, 'send', 'cli', '--event', 'a\nb')).toContain('HTTP does not allow');
+      expect(await refused(2, 'send', 'cli', '--scheme', 'stripe', '--event', 'x')).toContain('in the body');
+      const config = await angelia(['send', 'cli'], { env: { ANGELIA_CONFIG: '/nowhere.yaml' } });
+      expect([config.code, config.stderr]).toEqual([78, expect.stringContaining('there is no such file')]);
+    });
+  });
+
+  describe('sessions', () => {
+    it('are listed with whole ids, filtered and paged', async () => {
+      const first = await settled('one of two');
+      const second = await settled('two of two');
+      const listed = () => json<{ items: { id: string }[]; next_cursor: string }>('sessions', '--limit', '1');
+      const page = await eventually(async () => {
+        const seen = await listed();
+        return seen.items[0]?.id === second && seen;
+      });
+      const next = await json<{ items: { id: string }[] }>(
+        'sessions',
+        '--limit',
+        '1',
+        '--cursor',
+        page.next_cursor,
+      );
+      expect(next.items.map(({ id }) => id)).toEqual([first]);
+      const all = await json<{ items: { id: string }[]; next_cursor: null }>(
+        'sessions',
+        '--all',
+        '--limit',
+        '2',
+      );
+      expect(all.items.length).toBeGreaterThan(2);
+      expect(all.next_cursor).toBeNull();
+      // The views are a moment behind: it may be listed before it is listed as ended.
+      await eventually(async () => {
+        const { stdout } = await angelia(['sessions', '--status', 'ended'], { columns: 60 });
+        return stdout.includes(`${second}  `);
+      });
+      expect(await refused(2, 'sessions', '--cursor', 'nonsense')).toContain('cursor');
+    });
+
+    it('--watch prints a line per change, and Ctrl-C is 130 without a word', async () => {
+      const watching = goingOn('sessions', '--watch', '--json', '--limit', '5');
+      const id = await settled('watched');
+      await eventually(() => watching.seen().stdout.includes(id));
+      const { code, stdout, stderr } = await watching.interrupted();
+      expect([code, stderr]).toEqual([130, '']);
+      const [line = ''] = stdout.split('\n').filter((each) => each.includes(id));
+      expect(JSON.parse(line)).toMatchObject({ id, title: 'watched' });
+    });
+
+    it('status shows all of one, with its way through time', async () => {
+      model.next(callTool('terminal', { command: 'echo hi' }), say('the answer'));
+      const id = await settled('a hostile \u001b[31mtitle\u0007');
+      const { stdout } = await angelia(['status', id], { columns: 100, env: { NO_COLOR: '1' } });
+      expect(stdout).toContain(id);
+      expect(stdout).toMatch(/^title +a hostile title/m);
+      expect(stdout).not.toContain('\u0007');
+      for (const row of [
+        'turn 1 queued',
+        'run 1',
+        '  model cli',
+        '  tool terminal',
+        'final response',
+        'deliver ',
+      ]) {
+        expect(stdout).toContain(`\n${row}`);
+      }
+      const shown = await json<{ id: string; timeline: { kind: string; duration_ms: number }[] }>(
+        'status',
+        id,
+      );
+      expect(shown.id).toBe(id);
+      expect(shown.timeline.map(({ kind }) => kind)).toEqual(
+        expect.arrayContaining(['queued', 'run', 'model', 'tool', 'output', 'delivery']),
+      );
+      expect(shown).toMatchObject(await stack.session(id));
+      expect(await refused(3, 'status', UNKNOWN)).toContain('there is no session');
+      expect(await refused(2, 'status', id.slice(0, 8))).toContain('never shortened');
+    });
+
+    it('logs and transcript tell its story; logs --follow ends when all is settled', async () => {
+      const id = await settled('tell me');
+      const logged = await lines('logs', id);
+      expect(logged).toEqual(JSON.parse(JSON.stringify(await stack.events(id))));
+      expect(await lines('logs', '--follow', id)).toEqual(logged);
+      const some = await angelia(['logs', id, '--type', 'delivery.']);
+      expect(some.stdout.trimEnd().split('\n')).toHaveLength(2);
+      const { messages } = await json<{ messages: { role: string }[] }>('transcript', id);
+      expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+      expect((await angelia(['transcript', id])).stdout).toContain('answer to: tell me');
+      expect(await refused(3, 'logs', '--follow', UNKNOWN)).toContain('there is no session');
+    });
+
+    it('tail shows what happens in all of them, from the first event on', async () => {
+      const tailing = goingOn('tail', '--type', 'session.');
+      await eventually(() => tailing.seen().stderr.includes('waiting for what happens'));
+      const id = await settled('tailed');
+      await eventually(() => tailing.seen().stdout.includes(`${id}  session.ended`));
+      const { code, stdout } = await tailing.interrupted();
+      expect(code).toBe(130);
+      const types = [...stdout.matchAll(new RegExp(`${id}  (\\S+)`, 'g'))].map(([, type]) => type);
+      expect(types).toEqual(['session.created', 'session.final-response', 'session.ended']);
+    });
+
+    it('answer shows the open question and answers it; without one it is 6', async () => {
+      model.next(callTool('clarify', { question: 'Red or blue?', choices: ['Red', 'Blue'] }));
+      const id = await send('--data', '{"text":"paint it"}');
+      await eventually(async () => (await stack.session(id)).status === 'waiting');
+      expect((await angelia(['answer', id])).stdout).toContain('Red or blue?\n  1. Red\n  2. Blue');
+      expect(await refused(2, 'answer', id, '--choice', '3')).toContain('from 1 to 2');
+      const followed = await lines('answer', id, '--choice', '2', '--wait');
+      expect(followed.find(({ type }) => type === 'clarification.answered')).toMatchObject({
+        data: { answer: 'Blue' },
+      });
+      expect(await refused(6, 'answer', id, 'Red')).toContain('has no open question');
+    });
+
+    it('message, resume and cancel', async () => {
+      const id = await settled('begin');
+      const [said] = await lines('message', id, 'go on', '--idempotency-key', 'k1');
+      expect(said?.session_id).not.toBe(id);
+      expect(await lines('message', id, 'go on', '--idempotency-key', 'k1')).toEqual([said]);
+      await stack.waitForEnd(String(said?.session_id), { settled: true });
+      const resumed = await lines('resume', String(said?.session_id), '--wait');
+      expect(resumed.at(-1)).toMatchObject({ status: 'ended', continues: said?.session_id });
+      expect(await refused(6, 'cancel', id)).toContain('cannot be cancelled');
+      expect(await refused(3, 'cancel', UNKNOWN)).toContain('there is no session');
+      const both = await angelia(['cancel', UNKNOWN, id, '--json']);
+      expect([
+        both.code,
+        both.stderr
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line).code),
+      ]).toEqual([3, ['not_found', 'refused']]);
+      expect(await refused(2, 'message', id, ' ')).toContain('some text is wanted');
+    });
+  });
+
+  describe('what was delivered', () => {
+    it('dead deliveries are listed with the reason and sent again, by id or all', async () => {
+      sink.next(answer(400), answer(400));
+      const ids = [await settled('dead one'), await settled('dead two')];
+      type Listed = { items: { id: string; reason: string }[] };
+      const dead = await eventually(async () => {
+        const { items } = await json<Listed>('deliveries', '--status', 'dead', '--route', 'cli');
+        const mine = items.filter(({ id }) => ids.includes(id.slice(0, 36)));
+        return mine.length === 2 && mine;
+      });
+      expect(dead[0]?.reason).toContain('400');
+      const [first = { id: '' }] = dead;
+      expect(await json('retry', first.id)).toEqual({ id: first.id, session_id: first.id.slice(0, 36) });
+      const rest = await json<{ retried: string[] }>(
+        'retry',
+        '--dead',
+        '--session',
+        dead[1]?.id.slice(0, 36) ?? '',
+      );
+      expect(rest).toEqual({ retried: [dead[1]?.id], refused: [], more: false });
+      for (const id of ids) await eventually(() => sink.answersOf(id).length === 1);
+      await eventually(async () => (await angelia(['retry', first.id])).code === 6);
+      expect(await refused(3, 'retry', `${ids[0]}.99`)).toContain('there is no delivery');
+    });
+
+    it('webhooks says why nothing happened', async () => {
+      await angelia(['send', 'cli', '--secret', 'wrong']);
+      const { stdout } = await eventually(async () => {
+        const listed = await angelia(['webhooks', '--route', 'cli', '--outcome', 'unauthorized']);
+        return listed.stdout.includes('unauthorized') && listed;
+      });
+      expect(stdout).toContain('401');
+      expect((await angelia(['webhooks', 'counts'])).stdout).toContain('unauthorized');
+    });
+
+    it('dead letters can be listed; one that is not there cannot be replayed', async () => {
+      expect(await json('dead-letters')).toEqual({ items: [], next_cursor: null });
+      expect(await refused(3, 'dead-letters', 'replay', '7')).toContain('there is no dead letter');
+      expect(await refused(2, 'dead-letters', 'replay', 'x')).toContain('a number is wanted');
+    });
+  });
+
+  it('processes are listed, read and killed', async () => {
+    model.next(
+      callTool('terminal', {
+        command: 'echo started; sleep 600',
+        background: true,
+        notify_on_complete: true,
+      }),
+    );
+    const id = await send('--data', '{"text":"in the background"}');
+    type Listed = { items: { id: string; session_id: string; status: string }[] };
+    const [process = { id: '' }] = await eventually(async () => {
+      const { items } = await json<Listed>('processes', '--session', id);
+      return items.length === 1 && items;
+    });
+    await eventually(async () => (await angelia(['processes', 'output', process.id])).stdout === 'started\n');
+    expect((await angelia(['processes'])).stdout).toContain(process.id);
+    expect(await json('processes', 'kill', process.id)).toMatchObject({ id: process.id, session_id: id });
+    await stack.waitForEnd(id, { settled: true });
+    await eventually(async () => (await angelia(['processes', 'kill', process.id])).code === 6);
+    expect(await refused(3, 'processes', 'kill', 'proc_none')).toContain('there is no process');
+  });
+
+  it('routes are made, shown, given a new secret and removed', async () => {
+    const made = await angelia([
+      'routes',
+      'add',
+      'deploys',
+      '--prompt',
+      'Say: {text}',
+      '--deliver',
+      'log',
+      '--agent',
+      'cli',
+      '--toolsets',
+      'clarify',
+    ]);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('never shown again')]);
+    const secret = /whsec_\S+/.exec(made.stdout)?.[0] ?? '';
+    writeFileSync(join(files, 'old'), secret);
+    expect(await json('send', 'deploys', '--secret-file', 'old')).toMatchObject({ status: 'accepted' });
+    expect(await refused(6, 'routes', 'add', 'deploys', '--prompt', 'other')).toContain('exists already');
+    expect(await json('routes', 'show', 'deploys')).toMatchObject({ definition: { prompt: 'Say: {text}' } });
+    expect((await angelia(['routes'])).stdout).toMatch(/^deploys +active +api +log/m);
+
+    const rotated = await json<{ secret: string }>(
+      'routes',
+      'rotate-secret',
+      'deploys',
+      '--old-secret-file',
+      'old',
+    );
+    expect(rotated.secret).not.toBe(secret);
+    for (const each of [secret, rotated.secret]) {
+      const sent = await eventually(async () => {
+        const tried = await angelia(['send', 'deploys', '--secret', each, '--json']);
+        return tried.code === 0 && tried;
+      });
+      expect(JSON.parse(sent.stdout)).toMatchObject({ status: 'accepted' });
+    }
+    await json('routes', 'rotate-secret', 'deploys');
+    await eventually(async () => (await angelia(['send', 'deploys', '--secret', secret])).code === 4);
+    expect(await refused(6, 'routes', 'rotate-secret', 'cli')).toContain('is of the config file');
+    expect(await refused(6, 'routes', 'add', 'cli', '--prompt', 'x')).not.toContain('--replace');
+    expect(await refused(6, 'routes', 'add', 'deploys', '--prompt', 'x')).toContain('--replace');
+
+    writeFileSync(
+      join(files, 'route.yaml'),
+      'prompt: "From a file: {text}"\nevents: [deploy]\nagent: cli\ntoolsets: [clarify]\n',
+    );
+    const replaced = await json('routes', 'add', 'deploys', '--file', 'route.yaml', '--replace');
+    expect(replaced).toMatchObject({ definition: { prompt: 'From a file: {text}', events: ['deploy'] } });
+    writeFileSync(join(files, 'bad.yaml'), 'prompt: [\n');
+    expect(await refused(2, 'routes', 'add', 'x', '--file', 'bad.yaml')).toContain('bad.yaml: line');
+    expect(await refused(2, 'routes', 'add', 'x', '--prompt', 'y', '--agent', 'nobody')).toContain('nobody');
+
+    expect(await json('routes', 'remove', 'deploys', '--yes')).toEqual({ name: 'deploys', removed: true });
+    expect(await refused(3, 'routes', 'show', 'deploys')).toContain('there is no route deploys');
+  });
+
+  it('export, erase, import, rebuild and prune work on the database', async () => {
+    const id = await settled('keep me');
+    const before = await stack.events(id);
+    expect(await json('export', id, '--to', 'exports')).toMatchObject({ sessions: 1, events: before.length });
+    await eventually(async () => (await angelia(['erase', id, '--yes'])).code === 0);
+    expect(await refused(3, 'status', id)).toContain('there is no session');
+    const [file = ''] = readdirSync(join(files, 'exports'));
+    expect(await lines('import', join('exports', file))).toEqual([
+      { file: join(files, 'exports', file), sessions: 1, events: before.length },
+    ]);
+    const stories = (events: typeof before) =>
+      events.map(({ version, type, data }) => ({ version, type, data }));
+    expect(stories(await stack.events(id))).toEqual(stories(before));
+    expect(await json('rebuild')).toMatchObject({ events: expect.any(Number) });
+    expect(await json('prune', '--yes')).toEqual({ sessions: 0, keys: 0 });
+
+    writeFileSync(join(files, 'no-export.gz'), 'this is no gzip');
+    expect(await refused(2, 'import', 'no-export.gz')).toContain('is not a line of an export');
+    expect(await refused(3, 'import', 'absent.gz')).toContain('is not there');
+    const missing = await angelia(['export', UNKNOWN, '--to', 'exports']);
+    expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining(UNKNOWN)]);
+    const down = await angelia(['rebuild'], { env: { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' } });
+    expect([down.code, down.stderr]).toEqual([5, expect.stringContaining('ECONNREFUSED')]);
+    expect(down.stderr).not.toContain('a:b');
+  });
+
+  describe('the program', () => {
+    const run = (...argv: string[]) =>
+      spawn(PROGRAM, argv, { env: { PATH: process.env.PATH, ...env() }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = (child: ReturnType<typeof run>) =>
+      new Promise<{ code: number | null; stderr: string }>((resolve) => {
+        let stderr = '';
+        child.stderr.setEncoding('utf8').on('data', (text: string) => {
+          stderr += text;
+        });
+        child.once('close', (code) => resolve({ code, stderr }));
+      });
+
+    it('says nothing when whoever reads it goes away', async () => {
+      const child = run('sessions', '--watch', '--json', '--limit', '50');
+      const end = ended(child);
+      // Closed before it writes: what it writes then has no reader.
+      child.stdout.destroy();
+      expect(await end).toEqual({ code: 141, stderr: '' });
+    });
+
+    it('ends on Ctrl-C, quietly, with 130', async () => {
+      const child = run('tail');
+      const end = ended(child);
+      await new Promise((resolve) => child.stderr.once('data', resolve));
+      child.kill('SIGINT');
+      expect(await end).toEqual({ code: 130, stderr: 'waiting for what happens (Ctrl-C ends it)\n' });
+    });
+
+    it('does not show the secret of the config to anybody', async () => {
+      const { stdout, stderr } = await angelia(['send', 'cli', '--wait']);
+      expect(stdout + stderr).not.toContain(TEST_SECRET);
+    });
+  });
+}

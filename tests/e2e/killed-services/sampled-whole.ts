@@ -1,0 +1,82 @@
+import {
+  eventually,
+  type ModelServer,
+  type Sink,
+  say,
+  startModelServer,
+  startSink,
+  TEST_SINK_SECRET,
+  testRoute,
+} from '@angelia/testkit';
+import { afterAll, expect, it } from '@jest/globals';
+import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
+
+// Head sampling by OTEL_TRACES_SAMPLER: the first span decides, and the session's traceparent carries it to whoever goes
+// on, also to the runner that takes over from a killed one. A session is in Jaeger as a whole, or not at all.
+
+/** Of these about half are sampled. That all of them, or none, are: once in half a million runs. */
+const SESSIONS = 20;
+
+let sink: Sink;
+let model: ModelServer;
+
+export function sampledWhole(): void {
+  addToStack(async () => {
+    [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
+    return {
+      models: { sampled: modelAt(model) },
+      agents: { sampled: { kind: 'llm', model: 'sampled' } },
+      routes: { sampled: testRoute(sink.url, { agent: 'sampled' }) },
+      env: {
+        OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '0.5',
+      },
+    };
+  });
+
+  afterAll(async () => {
+    await Promise.all([sink?.stop(), model?.stop()]);
+  });
+
+  it('samples a session as a whole or not at all, also when its runner is killed', async () => {
+    // Nobody answers the first runner; the second gets its answers at once.
+    model.behave({ kind: 'stall' });
+    const ids: string[] = [];
+    for (let n = 0; n < SESSIONS; n += 1) {
+      ids.push((await stack.post({ route: 'sampled', body: { text: `n${n}` } })).sessionId);
+    }
+    const begun = async () =>
+      (await Promise.all(ids.map((id) => stack.session(id)))).every(({ status }) => status === 'running');
+    await eventually(begun, { describe: 'all sessions run' });
+    const killed = stack.kill('agent-runner');
+    model.behave(say('done'));
+    await stack.restarted('agent-runner', killed);
+    const sessions = await Promise.all(ids.map((id) => stack.waitForEnd(id, { settled: true })));
+
+    const flags = await Promise.all(
+      ids.map(async (id) => {
+        const events = await stack.events(id);
+        const seen = new Set(events.map(({ meta }) => String(meta.traceparent).split('-')[3]));
+        expect(seen.size).toBe(1);
+        return [...seen][0];
+      }),
+    );
+    const sampled = sessions.filter((_, at) => flags[at] === '01');
+    const left = sessions.filter((_, at) => flags[at] === '00');
+    expect(sampled.length).toBeGreaterThan(0);
+    expect(left.length).toBeGreaterThan(0);
+    // The killed runner's own spans died with it; of the others none is missing.
+    for (const { trace_id: traceId } of sampled) {
+      const spans = await receiver.traceWith(traceId, [
+        'webhook sampled',
+        'run sampled',
+        'model m1',
+        'deliver http',
+      ]);
+      const run = spans.find(({ name }) => name === 'run sampled');
+      expect(run?.attributes['angelia.resumed']).toBe(true);
+    }
+    for (const { trace_id: traceId } of left) expect(receiver.spansOf(traceId)).toEqual([]);
+    expect(receiver.problems).toEqual([]);
+  });
+}

@@ -1,0 +1,5 @@
+import { shareStack } from './shared-stack.ts';
+import { killedRunner } from './two-runners/killed-runner.ts';
+import { waiting } from './two-runners/waiting.ts';
+
+shareStack({ traces: true, replicas: 'agent-runner=2' }, [killedRunner, waiting]);

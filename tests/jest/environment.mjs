@@ -1,0 +1,55 @@
+// Node's own global object as a test's environment (see runtime.mjs). After a file it puts back what the file or jest
+// changed in it: the console, `process.exit`, the environment variables, the clock.
+
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { ModuleMocker } from 'jest-mock';
+
+export default class NativeEnvironment {
+  global = globalThis;
+  fakeTimers = null;
+  fakeTimersModern;
+  moduleMocker = new ModuleMocker(globalThis);
+  #console = globalThis.console;
+  #exit = process.exit;
+  #env = { ...process.env };
+
+  constructor({ projectConfig }) {
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+  }
+
+  /** What a test gets as `jest`. */
+  get jest() {
+    const timers = this.fakeTimersModern;
+    const mocker = this.moduleMocker;
+    return {
+      fn: mocker.fn.bind(mocker),
+      spyOn: mocker.spyOn.bind(mocker),
+      restoreAllMocks: () => mocker.restoreAllMocks(),
+      useFakeTimers: (options) => timers.useFakeTimers(options),
+      useRealTimers: () => timers.useRealTimers(),
+      advanceTimersByTime: (ms) => timers.advanceTimersByTime(ms),
+      advanceTimersByTimeAsync: (ms) => timers.advanceTimersByTimeAsync(ms),
+      setSystemTime: (now) => timers.setSystemTime(now),
+      getTimerCount: () => timers.getTimerCount(),
+    };
+  }
+
+  async setup() {}
+
+  async teardown() {
+    this.fakeTimersModern.dispose();
+    this.moduleMocker.restoreAllMocks();
+    globalThis.console = this.#console;
+    process.exit = this.#exit;
+    for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
+    Object.assign(process.env, this.#env);
+  }
+
+  exportConditions() {
+    return ['node', 'node-addons'];
+  }
+
+  getVmContext() {
+    return null;
+  }
+}
