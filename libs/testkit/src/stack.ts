@@ -182,6 +182,12 @@ export class TestStack {
     this.#frozen.delete(this.kill(name, 'SIGCONT'));
   }
 
+  /** Whatever a test that failed left frozen. */
+  thawAll(): void {
+    for (const pid of this.#frozen) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
+    this.#frozen.clear();
+  }
+
   /** Ends a program, gently, and keeps it down until `resume`. */
   hold(name: string): Promise<void> {
     return this.#stack.hold(name);
@@ -216,7 +222,7 @@ export class TestStack {
 
   /** Drains, ends and removes everything, also after a test that failed half-way. */
   async stop(): Promise<void> {
-    for (const pid of this.#frozen) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
+    this.thawAll();
     await this.#stack.stop();
     await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
