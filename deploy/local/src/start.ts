@@ -11,7 +11,7 @@ const SAME_KEYSTROKE_MS = 1_000;
 
 /** `npm start`: runs the stack in the foreground until a signal, and says how it ended by the exit code. */
 export async function runStart(
-  options: Pick<StackOptions, 'scripts' | 'inspect'> & {
+  options: Pick<StackOptions, 'scripts' | 'inspect' | 'preparedCluster'> & {
     /** Called when everything is up; what it returns is called before the stack stops. */
     readonly onReady?: (stack: Stack) => Promise<() => void>;
   } = {},
@@ -26,6 +26,7 @@ export async function runStart(
     stack = await startStack({
       scripts: options.scripts,
       inspect: options.inspect,
+      preparedCluster: options.preparedCluster,
       front,
       signal: asked.signal,
       say: (line) => console.log(`angelia: ${line}`),

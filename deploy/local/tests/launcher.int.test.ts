@@ -31,8 +31,9 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
+/** On a copy of the run's cluster: making one is most of what a start costs. Two tests make their own (`FAKE_CLUSTER`). */
 function launch(env: NodeJS.ProcessEnv = {}): Launched {
-  const one = new Launched(dataDir, env);
+  const one = new Launched(dataDir, { FAKE_CLUSTER: process.env.ANGELIA_TEST_CLUSTER, ...env });
   launched.push(one);
   return one;
 }
@@ -53,7 +54,7 @@ describe('a start', () => {
   });
 
   it('keeps ports, secrets and the cluster for the next start', async () => {
-    await (await launch().ready()).stop();
+    await (await launch({ FAKE_CLUSTER: '' }).ready()).stop();
     const before = await kept();
     await launch().ready();
     expect(await kept()).toEqual(before);
@@ -255,7 +256,7 @@ const asRoot = process.getuid?.() === 0 && process.platform === 'linux';
 (asRoot ? describe : describe.skip)('as root', () => {
   it('runs Postgres as another user, below a directory that only root may enter', async () => {
     expect((await stat(parent)).mode & 0o077).toBe(0);
-    const stack = await launch().ready();
+    const stack = await launch({ FAKE_CLUSTER: '' }).ready();
     const status = await readFile(`/proc/${stack.pid('postgres')}/status`, 'utf8');
     expect(status).toMatch(/^Name:\s+postgres$/m);
     expect(status).not.toMatch(/^Uid:\s+0\s/m);

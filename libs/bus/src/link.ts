@@ -95,7 +95,7 @@ export class Link {
     const live = this.#live;
     if (live !== null) {
       await withinTime(live.nc.flush(), CLOSE_TIMEOUT_MS);
-      await withinTime(live.nc.close(), CLOSE_TIMEOUT_MS);
+      await withinTime(ended(live.nc), CLOSE_TIMEOUT_MS);
     }
     await this.#loop;
   }
@@ -125,7 +125,7 @@ export class Link {
       const serverVersion = await refuseUnusable(nc, jsm);
       return { nc, jsm, serverVersion, up: true, lost: Promise.resolve() };
     } catch (error) {
-      void nc.close().catch(() => {});
+      void ended(nc).catch(() => {});
       throw error;
     }
   }
@@ -150,7 +150,7 @@ export class Link {
     live.up = false;
     this.#live = null;
     // Not awaited: after a stale connection the library waits until a socket is empty that nobody reads.
-    void live.nc.close().catch(() => {});
+    void ended(live.nc).catch(() => {});
     if (!this.closed) this.#report({ connected: false, reason });
   }
 
@@ -234,6 +234,20 @@ async function refuseUnusable(nc: NatsConnection, jsm: JetStreamManager): Promis
     );
   }
   return info.version;
+}
+
+/**
+ * Closes a connection. nats-core keeps the stack of whoever does, which nobody reads, and to name its places the source
+ * maps of the bundle would be read: 35 ms of CPU at every end of a service.
+ */
+function ended(nc: NatsConnection): Promise<void> {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return nc.close();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** Resolves when `work` has, or when the time is over; a failure is the same as being over. */

@@ -217,10 +217,8 @@ describe('roles', () => {
     await own.drop();
     await database.query(`DROP ROLE ${login}`);
   });
-});
 
-describe('a database that was restored or copied', () => {
-  it('lets the migrator create schemas again, or says what the owner has to run', async () => {
+  it('of a database that was restored or copied: the migrator may create schemas again, or the owner is told what to run', async () => {
     const own = await createTestDatabase();
     const name = new URL(own.url).pathname.slice(1);
     const mayCreate = async () =>
@@ -244,9 +242,8 @@ describe('a database that was restored or copied', () => {
     expect((await migrate({ url: url.toString() })).warnings).toEqual([
       `views cannot be rebuilt until the owner of the database runs GRANT CREATE ON DATABASE ${name} TO angelia_migrator`,
     ]);
-    await own.query(`DROP OWNED BY ${login}`);
-    await own.query(`DROP ROLE ${login}`);
     await own.drop();
+    await database.query(`DROP ROLE ${login}`);
   });
 });
 

@@ -144,26 +144,6 @@ describe('log lines', () => {
     const { line } = logged((logger) => logger.info({ loop }, 'x'));
     expect(line.msg).toBe('x');
   });
-
-  it('cost little enough for a hot path', () => {
-    const secrets = Array.from({ length: 20 }, (_, index) => `secret-value-number-${index}`);
-    const logger = createLogger({
-      service: 's',
-      instance: 'i',
-      level: 'info',
-      secrets,
-      destination: { write: () => {} },
-    });
-    const started = performance.now();
-    for (let index = 0; index < 5_000; index += 1) {
-      logger.info(
-        { session_id: '019a8c1e-0000-7000-8000-0123456789ab', version: index, target: 'http' },
-        'delivered',
-      );
-    }
-    // Measured 4 us a line. Far above that, on however slow a machine, would be a mistake in the redaction.
-    expect((performance.now() - started) / 5_000).toBeLessThan(2);
-  });
 });
 
 describe('finding secrets', () => {

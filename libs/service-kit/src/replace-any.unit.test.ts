@@ -21,7 +21,7 @@ describe('replacing any of many texts', () => {
       Array.from({ length: least + Math.floor(random() * (most - least + 1)) }, () =>
         ['a', 'b', 'é', '\ud83d'].at(Math.floor(random() * 4)),
       ).join('');
-    for (let run = 0; run < 500; run += 1) {
+    for (let run = 0; run < 100; run += 1) {
       const texts = Array.from({ length: 1 + Math.floor(random() * 8) }, () => made(3, 9));
       const given = made(0, 60);
       expect(replaceAny(texts, '*')(given)).toBe(atEveryPlace(texts, given));

@@ -10,9 +10,6 @@ import type { ServiceRuntime } from './service-kit.module.ts';
 import { EXIT_CONFIG, StartupError, startupMessage } from './startup-error.ts';
 import { startTelemetry } from './telemetry.ts';
 
-/** For what happens before a service runs; the package's index loads what telemetry must come before. */
-export { loadCommandConfig };
-
 /** What a service's `main.ts` says about it. */
 export interface ServiceDefinition {
   readonly name: ServiceName;
@@ -40,8 +37,8 @@ function loadConfigOf(service: ServiceName): LoadedConfig {
 }
 
 /**
- * The life of a service's process. This file and what it imports load neither pg nor node:http nor Nest: those come
- * with service-process.ts, after telemetry, which has to be there first to instrument them.
+ * The life of a service's process. This file and what it imports load neither Fastify nor Nest: those come with
+ * service-process.ts, after telemetry, which has to be there first to instrument what they require.
  */
 export async function runService(definition: ServiceDefinition): Promise<void> {
   const startedAt = Date.now();

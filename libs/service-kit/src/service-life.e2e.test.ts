@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,8 +36,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-async function start(env: NodeJS.ProcessEnv = {}): Promise<RunningService> {
-  const service = await RunningService.start(MAIN, {
+async function start(env: NodeJS.ProcessEnv = {}, main = MAIN): Promise<RunningService> {
+  const service = await RunningService.start(main, {
     DATABASE_URL: database.url,
     NATS_URL: nats.url,
     ANGELIA_INSTANCE: 'process-watcher',
@@ -144,8 +144,8 @@ describe('the life of a service', () => {
 });
 
 describe('a start that only a person can mend: one line, exit code 78', () => {
-  async function refusal(env: NodeJS.ProcessEnv): Promise<string> {
-    const service = await start(env);
+  async function refusal(env: NodeJS.ProcessEnv, main?: string): Promise<string> {
+    const service = await start(env, main);
     const { code } = await service.exited;
     expect({ code, stderr: service.stderr }).toMatchObject({ code: 78 });
     expect(service.stderr.trimEnd().split('\n')).toHaveLength(1);
@@ -162,6 +162,20 @@ describe('a start that only a person can mend: one line, exit code 78', () => {
 
   it('a config file that is not there', async () => {
     expect(await refusal({ ANGELIA_CONFIG: '/nowhere.yaml' })).toContain('/nowhere.yaml');
+  });
+
+  it('a config file that the commands of its agents can read; check-config says so before', async () => {
+    const directory = join(dataDirectory, 'open');
+    const path = join(directory, 'angelia.yaml');
+    await mkdir(directory);
+    await writeFile(
+      path,
+      'models: { m: { provider: builtin, model: echo } }\nagents: { default: { model: m, toolsets: [terminal] } }',
+    );
+    await Promise.all([chmod(dataDirectory, 0o755), chmod(directory, 0o755), chmod(path, 0o644)]);
+    for (const main of [MAIN, 'dist/check-config.js']) {
+      expect(await refusal({ ANGELIA_CONFIG: path }, main)).toContain(`chmod 600 ${path}`);
+    }
   });
 
   it('a missing environment variable', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Drain } from './drain.ts';
 import { createLogger } from './logging.ts';
 import { type ShutdownSteps, shutDown } from './shutdown.ts';
@@ -30,6 +30,10 @@ function recordingSteps(order: string[], over: Partial<ShutdownSteps> = {}): Shu
 const patient = () => ({ drainSeconds: 30, hurry: new AbortController().signal, logger });
 
 describe('shutdown', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
   it('stops taking work, drains, then closes what the drain needed', async () => {
     const order: string[] = [];
     const drain = new Drain();
@@ -79,18 +83,22 @@ describe('shutdown', () => {
         given = deadline;
       },
     });
+    jest.useFakeTimers();
     const before = Date.now();
     await shutDown(recordingSteps([]), drain, patient());
-    expect(given - before).toBeGreaterThanOrEqual(29_000);
-    expect(given - before).toBeLessThan(32_000);
+    expect(given - before).toBe(30_000);
   });
 
   it('closes all the same when a participant never ends', async () => {
     const order: string[] = [];
     const drain = new Drain();
     drain.add({ name: 'stuck', drain: () => new Promise(() => {}) });
-    const failures = await shutDown(recordingSteps(order), drain, { ...patient(), drainSeconds: 0 });
-    expect(failures).toEqual(['drain stuck']);
+    jest.useFakeTimers();
+    const failures = shutDown(recordingSteps(order), drain, { ...patient(), drainSeconds: 10 });
+    await jest.advanceTimersByTimeAsync(9_000);
+    expect(order.at(-1)).toBe('intake');
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await failures).toEqual(['drain stuck']);
     expect(order.at(-1)).toBe('admin');
   });
 

@@ -306,6 +306,14 @@ describe('dead deliveries', () => {
     const revived = history.when(retry(5)).thenTypes(['delivery.retry-requested']);
     expect(plan(revived)).toMatchObject({ action: 'send', output: 5, attempt: 2 });
     revived.when(retry(5)).thenNothing();
+    // One at a time also then: it waits for the later one that is being sent.
+    const meanwhile = history
+      .and([attempted(9)])
+      .when(retry(5))
+      .thenTypes(['delivery.retry-requested']);
+    expect(plan(meanwhile)).toMatchObject({ action: 'wait', output: 9 });
+    meanwhile.when(attempt(5, 2, meanwhile.now)).thenRefused('not_next_output');
+    expect(plan(meanwhile.and([delivered(9)]))).toMatchObject({ action: 'send', output: 5, attempt: 2 });
   });
 
   it('a status that a later output follows is not revived', () => {

@@ -47,7 +47,9 @@ export function deliveryPlan(state: SessionState, now: number): DeliveryPlan {
   const created = state.created;
   const next = state.outputs.find((output) => output.status !== 'dead');
   if (next === undefined || created === null) return { action: 'nothing' };
-  if (next.status === 'attempting' && now < next.until) return wait(next);
+  // Not always the next one: a dead output may be revived while a later one is being sent.
+  const sending = state.outputs.find((output) => output.status === 'attempting' && now < output.until);
+  if (sending !== undefined) return wait(sending);
 
   const reason = dropReason(state, next);
   if (reason !== null) return { action: 'drop', output: next.output, reason };

@@ -26,7 +26,7 @@ export interface StreamEvent {
 }
 
 /** Enough to recognise the repeats that a sender makes within its retries; older ones the append's key catches. */
-const REMEMBERED_IDS = 32;
+export const REMEMBERED_IDS = 32;
 
 /** Ended processes stay for `process list` and the API; a session that starts hundreds must not grow for ever. */
 const REMEMBERED_ENDED_PROCESSES = 32;

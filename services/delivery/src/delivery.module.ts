@@ -26,7 +26,7 @@ import { DeliveryController } from './delivery.controller.ts';
 import { lookBack } from './look-back.ts';
 import { claimTimes } from './send-window.ts';
 import { StartTime } from './start-time.ts';
-import { openTargets, type Targets } from './targets/registry.ts';
+import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/registry.ts';
 import { DELIVERIES, TARGETS } from './tokens.ts';
 
 @Module({
@@ -35,8 +35,8 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
     {
       provide: TARGETS,
       inject: [CONFIG, LOGGER],
-      useFactory: (config: Config, logger: Logger): Targets => {
-        const targets = openTargets(config, logger);
+      useFactory: async (config: Config, logger: Logger): Promise<Targets> => {
+        const targets = openTargets(config, logger, await loadAdapters(configuredTargets(config)));
         const problems = targets.problems();
         if (problems.length > 0) throw new StartupError(problems);
         return targets;

@@ -182,7 +182,7 @@ describe('a pattern and a long value', () => {
   const allowed = { field: 'ref', regex: '^refs/heads/[a-z]+$' };
   const forbidden = { not: { field: 'ref', regex: 'secret' } };
 
-  it.each([17, 16_384, 100_000, MEGABYTE])('%i characters are judged to their end', (length) => {
+  it.each([17, 16_384, 100_000])('%i characters are judged to their end', (length) => {
     const good = `refs/heads/${'a'.repeat(length - 11)}`;
     expect(matches(allowed, ref(good))).toBe(true);
     expect(matches(allowed, ref(`${good} and more`))).toBe(false);

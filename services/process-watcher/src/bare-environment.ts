@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { loadCommandConfig } from '@angelia/service-kit/run';
+import { commandVariables } from '@angelia/service-kit/command-variables';
 
 /** Set for ourselves: the environment has been looked through. */
 const BARE = 'ANGELIA_ENVIRONMENT_IS_BARE';
@@ -18,16 +18,9 @@ const NOT_OURS = new Set(['ANGELIA_ADMIN_TOKEN', 'ANGELIA_MASTER_KEY', 'ANGELIA_
  */
 export function shedForeignVariables(mainUrl: string): void {
   if (process.env[BARE] !== undefined || process.execve === undefined) return;
-  const named = new Set<string>();
+  let named: ReadonlySet<string>;
   try {
-    loadCommandConfig(
-      new Proxy(process.env, {
-        get(env, name) {
-          named.add(String(name));
-          return env[String(name)];
-        },
-      }),
-    );
+    named = commandVariables(process.env);
   } catch {
     return; // It is told where the config is loaded for good.
   }

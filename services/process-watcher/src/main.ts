@@ -1,8 +1,9 @@
-import { runService } from '@angelia/service-kit/run';
 import { shedForeignVariables } from './bare-environment.ts';
 
 shedForeignVariables(import.meta.url);
 
+// Not before: until then this process may have to become itself again, and would load everything twice.
+const { runService } = await import('@angelia/service-kit/run');
 await runService({
   name: 'process-watcher',
   load: async () => (await import('./process-watcher.module.ts')).ProcessWatcherModule,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { SessionId } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { statOf } from './supervisor/process-identity.ts';
 import { processesOf } from './supervisor/user-processes.ts';
 import { type WatcherFixture, watcherFixture } from './testing/watcher-fixture.ts';
 import type { Watcher } from './watcher.ts';
@@ -98,4 +99,18 @@ asRoot('a program that is the agent says so too', async () => {
     outcome: 'error',
     error: `the program was ended, as ${REASON}`,
   });
+});
+
+it('where commands run as the service itself, all that they started is ended, however it hides', async () => {
+  const same = await fixture.watcher('same', undefined, undefined, { limits: { run_as: 'same' } });
+  const id = await fixture.running();
+  const daemon = `setsid env -i sh -c 'echo $$ > pid; ${hog('one')}'`;
+  const command = `${daemon} & ${hog('two')} & ${hog('three')}`;
+  expect(await fixture.run(same, id, 'terminal', { command })).toMatchObject({
+    signal: 'SIGKILL',
+    note: expect.stringContaining(REASON),
+  });
+  const pid = Number(readFileSync(join(work(id), 'pid'), 'utf8'));
+  expect(pid).toBeGreaterThan(1);
+  await eventually(() => ['Z', undefined].includes(statOf(pid)?.state));
 });

@@ -24,7 +24,8 @@ import { addToStack, modelAt, stack } from '../shared-stack.ts';
 // The command line on a whole stack. Most calls run in this process, those about signals and pipes as the program.
 
 const UNKNOWN = '01a1e281-20d9-7563-b8f1-427765d52c50';
-const PROGRAM = fileURLToPath(new URL('../../../dist/angelia.js', import.meta.url));
+/** `npx angelia`: runs what was built. */
+const PROGRAM = fileURLToPath(new URL('../../../deploy/local/angelia.mjs', import.meta.url));
 
 let sink: Sink;
 let model: ModelServer;

@@ -1,4 +1,6 @@
 import { runStart } from '../../src/start.ts';
 import { fakeScripts } from './scripts.ts';
 
-process.exit(await runStart({ scripts: fakeScripts }));
+const preparedCluster = process.env.FAKE_CLUSTER || undefined;
+
+process.exit(await runStart({ scripts: fakeScripts, preparedCluster }));

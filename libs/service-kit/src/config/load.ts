@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { type Config, type ConfigProblem, parseConfig } from '@angelia/contracts';
 import { StartupError } from '../startup-error.ts';
 import { type AddressVariables, addressVariables, keepReferences } from './address-references.ts';
+import { commandParts } from './command-parts.ts';
 import { configPath, parseYaml, readText } from './config-file.ts';
 import { crossReferenceProblems } from './cross-references.ts';
 import { interpolate } from './interpolate.ts';
@@ -31,12 +32,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
 }
 
 /**
- * What process-watcher needs of the config; the rest holds model keys, credentials and secrets of routes. It usually
- * leads the duties of all (duties.ts): what those read is in here, too, or it would prune by the default retention.
- */
-const COMMAND_PARTS = ['agents', 'process_watcher', 'directories', 'timing', 'nats', 'retention'] as const;
-
-/**
  * The part of the config that commands are run by. Nothing else is read: whoever gets hold of the service that runs
  * the model's commands finds no model key, no credential of a target and no secret of a route there, and need not be
  * given the variables that they stand in. Whether the parts fit together is checked by the other services.
@@ -56,23 +51,6 @@ export function loadCommandConfig(env: NodeJS.ProcessEnv): LoadedConfig {
     demo,
     addressVariables: () => ({ reason: 'nothing is sent from here' }),
   };
-}
-
-function commandParts(written: unknown): unknown {
-  if (!isRecord(written)) return written;
-  const parts = Object.fromEntries(
-    COMMAND_PARTS.flatMap((key) => (written[key] === undefined ? [] : [[key, written[key]]])),
-  );
-  if (!isRecord(parts.agents)) return parts;
-  // Agents of kind http are called by the runner, with a secret.
-  const agents = Object.entries(parts.agents).filter(
-    ([, agent]) => !isRecord(agent) || agent.kind !== 'http',
-  );
-  return { ...parts, agents: Object.fromEntries(agents) };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The steps of loading. One that finds problems ends it, as the next would only add their echoes. */

@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from './load.ts';
 import { openFileProblems } from './open-files.ts';
@@ -74,31 +72,6 @@ describe('where an agent has terminal', () => {
       join(cwd, '.env'),
       join(root, 'angelia.env'),
     ]);
-  });
-
-  it('check-config and process-watcher refuse with 78 and one line', () => {
-    write(path, 0o644);
-    const built = (script: string) => fileURLToPath(new URL(`../../../../${script}`, import.meta.url));
-    for (const script of ['dist/check-config.js', 'dist/process-watcher.js']) {
-      const { status, stderr } = spawnSync(process.execPath, [built(script)], {
-        cwd: root,
-        encoding: 'utf8',
-        killSignal: 'SIGKILL',
-        timeout: 20_000, // One that starts would wait for Postgres for ever.
-        env: {
-          PATH: process.env.PATH,
-          ANGELIA_CONFIG: path,
-          ANGELIA_DATA: join(root, 'data'),
-          DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-          NATS_URL: 'nats://127.0.0.1:1',
-        },
-      });
-      expect({ script, status, stderr }).toEqual({
-        script,
-        status: 78,
-        stderr: expect.stringMatching(/^angelia: .*chmod 600 .*\n$/),
-      });
-    }
   });
 });
 

@@ -1,12 +1,19 @@
 import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase } from '@angelia/event-log/testing';
-import { addressVariables, createLogger, newSessionId, Sessions, systemClock } from '@angelia/service-kit';
+import {
+  addressVariables,
+  createLogger,
+  knownTargets,
+  newSessionId,
+  Sessions,
+  systemClock,
+} from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
 import type { DeliveryTools } from '../deliver-session.ts';
 import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../deliveries.ts';
-import { openTargets, type Targets } from '../targets/registry.ts';
+import { loadAdapters, openTargets, type Targets } from '../targets/registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
 
@@ -67,6 +74,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
   const database = await createTestDatabase();
   const log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
   const sessions = new Sessions({ log, instance: 'test' });
+  const adapters = await loadAdapters(knownTargets);
   const opened: Targets[] = [];
 
   const put: DeliveryFixture['put'] = async (id, ...commands) => {
@@ -111,7 +119,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         targets: { http: { secret: TEST_SINK_SECRET }, ...options.settings },
         delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 0.4, ...options.delivery },
       });
-      const targets = openTargets(config, logger);
+      const targets = openTargets(config, logger, adapters);
       opened.push(targets);
       // Postgres is on this host, and has its clock.
       const startedAt = Date.now();

@@ -117,10 +117,12 @@ export class Supervisor {
     if (this.#ending.has(session.id)) return;
     const commands = [...this.#commands.values()].filter((command) => command.session === session.id);
     const ending = async (): Promise<void> => {
-      // First, as it notes the reason for the end.
+      // While whoever started them is there: one that left its group and its mark behind is known by that alone.
+      const pids = session.ownUser === null ? pidsOf(session) : [];
+      // It also notes the reason for the end, before that can come.
       const stopped = commands.map((command) => command.stop('memory', 0));
+      for (const pid of pids) signalOne(pid, 'SIGKILL');
       if (session.ownUser !== null) await endProcessesOf(session.ownUser);
-      else for (const pid of pidsOf(session)) signalOne(pid, 'SIGKILL');
       await Promise.all(stopped);
     };
     // What of it failed (no descriptor is left to read /proc with) is done at the next look.

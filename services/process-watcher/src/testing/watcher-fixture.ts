@@ -117,7 +117,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       const own = open(instance);
       const its = { ...config, process_watcher: { ...config.process_watcher, ...limits } };
       const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
-      const users = options.runAs ?? runAs(config.process_watcher);
+      const users = options.runAs ?? runAs(its.process_watcher);
       const places = new Places(directory, users);
       const watcher = new Watcher({
         config: its,
