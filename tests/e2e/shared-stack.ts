@@ -20,6 +20,9 @@ import { afterAll, beforeAll } from '@jest/globals';
 type Part = Pick<TestConfigParts, 'models' | 'agents' | 'targets' | 'routes' | 'extra'> &
   Pick<TestStackOptions, 'env'>;
 
+/** As in production: on a starved machine a short lease is lost, and its run rightly done again. */
+const LEASE_SECONDS = 20;
+
 /** Of the file that is being loaded: a worker loads this module once for all files. */
 let parts: (() => Promise<Part>)[] = [];
 
@@ -59,7 +62,7 @@ export function shareStack(
       targets: merged(all.map((part) => part.targets)),
       routes: merged(all.map((part) => part.routes)),
       extra: merged(all.map((part) => part.extra)),
-      ...(timing === undefined ? {} : { timing }),
+      timing: { lease_seconds: LEASE_SECONDS, ...timing },
       ...(delivery === undefined ? {} : { delivery }),
     });
     stack = await startTestStack({

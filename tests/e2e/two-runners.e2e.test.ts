@@ -1,5 +1,6 @@
+import { SHORT_TIMING } from '@angelia/testkit';
 import { shareStack } from './shared-stack.ts';
 import { killedRunner } from './two-runners/killed-runner.ts';
 import { waiting } from './two-runners/waiting.ts';
 
-shareStack({ traces: true, replicas: 'agent-runner=2' }, [killedRunner, waiting]);
+shareStack({ traces: true, replicas: 'agent-runner=2', timing: SHORT_TIMING }, [killedRunner, waiting]);

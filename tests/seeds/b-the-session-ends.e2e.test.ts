@@ -75,6 +75,8 @@ beforeAll(async () => {
     replicas: 'agent-runner=2',
     config: testConfig({
       sinkUrl: sink.url,
+      // Long enough for a starved machine, on which a lease that is lost is a run that is rightly done again.
+      timing: { lease_seconds: 8 },
       modelUrl: model.baseUrl,
       agents: {
         hasty: { kind: 'llm', model: 'main', timeout_seconds: 1 },

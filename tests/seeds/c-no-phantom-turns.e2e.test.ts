@@ -90,7 +90,8 @@ beforeAll(async () => {
     config: testConfig({
       sinkUrl: sink.url,
       modelUrl: model.baseUrl,
-      timing: { sweep_seconds: 1 },
+      // Long enough for a starved machine, on which a lease that is lost is a run that is rightly done again.
+      timing: { lease_seconds: 8, sweep_seconds: 1 },
       agent: llm,
       agents,
       routes: {

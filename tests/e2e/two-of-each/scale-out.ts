@@ -38,6 +38,7 @@ interface Logged {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+const narrowIsFull = Promise.withResolvers<void>();
 let sink: Sink;
 let model: ModelServer;
 let telegram: TelegramStandIn;
@@ -45,9 +46,16 @@ let log: Logged[];
 let posted: PostAnswer[];
 let limited: { readonly answers: PostAnswer[]; readonly seconds: number };
 
+const narrowCalls = () => model.requests.filter(({ input }) => input.startsWith('narrow'));
+
 /** What a session is about is in its prompt. */
-function think({ input, results }: ModelRequest) {
+async function think({ input, results }: ModelRequest) {
   if (input.startsWith('[Background process')) return say(`noticed: ${input.split('\n')[0]}`);
+  if (input.startsWith('narrow')) {
+    // The first wait for each other, so that the route is at its limit, on however slow a machine.
+    if (narrowCalls().length === NARROW) narrowIsFull.resolve();
+    await narrowIsFull.promise;
+  }
   const done = say(`answer to: ${input}`, input.startsWith('narrow') ? 120 : 20);
   if (results.length > 0) return done;
   if (input.startsWith('tools')) return callTool('terminal', { command: 'echo done' });
@@ -249,7 +257,7 @@ export function scaleOut(): void {
     });
 
     it('keep the max_concurrency of a route in sum, as the model sees it', () => {
-      const calls = model.requests.filter(({ input }) => input.startsWith('narrow'));
+      const calls = narrowCalls();
       expect(calls).toHaveLength(COUNTS.narrow);
       const most = calls.map(
         ({ at }) => calls.filter((other) => other.at <= at && (other.endedAt ?? Infinity) > at).length,
