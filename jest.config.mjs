@@ -38,6 +38,7 @@ export default {
   workerGracefulExitTimeout: 10_000,
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
   testTimeout: 240_000,
+  testSequencer: `${rootDir}/tests/jest/sequencer.mjs`,
   reporters: ['default', `${rootDir}/tests/jest/times.mjs`],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['**/*.unit.test.ts'] },

@@ -16,10 +16,11 @@ import {
   testConfig,
   testRoute,
 } from '@angelia/testkit';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { sideBySide, type Then, type Until } from '../side-by-side.ts';
 import { adminCall, isGone, of, prune, runnerOf } from './admin.ts';
-import { type Gate, gate } from './gate.ts';
+import { gate } from './gate.ts';
 
 // Seed 001: the session was closed around a fire-and-forget call, before it existed, and stayed open for ever. Nothing
 // is stubbed between the POST and the end of the run. B1 to B7 run side by side.
@@ -33,14 +34,36 @@ const ROUNDS = 2;
 /** At once, in B8: ingress is not what is tested. */
 const POSTS_AT_ONCE = 50;
 
+const TEST_MS = 300_000;
 const runners = ['agent-runner', 'agent-runner-2'];
 
 let sink: Sink;
 let model: ModelServer;
 let stack: TestStack;
-let behaviours: Record<string, (request: ModelRequest) => ModelStep | Promise<ModelStep>>;
 /** What the model waits for and no test opens. */
-let never: Gate;
+const never = gate();
+/** What the model does with an input that begins with this word, for the scenario that says so. */
+const behaviours: Record<string, (request: ModelRequest) => ModelStep | Promise<ModelStep>> = {};
+
+type Moment =
+  | 'the runners are down'
+  | 'the runners are back'
+  | 'the others have ended'
+  | 'all that has ended was pruned';
+const together = sideBySide<Moment>(TEST_MS);
+
+async function story(then: Then<Moment>): Promise<void> {
+  await then('the runners are down', async () => {
+    for (const runner of runners) stack.kill(runner);
+    await Promise.all(runners.map((runner) => stack.hold(runner)));
+  });
+  await then('the runners are back', async () => {
+    await Promise.all(runners.map((runner) => stack.resume(runner)));
+    await Promise.all(runners.map((runner) => eventually(() => stack.ready(runner))));
+  });
+  await then('the others have ended');
+  await then('all that has ended was pruned', async () => void (await prune(stack)));
+}
 
 beforeAll(async () => {
   [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
@@ -65,19 +88,16 @@ beforeAll(async () => {
       },
     }),
   });
-});
-
-beforeEach(() => {
-  behaviours = {};
-  never = gate();
+  together.begin(story);
 });
 
 afterEach(() => {
-  never.open();
   expect(model.problems).toEqual([]);
 });
 
 afterAll(async () => {
+  await together.over();
+  never.open();
   await stack?.stop();
   await Promise.all([sink?.stop(), model?.stop()]);
 });
@@ -91,82 +111,90 @@ async function post(text: string, route = 'hook'): Promise<string> {
 }
 
 /** Exactly one end, for the reason of all webhook sessions and with the right outcome; then nothing is left of it. */
-async function expectEndsOnce(id: string, outcome: string): Promise<EventView[]> {
+async function expectEndsOnce(id: string, outcome: string, until: Until<Moment>): Promise<EventView[]> {
+  const events = await expectEndedOnce(id, outcome);
+  await expectPrunable([id], until);
+  return events;
+}
+
+async function expectEndedOnce(id: string, outcome: string): Promise<EventView[]> {
   const session = await stack.waitForEnd(id, { settled: true });
   expect(session).toMatchObject({ outcome, end_reason: 'webhook_complete' });
   const events = await stack.events(id);
   expect(of(events, 'session.ended').map(({ data }) => data)).toMatchObject([
     { outcome, reason: 'webhook_complete' },
   ]);
-  await expectPrunable(id);
   return events;
 }
 
-async function expectPrunable(id: string): Promise<void> {
-  await eventually(async () => (await prune(stack)) >= 0 && (await isGone(stack, id)), {
-    describe: `${id} is pruned`,
-  });
+async function expectPrunable(ids: readonly string[], until: Until<Moment>): Promise<void> {
+  await until('all that has ended was pruned');
+  for (const id of ids) {
+    // The view that the pruning looks at may have been behind.
+    await eventually(async () => (await isGone(stack, id)) || (await prune(stack)) < 0, {
+      describe: `${id} is pruned`,
+    });
+  }
 }
 
 const cancel = (id: string) => adminCall(stack, 'POST', `/v1/sessions/${id}/cancel`);
 
 describe('seed 001: every session ends, once, where its run truly ends', () => {
-  it('B1 success', async () => {
+  together.it('B1 success', async (until) => {
     const id = await post('well done');
-    await expectEndsOnce(id, 'succeeded');
+    await expectEndsOnce(id, 'succeeded', until);
     expect(sink.answersOf(id)).toEqual(['answer to: well done']);
   });
 
-  it('B2 the agent throws: a model that refuses, and a program that fails half-way', async () => {
-    behaviours = { refuse: () => fail(400) };
-    for (const [text, route] of [
-      ['refuse this', 'hook'],
-      ['anything', 'program'],
-    ]) {
-      const id = await post(text as string, route);
-      await expectEndsOnce(id, 'failed');
-      expect(sink.answersOf(id)).toEqual([expect.stringMatching(/^Sorry, /)]);
-    }
-  });
+  together.it(
+    'B2 the agent throws: a model that refuses, and a program that fails half-way',
+    async (until) => {
+      behaviours.refuse = () => fail(400);
+      const ids = [await post('refuse this'), await post('anything', 'program')];
+      for (const id of ids) {
+        await expectEndedOnce(id, 'failed');
+        expect(sink.answersOf(id)).toEqual([expect.stringMatching(/^Sorry, /)]);
+      }
+      await expectPrunable(ids, until);
+    },
+  );
 
-  it('B3 cancel', async () => {
-    behaviours = { cancel: () => never.opened.then(() => say('too late')) };
+  together.it('B3 cancel', async (until) => {
+    behaviours.cancel = () => never.opened.then(() => say('too late'));
     const id = await post('cancel me');
     await eventually(() => requestsOf('cancel me').length === 1);
     expect((await cancel(id)).status).toBe(202);
     await eventually(() => requestsOf('cancel me')[0]?.aborted, { describe: 'the model call is hung up' });
-    await expectEndsOnce(id, 'cancelled');
+    await expectEndsOnce(id, 'cancelled', until);
     expect(sink.answersOf(id)).toEqual([]);
   });
 
-  it('B4 timeout', async () => {
-    behaviours = { slow: () => never.opened.then(() => say('too late')) };
+  together.it('B4 timeout', async (until) => {
+    behaviours.slow = () => never.opened.then(() => say('too late'));
     const id = await post('slow work', 'hasty');
-    const events = await expectEndsOnce(id, 'failed');
+    const events = await expectEndsOnce(id, 'failed', until);
     expect(of(events, 'run.failed').map(({ data }) => data.code)).toEqual(['timeout']);
     expect(sink.answersOf(id)).toEqual([expect.stringMatching(/^Sorry, this took longer than allowed/)]);
   });
 
-  it('B5 kill -9, then recovery', async () => {
+  together.it('B5 kill -9, then recovery', async (until) => {
     let killed = false;
-    behaviours = {
-      lost: () => (killed ? say('found again') : never.opened.then(() => say('never seen'))),
-    };
+    behaviours.lost = () => (killed ? say('found again') : never.opened.then(() => say('never seen')));
     const id = await post('lost work');
     await eventually(() => requestsOf('lost work').length === 1);
-    const runner = runnerOf(await stack.events(id));
+    await until('the runners are down');
     killed = true;
-    await stack.restarted(runner, stack.kill(runner));
-    const events = await expectEndsOnce(id, 'succeeded');
+    await until('the runners are back');
+    const events = await expectEndsOnce(id, 'succeeded', until);
     expect(of(events, 'run.started')).toHaveLength(2);
     expect(sink.answersOf(id)).toEqual(['found again']);
   });
 
-  it('B6 right after 202 the run may not have begun; the session is created, runs, ends, and never in another order', async () => {
-    const ids: string[] = [];
-    await Promise.all(runners.map((runner) => stack.hold(runner)));
-    try {
-      ids.push(...(await Promise.all(Array.from({ length: 20 }, (_, n) => post(`wait for a runner ${n}`)))));
+  together.it(
+    'B6 right after 202 the run may not have begun; the session is created, runs, ends, and never in another order',
+    async (until) => {
+      await until('the runners are down');
+      const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => post(`wait for a runner ${n}`)));
       for (const id of ids) {
         const events = await stack.events(id);
         expect(events.map(({ type }) => type)).toEqual(['session.created', 'turn.requested']);
@@ -175,55 +203,58 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
       // What has not begun has not ended either: there is nothing to prune.
       await prune(stack);
       for (const id of ids) expect(await isGone(stack, id)).toBe(false);
-    } finally {
-      await Promise.all(runners.map((runner) => stack.resume(runner)));
-    }
-    for (const id of ids) {
+      await until('the runners are back');
+      for (const id of ids) {
+        await stack.waitForEnd(id, { settled: true });
+        const types = (await stack.events(id)).map(({ type }) => type);
+        expect(types.filter((type) => !type.startsWith('delivery.'))).toEqual([
+          'session.created',
+          'turn.requested',
+          'run.started',
+          'model.responded',
+          'session.final-response',
+          'session.ended',
+        ]);
+      }
+    },
+  );
+
+  together.it(
+    'B7 a second end is a no-op: of a cancel, of a runner that comes late, and of a hint that comes again',
+    async (until) => {
+      const answered = gate();
+      let frozen = false;
+      behaviours.twice = () =>
+        frozen ? say('from the other') : answered.opened.then(() => say('from the frozen one'));
+      await until('the others have ended');
+      const id = await post('twice ended');
+      await eventually(() => requestsOf('twice ended').length === 1);
+      const runner = runnerOf(await stack.events(id));
+      stack.freeze(runner);
+      frozen = true;
       await stack.waitForEnd(id, { settled: true });
-      const types = (await stack.events(id)).map(({ type }) => type);
-      expect(types.filter((type) => !type.startsWith('delivery.'))).toEqual([
-        'session.created',
-        'turn.requested',
-        'run.started',
-        'model.responded',
-        'session.final-response',
-        'session.ended',
-      ]);
-    }
-  });
+      const events = await stack.events(id);
+      expect(of(events, 'session.ended')).toHaveLength(1);
 
-  it('B7 a second end is a no-op: of a cancel, of a runner that comes late, and of a hint that comes again', async () => {
-    const answered = gate();
-    let frozen = false;
-    behaviours = {
-      twice: () => (frozen ? say('from the other') : answered.opened.then(() => say('from the frozen one'))),
-    };
-    const id = await post('twice ended');
-    await eventually(() => requestsOf('twice ended').length === 1);
-    const runner = runnerOf(await stack.events(id));
-    stack.freeze(runner);
-    frozen = true;
-    await stack.waitForEnd(id, { settled: true });
-    const events = await stack.events(id);
-    expect(of(events, 'session.ended')).toHaveLength(1);
-
-    answered.open();
-    stack.thaw(runner);
-    expect((await cancel(id)).status).toBe(409);
-    // All that is not settled, and this is, is hinted anew.
-    await deleteHintStream(stack.natsUrl);
-    // Both are at work again, by turns: whatever the late one had to append about the first, it has tried by then.
-    await eventually(async () => {
-      const next = await post('and further work');
-      await stack.waitForEnd(next, { settled: true });
-      return runnerOf(await stack.events(next)) === runner;
-    });
-    expect(await stack.events(id)).toEqual(events);
-    expect(sink.answersOf(id)).toEqual(['from the other']);
-    await expectPrunable(id);
-  });
+      answered.open();
+      stack.thaw(runner);
+      expect((await cancel(id)).status).toBe(409);
+      // All that is not settled, and this is, is hinted anew.
+      await deleteHintStream(stack.natsUrl);
+      // Both are at work again, by turns: whatever the late one had to append about the first, it has tried by then.
+      await eventually(async () => {
+        const next = await post('and further work');
+        await stack.waitForEnd(next, { settled: true });
+        return runnerOf(await stack.events(next)) === runner;
+      });
+      expect(await stack.events(id)).toEqual(events);
+      expect(sink.answersOf(id)).toEqual(['from the other']);
+      await expectPrunable([id], until);
+    },
+  );
 
   it(`B8 ${DELIVERIES} deliveries in ${ROUNDS} rounds, each then pruned: no open session, and storage does not grow`, async () => {
+    await together.over();
     const client = new pg.Client({ connectionString: stack.postgresUrl });
     await client.connect();
     try {
