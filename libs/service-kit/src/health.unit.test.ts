@@ -52,7 +52,7 @@ describe('health', () => {
     health.add('stuck', () => new Promise(() => {}));
     jest.useFakeTimers();
     let ready: boolean | undefined;
-    health.readiness().then((readiness) => {
+    void health.readiness().then((readiness) => {
       ready = readiness.ready;
     });
     // Kubernetes and the launcher ask every second or two.
