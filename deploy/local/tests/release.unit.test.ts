@@ -21,7 +21,7 @@ beforeEach(() => {
     write(manifest, '{\n  "version": "0.1.0"\n}\n');
   write('deploy/docker/Dockerfile', 'FROM scratch\nARG VERSION=0.1.0\n');
   write('deploy/kubernetes/overlays/production/kustomization.yaml', 'images: [{ newTag: 0.1.0 }]\n');
-  write('docker-compose.yml', 'VERSION: ${ANGELIA_VERSION:-0.1.0}\n');
+  write('docker-compose.yml', 'VERSION: $ANGELIA_VERSION:-0.1.0}\n');
   write('docs/kubernetes.md', 'registry.example.com/angelia:0.1.0\n');
   write(
     'CHANGELOG.md',
