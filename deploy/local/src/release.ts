@@ -7,6 +7,14 @@ const USAGE =
   'usage: npm run release -- <patch|minor|major|1.2.3> [--dry-run]\n' +
   'Sets the version, dates the changelog, commits and tags. It pushes and publishes nothing.';
 
+/** They name the version of the image, and no other version that could be taken for ours. */
+const NAME_THE_IMAGE = [
+  'deploy/docker/Dockerfile',
+  'deploy/kubernetes/overlays/production/kustomization.yaml',
+  'docker-compose.yml',
+  'docs/kubernetes.md',
+];
+
 /** `npm run release`: the step that a person takes; what is built and published from the tag is CI's part. */
 export function runRelease(args: readonly string[], root = repositoryRoot, today = new Date()): number {
   const dryRun = args.includes('--dry-run');
@@ -32,15 +40,15 @@ export function runRelease(args: readonly string[], root = repositoryRoot, today
     return refuse('CHANGELOG.md has nothing under "## Unreleased": write what changed first.');
   if (dryRun) {
     process.stdout.write(
-      `angelia: would release ${next} (now ${current}) and write ${manifests.length + 2} files\n`,
+      `angelia: would release ${next} (now ${current}) and write ${manifests.length + NAME_THE_IMAGE.length + 1} files\n`,
     );
     return 0;
   }
   const write = (file: string, text: string) => writeFileSync(join(root, file), text);
   for (const file of manifests)
     write(file, readFileSync(join(root, file), 'utf8').replace(/("version": ")[^"]*/, `$1${next}`));
-  const dockerfile = 'deploy/docker/Dockerfile';
-  write(dockerfile, readFileSync(join(root, dockerfile), 'utf8').replace(/^(ARG VERSION=).*$/m, `$1${next}`));
+  for (const file of NAME_THE_IMAGE)
+    write(file, readFileSync(join(root, file), 'utf8').replaceAll(current, next));
   write('CHANGELOG.md', dated);
   git('commit', '--all', '--message', `release ${next}`);
   git('tag', '--annotate', `v${next}`, '--message', `Angelia ${next}`);

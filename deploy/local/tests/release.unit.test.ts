@@ -20,6 +20,9 @@ beforeEach(() => {
   for (const manifest of ['package.json', 'libs/a/package.json', 'deploy/local/package.json'])
     write(manifest, '{\n  "version": "0.1.0"\n}\n');
   write('deploy/docker/Dockerfile', 'FROM scratch\nARG VERSION=0.1.0\n');
+  write('deploy/kubernetes/overlays/production/kustomization.yaml', 'images: [{ newTag: 0.1.0 }]\n');
+  write('docker-compose.yml', 'VERSION: $ANGELIA_VERSION:-0.1.0}\n');
+  write('docs/kubernetes.md', 'registry.example.com/angelia:0.1.0\n');
   write(
     'CHANGELOG.md',
     '# Changelog\n\n## Unreleased\n\n- Something new.\n\n## 0.1.0 (2026-10-01)\n\n- All.\n',
@@ -37,6 +40,9 @@ describe('a release', () => {
     expect(runRelease(['minor'], root, today)).toBe(0);
     expect(JSON.parse(read('libs/a/package.json'))).toEqual({ version: '0.2.0' });
     expect(read('deploy/docker/Dockerfile')).toContain('ARG VERSION=0.2.0');
+    expect(read('deploy/kubernetes/overlays/production/kustomization.yaml')).toContain('newTag: 0.2.0');
+    expect(read('docker-compose.yml')).toContain('VERSION:-0.2.0}');
+    expect(read('docs/kubernetes.md')).toContain('angelia:0.2.0');
     expect(read('CHANGELOG.md')).toContain('## Unreleased\n\n## 0.2.0 (2026-11-18)\n\n- Something new.\n');
     expect(git('log', '-1', '--format=%s')).toBe('release 0.2.0');
     expect(git('tag', '--list')).toBe('v0.2.0');

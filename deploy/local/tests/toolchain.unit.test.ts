@@ -21,11 +21,11 @@ let tarball: Buffer;
 /** A registry of our own, with one package. What it says of the package's hash is always right for what it hands out. */
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'angelia-toolchain-'));
-  const source = join(scratch, 'source');
+  const source = join(scratch, 'package');
   await mkdir(source);
   await writeFile(join(source, 'package.json'), JSON.stringify({ name: NAME, version: VERSION }));
-  await run('npm', ['pack', '--pack-destination', scratch], source);
-  tarball = await readFile(join(scratch, `${NAME}-${VERSION}.tgz`));
+  await run('tar', ['-czf', 'package.tgz', 'package'], scratch);
+  tarball = await readFile(join(scratch, 'package.tgz'));
   registry = createServer((request, response) => {
     if (request.url?.endsWith('.tgz')) return response.end(tarball);
     const dist = { tarball: `${address()}/${NAME}.tgz`, integrity: integrityOf(tarball) };

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import manifest from '../package.json' with { type: 'json' };
 import { recorded } from './testing/recorded-world.ts';
 
 const refused = async (...argv: string[]): Promise<string> => {
@@ -156,8 +157,10 @@ describe('help', () => {
   });
 
   it('--version is the version of the package', async () => {
-    expect(await recorded(['--version'])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' });
-    expect(JSON.parse((await recorded(['-V', '--json'])).stdout)).toEqual({ version: '0.1.0' });
+    const { version } = manifest;
+    expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(await recorded(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    expect(JSON.parse((await recorded(['-V', '--json'])).stdout)).toEqual({ version });
   });
 });
 

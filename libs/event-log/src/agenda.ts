@@ -28,10 +28,6 @@ const KEEP_LEASES_DAYS = 7;
 /** Long enough for somebody to come back from a holiday and read it. */
 const KEEP_LETTERS_DAYS = 30;
 
-const STILL_LEADING: Statement = {
-  name: 'agenda_still_leading',
-  text: 'SELECT 1 FROM angelia.leaders WHERE epoch = $1 AND expires_at > now()',
-};
 /** `old`: which rows of the table have had their time. Asked again for each: one that is made anew meanwhile stays. */
 function forgetStatement(table: string, key: string, by: string, old: string): Statement {
   return {
@@ -98,6 +94,17 @@ const KINDS: readonly { readonly owner: Owner; readonly statement: Statement }[]
   { owner: 'process', statement: dueStatement('process', 'process_due_at', '') },
 ];
 
+/** The row that says that this process still leads. */
+const STILL_LEADING = -1;
+/** A pass of a system with nothing much to do is one statement: the first page of every kind. */
+const FIRST_PAGES: Statement = {
+  name: 'agenda_first_pages',
+  text: [
+    `SELECT ${STILL_LEADING}, '', 0 FROM angelia.leaders WHERE epoch = $4 AND expires_at > now()`,
+    ...KINDS.map(({ statement }, index) => `SELECT ${index}, due.* FROM (${statement.text}) due`),
+  ].join(' UNION ALL '),
+};
+
 /**
  * Timers and sweep in one: every second, what is due and not under way is hinted to its owner. The same due time of the
  * same session is not hinted again before sweepSeconds. Ends when another leads; an outage only delays it.
@@ -112,9 +119,18 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
 
   while (!signal.aborted) {
     try {
-      if ((await lane.query(STILL_LEADING, [leadEpoch])).length === 0) return;
+      const rows = await lane.query(FIRST_PAGES, [
+        START.due,
+        START.sessionId,
+        options.sweepSeconds,
+        leadEpoch,
+      ]);
+      if (!rows.some(([index]) => index === STILL_LEADING)) return;
       for (const [index, kind] of KINDS.entries()) {
-        places[index] = await hintDue(lane, kind, places[index] ?? START, options, memory);
+        const from = places[index] ?? START;
+        const first = rows.filter(([of]) => of === index).map(([, id, at]) => toPlace(id, at));
+        if (from === START && first.length < PAGE) await hintFresh(kind, first, options, memory);
+        else places[index] = await hintDue(lane, kind, from, options, memory);
       }
       // A pass that did not come to the end is followed by the next: else a busy system makes more than is forgotten.
       if (performance.now() - forgottenAt > FORGET_MS && (await forget(lane)))
@@ -153,20 +169,33 @@ async function hintDue(
   let place = from;
   for (let page = 0; page < PAGES_PER_PASS && !options.signal.aborted; page += 1) {
     const rows = await lane.query(kind.statement, [place.due, place.sessionId, options.sweepSeconds]);
-    const due = rows.map(([sessionId, at]) => ({ sessionId: sessionId as string, due: at as number }));
-    const fresh = due.filter((one) => memory.isNew(kind.statement.name, one));
-    if (fresh.length > 0) {
-      await options.hint(
-        kind.owner,
-        fresh.map((one) => one.sessionId),
-      );
-      for (const one of fresh) memory.add(kind.statement.name, one);
-    }
+    const due = rows.map(([id, at]) => toPlace(id, at));
+    await hintFresh(kind, due, options, memory);
     const last = due.at(-1);
     if (last === undefined || due.length < PAGE) return START;
     place = last;
   }
   return place;
+}
+
+const toPlace = (sessionId: unknown, due: unknown): Place => ({
+  sessionId: sessionId as string,
+  due: due as number,
+});
+
+async function hintFresh(
+  { owner, statement }: (typeof KINDS)[number],
+  due: readonly Place[],
+  { hint }: Pick<AgendaOptions, 'hint'>,
+  memory: HintMemory,
+): Promise<void> {
+  const fresh = due.filter((one) => memory.isNew(statement.name, one));
+  if (fresh.length === 0) return;
+  await hint(
+    owner,
+    fresh.map((one) => one.sessionId),
+  );
+  for (const one of fresh) memory.add(statement.name, one);
 }
 
 /** What was hinted lately, by due time: a new due time (the next retry) is new, however soon. */

@@ -1,5 +1,5 @@
 import { pause } from './bell.ts';
-import type { Statement } from './database.ts';
+import type { Lane, Statement } from './database.ts';
 import type { EventLog } from './event-log.ts';
 import { messageOf } from './postgres-errors.ts';
 
@@ -28,10 +28,12 @@ const MARGIN_MS = 1_000;
 const MARGIN_SHARE = 0.2;
 
 /** A plain read: those who do not lead ask every second, and must not take a transaction id for it. */
-const IS_TAKEN: Statement = {
-  name: 'lead_is_taken',
-  text: `SELECT 1 FROM angelia.leaders WHERE name = $1 AND expires_at > clock_timestamp()
-           AND NOT ($3 AND holder <> $2 AND regexp_replace(holder, '#[^#]*$', '') = regexp_replace($2, '#[^#]*$', ''))`,
+const ARE_TAKEN: Statement = {
+  name: 'leads_are_taken',
+  text: `SELECT w.n FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, holder text, replaces boolean)
+         JOIN angelia.leaders l ON l.name = w.name AND l.expires_at > clock_timestamp()
+         WHERE NOT (w.replaces AND l.holder <> w.holder
+                    AND regexp_replace(l.holder, '#[^#]*$', '') = regexp_replace(w.holder, '#[^#]*$', ''))`,
 };
 const TAKE: Statement = {
   name: 'lead_take',
@@ -44,14 +46,67 @@ const TAKE: Statement = {
          RETURNING epoch`,
 };
 const RENEW: Statement = {
-  name: 'lead_renew',
-  text: `UPDATE angelia.leaders SET expires_at = clock_timestamp() + make_interval(secs => $3)
-         WHERE name = $1 AND epoch = $2 RETURNING 1`,
+  name: 'leads_renew',
+  text: `UPDATE angelia.leaders l SET expires_at = clock_timestamp() + make_interval(secs => w.seconds)
+         FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, epoch bigint, seconds float8)
+         WHERE l.name = w.name AND l.epoch = w.epoch RETURNING w.n`,
 };
 const RELEASE: Statement = {
   name: 'lead_release',
   text: `UPDATE angelia.leaders SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2`,
 };
+
+/** The leads of one process ask at the same moments (untilTick): those within this long are asked for in one statement. */
+const GATHER_MS = 10;
+
+/** Questions to Postgres that are answered with yes or no, several in one statement. */
+class Questions<Question extends object> {
+  readonly #lane: Lane;
+  /** Returns the numbers (`n`) of those that are answered with yes. */
+  readonly #statement: Statement;
+  #gathered: Question[] = [];
+  #answered: Promise<ReadonlySet<unknown>> | null = null;
+
+  constructor(lane: Lane, statement: Statement) {
+    this.#lane = lane;
+    this.#statement = statement;
+  }
+
+  async ask(question: Question): Promise<boolean> {
+    const n = this.#gathered.push(question) - 1;
+    this.#answered ??= this.#answer();
+    return (await this.#answered).has(n);
+  }
+
+  async #answer(): Promise<ReadonlySet<unknown>> {
+    await pause(GATHER_MS);
+    const questions = this.#gathered.map((question, n) => ({ n, ...question }));
+    this.#gathered = [];
+    this.#answered = null;
+    const rows = await this.#lane.query(this.#statement, [JSON.stringify(questions)]);
+    return new Set(rows.map(([n]) => n));
+  }
+}
+
+interface LeadQuestions {
+  readonly taken: Questions<{ name: string; holder: string; replaces: boolean }>;
+  readonly renewed: Questions<{ name: string; epoch: number; seconds: number }>;
+}
+const questionsOf = new WeakMap<Lane, LeadQuestions>();
+
+function questionsTo(lane: Lane): LeadQuestions {
+  const known = questionsOf.get(lane);
+  if (known) return known;
+  const made: LeadQuestions = {
+    taken: new Questions(lane, ARE_TAKEN),
+    renewed: new Questions(lane, RENEW),
+  };
+  questionsOf.set(lane, made);
+  return made;
+}
+
+/** To the next of the moments that all loops of this process with this period share. */
+const untilTick = (periodMs: number): number => periodMs - (performance.now() % periodMs);
 
 /**
  * following -> the lead is free or expired: take it, with the next epoch -> leading -> renewed every second, until
@@ -63,6 +118,7 @@ const RELEASE: Statement = {
 export function lead(options: LeadOptions): Leading {
   const { log, name, holder, seconds } = options;
   const lane = log.database.relaxed;
+  const { taken, renewed } = questionsTo(lane);
   const leadMs = seconds * 1_000 - Math.min(MARGIN_MS, seconds * 1_000 * MARGIN_SHARE);
   const renewMs = Math.min(RENEW_MS, leadMs / 4);
   const stopping = new AbortController();
@@ -79,12 +135,12 @@ export function lead(options: LeadOptions): Leading {
         return null;
       });
       if (epoch !== null) await serve(epoch, askedAt);
-      await pause(Math.min(RETRY_MS, seconds * 500), stopping.signal);
+      await pause(untilTick(Math.min(RETRY_MS, seconds * 500)), stopping.signal);
     }
   }
 
   async function take(): Promise<number | null> {
-    if ((await lane.query(IS_TAKEN, [name, holder, replacesPredecessor])).length > 0) {
+    if (await taken.ask({ name, holder, replaces: replacesPredecessor })) {
       replacesPredecessor = false;
       return null;
     }
@@ -118,12 +174,12 @@ export function lead(options: LeadOptions): Leading {
   async function keep(epoch: number, firstDeadline: number, work: AbortController): Promise<void> {
     let deadline = firstDeadline;
     while (!work.signal.aborted) {
-      await pause(Math.min(renewMs, Math.max(0, deadline - performance.now())), work.signal);
+      await pause(Math.min(untilTick(renewMs), Math.max(0, deadline - performance.now())), work.signal);
       const askedAt = performance.now();
       if (work.signal.aborted || askedAt >= deadline) break;
       const answer = await Promise.race([
-        lane.query(RENEW, [name, epoch, seconds]).then(
-          (rows) => (rows.length > 0 ? 'renewed' : 'replaced'),
+        renewed.ask({ name, epoch, seconds }).then(
+          (still) => (still ? 'renewed' : 'replaced'),
           () => 'unknown',
         ),
         pause(deadline - askedAt, work.signal).then(() => 'unknown'),

@@ -23,7 +23,9 @@ export interface ProjectionOptions {
 
 /** A page is read, computed and written in one go: some tens of milliseconds, some megabytes. */
 export const PAGE = 2_000;
+/** The floor when no ping comes, or one comes before its event can be seen: rarer while nothing happens, as the relay's. */
 const POLL_MS = 250;
+const IDLE_POLL_MS = 900;
 /**
  * Events of one session come in bursts: a few milliseconds of patience turn many writes of its row into one. Lists may
  * be that much older; what must be right now is folded from the stream.
@@ -51,6 +53,7 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
   const lane = log.database.relaxed;
   let backoff = 0;
   let replayedAt = 0;
+  let pollMs = POLL_MS;
   let place: { cursor: TailCursor; projector: PageProjector } | null = null;
 
   while (!signal.aborted) {
@@ -78,9 +81,12 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
       const page = await readTail(lane, place.cursor, PAGE, { data: true });
       backoff = 0;
       if (page.events.length === 0) {
-        if (await wake.wait(POLL_MS, signal)) await pause(GATHER_MS, signal);
+        const rung = await wake.wait(pollMs, signal);
+        pollMs = rung ? POLL_MS : Math.min(pollMs * 2, IDLE_POLL_MS);
+        if (rung) await pause(GATHER_MS, signal);
         continue;
       }
+      pollMs = POLL_MS;
       place = (await place.projector.apply(page)) ? { ...place, cursor: page.next } : null;
       if (page.events.length < PAGE) await pause(SPACING_MS, signal);
     } catch (error) {

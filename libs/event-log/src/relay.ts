@@ -20,8 +20,10 @@ export interface RelayOptions {
 }
 
 export const RELAY_CHECKPOINT = 'relay';
-/** The floor when no ping comes (bus away, or the writer died between commit and ping). */
+/** The floor when no ping comes (bus away, or the writer died between commit and ping): rarer while nothing happens. */
 const POLL_MS = 250;
+/** Below the second within which a hint that was lost between commit and publish is made up for. */
+const IDLE_POLL_MS = 900;
 const PAGE = 1_000;
 /** Hints that may be out before their order is decided. Beyond, the rest waits for the order, or for the sweep. */
 const MAX_AHEAD = 10_000;
@@ -54,6 +56,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   let savedAt = 0;
   let backoff = 0;
   let pauseMs = 0;
+  let pollMs = POLL_MS;
   // When nothing happens the checkpoint goes past what is not hinted, too: pruning stops at it.
   let idle = true;
 
@@ -95,12 +98,14 @@ export async function runRelay(options: RelayOptions): Promise<void> {
         cursor = saved = await claimCheckpoint(lane, RELAY_CHECKPOINT, leadEpoch);
         if (cursor === null) return;
       }
+      const before = cursor;
       const more = await pass(cursor);
       backoff = 0;
+      pollMs = idle && cursor === before && ahead.size === 0 ? Math.min(pollMs * 2, IDLE_POLL_MS) : POLL_MS;
       const sinceSaved = performance.now() - savedAt;
       if (sinceSaved >= SAVE_MS && !(await save())) return;
       if (more) continue;
-      idle = !(await wake.wait(cursor === saved ? POLL_MS : Math.max(1, SAVE_MS - sinceSaved), signal));
+      idle = !(await wake.wait(cursor === saved ? pollMs : Math.max(1, SAVE_MS - sinceSaved), signal));
       if (ahead.size > MANY_AHEAD) await pause(MANY_AHEAD_PAUSE_MS, signal);
       else if (pauseMs > 0) await pause(pauseMs, signal);
     } catch (error) {

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { flushCompileCache } from 'node:module';
 import type { Config } from '@angelia/contracts';
 import type { INestMicroservice, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -85,6 +86,8 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     });
     startup = { ok: true };
     logger.info({ admin_port: admin?.port, port: app.port, ms: Date.now() - options.startedAt }, 'at work');
+    // Where there is a compile cache (the local stack): also for one that will be killed, and whoever starts meanwhile.
+    flushCompileCache();
   });
 
   // A start that is refused closes things as a signal does; only the exit code differs.

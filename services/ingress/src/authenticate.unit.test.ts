@@ -42,15 +42,6 @@ describe('a GitHub signature', () => {
     expect(verdict(documented, { 'x-hub-signature-256': signature }, 'Hello, World!')).toBe('ok');
   });
 
-  it('is refused for one flipped bit in the body or in the signature', () => {
-    const flippedBody = Buffer.from(BODY);
-    flippedBody[3] = (flippedBody[3] ?? 0) ^ 1;
-    expect(verdict(route, githubHeaders('s3cret'), flippedBody)).toBe(refused);
-    const signature = githubHeaders('s3cret')['x-hub-signature-256'];
-    const last = signature.endsWith('0') ? '1' : '0';
-    expect(verdict(route, { 'x-hub-signature-256': signature.slice(0, -1) + last })).toBe(refused);
-  });
-
   it.each([
     ['of another secret', githubHeaders('wrong')['x-hub-signature-256']],
     ['without its prefix', hex('s3cret', BODY)],

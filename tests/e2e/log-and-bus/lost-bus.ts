@@ -84,7 +84,7 @@ export function lostBus(): void {
       const posted = await post('killed server', SESSIONS);
       await someAreAnswered(posted);
       const nats = stack.kill('nats');
-      await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
+      await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true, maxRetries: 10 });
       expect(answered(posted)).toBeLessThan(SESSIONS);
       await stack.restarted('nats', nats);
       await eachIsAnsweredOnce(posted);
@@ -109,7 +109,7 @@ export function lostBus(): void {
     it('by deleting the store under the running server: what comes after a quiet time is answered too', async () => {
       const first = await post('before the quiet', 10);
       await eachIsAnsweredOnce(first);
-      await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
+      await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true, maxRetries: 10 });
       const nats = stack.pid('nats');
       // As long as it has a block of messages in memory, the server does not notice; it drops it after some 10 s of quiet.
       await new Promise((resolve) => setTimeout(resolve, QUIET_MS));

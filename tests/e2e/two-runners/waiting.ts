@@ -49,7 +49,7 @@ async function story(then: Then<Moment>): Promise<void> {
   await then('NATS has lost its store', async () => {
     await deleteHintStream(stack.natsUrl);
     const nats = stack.kill('nats');
-    await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true });
+    await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true, maxRetries: 10 });
     await stack.restarted('nats', nats);
   });
   await then('nothing is under way');

@@ -2,8 +2,11 @@ import type { EventLog } from '@angelia/event-log';
 import type { Health } from '../health.ts';
 import { metrics } from './catalogue.ts';
 
-/** Ten looks a second: cheap, and a stall that matters (a lease is renewed every 5 s) is longer than one of them. */
-const LOOK_MS = 100;
+/**
+ * A stall that matters (a lease is renewed every 5 s) is longer than this. More looks would cost: at ten a second they
+ * were two thirds of what wakes an idle service.
+ */
+const LOOK_MS = 250;
 
 /** How late a timer is. Returns how to end it. */
 export function watchEventLoop(): () => void {

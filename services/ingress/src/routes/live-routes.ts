@@ -30,7 +30,7 @@ import { masterKeyOf } from './master-key.ts';
  * The floor when no ping comes (NATS away): a change is known everywhere within a second. One look-up by primary key,
  * whatever the number of routes.
  */
-const POLL_MS = 400;
+const POLL_MS = 900;
 /** Without a look at the log for this long, a name that is not known may well be a route by now. */
 const STALE_MS = 5_000;
 /** A log that is there answers within milliseconds; one that is not must not keep ingress from starting. */
