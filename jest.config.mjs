@@ -31,9 +31,9 @@ const withPostgresAndNats = {
 };
 
 export default {
-  // Two at most: int tests share one Postgres, each e2e test is a whole stack, and the machine may have two cores for all
-  // of it. Three are quicker by a fifth (10 min), and starve a stack whose bounds are seconds now and then.
-  maxWorkers: Math.min(2, availableParallelism()),
+  // Three on two cores: a test waits half of its time, for a lease, a retry or a program that starts. Tests wait for
+  // conditions, so that a starved one takes longer and does not fail. Eight at most: they share one Postgres.
+  maxWorkers: Math.min(8, Math.ceil(1.5 * availableParallelism())),
   // For a worker to end by itself; 0.5 s, jest's own, is too short on a busy machine, and its warning sounds like a leak.
   workerGracefulExitTimeout: 10_000,
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.

@@ -134,7 +134,8 @@ export function lead(options: LeadOptions): Leading {
         log.logger.warn({ lead: name, err: messageOf(error) }, 'cannot ask for the lead');
         return null;
       });
-      if (epoch !== null) await serve(epoch, askedAt);
+      if (epoch !== null && stopping.signal.aborted) await release(epoch);
+      else if (epoch !== null) await serve(epoch, askedAt);
       await pause(untilTick(Math.min(RETRY_MS, seconds * 500)), stopping.signal);
     }
   }
@@ -144,6 +145,7 @@ export function lead(options: LeadOptions): Leading {
       replacesPredecessor = false;
       return null;
     }
+    if (stopping.signal.aborted) return null;
     // Durable, unlike renewals: a crash of Postgres that forgot it would give the same epoch out again.
     const row = (await log.database.durable.query(TAKE, [name, holder, replacesPredecessor, seconds]))[0];
     replacesPredecessor = false;
@@ -154,7 +156,6 @@ export function lead(options: LeadOptions): Leading {
     const work = new AbortController();
     const abort = () => work.abort();
     stopping.signal.addEventListener('abort', abort, { once: true });
-    if (stopping.signal.aborted) abort();
     leading = true;
     log.logger.info({ lead: name, epoch }, 'leading');
     const job = (async () => options.onLead(epoch, work.signal))()
@@ -166,8 +167,12 @@ export function lead(options: LeadOptions): Leading {
     leading = false;
     await job;
     stopping.signal.removeEventListener('abort', abort);
-    await lane.query(RELEASE, [name, epoch]).catch(() => {}); // It expires by itself.
+    await release(epoch);
     log.logger.info({ lead: name, epoch }, 'no longer leading');
+  }
+
+  async function release(epoch: number): Promise<void> {
+    await lane.query(RELEASE, [name, epoch]).catch(() => {}); // It expires by itself.
   }
 
   /** Returns, with the work aborted, when this process leads no more. */
