@@ -1,5 +1,5 @@
 // The order of the test files: whole systems first, then what needs Postgres and NATS, then the rest, so that at the end
-// of a run small files fill up both workers. Within a tier those that took longest the last time, else the largest: a
+// of a run small files fill up the workers. Within a tier those that took longest the last time, else the largest: a
 // file that shares its stack (tests/e2e/shared-stack.ts) is small and takes a minute, and jest's own order, by size alone,
 // would run it last.
 

@@ -40,7 +40,7 @@ it('batches of replicas at once, in any order of kinds, neither deadlock nor los
       return logs[n % 2]?.recordUnstarted(ordered.map((route) => batch(route, 1_000 * n, 3, 7)));
     }),
   );
-  const counts = await logs[0]?.countUnstarted({});
+  const counts = (await logs[0]?.countUnstarted({}))?.filter(({ route }) => routes.includes(route));
   expect(counts?.map(({ webhooks }) => webhooks)).toEqual(routes.map(() => 280));
   const kept = await logs[0]?.listUnstarted({ route: 'r3', limit: 200 });
   expect(kept).toHaveLength(KEPT_PER_KIND);

@@ -33,7 +33,7 @@ beforeAll(() => {
     own: directory,
     work: undefined,
     logger: createLogger({ service: 'process-watcher', instance: 'test', level: 'silent' }),
-    onEvent: (event) => told.push(event),
+    onEvent: (event, dir) => told.push(`${event} ${dir}`),
   });
 });
 
@@ -94,7 +94,7 @@ it('asks the supervisor of an earlier version for what that has, and says so whe
   expect(await supervisors.askThat(directory, { op: 'write', dir, data: '7\n', end: true })).toEqual({
     status: 'written',
   });
-  await eventually(() => told.includes('ended'));
+  await eventually(() => told.includes(`ended ${dir}`));
   const exit = JSON.parse(readFileSync(join(dir, EXIT_FILE), 'utf8')) as ExitRecord;
   expect(exit.exit_code).toBe(7);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { type ApiCall, apiCall } from '../testing/api-call.ts';
 import { startIngress, type TestIngress } from '../testing/ingress.ts';
 
@@ -17,6 +17,7 @@ beforeAll(async () => {
   });
   log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
 });
+beforeEach(() => database.query('DELETE FROM angelia.dead_letters'));
 afterAll(async () => {
   await log?.close();
   await ingress?.close();
