@@ -31,9 +31,10 @@ const withPostgresAndNats = {
 };
 
 export default {
-  // Three on two cores: a test waits half of its time, for a lease, a retry or a program that starts. Tests wait for
-  // conditions, so that a starved one takes longer and does not fail. Eight at most: they share one Postgres.
-  maxWorkers: Math.min(8, Math.ceil(1.5 * availableParallelism())),
+  // Five on two cores: a test spends more than half of its time waiting for a lease, a retry or a program that starts
+  // (three workers: 308 s, five: 223 s). Tests wait for conditions, so a starved one takes longer and does not fail.
+  // Eight at most: they share one Postgres.
+  maxWorkers: Math.min(8, Math.ceil(2.5 * availableParallelism())),
   // For a worker to end by itself; 0.5 s, jest's own, is too short on a busy machine, and its warning sounds like a leak.
   workerGracefulExitTimeout: 10_000,
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.

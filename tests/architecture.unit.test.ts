@@ -17,8 +17,10 @@ const confined: { readonly what: Names; readonly to: Names }[] = [
   { what: ['pg', 'pg-*', 'kysely'], to: ['libs/event-log'] },
   { what: ['@nats-io/*', 'nats'], to: ['libs/bus'] },
   { what: ['@nestjs/*'], to: ['libs/service-kit', 'services/*'] },
+  { what: ['@angelia/sessions'], to: ['libs/service-kit', 'services/*', 'tests'] },
+  { what: ['@angelia/config'], to: ['libs/service-kit', 'libs/cli', 'services/*'] },
   // The command line takes single parts of it (`/maintenance`), never the whole: that is Nest.
-  { what: ['@angelia/service-kit'], to: ['services/*', 'libs/cli'] },
+  { what: ['@angelia/service-kit'], to: ['services/*', 'libs/cli', 'tests'] },
   // Nobody needs the command line but its tests.
   { what: ['@angelia/cli'], to: ['tests'] },
   // The launcher and the test kit are for tests; nothing that ships knows them.
@@ -37,11 +39,14 @@ const only: Record<string, Names> = {
   'libs/session': ['@angelia/contracts'],
   'libs/event-log': ['@angelia/contracts', 'pg', 'kysely', '@opentelemetry/api'],
   'libs/bus': ['@angelia/contracts', '@nats-io/*', '@opentelemetry/api'],
+  'libs/config': ['@angelia/contracts', 're2js', 'standardwebhooks', 'yaml', 'zod'],
+  'libs/sessions': ['@angelia/contracts', '@angelia/event-log', '@angelia/session', '@opentelemetry/api'],
   'libs/cli': [
     '@angelia/contracts',
     '@angelia/session',
     '@angelia/event-log',
     '@angelia/bus',
+    '@angelia/config',
     '@angelia/service-kit',
     'nodemailer',
     'yaml',

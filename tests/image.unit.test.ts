@@ -27,7 +27,7 @@ describe('the image', () => {
       'libs/service-kit/src/commands/write-metrics-table.ts',
     ];
     // Those of the command line are one program, `angelia`.
-    const commands = files('libs/{contracts,event-log,service-kit}/src/commands/*.ts').filter(
+    const commands = files('libs/{config,contracts,event-log,service-kit}/src/commands/*.ts').filter(
       (path) => !path.endsWith('.test.ts') && !others.includes(path),
     );
     expect(inImage.sort()).toEqual([...files('services/*/src/main.ts'), ...commands].sort());
@@ -126,7 +126,7 @@ describe('docker-compose.yml', () => {
 
   it('gives every service the time that its drain may take', () => {
     const [, drain] = /^\| `ANGELIA_DRAIN_SECONDS` +\| `(\d+)`/m.exec(read('docs/configure.md')) ?? [];
-    const shutdown = read('libs/service-kit/src/shutdown.ts');
+    const shutdown = read('libs/service-kit/src/process/shutdown.ts');
     const [, closing] = /CLOSING_STEP_MS = ([\d_]+)/.exec(shutdown) ?? [];
     const steps = shutdown.match(/await step\('\w+', CLOSING_STEP_MS/g) ?? [];
     const most = Number(drain) + (steps.length * Number(closing?.replace('_', ''))) / 1000;

@@ -29,14 +29,14 @@ export const programs = {
   supervisor: 'services/process-watcher/src/supervisor/main.ts',
   migrate: 'libs/event-log/src/commands/migrate.ts',
   import: 'libs/event-log/src/commands/import.ts',
-  'check-config': 'libs/service-kit/src/commands/check-config.ts',
+  'check-config': 'libs/config/src/commands/check-config.ts',
   prune: 'libs/service-kit/src/commands/prune.ts',
   rebuild: 'libs/service-kit/src/commands/rebuild.ts',
   angelia: 'libs/cli/src/main.ts',
 };
 
 /** Files that a program reads at run time from beside its code. */
-const ASSETS = ['libs/event-log/src/sql', 'libs/service-kit/src/config/demo.yaml'];
+const ASSETS = ['libs/event-log/src/sql', 'libs/config/src/load/demo.yaml'];
 
 /**
  * Loaded from node_modules at run time, and only when telemetry is on: OpenTelemetry loads its parts by name.

@@ -132,7 +132,7 @@ async function bareServer(): Promise<number> {
 
 /** The sessions of this part are worked off before the next: its load must not be measured there. */
 async function ingest(stack: Stack, bare: number): Promise<void> {
-  // The duties (relay, projections) go on, in process-watcher: they are part of what an accepted webhook costs.
+  // The relay and the projection go on, led by ingress meanwhile: they are part of what an accepted webhook costs.
   say('ingest: 1 KB signed POST to 202, runner and delivery held');
   const others = ['agent-runner', 'delivery'];
   for (const name of others) await stack.hold(name);

@@ -20,7 +20,7 @@ describe.each(variantNames)('%s', (variant) => {
   const objects = renderVariant(variant);
 
   it('sets only variables that services read', () => {
-    const source = readFileSync(join(repository, 'libs', 'service-kit', 'src', 'environment.ts'), 'utf8');
+    const source = readFileSync(join(repository, 'libs', 'config', 'src', 'environment.ts'), 'utf8');
     const read = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(([, name]) => name);
     expect(read).toContain('ANGELIA_DRAIN_SECONDS');
     for (const service of services) {
@@ -161,11 +161,11 @@ function loadAll(attempts: readonly Attempt[]): Loaded[] {
   const directory = mkdtempSync(join(tmpdir(), 'angelia-kubernetes-'));
   try {
     const source = (path: string) =>
-      JSON.stringify(pathToFileURL(join(repository, 'libs', 'service-kit', 'src', path)).href);
+      JSON.stringify(pathToFileURL(join(repository, 'libs', 'config', 'src', path)).href);
     const program = `
       import { readFileSync, writeFileSync } from 'node:fs';
       import { readEnvironment } from ${source('environment.ts')};
-      import { loadCommandConfig, loadConfig } from ${source('config/load.ts')};
+      import { loadCommandConfig, loadConfig } from ${source('load/load.ts')};
       const load = ({ service, environment, config }) => {
         writeFileSync('angelia.yaml', config);
         const env = { ...environment, ANGELIA_CONFIG: 'angelia.yaml' };

@@ -19,7 +19,7 @@ import { renderVariant, repository, type Variant, variantNames } from './overlay
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
 /** Seen to be enough with `setpriv --bounding-set` (docs/kubernetes.md); each has its reason beside it in process-watcher.yaml. */
 const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER', 'SYS_PTRACE'];
-/** Of libs/service-kit/src/shutdown.ts: six closing steps of two seconds each come after the drain. */
+/** Of libs/service-kit/src/process/shutdown.ts: six closing steps of two seconds each come after the drain. */
 const CLOSING_SECONDS = 12;
 
 function isRootWatcher(variant: Variant, container: JsonMap): boolean {
@@ -99,7 +99,10 @@ describe.each(variantNames)('%s', (variant) => {
   });
 
   it('asks every service on its admin port whether it is alive and ready, on paths that it has', () => {
-    const admin = readFileSync(join(repository, 'libs', 'service-kit', 'src', 'admin-server.ts'), 'utf8');
+    const admin = readFileSync(
+      join(repository, 'libs', 'service-kit', 'src', 'health', 'admin-server.ts'),
+      'utf8',
+    );
     const paths = /HEALTH_PATHS = \[([^\]]*)\]/.exec(admin)?.[1] ?? '';
     for (const { container } of serviceContainers(each)) {
       const port = listAt(container, 'ports').find((one) => textAt(one, 'name') === 'admin');

@@ -41,14 +41,14 @@ const INSPECT_PORTS: Readonly<Record<ServiceName, number>> = {
 /**
  * A young generation that begins with 8 MB: a start fills it, and from less it would be collected and grown step by step
  * (8% of a start's CPU). It stays at 8 instead of 16 MB: an idle service is 15 MB smaller (of 150), for some 3% more CPU.
- * Not for ingress, which has fewer libraries to hold and each webhook's time to lose, nor for process-watcher, which
- * leads the relay and the projection: collecting was a seventh of its time.
+ * Not for ingress, which has fewer libraries to hold and each webhook's time to lose, nor for delivery, which
+ * leads the relay and the projection: collecting was a seventh of the leader's time.
  */
 function nodeOptions(service: ServiceName, inspect: boolean): string[] {
   return [
     ...(inspect ? [`--inspect=127.0.0.1:${INSPECT_PORTS[service]}`] : []),
     '--min-semi-space-size=8',
-    ...(service === 'ingress' || service === 'process-watcher' ? [] : ['--max-semi-space-size=8']),
+    ...(service === 'ingress' || service === 'delivery' ? [] : ['--max-semi-space-size=8']),
   ];
 }
 

@@ -117,6 +117,8 @@ it('what the events say is told once, after their rows are there, whoever leads,
   const expected = sessions.flatMap((id, n) =>
     Array.from({ length: n % 2 ? 6 : 5 }, (_, at) => `${id} ${at + 1}`),
   );
+  // The checkpoint is visible in Postgres before its writer hears of the commit and tells.
+  await until(async () => told.length >= expected.length + 1);
   expect(told.sort()).toEqual([...expected, `${gap} 1`].sort());
   // A rebuild tells nobody: all of it was told.
   await rebuildViews({ url: database.url, project: measuring });

@@ -1,3 +1,4 @@
+import type { Environment } from '@angelia/config';
 import type { Config, HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import {
@@ -7,7 +8,6 @@ import {
   DRAIN,
   type Drain,
   ENVIRONMENT,
-  type Environment,
   EVENT_LOG,
   HOLDER,
   LOGGER,
@@ -15,8 +15,8 @@ import {
   metrics,
   onCollect,
   SESSIONS,
-  type Sessions,
 } from '@angelia/service-kit';
+import type { Sessions } from '@angelia/sessions';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { agentPoster } from './agents/http-request.ts';
 import { type CancelSignals, listenForCancels } from './cancel.ts';

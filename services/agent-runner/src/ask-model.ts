@@ -1,5 +1,6 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
-import { type Logger, metrics, withSpan } from '@angelia/service-kit';
+import { type Logger, metrics } from '@angelia/service-kit';
+import { withSpan } from '@angelia/sessions';
 import { type Span, SpanKind } from '@opentelemetry/api';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from './models/model.ts';
 import type { Models } from './models/models.ts';

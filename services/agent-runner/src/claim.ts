@@ -1,7 +1,7 @@
 import { type AgentConfig, type Config, type HolderId, instanceOf, runResource } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import type { Loaded, Sessions } from '@angelia/service-kit';
 import { decide, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
+import type { Loaded, Sessions } from '@angelia/sessions';
 
 /** A run that is ours: its events carry this generation, and its lease is held. */
 export interface Claim {

@@ -1,6 +1,6 @@
 import { type Config, holderId } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
 import { decide, evolveAll, initialState, type SessionCommand, type SessionState } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import { describe, expect, it } from '@jest/globals';
 import { type ClaimDeps, claim, judge } from './claim.ts';
 

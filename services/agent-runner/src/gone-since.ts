@@ -1,5 +1,5 @@
+import { isConfigured, isKnownTarget } from '@angelia/config';
 import type { AgentConfig, Config } from '@angelia/contracts';
-import { isConfigured, isKnownTarget } from '@angelia/service-kit';
 import type { SessionState } from '@angelia/session';
 import type { FailureCode } from './failures.ts';
 

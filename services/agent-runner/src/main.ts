@@ -3,4 +3,5 @@ import { runService } from '@angelia/service-kit/run';
 await runService({
   name: 'agent-runner',
   load: () => import('./agent-runner.module.ts').then((module) => module.AgentRunnerModule),
+  lead: async () => (await import('@angelia/service-kit/leading')).startLeader,
 });

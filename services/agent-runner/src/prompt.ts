@@ -1,6 +1,7 @@
+import { readSkill } from '@angelia/config';
 import type { LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
-import { type Loaded, readSkill } from '@angelia/service-kit';
 import { fenceNote, hasFence, markOfTurn, resultsAreFenced, resumeNote, transcript } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import type { ModelMessage, ModelRequest, ToolSpec } from './models/model.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config, EventData, EventType, RecordedEvent, SessionId } from '@angelia/contracts';
-import { newSessionId } from '@angelia/service-kit';
+import { newSessionId } from '@angelia/sessions';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Runner } from './runner.ts';

@@ -1,7 +1,8 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import { type Loaded, type Logger, withSpan } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { type FinishTool, type SessionCommand, UNKNOWN_RESULT, WATCHER_TOOLS } from '@angelia/session';
+import { type Loaded, withSpan } from '@angelia/sessions';
 import { abortable } from './abortable.ts';
 import type { Run } from './run.ts';
 import { type AskedCall, askedCalls, outcomeOf } from './tools/calls.ts';

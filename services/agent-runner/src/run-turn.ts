@@ -1,6 +1,8 @@
+import { SkillUnavailable } from '@angelia/config';
 import type { AgentConfig, Config, EventData } from '@angelia/contracts';
-import { type Loaded, type Logger, SkillUnavailable, withSpan } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { agentCall, agentTools } from '@angelia/session';
+import { type Loaded, withSpan } from '@angelia/sessions';
 import { SpanStatusCode } from '@opentelemetry/api';
 import { runCommand } from './agents/command.ts';
 import { type HttpAgentDeps, runHttp } from './agents/http.ts';

@@ -1,5 +1,6 @@
 import { TAIL_PING_SUBJECT } from '@angelia/contracts';
-import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
+import type { Loaded, Sessions } from '@angelia/sessions';
 
 /** Core NATS, as far as it is needed here. */
 export interface Pings {

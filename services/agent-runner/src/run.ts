@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventData, SessionId } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Executed, Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { type Decision, decideAll, type SessionCommand, type SessionState } from '@angelia/session';
+import type { Executed, Loaded, Sessions } from '@angelia/sessions';
 import type { Claim } from './claim.ts';
 import { type FailureCode, told } from './failures.ts';
 import type { HeldLease, RunLeases } from './leases.ts';

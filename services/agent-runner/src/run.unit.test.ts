@@ -1,6 +1,7 @@
 import type { RecordedEvent, SessionFact, SessionId } from '@angelia/contracts';
-import type { Loaded, Logger } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { decide, fold, initialState, type SessionCommand, type SessionState } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import { expect, it } from '@jest/globals';
 import type { Claim } from './claim.ts';
 import { RunLeases } from './leases.ts';

@@ -1,7 +1,8 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
 import { sessionId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import type { CallbackLinks, Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { CallbackLinks, Logger } from '@angelia/service-kit';
+import type { Loaded, Sessions } from '@angelia/sessions';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import type { PostToAgent } from './agents/http-request.ts';
 import { claim, expire, judge } from './claim.ts';

@@ -1,5 +1,6 @@
-import { type Loaded, metrics, withSpan } from '@angelia/service-kit';
+import { metrics } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
+import { type Loaded, withSpan } from '@angelia/sessions';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Verdict } from './circuits.ts';
 import { claimOutput } from './claim-output.ts';

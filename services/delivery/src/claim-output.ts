@@ -1,4 +1,4 @@
-import type { Loaded } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import type { Attempt } from './attempt-output.ts';
 import { decideDelivery } from './decide-delivery.ts';
 import type { DeliveryTools } from './deliver-session.ts';

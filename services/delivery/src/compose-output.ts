@@ -1,4 +1,4 @@
-import type { Loaded } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import type { Attempt } from './attempt-output.ts';
 import type { DeliveryTools } from './deliver-session.ts';
 import { messageOf } from './message.ts';

@@ -1,5 +1,5 @@
-import type { ExecuteOptions, Loaded, Sessions } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
+import type { ExecuteOptions, Loaded, Sessions } from '@angelia/sessions';
 
 export interface Decided {
   /** The session as it is now. */

@@ -1,6 +1,6 @@
 import type { DeliveryTarget, SessionId } from '@angelia/contracts';
 import { LogUnavailable } from '@angelia/event-log';
-import { EventTooNew, newEventId, newSessionId, Sessions } from '@angelia/service-kit';
+import { EventTooNew, newEventId, newSessionId, Sessions } from '@angelia/sessions';
 import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type DeliveryFixture, final, openDeliveryFixture, status } from './testing/delivery-fixture.ts';

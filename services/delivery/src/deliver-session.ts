@@ -1,7 +1,9 @@
+import type { AddressVariables } from '@angelia/config';
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import type { AddressVariables, AnswerLinks, Clock, Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { AnswerLinks, Logger } from '@angelia/service-kit';
 import { deliveryPlan, type SendPlan } from '@angelia/session';
+import type { Clock, Loaded, Sessions } from '@angelia/sessions';
 import { attemptOutput } from './attempt-output.ts';
 import type { Verdict } from './circuits.ts';
 import { decideDelivery } from './decide-delivery.ts';

@@ -1,14 +1,13 @@
+import { type AddressVariables, type Environment, StartupError } from '@angelia/config';
 import type { Config, HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import {
   ADDRESS_VARIABLES,
-  type AddressVariables,
   answerLinks,
   CONFIG,
   DRAIN,
   type Drain,
   ENVIRONMENT,
-  type Environment,
   EVENT_LOG,
   HOLDER,
   LOGGER,
@@ -16,10 +15,8 @@ import {
   metrics,
   onCollect,
   SESSIONS,
-  type Sessions,
-  StartupError,
-  systemClock,
 } from '@angelia/service-kit';
+import { type Sessions, systemClock } from '@angelia/sessions';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryController } from './delivery.controller.ts';

@@ -1,4 +1,5 @@
-import { createLogger, systemClock } from '@angelia/service-kit';
+import { createLogger } from '@angelia/service-kit';
+import { systemClock } from '@angelia/sessions';
 import { expect, it } from '@jest/globals';
 import { lookBack } from './look-back.ts';
 import { StartTime } from './start-time.ts';

@@ -3,4 +3,5 @@ import { runService } from '@angelia/service-kit/run';
 await runService({
   name: 'delivery',
   load: async () => (await import('./delivery.module.ts')).DeliveryModule,
+  lead: async () => (await import('@angelia/service-kit/leading')).startLeader,
 });

@@ -1,5 +1,6 @@
 import type { EventData, RecordedEvent } from '@angelia/contracts';
-import type { AnswerLinks, Loaded } from '@angelia/service-kit';
+import type { AnswerLinks } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import type { OutboundMessage } from './targets/target.ts';
 
 /**

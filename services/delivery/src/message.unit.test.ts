@@ -1,5 +1,5 @@
 import type { RecordedEvent, SessionId } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import { describe, expect, it } from '@jest/globals';
 import type { Attempt } from './attempt-output.ts';
 import { composeOutput } from './compose-output.ts';

@@ -1,5 +1,5 @@
 import { type EventData, type HolderId, instanceOf } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import { decideDelivery } from './decide-delivery.ts';
 import type { DeliveryTools } from './deliver-session.ts';
 

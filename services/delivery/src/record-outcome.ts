@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogClosed } from '@angelia/event-log';
-import { EventTooNew, type Loaded } from '@angelia/service-kit';
 import type { SendPlan, SessionCommand } from '@angelia/session';
+import { EventTooNew, type Loaded } from '@angelia/sessions';
 import { decideDelivery } from './decide-delivery.ts';
 import type { DeliveryTools } from './deliver-session.ts';
 import { afterFailure } from './retry-schedule.ts';

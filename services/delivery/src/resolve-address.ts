@@ -1,5 +1,5 @@
+import { type AddressVariables, parseCapturedAddress, secretsInAddress, written } from '@angelia/config';
 import type { DeliveryTarget } from '@angelia/contracts';
-import { type AddressVariables, parseCapturedAddress, secretsInAddress, written } from '@angelia/service-kit';
 import type { ReadyTarget } from './targets/registry.ts';
 import type { TargetAddress } from './targets/target.ts';
 import { withoutSecrets } from './targets/without-credentials.ts';

@@ -1,5 +1,5 @@
+import { addressVariables } from '@angelia/config';
 import type { DeliveryTarget } from '@angelia/contracts';
-import { addressVariables } from '@angelia/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { resolveAddress } from './resolve-address.ts';
 import { httpTarget } from './targets/http.ts';

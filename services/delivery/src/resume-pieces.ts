@@ -1,6 +1,6 @@
 import type { EventData } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import type { Piece } from './targets/target.ts';
 
 /** What stands for the messages that cannot be sent any more. Every platform shows it as it is. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Loaded } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import type { Attempt } from './attempt-output.ts';
 import type { Claim } from './claim-output.ts';
 import type { Composed } from './compose-output.ts';

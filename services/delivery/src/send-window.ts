@@ -1,4 +1,4 @@
-import type { Clock } from '@angelia/service-kit';
+import type { Clock } from '@angelia/sessions';
 
 /**
  * How long a claim lets its sender work. The claim (`delivery.attempted`) stands for `deadline_seconds` after it was

@@ -1,4 +1,4 @@
-import type { Clock } from '@angelia/service-kit';
+import type { Clock } from '@angelia/sessions';
 import { describe, expect, it } from '@jest/globals';
 import { claimTimes, momentOf, openSendWindow } from './send-window.ts';
 

@@ -1,5 +1,5 @@
 import type { EventLog } from '@angelia/event-log';
-import type { Clock } from '@angelia/service-kit';
+import type { Clock } from '@angelia/sessions';
 
 /**
  * When this process started, by the database's clock: what is recorded is judged by it, and this host's may be wrong.

@@ -1,6 +1,6 @@
 import type { EventData, RecordedEvent } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 
 /**
  * With `interim: edit` the statuses of a turn are one message that is edited. Which one is derived from the log: what

@@ -1,5 +1,5 @@
-import { newSessionId, type Sessions } from '@angelia/service-kit';
 import { type CreateSession, decide } from '@angelia/session';
+import { newSessionId, type Sessions } from '@angelia/sessions';
 import type { Admission } from './admit.ts';
 import { deliveryKey } from './delivery-id.ts';
 import type { Received } from './receive.ts';

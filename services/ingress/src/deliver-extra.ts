@@ -1,5 +1,3 @@
-import type { Config, DeliveryTarget } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
 import {
   hasFixedHost,
   isKnownTarget,
@@ -7,7 +5,9 @@ import {
   ReferencedText,
   targetSchema,
   written,
-} from '@angelia/service-kit';
+} from '@angelia/config';
+import type { Config, DeliveryTarget } from '@angelia/contracts';
+import { storable } from '@angelia/event-log';
 import { Refusal } from './refusal.ts';
 import { compileTemplate, type TemplateValues } from './template.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { storable } from '@angelia/event-log';
-import type { Sessions } from '@angelia/service-kit';
+import type { Sessions } from '@angelia/sessions';
 import { firstHeader } from './schemes/own-names.ts';
 import type { Scheme, SignedContent } from './schemes/scheme.ts';
 import { lookUp, type Template, type TemplateValues } from './template.ts';

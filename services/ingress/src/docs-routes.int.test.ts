@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { loadConfig } from '@angelia/config';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
-import { loadConfig } from '@angelia/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { ADMIN_TOKEN, startIngress, type TestIngress } from './testing/ingress.ts';

@@ -1,12 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { compilePattern, MOST_PATTERN_WORK, openValueFile, ValueFileUnreadable } from '@angelia/config';
 import type { FilterConfig } from '@angelia/contracts';
-import {
-  compilePattern,
-  type Logger,
-  MOST_PATTERN_WORK,
-  openValueFile,
-  ValueFileUnreadable,
-} from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { jsonBlock } from './json-block.ts';
 import { Refusal } from './refusal.ts';
 import { lookUp } from './template.ts';

@@ -1,5 +1,6 @@
+import type { Environment } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT, type Environment } from '@angelia/service-kit';
+import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT } from '@angelia/service-kit';
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AnswersController } from './answers/answers.controller.ts';

@@ -1,13 +1,5 @@
 import type { SessionFact, SessionId } from '@angelia/contracts';
 import {
-  type KeyedPlan,
-  type KeyedSessions,
-  keyStream,
-  type Loaded,
-  linkActiveSpan,
-  newSessionId,
-} from '@angelia/service-kit';
-import {
   type CreateSession,
   continuation,
   type Decision,
@@ -20,6 +12,14 @@ import {
   waitingWebhook,
   windowEnd,
 } from '@angelia/session';
+import {
+  type KeyedPlan,
+  type KeyedSessions,
+  keyStream,
+  type Loaded,
+  linkActiveSpan,
+  newSessionId,
+} from '@angelia/sessions';
 import { type Acceptance, newSession, rateLimited } from './accept.ts';
 import type { Admission } from './admit.ts';
 import { deliveryKey } from './delivery-id.ts';

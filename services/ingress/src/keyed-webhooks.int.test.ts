@@ -1,8 +1,8 @@
 import { cancelSubject, type SessionId, sessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
-import { type Loaded, Sessions } from '@angelia/service-kit';
 import { decide, markOf, type SessionCommand, transcript, withoutFences } from '@angelia/session';
+import { type Loaded, Sessions } from '@angelia/sessions';
 import { signatureHeaders } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIngress, type TestIngress } from './testing/ingress.ts';

@@ -3,5 +3,6 @@ import { runService } from '@angelia/service-kit/run';
 await runService({
   name: 'ingress',
   load: async () => (await import('./ingress.module.ts')).IngressModule,
+  lead: async () => (await import('@angelia/service-kit/leading')).startLeader,
   http: { options: async ({ config }) => (await import('./http-server.ts')).httpServerOptions(config) },
 });

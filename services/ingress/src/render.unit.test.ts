@@ -1,4 +1,4 @@
-import { ReferencedText } from '@angelia/service-kit';
+import { ReferencedText } from '@angelia/config';
 import { markOf } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
 import { render as renderWith } from './render.ts';

@@ -1,6 +1,6 @@
+import { routeFileProblems, StartupError } from '@angelia/config';
 import type { AuthScheme, Config, RouteConfig } from '@angelia/contracts';
 import type { RateLimit } from '@angelia/event-log';
-import { routeFileProblems, StartupError } from '@angelia/service-kit';
 import { compileTarget, type RenderTarget } from './deliver-extra.ts';
 import { eventNames } from './event-type.ts';
 import { compileFilters, type Filter } from './filter.ts';

@@ -1,4 +1,4 @@
-import { freshTraceparent, traceIdOf, traceparentNow, withSpan } from '@angelia/service-kit';
+import { freshTraceparent, traceIdOf, traceparentNow, withSpan } from '@angelia/sessions';
 import { SpanKind } from '@opentelemetry/api';
 import type { Received } from './receive.ts';
 

@@ -1,5 +1,6 @@
+import { findScript } from '@angelia/config';
 import { storable } from '@angelia/event-log';
-import { findScript, type Logger } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { parseExactJson } from './json-body.ts';
 import { Refusal } from './refusal.ts';
 import { runScript } from './run-script.ts';

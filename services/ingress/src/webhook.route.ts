@@ -1,16 +1,7 @@
 import type { Bus } from '@angelia/bus';
 import { type Config, cancelSubject } from '@angelia/contracts';
-import {
-  BUS,
-  CONFIG,
-  KEYED_SESSIONS,
-  type KeyedSessions,
-  LOGGER,
-  type Logger,
-  metrics,
-  SESSIONS,
-  type Sessions,
-} from '@angelia/service-kit';
+import { BUS, CONFIG, KEYED_SESSIONS, LOGGER, type Logger, metrics, SESSIONS } from '@angelia/service-kit';
+import type { KeyedSessions, Sessions } from '@angelia/sessions';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

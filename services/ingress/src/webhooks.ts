@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Logger, newFenceSeed, type Sessions } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
+import { newFenceSeed, type Sessions } from '@angelia/sessions';
 import { accept } from './accept.ts';
 import { admit } from './admit.ts';
 import { authenticate } from './authenticate.ts';

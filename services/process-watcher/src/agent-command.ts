@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { readSkill, SkillUnavailable, scrubber } from '@angelia/config';
 import type { CommandAgentConfig, EventData } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import { readSkill, type Sessions, SkillUnavailable, scrubber } from '@angelia/service-kit';
 import { conversation, decide, programPrompt } from '@angelia/session';
+import type { Sessions } from '@angelia/sessions';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
 import { type ForegroundEnd, foregroundErrors, foregroundOutputFrom, runForeground } from './foreground.ts';
 import { limitReached } from './limit-reached.ts';

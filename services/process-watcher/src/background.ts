@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import type { Config, SessionId, TerminalArguments } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { decide, decideAll, type SessionCommand } from '@angelia/session';
+import type { Loaded, Sessions } from '@angelia/sessions';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
 import type { CommandEnd, Commands } from './commands.ts';
 import { shellArgv } from './launch.ts';

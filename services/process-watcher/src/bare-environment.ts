@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { commandVariables } from '@angelia/service-kit/command-variables';
+import { commandVariables } from '@angelia/config/command-variables';
 
 /** Set for ourselves: the environment has been looked through. */
 const BARE = 'ANGELIA_ENVIRONMENT_IS_BARE';

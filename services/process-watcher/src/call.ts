@@ -1,6 +1,6 @@
 import type { EventData, SessionId } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
 import { type SessionCommand, WATCHER_TOOLS } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 
 /** A tool call that was begun and is ours to carry out. */
 export interface Call {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionId } from '@angelia/contracts';
-import { newSessionId } from '@angelia/service-kit';
+import { newSessionId } from '@angelia/sessions';
 import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { processesOf } from './supervisor/user-processes.ts';

@@ -1,6 +1,7 @@
 import { type Config, type SessionId, watcherResource, watchResource } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import type { Loaded, Logger } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import type { OpenedCall } from './call.ts';
 
 export type PinsLog = Pick<EventLog, 'append' | 'lease' | 'renewLeases'>;

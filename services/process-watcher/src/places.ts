@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { StartupError } from '@angelia/config';
 import { isSessionId, type SessionId } from '@angelia/contracts';
-import { StartupError } from '@angelia/service-kit';
 import type { User } from './run-as.ts';
 
 /**

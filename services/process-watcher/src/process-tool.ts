@@ -1,7 +1,7 @@
 import { type ProcessArguments, processArguments } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Sessions } from '@angelia/service-kit';
 import { decide, type ProcessState, type SessionCommand } from '@angelia/session';
+import type { Sessions } from '@angelia/sessions';
 import { type Call, type CallEnd, failed, ok } from './call.ts';
 import { limitReached } from './limit-reached.ts';
 import { asText, type OutputPart, outputEnd, readOutput, readTail } from './output.ts';

@@ -1,3 +1,4 @@
+import { configPath, type Environment } from '@angelia/config';
 import {
   type Config,
   cancelSubject,
@@ -12,11 +13,9 @@ import type { EventLog } from '@angelia/event-log';
 import {
   BUS,
   CONFIG,
-  configPath,
   DRAIN,
   type Drain,
   ENVIRONMENT,
-  type Environment,
   EVENT_LOG,
   HEALTH,
   type Health,
@@ -26,8 +25,8 @@ import {
   metrics,
   onCollect,
   SESSIONS,
-  type Sessions,
 } from '@angelia/service-kit';
+import type { Sessions } from '@angelia/sessions';
 import { Module } from '@nestjs/common';
 import { answerOutput } from './answer-output.ts';
 import { HintsController } from './hints.controller.ts';

@@ -1,4 +1,4 @@
-import { isSecretKey, REDACTED, scrubber } from '@angelia/service-kit';
+import { isSecretKey, REDACTED, scrubber } from '@angelia/config';
 
 /** This service knows none of the config's secrets: what looks like one is taken out. */
 const scrub = scrubber([]);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { StartupError } from '@angelia/config';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
-import { StartupError } from '@angelia/service-kit';
 
 export interface User {
   readonly uid: number;

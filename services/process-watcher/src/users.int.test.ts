@@ -15,7 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SessionId } from '@angelia/contracts';
-import { createLogger, newSessionId } from '@angelia/service-kit';
+import { createLogger } from '@angelia/service-kit';
+import { newSessionId } from '@angelia/sessions';
 import { eventually } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Places } from './places.ts';

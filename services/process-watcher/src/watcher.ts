@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Config, type SessionId, sessionId, watchPingSubject } from '@angelia/contracts';
 import type { EventLog, ListedProcess, Page } from '@angelia/event-log';
-import type { Loaded, Logger, Sessions } from '@angelia/service-kit';
-import { withSpan } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { agentTools, decideAll, type ProcessState, type SessionCommand } from '@angelia/session';
+import type { Loaded, Sessions } from '@angelia/sessions';
+import { withSpan } from '@angelia/sessions';
 import { agentCommand } from './agent-command.ts';
 import { Background } from './background.ts';
 import { type Call, type CallEnd, callsToCarryOut, type OpenedCall } from './call.ts';

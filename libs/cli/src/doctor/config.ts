@@ -1,5 +1,4 @@
 import { readFileSync, statSync } from 'node:fs';
-import type { Config } from '@angelia/contracts';
 import {
   agentsThatRunCommands,
   checkEnvironment,
@@ -10,7 +9,8 @@ import {
   routeFileProblems,
   StartupError,
   secretValuesIn,
-} from '@angelia/service-kit/config';
+} from '@angelia/config';
+import type { Config } from '@angelia/contracts';
 import { parse } from 'yaml';
 import { type Finding, fault, ok, warning } from './finding.ts';
 

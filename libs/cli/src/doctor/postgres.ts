@@ -5,7 +5,7 @@ import {
   examineDatabase,
   type OpenWriter,
 } from '@angelia/event-log';
-import type { DutyName } from '@angelia/service-kit/config';
+import type { LedLoop } from '@angelia/service-kit/leading';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
 
 export interface PostgresOptions {
@@ -134,7 +134,7 @@ function rolesFinding({ roles }: ExaminedDatabase): Finding {
 }
 
 const MIGRATE = 'node dist/migrate.js';
-const DUTIES = ['agenda', 'projection', 'prune', 'relay'] as const satisfies readonly DutyName[];
+const LED_LOOPS = ['agenda', 'projection', 'prune', 'relay'] as const satisfies readonly LedLoop[];
 /** Normal is below a second. */
 const LATE_MS = 10_000;
 
@@ -168,7 +168,7 @@ function schemaFindings(schema: ExaminedSchema | null): Finding[] {
 }
 
 function workFindings({ health, leaders }: ExaminedSchema): Finding[] {
-  const unled = DUTIES.filter((duty) => !leaders.some(({ name }) => name === duty));
+  const unled = LED_LOOPS.filter((duty) => !leaders.some(({ name }) => name === duty));
   const late = [
     ['tail', health?.tailLagMs ?? 0, 'events are hidden by an open transaction (see postgres.transactions)'],
     ['relay', health?.relayLagMs ?? 0, 'events are not hinted: look at NATS and at who leads the relay'],

@@ -1,5 +1,5 @@
+import { compilePattern } from '@angelia/config';
 import { filterSchema } from '@angelia/contracts';
-import { compilePattern } from '@angelia/service-kit/config';
 import { isSection, type Section } from './reading.ts';
 
 /** In the order in which Hermes looks for them: the first that it finds is the only one that counts. */

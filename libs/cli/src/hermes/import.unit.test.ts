@@ -1,5 +1,5 @@
+import { parseConfigText } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import { parseConfigText } from '@angelia/service-kit/config';
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { type HermesFiles, HermesUnreadable, type Imported, importHermes } from './import.ts';

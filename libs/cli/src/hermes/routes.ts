@@ -1,5 +1,5 @@
+import { INSECURE_NO_AUTH } from '@angelia/config';
 import { refusedHermesKeys } from '@angelia/contracts';
-import { INSECURE_NO_AUTH } from '@angelia/service-kit/config';
 import { hermesPath, importFilter } from './filters.ts';
 import type { Notes } from './note.ts';
 import { asName, freeName, isSection, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';

@@ -1,4 +1,4 @@
-import { parseConfigText, StartupError } from '@angelia/service-kit/config';
+import { parseConfigText, StartupError } from '@angelia/config';
 import { stringify } from 'yaml';
 import type { Notes } from './note.ts';
 import { isSection, type Section } from './reading.ts';

@@ -69,7 +69,7 @@ async function givenSecret({ given, world }: Context): Promise<string | null> {
 
 /** With a secret at hand, a file that cannot be read is no reason to stop. */
 async function inConfigFile({ world }: Context, name: string, optional: boolean) {
-  const { routeOfFile } = await import('@angelia/service-kit/route-of-file');
+  const { routeOfFile } = await import('@angelia/config/route-of-file');
   try {
     return routeOfFile(name, configEnvironment(world));
   } catch (error) {

@@ -1,3 +1,3 @@
-export { StartupError } from '../startup-error.ts';
+export { StartupError } from '@angelia/config';
 export { pruneNow } from './prune.ts';
 export { rebuildNow } from './rebuild.ts';

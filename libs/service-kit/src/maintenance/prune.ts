@@ -1,5 +1,5 @@
+import { loadCommandConfig } from '@angelia/config';
 import { exportTo, openEventLog, type Pruned, pruneSessions } from '@angelia/event-log';
-import { loadCommandConfig } from '../config/load.ts';
 
 /**
  * What the services do every hour, now. `days` in place of the config's `retention.sessions_days`.

@@ -1,5 +1,5 @@
 import { type RebuildResult, rebuildViews } from '@angelia/event-log';
-import { projectRecorded } from '../project-recorded.ts';
+import { projectRecorded } from '@angelia/sessions';
 
 /** The views anew from the whole log, beside the old ones; then it switches. The services may go on meanwhile. */
 export function rebuildNow(url: string): Promise<RebuildResult> {

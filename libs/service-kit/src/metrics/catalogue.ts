@@ -1,6 +1,5 @@
+import { knownTargets, serviceNames } from '@angelia/config';
 import { eventTypes, ownerHints } from '@angelia/contracts';
-import { knownTargets } from '../config/targets.ts';
-import { serviceNames } from '../environment.ts';
 import { type AnyInstrument, Counter, type Exporter, Gauge, Histogram } from './instruments.ts';
 import { listed, names, oneOf } from './label-sets.ts';
 

@@ -1,4 +1,4 @@
-import type { Measured } from '@angelia/event-log';
+import type { Measured, ProjectSession } from '@angelia/event-log';
 import {
   isAgentTool,
   type Measure,
@@ -7,6 +7,7 @@ import {
   projectSession,
   type StreamEvent,
 } from '@angelia/session';
+import { upcast } from '@angelia/sessions';
 import { metrics } from './catalogue.ts';
 
 /**
@@ -26,6 +27,13 @@ export function projectAndMeasure(
   });
   return { ...views, measured };
 }
+
+/** The views, and what their events say to somebody who counts. */
+export const projectMeasured: ProjectSession = (state, events) =>
+  projectAndMeasure(
+    state,
+    events.map((event) => upcast(event)),
+  );
 
 const waits = {
   started: metrics.timeToStart,

@@ -1,9 +1,9 @@
 import type { Bus } from '@angelia/bus';
 import type { EventLog } from '@angelia/event-log';
-import type { Duties, DutyName } from '../duties.ts';
+import type { Leader, LedLoop } from '../leading/leader.ts';
 import { metrics } from './catalogue.ts';
 
-const duties: readonly DutyName[] = ['relay', 'projection', 'agenda', 'prune'];
+const loops: readonly LedLoop[] = ['relay', 'projection', 'agenda', 'prune'];
 const ofLog = [metrics.tailLag, metrics.relayLag, metrics.projectionLag, metrics.deadLetters] as const;
 const ofViews = [metrics.sessions, metrics.oldestRunDue, metrics.oldestDeliveryDue] as const;
 const ofBus = [metrics.consumerPending, metrics.consumerAckPending] as const;
@@ -16,10 +16,10 @@ const ofBus = [metrics.consumerPending, metrics.consumerAckPending] as const;
 export async function readOpenWork(
   log: Pick<EventLog, 'health' | 'openWork'>,
   bus: Pick<Bus, 'consumerLag'>,
-  { leading }: Pick<Duties, 'leading'>,
+  { leading }: Pick<Leader, 'leading'>,
 ): Promise<void> {
   const led = leading();
-  for (const duty of duties) metrics.leading.set({ duty }, led.includes(duty) ? 1 : 0);
+  for (const duty of loops) metrics.leading.set({ duty }, led.includes(duty) ? 1 : 0);
   for (const gauge of [...ofLog, ...ofViews, ...ofBus]) gauge.clear();
   if (!led.includes('relay')) return;
   await Promise.allSettled([tellOfLog(log), tellOfViews(log), tellOfBus(bus)]);

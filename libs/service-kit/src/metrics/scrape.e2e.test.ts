@@ -1,3 +1,4 @@
+import { serviceNames } from '@angelia/config';
 import {
   answer,
   callTool,
@@ -15,7 +16,6 @@ import {
   testRoute,
 } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { serviceNames } from '../environment.ts';
 import { allMetrics } from './catalogue.ts';
 import { PROMETHEUS_CONTENT_TYPE } from './prometheus-text.ts';
 

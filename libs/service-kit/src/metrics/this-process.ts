@@ -1,5 +1,5 @@
 import type { EventLog } from '@angelia/event-log';
-import type { Health } from '../health.ts';
+import type { Health } from '../health/health.ts';
 import { metrics } from './catalogue.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { ServiceName } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import type { ServiceName } from '../environment.ts';
 import { metrics } from './catalogue.ts';
 
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Bus, connectBus, type DeadLetter, type HintVerdict } from '@angelia/bus';
 import { NatsServer } from '@angelia/bus/testing';
 import type { Hint } from '@angelia/contracts';
+import { setTracing, traceparentNow } from '@angelia/sessions';
 import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, type INestMicroservice, Module, type Type } from '@nestjs/common';
@@ -10,7 +11,6 @@ import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservice
 import { SpanKind, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { delay, EMPTY, map, of, throwError } from 'rxjs';
-import { setTracing, traceparentNow } from '../tracing.ts';
 import { HandlerErrorFilter } from './handler-error.filter.ts';
 import { JetStreamContext } from './jetstream.context.ts';
 import { JetStreamStrategy, type JetStreamStrategyOptions } from './jetstream.strategy.ts';

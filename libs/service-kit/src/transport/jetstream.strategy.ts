@@ -1,11 +1,11 @@
 import type { Bus, Consumption, DeadLetter, HintVerdict } from '@angelia/bus';
 import { type Hint, isEventType, ownerHints, subjectFilter } from '@angelia/contracts';
+import { withSpan } from '@angelia/sessions';
 import type { INestApplication } from '@nestjs/common';
 import { type MessageHandler, type NestMicroservice, Server } from '@nestjs/microservices';
 import { SpanKind } from '@opentelemetry/api';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { metrics } from '../metrics/catalogue.ts';
-import { withSpan } from '../tracing.ts';
 import { HandlerErrorFilter } from './handler-error.filter.ts';
 import { JetStreamContext } from './jetstream.context.ts';
 

@@ -1,7 +1,7 @@
 import type { EventData } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Loaded } from '@angelia/service-kit';
 import { agentCall } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import type { Run } from '../run.ts';
 
 /** What became of the turn's call to its agent. */

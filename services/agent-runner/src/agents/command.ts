@@ -1,6 +1,6 @@
 import type { CommandAgentConfig } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
 import { agentCall } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import type { Run } from '../run.ts';
 import { endWith, resultOf } from './agent-result.ts';
 

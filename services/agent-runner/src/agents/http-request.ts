@@ -1,5 +1,5 @@
+import { type Signer, signerOf } from '@angelia/config';
 import type { HttpAgentConfig } from '@angelia/contracts';
-import { type Signer, signerOf } from '@angelia/service-kit';
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
 import { LONGEST_TIMER_MS } from '../longest-timer.ts';

@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { readSkill } from '@angelia/config';
 import type { Config, HttpAgentConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import { type CallbackLinks, type Loaded, type Logger, readSkill } from '@angelia/service-kit';
+import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import { agentCall, agentCallId, conversation, fenceInstructions } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import type { Run } from '../run.ts';
 import { endWith, resultOf } from './agent-result.ts';
 import type { AgentAnswer, PostToAgent, Request } from './http-request.ts';

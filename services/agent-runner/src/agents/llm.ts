@@ -1,7 +1,8 @@
 import type { Config, EventData, LlmAgentConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Loaded, Logger } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 import { abortable } from '../abortable.ts';
 import { RunModels } from '../ask-model.ts';
 import type { FailureCode } from '../failures.ts';

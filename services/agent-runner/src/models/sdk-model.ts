@@ -4,8 +4,8 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
+import { scrubber } from '@angelia/config';
 import type { ModelConfig, ToolCall } from '@angelia/contracts';
-import { scrubber } from '@angelia/service-kit';
 import { asModelFailure } from './call-failure.ts';
 import { watchCall } from './call-watch.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';

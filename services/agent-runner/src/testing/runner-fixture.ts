@@ -7,8 +7,9 @@ import {
   sessionId,
 } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
-import { type CallbackLinks, createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { type CallbackLinks, createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide } from '@angelia/session';
+import { newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
 import { agentPoster } from '../agents/http-request.ts';
 import type { Model } from '../models/model.ts';

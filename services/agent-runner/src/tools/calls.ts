@@ -1,7 +1,7 @@
 import type { EventData, RecordedEvent, ToolCall } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Loaded } from '@angelia/service-kit';
 import type { OpenCall } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
 
 /** A call of the last model answer, with what the model wrote. */
 export interface AskedCall extends OpenCall {

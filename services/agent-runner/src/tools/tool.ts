@@ -1,5 +1,5 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
-import type { Loaded } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import type { Run } from '../run.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
 import { isIPv4, type LookupFunction } from 'node:net';
-import { isPublicAddress } from '@angelia/service-kit';
+import { isPublicAddress } from '@angelia/config';
 
 /**
  * Which addresses an untrusted sender may make us talk to: public unicast, nothing else. Checked after DNS, on the very

@@ -1,4 +1,4 @@
-import { knownTargets } from '@angelia/service-kit';
+import { knownTargets } from '@angelia/config';
 import { expect, it } from '@jest/globals';
 import { describeTarget } from './testing/contract.ts';
 import { harnesses } from './testing/harnesses.ts';

@@ -1,4 +1,4 @@
-import { headerNameProblem, headerValueProblem } from '@angelia/service-kit';
+import { headerNameProblem, headerValueProblem } from '@angelia/config';
 import type { TargetAddress, TargetSettings } from './target.ts';
 
 export interface HttpAddress {

@@ -1,4 +1,4 @@
-import { type Signer, signerOf } from '@angelia/service-kit';
+import { type Signer, signerOf } from '@angelia/config';
 import { publicOnlyLookup, refuseLiteralPrivateHost } from './address-safety.ts';
 import { type HttpAddress, parseHeaders, parseHttpAddress } from './http-address.ts';
 import { classifyAnswer } from './http-answer.ts';

@@ -1,4 +1,4 @@
-import { isKnownTarget } from '@angelia/service-kit';
+import { isKnownTarget } from '@angelia/config';
 import type { Target } from './target.ts';
 
 /**

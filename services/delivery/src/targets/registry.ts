@@ -1,5 +1,5 @@
+import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@angelia/service-kit';
 import type { LogLine } from './log.ts';
 import { missingTarget } from './missing.ts';
 import type { Target, TargetSettings } from './target.ts';

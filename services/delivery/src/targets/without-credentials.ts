@@ -1,4 +1,4 @@
-import { scrubber, secretValuesIn } from '@angelia/service-kit';
+import { scrubber, secretValuesIn } from '@angelia/config';
 import type { Target, TargetSettings } from './target.ts';
 
 /**

@@ -1,15 +1,10 @@
+import { addressVariables, knownTargets } from '@angelia/config';
 import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase } from '@angelia/event-log/testing';
-import {
-  addressVariables,
-  createLogger,
-  knownTargets,
-  newSessionId,
-  Sessions,
-  systemClock,
-} from '@angelia/service-kit';
+import { createLogger } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
+import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
 import type { DeliveryTools } from '../deliver-session.ts';
 import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../deliveries.ts';

@@ -1,13 +1,7 @@
 import { storable } from '@angelia/event-log';
-import {
-  type AnswerLinks,
-  type Loaded,
-  type QuestionName,
-  SESSIONS,
-  type Sessions,
-  withSpan,
-} from '@angelia/service-kit';
+import { type AnswerLinks, type QuestionName, SESSIONS } from '@angelia/service-kit';
 import { decide } from '@angelia/session';
+import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { answerError, closeIfMuchIsToCome, errorAnswer } from '../answer-error.ts';

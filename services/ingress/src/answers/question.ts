@@ -1,5 +1,6 @@
 import type { EventData } from '@angelia/contracts';
-import type { Loaded, QuestionName } from '@angelia/service-kit';
+import type { QuestionName } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 
 export interface Question {
   readonly clarificationId: string;

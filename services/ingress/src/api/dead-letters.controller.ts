@@ -1,6 +1,7 @@
 import { hintSchema } from '@angelia/contracts';
 import type { DeadLetter, EventLog } from '@angelia/event-log';
-import { BUS, EVENT_LOG, newEventId } from '@angelia/service-kit';
+import { BUS, EVENT_LOG } from '@angelia/service-kit';
+import { newEventId } from '@angelia/sessions';
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';

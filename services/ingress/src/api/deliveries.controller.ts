@@ -1,7 +1,8 @@
 import { outputTypes, type SessionId } from '@angelia/contracts';
 import type { EventLog, ListedDelivery } from '@angelia/event-log';
-import { EVENT_LOG, type Executed, SESSIONS, type Sessions } from '@angelia/service-kit';
+import { EVENT_LOG, SESSIONS } from '@angelia/service-kit';
 import { type DeliveryViewRow, decide } from '@angelia/session';
+import type { Executed, Sessions } from '@angelia/sessions';
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';

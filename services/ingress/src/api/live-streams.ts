@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { type SessionId, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import { BUS, DRAIN, type Drain, EVENT_LOG, LOGGER, type Logger, upcast } from '@angelia/service-kit';
+import { BUS, DRAIN, type Drain, EVENT_LOG, LOGGER, type Logger } from '@angelia/service-kit';
 import { agenda, evolveAll, initialState, type SessionState } from '@angelia/session';
+import { upcast } from '@angelia/sessions';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply } from 'fastify';

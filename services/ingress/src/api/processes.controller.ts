@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { OUTPUT_SUBJECT, type OutputRequest, outputAnswerSchema, sessionId } from '@angelia/contracts';
 import type { EventLog, ListedProcess } from '@angelia/event-log';
-import { BUS, EVENT_LOG, SESSIONS, type ServiceRuntime, type Sessions } from '@angelia/service-kit';
+import { BUS, EVENT_LOG, SESSIONS, type ServiceRuntime } from '@angelia/service-kit';
 import { decide, type ProcessViewRow } from '@angelia/session';
+import type { Sessions } from '@angelia/sessions';
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';

@@ -1,5 +1,5 @@
+import { isSecretKey, REDACTED, ReferencedText } from '@angelia/config';
 import type { RouteConfig } from '@angelia/contracts';
-import { isSecretKey, REDACTED, ReferencedText } from '@angelia/service-kit';
 import { INSECURE_NO_AUTH } from '../route-table.ts';
 import type { LiveRoute } from '../routes/made-route.ts';
 import type { RouteJson } from './routes.operations.ts';

@@ -1,5 +1,5 @@
+import { ReferencedText } from '@angelia/config';
 import { parseConfig } from '@angelia/contracts';
-import { ReferencedText } from '@angelia/service-kit';
 import { expect, it } from '@jest/globals';
 import { routeOfFileJson } from './route-json.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { cancelSubject, erasedSubject } from '@angelia/contracts';
 import { type EventLog, eraseSession } from '@angelia/event-log';
-import { BUS, EVENT_LOG, type Loaded, SESSIONS, type Sessions } from '@angelia/service-kit';
+import { BUS, EVENT_LOG, SESSIONS } from '@angelia/service-kit';
 import {
   agenda,
   decide,
@@ -11,6 +11,7 @@ import {
   sessionSummary,
   transcript,
 } from '@angelia/session';
+import type { Loaded, Sessions } from '@angelia/sessions';
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';

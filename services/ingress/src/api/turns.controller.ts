@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import {
-  KEYED_SESSIONS,
-  type KeyedSessions,
-  type Loaded,
-  SESSIONS,
-  type Sessions,
-} from '@angelia/service-kit';
+import { KEYED_SESSIONS, SESSIONS } from '@angelia/service-kit';
 import { type Decision, decide, type SessionState, sessionStatus } from '@angelia/session';
+import type { KeyedSessions, Loaded, Sessions } from '@angelia/sessions';
 import { Body, Controller, Headers, HttpCode, Inject, Param, Post, UseGuards } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { AdminTokenGuard } from './admin-token.guard.ts';

@@ -1,13 +1,7 @@
 import { storable } from '@angelia/event-log';
-import {
-  type CallbackLinks,
-  type CallName,
-  type Loaded,
-  SESSIONS,
-  type Sessions,
-  withSpan,
-} from '@angelia/service-kit';
+import { type CallbackLinks, type CallName, SESSIONS } from '@angelia/service-kit';
 import { agentCallId, agentTools, type Decision, decide, type SessionState } from '@angelia/session';
+import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
 import { parseBody } from '../api/query.ts';

@@ -1,4 +1,5 @@
 import type { Bus } from '@angelia/bus';
+import { type Environment, isShortSecret } from '@angelia/config';
 import {
   type Config,
   type RecordedEvent,
@@ -12,11 +13,9 @@ import {
   BUS,
   CONFIG,
   ENVIRONMENT,
-  type Environment,
   EVENT_LOG,
   HEALTH,
   type Health,
-  isShortSecret,
   LOGGER,
   type Logger,
 } from '@angelia/service-kit';

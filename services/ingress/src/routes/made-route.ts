@@ -1,3 +1,4 @@
+import { checkApiRoute, StartupError } from '@angelia/config';
 import {
   type Config,
   type RecordedEvent,
@@ -6,7 +7,6 @@ import {
   SCHEMA_VERSION,
   type Sealed,
 } from '@angelia/contracts';
-import { checkApiRoute, StartupError } from '@angelia/service-kit';
 import { compileRoutes, INSECURE_NO_AUTH, type Route } from '../route-table.ts';
 import { type MasterKey, NO_MASTER_KEY, type Opened } from './master-key.ts';
 

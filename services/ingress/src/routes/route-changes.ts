@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '@angelia/bus';
+import { literalApiRoute } from '@angelia/config';
 import {
   type ConfigProblem,
   type NewEvent,
@@ -12,14 +13,8 @@ import {
   SCHEMA_VERSION,
 } from '@angelia/contracts';
 import { type EventLog, UnstorableEvent } from '@angelia/event-log';
-import {
-  BUS,
-  EVENT_LOG,
-  literalApiRoute,
-  newEventId,
-  TooManyConflicts,
-  traceparentNow,
-} from '@angelia/service-kit';
+import { BUS, EVENT_LOG } from '@angelia/service-kit';
+import { newEventId, TooManyConflicts, traceparentNow } from '@angelia/sessions';
 import { Inject, Injectable } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { INSECURE_NO_AUTH } from '../route-table.ts';

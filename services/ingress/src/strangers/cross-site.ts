@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isLoopback } from '@angelia/service-kit';
+import { isLoopback } from '@angelia/config';
 import { Refusal } from '../refusal.ts';
 
 /**

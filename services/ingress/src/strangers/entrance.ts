@@ -1,10 +1,10 @@
+import type { Environment } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
 import {
   type AnswerLinks,
   type CallbackLinks,
   CONFIG,
   ENVIRONMENT,
-  type Environment,
   LOGGER,
   type Logger,
   metrics,

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { connectBus } from '@angelia/bus';
+import { readEnvironment } from '@angelia/config';
 import { holderId, parseConfig, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
 import {
@@ -8,12 +9,11 @@ import {
   HEALTH_PATHS,
   Health,
   healthAnswer,
-  readEnvironment,
   ServiceKitModule,
   type ServiceRuntime,
-  Sessions,
   tailPinger,
 } from '@angelia/service-kit';
+import { Sessions } from '@angelia/sessions';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { LiveStreams } from '../api/live-streams.ts';

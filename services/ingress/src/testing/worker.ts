@@ -1,8 +1,9 @@
 import { connectBus } from '@angelia/bus';
 import { holderId, sessionId } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
-import { createLogger, type Loaded, Sessions, tailPinger } from '@angelia/service-kit';
+import { createLogger, tailPinger } from '@angelia/service-kit';
 import { decide, type SessionCommand, type SessionState } from '@angelia/session';
+import { type Loaded, Sessions } from '@angelia/sessions';
 
 /** Does to sessions what runner, delivery and process-watcher do, by the same decisions, on a log and a bus of its own. */
 export interface Worker {

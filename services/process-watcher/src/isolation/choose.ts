@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
+import { agentsThatRunCommands, StartupError } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import { agentsThatRunCommands, StartupError } from '@angelia/service-kit';
 import type { RunAs } from '../run-as.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { hiddenFrom } from './hidden.ts';

@@ -12,8 +12,9 @@ import {
   sessionId,
 } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
-import { createLogger, newSessionId, Sessions } from '@angelia/service-kit';
+import { createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
+import { newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, eventually } from '@angelia/testkit';
 import { chooseIsolation } from '../isolation/choose.ts';
 import { Places } from '../places.ts';

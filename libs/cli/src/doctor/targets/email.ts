@@ -1,4 +1,4 @@
-import type { TargetOptions } from '@angelia/service-kit/config';
+import type { TargetOptions } from '@angelia/config';
 import { createTransport } from 'nodemailer';
 import { type Finding, fault, ok, reasonOf } from '../finding.ts';
 

@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises';
-import type { Config } from '@angelia/contracts';
 import {
   isConfigured,
   isKnownTarget,
   type KnownTarget,
   ReferencedText,
   targetOptions,
-} from '@angelia/service-kit/config';
+} from '@angelia/config';
+import type { Config } from '@angelia/contracts';
 import { type DryAnswer, dryCall } from '../dry-call.ts';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from '../finding.ts';
 import { emailFinding } from './email.ts';

@@ -1,4 +1,4 @@
-import type { KnownTarget, TargetOptions } from '@angelia/service-kit/config';
+import type { KnownTarget, TargetOptions } from '@angelia/config';
 import { at, type DryCall } from '../dry-call.ts';
 
 /** How a platform is asked who we are to it. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { scrubber } from '@angelia/config';
 import type { McpServerConfig } from '@angelia/contracts';
-import { type Logger, scrubber } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';

@@ -1,4 +1,4 @@
-import { systemClock } from '@angelia/service-kit';
+import { systemClock } from '@angelia/sessions';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../../send-window.ts';
 import type { SendRequest, SpokenMessage, Target, TargetSettings } from '../target.ts';

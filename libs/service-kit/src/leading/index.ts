@@ -1,0 +1,1 @@
+export { type Leader, type LeaderOptions, type LedLoop, type StartLeader, startLeader } from './leader.ts';

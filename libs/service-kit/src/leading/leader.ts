@@ -1,0 +1,201 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Bus } from '@angelia/bus';
+import type { ServiceName } from '@angelia/config';
+import { type Config, TAIL_PING_SUBJECT } from '@angelia/contracts';
+import {
+  Bell,
+  type EventLog,
+  exportTo,
+  type HintOwner,
+  hintAllUnsettled,
+  type Leading,
+  lead,
+  pruneSessions,
+  runAgenda,
+  runProjection,
+  runRelay,
+} from '@angelia/event-log';
+import { uuidV7 } from '@angelia/sessions';
+import type { Logger } from '../logs/logging.ts';
+import { count, type LogMeasure, projectMeasured } from '../metrics/log-facts.ts';
+
+/**
+ * The loops that one process runs for all of them: the relay (hints from the log's tail), the projection (views from the
+ * same tail), the agenda (timers and sweep) and pruning. A lease row in Postgres says which process leads a loop. Every
+ * service that runs no commands can lead; process-watcher does not import this file (tests/architecture).
+ */
+export interface Leader {
+  /** The loops that this process leads now. */
+  leading(): readonly LedLoop[];
+  /** Gives every lead back, so that another process takes it at once. */
+  resign(): Promise<void>;
+}
+
+export type LedLoop = 'relay' | 'projection' | 'agenda' | 'prune';
+
+export interface LeaderOptions {
+  readonly log: EventLog;
+  readonly bus: Bus;
+  readonly config: Config;
+  readonly service: ServiceName;
+  readonly logger: Logger;
+  /** For tests; else by the service. */
+  readonly delayFirstTryMs?: number;
+}
+
+/**
+ * delivery has the most time to spare, so it asks for the leads at once. ingress and the runner wait, so that in normal
+ * operation the relay shares an event loop with neither. A longer wait would make that surer on a slow machine, but
+ * while delivery is down at the start nothing is relayed for that long.
+ */
+const PREFERRED_LEADER: ServiceName = 'delivery';
+const DELAY_OF_OTHERS_MS = 1_500;
+
+export type StartLeader = typeof startLeader;
+
+export function startLeader(options: LeaderOptions): Leader {
+  const { log, bus, config } = options;
+  const delay = options.delayFirstTryMs ?? (options.service === PREFERRED_LEADER ? 0 : DELAY_OF_OTHERS_MS);
+  const hint = ownerHinter(bus);
+  // Also while another leads: a stream that was emptied together with its leader must be known to the next one.
+  const recreated = new Bell();
+  const unsubscribe = bus.onStreamRecreated(() => recreated.ring());
+  const leadings: Record<LedLoop, Leading> = {
+    relay: leadLoop('relay', (leadEpoch, signal) =>
+      rehinting(options, recreated, hint, signal, () =>
+        awake(bus, (wake) =>
+          runRelay({
+            log,
+            leadEpoch,
+            signal,
+            wake,
+            publish: (hints) =>
+              bus.publishHints(hints.map(({ eventId, ...relayed }) => ({ ...relayed, messageId: eventId }))),
+          }),
+        ),
+      ),
+    ),
+    projection: leadLoop('projection', (leadEpoch, signal) =>
+      awake(bus, (wake) =>
+        runProjection({
+          log,
+          leadEpoch,
+          signal,
+          wake,
+          project: projectMeasured,
+          onProjected: (measured) => (measured as readonly LogMeasure[]).forEach(count),
+        }),
+      ),
+    ),
+    agenda: leadLoop('agenda', (leadEpoch, signal) =>
+      runAgenda({ log, leadEpoch, signal, sweepSeconds: config.timing.sweep_seconds, hint }),
+    ),
+    // No epoch: what a pruner that was replaced still deletes, it deletes under the same conditions as any other.
+    prune: leadLoop('prune', (_, signal) => pruneNowAndThen(options, signal)),
+  };
+  return {
+    leading: () => (Object.keys(leadings) as LedLoop[]).filter((name) => leadings[name].isLeading()),
+    resign: async () => {
+      unsubscribe();
+      await Promise.all(Object.values(leadings).map((leading) => leading.stop()));
+    },
+  };
+
+  function leadLoop(name: LedLoop, onLead: (epoch: number, signal: AbortSignal) => Promise<void>): Leading {
+    return lead({
+      log,
+      name,
+      holder: log.holder,
+      seconds: config.timing.lead_seconds,
+      delayFirstTryMs: delay,
+      onLead,
+    });
+  }
+}
+
+/** Ended sessions that had their time leave the log (invariant bounded). */
+async function pruneNowAndThen({ log, config, logger }: LeaderOptions, signal: AbortSignal): Promise<void> {
+  const { retention, directories, timing } = config;
+  while (!signal.aborted) {
+    try {
+      const pruned = await pruneSessions({
+        log,
+        olderThanDays: retention.sessions_days,
+        signal,
+        ...(retention.export ? { beforeDelete: exportTo(directories.exports) } : {}),
+      });
+      if (pruned.sessions + pruned.keys > 0) logger.info({ ...pruned }, 'pruned');
+    } catch (error) {
+      logger.warn({ err: error }, 'ended sessions could not be pruned: trying again later');
+    }
+    await pause(timing.prune_seconds * 1_000, undefined, { signal }).catch(() => {}); // Aborted: the loop ends.
+  }
+}
+
+const REHINT_RETRY_MS = 1_000;
+
+/**
+ * While `relay` runs, hints all unsettled sessions whenever the stream is found new or emptied: what was hinted before may
+ * never arrive (invariant the-bus-is-disposable). Whoever notices it first, consumer, relay or agenda, the bus tells
+ * it here; waiting for the relay's next publish would leave a quiet system to the sweep.
+ */
+async function rehinting(
+  { log, logger }: LeaderOptions,
+  recreated: Bell,
+  hint: HintOwner,
+  signal: AbortSignal,
+  relay: () => Promise<void>,
+): Promise<void> {
+  const ending = new AbortController();
+  const over = AbortSignal.any([signal, ending.signal]);
+  const rehint = async (): Promise<void> => {
+    while (!over.aborted) {
+      if (!(await recreated.wait(ONE_HOUR_MS, over))) continue;
+      try {
+        const sessions = await hintAllUnsettled({ log, signal: over, hint });
+        logger.info({ sessions }, 'the hint stream is new or was emptied: hinted all unsettled sessions');
+      } catch (error) {
+        logger.warn({ err: error }, 'unsettled sessions could not be hinted: trying again');
+        setTimeout(() => recreated.ring(), REHINT_RETRY_MS).unref();
+      }
+      // The lead was lost meanwhile, and some may be without a hint: for when it comes back.
+      if (over.aborted) recreated.ring();
+    }
+  };
+  const rehinted = rehint();
+  try {
+    await relay();
+  } finally {
+    ending.abort();
+    await rehinted;
+  }
+}
+
+/** A bell wants a bound; nothing happens at it. */
+const ONE_HOUR_MS = 3_600_000;
+
+/** Runs a loop with a bell that every service's commits ring. Only a leader listens: pings are many. */
+async function awake(bus: Bus, loop: (wake: Bell) => Promise<void>): Promise<void> {
+  const wake = new Bell();
+  const unsubscribe = bus.subscribe(TAIL_PING_SUBJECT, () => wake.ring());
+  try {
+    await loop(wake);
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** Hints of timers and sweep carry a fresh message id: JetStream's duplicate window would swallow a repeated one. */
+function ownerHinter(bus: Bus): HintOwner {
+  return async (owner, streamIds) => {
+    if (streamIds.length === 0) return;
+    await bus.publishHints(
+      streamIds.map((streamId) => ({
+        stream_id: streamId,
+        version: 0,
+        type: `hint.${owner}`,
+        messageId: uuidV7(),
+      })),
+    );
+  };
+}

@@ -1,0 +1,48 @@
+import type { Environment } from '@angelia/config';
+import { publicUrl, StartupError, toolsetsOf } from '@angelia/config';
+import { type Config, isSessionId, type SessionId } from '@angelia/contracts';
+import { signedLinks } from './signed-links.ts';
+
+/** Names a question: the session, and the version of its `clarification.requested`. */
+export interface QuestionName {
+  readonly sessionId: SessionId;
+  readonly output: number;
+}
+
+/** The links by which a question is answered: delivery puts them into the message, ingress takes them back. */
+export interface AnswerLinks {
+  url(question: QuestionName): string;
+  /** Null: not a token that we made for a question. */
+  read(token: string): QuestionName | null;
+}
+
+/**
+ * Null: no key, and no agent that asks questions.
+ *
+ * @throws StartupError when an agent has `clarify` and there is no key: its questions would come without their links
+ */
+export function answerLinks(
+  config: Pick<Config, 'agents' | 'public_url'>,
+  environment: Pick<Environment, 'service' | 'masterKey' | 'host' | 'port'>,
+): AnswerLinks | null {
+  const { masterKey, service } = environment;
+  if (masterKey === undefined) {
+    const asking = Object.entries(config.agents).find(([, agent]) => toolsetsOf(agent).includes('clarify'));
+    if (asking === undefined) return null;
+    throw new StartupError([
+      `ANGELIA_MASTER_KEY (environment of ${service}): not set, and agent \`${asking[0]}\` has the toolset \`clarify\`, ` +
+        'whose questions are delivered with a signed link: set it to 32 bytes in base64 (`openssl rand -base64 32`), ' +
+        'the same for ingress and delivery',
+    ]);
+  }
+  const links = signedLinks(masterKey, 'answer');
+  const base = publicUrl(config, environment);
+  return {
+    url: ({ sessionId, output }) => `${base}/answers/${links.token(sessionId, String(output))}`,
+    read: (token) => {
+      const [id = '', version = '', ...more] = links.read(token) ?? [];
+      if (more.length > 0 || !isSessionId(id) || !/^[1-9][0-9]{0,9}$/.test(version)) return null;
+      return { sessionId: id, output: Number(version) };
+    },
+  };
+}

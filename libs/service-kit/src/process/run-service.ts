@@ -1,0 +1,106 @@
+import {
+  type Environment,
+  EXIT_CONFIG,
+  type LoadedConfig,
+  loadCommandConfig,
+  loadConfig,
+  openFileProblems,
+  readEnvironment,
+  type ServiceName,
+  StartupError,
+  secretsInUrl,
+  secretValuesIn,
+  startupMessage,
+} from '@angelia/config';
+import type { Type } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyServerOptions } from 'fastify';
+import type { StartLeader } from '../leading/leader.ts';
+import { createLogger, type Logger } from '../logs/logging.ts';
+import type { ServiceRuntime } from '../nest/service-kit.module.ts';
+import { startTelemetry } from '../telemetry/telemetry.ts';
+
+/** What a service's `main.ts` says about it. */
+export interface ServiceDefinition {
+  readonly name: ServiceName;
+  /** Imports the service's Nest module; called after telemetry stands, so that what it imports is instrumented. */
+  readonly load: () => Promise<Type<unknown>>;
+  /** Imports the loops that one process leads for all. Absent: this service leads nothing. */
+  readonly lead?: () => Promise<StartLeader>;
+  /** Hints handled at once per event type: a number for all, or by type (default 64). */
+  readonly concurrency?: number | Readonly<Record<string, number>>;
+  /** Only ingress has public HTTP, on ANGELIA_HOST and ANGELIA_PORT; the health endpoints are added to it. */
+  readonly http?: PublicHttp;
+}
+
+export interface PublicHttp {
+  /** May import: it is called after telemetry stands. */
+  readonly options?: (runtime: ServiceRuntime) => FastifyServerOptions | Promise<FastifyServerOptions>;
+  /** Before it listens: body parsers, hooks, routes that go around Nest. */
+  readonly prepare?: (app: NestFastifyApplication, runtime: ServiceRuntime) => void | Promise<void>;
+}
+
+function loadConfigOf(service: ServiceName): LoadedConfig {
+  if (service !== 'process-watcher') return loadConfig(process.env);
+  const loaded = loadCommandConfig(process.env);
+  const problems = openFileProblems(loaded);
+  if (problems.length > 0) throw new StartupError(problems);
+  return loaded;
+}
+
+/**
+ * The life of a service's process. This file and what it imports load neither Fastify nor Nest: those come with
+ * service-process.ts, after telemetry, which has to be there first to instrument what they require.
+ */
+export async function runService(definition: ServiceDefinition): Promise<void> {
+  const startedAt = Date.now();
+  let logger: Logger | undefined;
+  try {
+    const environment = readEnvironment(definition.name, process.env);
+    const { config, path, demo, addressVariables } = loadConfigOf(definition.name);
+    logger = createLogger({
+      service: environment.service,
+      instance: environment.instance,
+      level: environment.logLevel,
+      secrets: [...secretValuesIn(config), ...environmentSecrets(environment)],
+    });
+    dieLoudly(logger);
+    const telemetry = await startTelemetry(environment, logger);
+    const [{ runProcess }, module, startLeader] = await Promise.all([
+      import('./service-process.ts'),
+      definition.load(),
+      definition.lead?.() ?? null,
+    ]);
+    logger.debug({ config: demo ? 'demo' : path }, 'config loaded');
+    await runProcess({
+      ...{ definition, module, startLeader, environment, config, addressVariables },
+      ...{ logger, telemetry, startedAt },
+    });
+  } catch (error) {
+    if (error instanceof StartupError) {
+      process.stderr.write(startupMessage(error));
+      process.exit(EXIT_CONFIG);
+    }
+    if (logger === undefined) throw error;
+    logger.fatal({ err: error }, 'could not start');
+    process.exit(1);
+  }
+}
+
+function environmentSecrets(environment: Environment): string[] {
+  return [
+    ...[environment.masterKey, environment.adminToken].filter((secret) => secret !== undefined),
+    ...secretsInUrl(environment.databaseUrl),
+    ...environment.natsUrl.split(',').flatMap((url) => secretsInUrl(url.trim())),
+  ];
+}
+
+/** A fault that nobody handles leaves the process in a state that nobody knows: say why, and let the supervisor restart it. */
+function dieLoudly(logger: Logger): void {
+  const die = (event: string) => (reason: unknown) => {
+    logger.fatal({ err: reason instanceof Error ? reason : new Error(String(reason)) }, event);
+    process.exit(1);
+  };
+  process.on('uncaughtException', die('uncaught exception'));
+  process.on('unhandledRejection', die('unhandled rejection'));
+}

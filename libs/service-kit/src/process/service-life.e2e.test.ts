@@ -1,0 +1,238 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectBus } from '@angelia/bus';
+import { NatsServer } from '@angelia/bus/testing';
+import { freshTraceparent, newEventId, newSessionId, traceIdOf } from '@angelia/sessions';
+import { createTestDatabase, eventually, startOtlpReceiver, type TestDatabase } from '@angelia/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLogger } from '../logs/logging.ts';
+import { Cuttable, RunningService } from '../testing/running-service.ts';
+
+/** The smallest service: all that it does here is what the kit does for every service. */
+const MAIN = 'dist/process-watcher.js';
+
+let nats: NatsServer;
+let database: TestDatabase;
+let services: RunningService[];
+let dataDirectory: string;
+
+beforeAll(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'angelia-life-'));
+  nats = await NatsServer.start();
+});
+afterAll(async () => {
+  await nats.dispose();
+  await rm(dataDirectory, { recursive: true });
+});
+beforeEach(async () => {
+  services = [];
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await Promise.all(services.map((service) => service.kill()));
+  await database.drop();
+});
+
+async function start(env: NodeJS.ProcessEnv = {}, main = MAIN): Promise<RunningService> {
+  const service = await RunningService.start(main, {
+    DATABASE_URL: database.url,
+    NATS_URL: nats.url,
+    ANGELIA_INSTANCE: 'process-watcher',
+    ANGELIA_DATA: dataDirectory,
+    ANGELIA_DEMO_SECRET: 'demo-secret-of-the-test',
+    ...env,
+  });
+  services.push(service);
+  return service;
+}
+
+const ready = (service: RunningService) =>
+  eventually(async () => (await service.get('/readyz'))?.status === 200, {
+    describe: () => service.stdout + service.stderr,
+  });
+
+const notReadyBecauseOf = (service: RunningService, check: string) =>
+  eventually(async () => {
+    const answer = await service.get('/readyz');
+    const failed = answer?.body.checks?.[check] as { ok: boolean; reason?: string } | undefined;
+    return answer?.status === 503 && failed?.ok === false && failed.reason;
+  });
+
+describe('the life of a service', () => {
+  it('gets ready, says so in JSON lines without secrets, drains on SIGTERM and exits with 0', async () => {
+    const service = await start();
+    await ready(service);
+    expect(await service.get('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
+    expect((await service.get('/readyz'))?.body).toMatchObject({
+      status: 'ready',
+      checks: { postgres: { ok: true }, nats: { ok: true }, startup: { ok: true } },
+    });
+    service.signal('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect(service.stderr).toBe('');
+    expect(service.lines.map((line) => line.msg)).toEqual(
+      expect.arrayContaining(['at work', 'drains', 'drained and closed']),
+    );
+    for (const line of service.lines) {
+      expect(line).toMatchObject({
+        service: 'process-watcher',
+        instance: 'process-watcher',
+        level: expect.any(String),
+      });
+    }
+    expect(service.stdout).not.toContain(new URL(database.url).password || 'no password');
+    expect(service.stdout).not.toContain('demo-secret');
+  });
+
+  it('gives its leaderships back when it goes', async () => {
+    const service = await start();
+    await ready(service);
+    const held = () =>
+      database.query('SELECT name FROM angelia.leaders WHERE holder IS NOT NULL AND expires_at > now()');
+    await eventually(async () => (await held()).length === 4);
+    service.signal('SIGINT');
+    await service.exited;
+    expect(await held()).toEqual([]);
+  });
+
+  it('stays up without Postgres, says so, and goes on by itself when it is back', async () => {
+    const url = new URL(database.url);
+    const way = await Cuttable.to(Number(url.port));
+    url.port = String(way.port);
+    const service = await start({ DATABASE_URL: url.toString() });
+    try {
+      await notReadyBecauseOf(service, 'postgres');
+      expect((await service.get('/healthz'))?.status).toBe(200);
+      await way.mend();
+      await ready(service);
+      await way.cut();
+      await notReadyBecauseOf(service, 'postgres');
+      expect((await service.get('/healthz'))?.status).toBe(200);
+      await way.mend();
+      await ready(service);
+    } finally {
+      await way.cut();
+    }
+    service.signal('SIGTERM');
+    expect((await service.exited).code).toBe(0);
+  });
+
+  it('can be stopped while it waits for Postgres', async () => {
+    const service = await start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    await notReadyBecauseOf(service, 'postgres');
+    service.signal('SIGTERM');
+    expect((await service.exited).code).toBe(0);
+  });
+
+  it('stays up without NATS, says so, and goes on by itself when it is there', async () => {
+    const own = await NatsServer.prepare();
+    const service = await start({ NATS_URL: own.url });
+    try {
+      await notReadyBecauseOf(service, 'nats');
+      await own.start();
+      await ready(service);
+      await own.stop();
+      await notReadyBecauseOf(service, 'nats');
+      expect((await service.get('/healthz'))?.status).toBe(200);
+    } finally {
+      await own.dispose();
+    }
+  });
+});
+
+describe('a start that only a person can mend: one line, exit code 78', () => {
+  async function refusal(env: NodeJS.ProcessEnv, main?: string): Promise<string> {
+    const service = await start(env, main);
+    const { code } = await service.exited;
+    expect({ code, stderr: service.stderr }).toMatchObject({ code: 78 });
+    expect(service.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(service.stderr).toMatch(/^angelia: /);
+    return service.stderr;
+  }
+
+  it('a variable of the config that is not set', async () => {
+    const path = join(dataDirectory, 'angelia.yaml');
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config
+    await writeFile(path, 'process_watcher: { environment: { NAME: "${NOT_SET}" } }');
+    expect(await refusal({ ANGELIA_CONFIG: path })).toContain('process_watcher.environment.NAME');
+  });
+
+  it('a config file that is not there', async () => {
+    expect(await refusal({ ANGELIA_CONFIG: '/nowhere.yaml' })).toContain('/nowhere.yaml');
+  });
+
+  it('a config file that the commands of its agents can read; check-config says so before', async () => {
+    const directory = join(dataDirectory, 'open');
+    const path = join(directory, 'angelia.yaml');
+    await mkdir(directory);
+    await writeFile(
+      path,
+      'models: { m: { provider: builtin, model: echo } }\nagents: { default: { model: m, toolsets: [terminal] } }',
+    );
+    await Promise.all([chmod(dataDirectory, 0o755), chmod(directory, 0o755), chmod(path, 0o644)]);
+    for (const main of [MAIN, 'dist/check-config.js']) {
+      expect(await refusal({ ANGELIA_CONFIG: path }, main)).toContain(`chmod 600 ${path}`);
+    }
+  });
+
+  it('a missing environment variable', async () => {
+    expect(await refusal({ DATABASE_URL: '' })).toContain('DATABASE_URL');
+  });
+
+  it('a log that was written in another cluster', async () => {
+    await database.query('UPDATE angelia.cluster SET system_identifier = 1');
+    expect(await refusal({})).toContain('--raise-epoch');
+  });
+
+  it('a port that another program has', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    try {
+      expect(await refusal({ ANGELIA_ADMIN_PORT: String(port) })).toContain(`port ${port}`);
+    } finally {
+      other.close();
+    }
+  });
+});
+
+describe('telemetry', () => {
+  it('the span of a handled hint belongs to the trace of the event; probes and polls make no traces', async () => {
+    const receiver = await startOtlpReceiver();
+    const logger = createLogger({
+      service: 't',
+      instance: 't',
+      level: 'silent',
+      destination: { write: () => {} },
+    });
+    const bus = connectBus({ url: nats.url, name: 'test', replicas: 1, logger });
+    try {
+      const service = await start({
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+        OTEL_BSP_SCHEDULE_DELAY: '100',
+      });
+      await ready(service);
+      const traceparent = freshTraceparent().replace(/00$/, '01');
+      await bus.whenReady();
+      await bus.publishHints([
+        { stream_id: newSessionId(), version: 1, type: 'tool.started', traceparent, messageId: newEventId() },
+      ]);
+      const spans = await receiver.traceWith(traceIdOf(traceparent) ?? '', ['consume tool.started']);
+      expect(spans[0]).toMatchObject({
+        service: 'angelia-process-watcher',
+        parentSpanId: traceparent.split('-')[2],
+      });
+      service.signal('SIGTERM');
+      expect((await service.exited).code).toBe(0);
+      const foreign = receiver.spans.filter((span) => span.traceId !== traceIdOf(traceparent));
+      expect(foreign.map((span) => span.name)).toEqual([]);
+      expect(receiver.problems).toEqual([]);
+    } finally {
+      await bus.close();
+      await receiver.stop();
+    }
+  });
+});
