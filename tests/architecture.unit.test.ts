@@ -36,9 +36,10 @@ const confined: { readonly what: Names; readonly to: Names }[] = [
 /** The inner packages may know nothing but this. */
 const only: Record<string, Names> = {
   'libs/contracts': ['zod'],
+  'libs/waiting': [],
   'libs/session': ['@angelia/contracts'],
-  'libs/event-log': ['@angelia/contracts', 'pg', 'kysely', '@opentelemetry/api'],
-  'libs/bus': ['@angelia/contracts', '@nats-io/*', '@opentelemetry/api'],
+  'libs/event-log': ['@angelia/contracts', '@angelia/waiting', 'pg', 'kysely', '@opentelemetry/api'],
+  'libs/bus': ['@angelia/contracts', '@angelia/waiting', '@nats-io/*', '@opentelemetry/api'],
   'libs/config': ['@angelia/contracts', 're2js', 'standardwebhooks', 'yaml', 'zod'],
   'libs/sessions': ['@angelia/contracts', '@angelia/event-log', '@angelia/session', '@opentelemetry/api'],
   'libs/cli': [
@@ -48,6 +49,7 @@ const only: Record<string, Names> = {
     '@angelia/bus',
     '@angelia/config',
     '@angelia/service-kit',
+    '@angelia/waiting',
     'nodemailer',
     'yaml',
   ],

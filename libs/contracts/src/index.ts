@@ -29,6 +29,7 @@ export {
   type RecordedEvent,
   type RecordedFact,
 } from './envelope.ts';
+export { AngeliaError, isPermanent, isRetryable } from './errors.ts';
 export {
   type DeliveryTarget,
   type EventData,

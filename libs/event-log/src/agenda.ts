@@ -1,5 +1,5 @@
 import type { Owner } from '@angelia/contracts';
-import { pause } from './bell.ts';
+import { pause } from '@angelia/waiting';
 import type { Lane, Statement } from './database.ts';
 import type { EventLog } from './event-log.ts';
 import { messageOf } from './postgres-errors.ts';

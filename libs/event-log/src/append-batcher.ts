@@ -1,7 +1,7 @@
+import { pause } from '@angelia/waiting';
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { AppendRequest, AppendResult } from './append-request.ts';
 import { type PreparedAppend, prepareAppend, sendAppends } from './append-statement.ts';
-import { pause } from './bell.ts';
 import type { Database } from './database.ts';
 import { LogClosed, LogOverloaded, LogUnavailable, UnstorableEvent } from './errors.ts';
 import { messageOf } from './postgres-errors.ts';

@@ -10,7 +10,6 @@ export type {
 } from './append-request.ts';
 export { exportTo, importArchive } from './archive.ts';
 export { type Exported, type ExportFilesOptions, exportFiles, importFiles } from './archive-files.ts';
-export { Bell } from './bell.ts';
 export { runCommand } from './commands/command-line.ts';
 export { driverModules, type PoolUse, SERVICE_ROLE, type Timeouts } from './database.ts';
 export type { DeadLetter, NewDeadLetter } from './dead-letters.ts';

@@ -1,4 +1,4 @@
-import { pause } from './bell.ts';
+import { pause } from '@angelia/waiting';
 import type { Lane, Statement } from './database.ts';
 import type { EventLog } from './event-log.ts';
 import { messageOf } from './postgres-errors.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { Bell } from './bell.ts';
 import { type EventLog, openEventLog } from './event-log.ts';
 import { PageProjector } from './project-page.ts';
 import { runProjection } from './projection.ts';
@@ -15,18 +15,18 @@ import type { Measured, ProjectSession } from './view-rows.ts';
 
 let database: TestDatabase;
 let log: EventLog;
-let wake: Bell;
+let wake: WakeUp;
 let stops: (() => Promise<void>)[];
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  wake = new Bell();
+  wake = new WakeUp();
   stops = [];
   log = openEventLog({
     url: database.url,
     instance: 'test',
     holder: 'test#1',
-    onCommitted: () => wake.ring(),
+    onCommitted: () => wake.wake(),
   });
 });
 afterEach(async () => {

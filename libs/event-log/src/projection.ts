@@ -1,4 +1,4 @@
-import { type Bell, pause } from './bell.ts';
+import { pause, type WakeUp } from '@angelia/waiting';
 import { claimCheckpoint } from './checkpoints.ts';
 import type { Statement } from './database.ts';
 import { NotMigrated } from './errors.ts';
@@ -15,7 +15,7 @@ export interface ProjectionOptions {
   readonly leadEpoch: number;
   readonly signal: AbortSignal;
   /** Rung by the caller after a commit. A bell of its own: the relay's is not shared. */
-  readonly wake: Bell;
+  readonly wake: WakeUp;
   readonly project: ProjectSession;
   /** What the projection measured, once its rows are committed: each event at most once, also across leaders. */
   readonly onProjected?: (measured: readonly Measured[]) => void;

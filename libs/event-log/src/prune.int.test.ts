@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { appendFile, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { exportTo, importArchive } from './archive.ts';
-import { Bell } from './bell.ts';
 import { type EventLog, openEventLog } from './event-log.ts';
 import { runProjection } from './projection.ts';
 import { eraseSession, pruneSessions } from './prune.ts';
@@ -36,8 +36,8 @@ function readers(...which: ('projection' | 'relay')[]) {
   const options = { log, leadEpoch: 1, signal: stopping.signal };
   const running = which.map((one) =>
     one === 'relay'
-      ? runRelay({ ...options, wake: new Bell(), publish: async () => {} })
-      : runProjection({ ...options, wake: new Bell(), project: countingProjection }),
+      ? runRelay({ ...options, wake: new WakeUp(), publish: async () => {} })
+      : runProjection({ ...options, wake: new WakeUp(), project: countingProjection }),
   );
   const stop = async () => {
     stopping.abort();

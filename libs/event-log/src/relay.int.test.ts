@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { Bell } from './bell.ts';
 import { type EventLog, openEventLog } from './event-log.ts';
 import { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
@@ -10,18 +10,18 @@ import { until } from './testing/until.ts';
 
 let database: TestDatabase;
 let log: EventLog;
-let wake: Bell;
+let wake: WakeUp;
 let stops: (() => Promise<void>)[];
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  wake = new Bell();
+  wake = new WakeUp();
   stops = [];
   log = openEventLog({
     url: database.url,
     instance: 'test',
     holder: 'test#1',
-    onCommitted: () => wake.ring(),
+    onCommitted: () => wake.wake(),
   });
 });
 afterEach(async () => {
@@ -185,7 +185,7 @@ it('a relay that another has followed ends, and moves nothing', async () => {
   await until(
     async () => (await database.query('SELECT 1 FROM angelia.checkpoints WHERE lead_epoch = 1')).length === 1,
   );
-  const current = relay(2, { wake: new Bell() });
+  const current = relay(2, { wake: new WakeUp() });
   await until(
     async () => (await database.query('SELECT 1 FROM angelia.checkpoints WHERE lead_epoch = 2')).length === 1,
   );

@@ -1,5 +1,5 @@
 import type { Hint } from '@angelia/contracts';
-import { type Bell, pause } from './bell.ts';
+import { pause, type WakeUp } from '@angelia/waiting';
 import { claimCheckpoint, moveCheckpoint } from './checkpoints.ts';
 import type { EventLog } from './event-log.ts';
 import { HintedAhead } from './hinted-ahead.ts';
@@ -14,7 +14,7 @@ export interface RelayOptions {
   readonly leadEpoch: number;
   readonly signal: AbortSignal;
   /** Rung by the caller after a commit (the core NATS ping). */
-  readonly wake: Bell;
+  readonly wake: WakeUp;
   /** Resolves when the bus has all of them. Throws when it is away: then the same hints come again. */
   readonly publish: (hints: readonly RelayedHint[]) => Promise<unknown>;
 }

@@ -1,5 +1,5 @@
+import { pause } from '@angelia/waiting';
 import type pg from 'pg';
-import { pause } from './bell.ts';
 import { PRUNER_ROLE, SERVICE_ROLE } from './database.ts';
 import { messageOf } from './postgres-errors.ts';
 

@@ -3,7 +3,7 @@ import { storable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { type FinishTool, type SessionCommand, UNKNOWN_RESULT, WATCHER_TOOLS } from '@angelia/session';
 import { type Loaded, withSpan } from '@angelia/sessions';
-import { abortable } from './abortable.ts';
+import { abortable } from '@angelia/waiting';
 import type { Run } from './run.ts';
 import { type AskedCall, askedCalls, outcomeOf } from './tools/calls.ts';
 import { process } from './tools/process.ts';

@@ -4,10 +4,10 @@ import { storable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { type Decision, decideAll, type SessionCommand, type SessionState } from '@angelia/session';
 import type { Executed, Loaded, Sessions } from '@angelia/sessions';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import type { Claim } from './claim.ts';
 import { type FailureCode, told } from './failures.ts';
 import type { HeldLease, RunLeases } from './leases.ts';
-import { LONGEST_TIMER_MS } from './longest-timer.ts';
 import type { StopSwitch } from './run-stop.ts';
 import type { RunWatch } from './run-watch.ts';
 

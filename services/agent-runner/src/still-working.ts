@@ -1,6 +1,6 @@
 import type { Logger } from '@angelia/service-kit';
 import { isAgentTool, type OpenTurn } from '@angelia/session';
-import { LONGEST_TIMER_MS } from './longest-timer.ts';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { NotOurs, type Run } from './run.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { Bell } from '../bell.ts';
+import { WakeUp } from '@angelia/waiting';
 import { openEventLog } from '../event-log.ts';
 import { lead } from '../lead.ts';
 import { runProjection } from '../projection.ts';
@@ -17,8 +17,8 @@ const leading = lead({
     console.log(`leading ${epoch}`);
     const publish = async () => ({ streamWasRecreated: false });
     await Promise.all([
-      runProjection({ log, leadEpoch: epoch, signal, wake: new Bell(), project: countingProjection }),
-      runRelay({ log, leadEpoch: epoch, signal, wake: new Bell(), publish }),
+      runProjection({ log, leadEpoch: epoch, signal, wake: new WakeUp(), project: countingProjection }),
+      runRelay({ log, leadEpoch: epoch, signal, wake: new WakeUp(), publish }),
     ]);
     console.log(`ended ${epoch}`);
   },

@@ -3,7 +3,6 @@ import type { Bus } from '@angelia/bus';
 import type { ServiceName } from '@angelia/config';
 import { type Config, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import {
-  Bell,
   type EventLog,
   exportTo,
   type HintOwner,
@@ -16,6 +15,7 @@ import {
   runRelay,
 } from '@angelia/event-log';
 import { uuidV7 } from '@angelia/sessions';
+import { WakeUp } from '@angelia/waiting';
 import type { Logger } from '../logs/logging.ts';
 import { count, type LogMeasure, projectMeasured } from '../metrics/log-facts.ts';
 
@@ -58,8 +58,8 @@ export function startLeader(options: LeaderOptions): Leader {
   const delay = options.delayFirstTryMs ?? (options.service === PREFERRED_LEADER ? 0 : DELAY_OF_OTHERS_MS);
   const hint = ownerHinter(bus);
   // Also while another leads: a stream that was emptied together with its leader must be known to the next one.
-  const recreated = new Bell();
-  const unsubscribe = bus.onStreamRecreated(() => recreated.ring());
+  const recreated = new WakeUp();
+  const unsubscribe = bus.onStreamRecreated(() => recreated.wake());
   const leadings: Record<LedLoop, Leading> = {
     relay: leadLoop('relay', (leadEpoch, signal) =>
       rehinting(options, recreated, hint, signal, () =>
@@ -141,7 +141,7 @@ const REHINT_RETRY_MS = 1_000;
  */
 async function rehinting(
   { log, logger }: LeaderOptions,
-  recreated: Bell,
+  recreated: WakeUp,
   hint: HintOwner,
   signal: AbortSignal,
   relay: () => Promise<void>,
@@ -156,10 +156,10 @@ async function rehinting(
         logger.info({ sessions }, 'the hint stream is new or was emptied: hinted all unsettled sessions');
       } catch (error) {
         logger.warn({ err: error }, 'unsettled sessions could not be hinted: trying again');
-        setTimeout(() => recreated.ring(), REHINT_RETRY_MS).unref();
+        setTimeout(() => recreated.wake(), REHINT_RETRY_MS).unref();
       }
       // The lead was lost meanwhile, and some may be without a hint: for when it comes back.
-      if (over.aborted) recreated.ring();
+      if (over.aborted) recreated.wake();
     }
   };
   const rehinted = rehint();
@@ -175,9 +175,9 @@ async function rehinting(
 const ONE_HOUR_MS = 3_600_000;
 
 /** Runs a loop with a bell that every service's commits ring. Only a leader listens: pings are many. */
-async function awake(bus: Bus, loop: (wake: Bell) => Promise<void>): Promise<void> {
-  const wake = new Bell();
-  const unsubscribe = bus.subscribe(TAIL_PING_SUBJECT, () => wake.ring());
+async function awake(bus: Bus, loop: (wake: WakeUp) => Promise<void>): Promise<void> {
+  const wake = new WakeUp();
+  const unsubscribe = bus.subscribe(TAIL_PING_SUBJECT, () => wake.wake());
   try {
     await loop(wake);
   } finally {

@@ -1,9 +1,9 @@
 import { type Signer, signerOf } from '@angelia/config';
 import type { HttpAgentConfig } from '@angelia/contracts';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
-import { LONGEST_TIMER_MS } from '../longest-timer.ts';
-import { retryAfter } from '../models/call-failure.ts';
+import { retryAfterMs } from '../models/call-failure.ts';
 
 export interface Request {
   /** The same for every try and every run of the turn: `webhook-id`. */
@@ -110,11 +110,7 @@ async function answerOf(
       ? { kind: 'later' }
       : failed(`${origin} answered 202, and has no link to call back`);
   }
-  return failed(
-    `${origin} answered ${status}`,
-    RETRYABLE.has(status),
-    retryAfter([headers['retry-after']].flat()[0]),
-  );
+  return failed(`${origin} answered ${status}`, RETRYABLE.has(status), retryAfterMs(headers['retry-after']));
 }
 
 function textOf(body: string | null, origin: string): AgentAnswer {

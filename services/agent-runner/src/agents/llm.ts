@@ -3,7 +3,7 @@ import { storable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import { abortable } from '../abortable.ts';
+import { abortable } from '@angelia/waiting';
 import { RunModels } from '../ask-model.ts';
 import type { FailureCode } from '../failures.ts';
 import type { ModelReply } from '../models/model.ts';

@@ -1,3 +1,4 @@
+import { parseRetryAfter } from '@angelia/waiting';
 import { ModelFailure, type ModelFailureCode } from './model.ts';
 
 /** What a provider says about an error ends in logs and events: enough of it to act on, and no page of HTML. */
@@ -39,7 +40,7 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
     return isRefusal(thrown) ? fail('refused', false) : fail('unavailable', true);
   }
   if (isRetryableStatus(status)) {
-    return fail('unavailable', true, retryAfter(thrown.responseHeaders?.['retry-after']));
+    return fail('unavailable', true, retryAfterMs(thrown.responseHeaders?.['retry-after']));
   }
   if (status < 300)
     return thrown.cause instanceof SyntaxError ? fail('protocol', true) : fail('cut_off', true);
@@ -58,12 +59,9 @@ export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
 }
 
-/** Seconds or an HTTP date; null when it is neither. */
-export function retryAfter(header: string | undefined, now = Date.now()): number | null {
-  if (header === undefined) return null;
-  if (/^\d+(\.\d+)?$/.test(header.trim())) return Number(header) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
+export function retryAfterMs(header: string | string[] | undefined): number | null {
+  const seconds = parseRetryAfter(header);
+  return seconds === null ? null : seconds * 1000;
 }
 
 function statusOf({ statusCode, code }: CallError): number | null {

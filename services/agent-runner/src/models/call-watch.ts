@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from '../longest-timer.ts';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { ModelFailure } from './model.ts';
 
 export interface CallLimits {

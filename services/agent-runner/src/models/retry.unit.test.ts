@@ -1,6 +1,6 @@
 import { fenced, fencedBlock } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
-import { isRetryableStatus, retryAfter } from './call-failure.ts';
+import { isRetryableStatus } from './call-failure.ts';
 import { echoModel } from './echo.ts';
 import { type Model, ModelFailure } from './model.ts';
 import { callWithRetry, nextTry } from './retry.ts';
@@ -77,13 +77,6 @@ describe('trying a model again', () => {
   it('knows which statuses mean "not now"', () => {
     expect([408, 409, 429, 500, 503].map(isRetryableStatus)).toEqual([true, true, true, true, true]);
     expect([400, 401, 403, 404, 422].map(isRetryableStatus)).toEqual([false, false, false, false, false]);
-  });
-
-  it('reads Retry-After as seconds or as a date', () => {
-    expect(retryAfter('2')).toBe(2_000);
-    expect(retryAfter('Thu, 01 Jan 1970 00:00:10 GMT', 4_000)).toBe(6_000);
-    expect(retryAfter('soon')).toBe(null);
-    expect(retryAfter(undefined)).toBe(null);
   });
 });
 

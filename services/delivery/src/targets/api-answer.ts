@@ -1,4 +1,4 @@
-import { parseRetryAfter } from './http-answer.ts';
+import { parseRetryAfter } from '@angelia/waiting';
 import type { AnswerHeaders, CallResult } from './http-call.ts';
 import type { LookUpResult, SendResult } from './target.ts';
 
@@ -44,7 +44,7 @@ export function headerOf(headers: AnswerHeaders, name: string): string | undefin
 }
 
 export function retryAfterOf(headers: AnswerHeaders): number | null {
-  return parseRetryAfter(headers['retry-after'], Date.now());
+  return parseRetryAfter(headers['retry-after']);
 }
 
 /** Any 2xx: a platform that means no has other ways to say so. */

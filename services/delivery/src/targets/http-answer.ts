@@ -1,3 +1,4 @@
+import { parseRetryAfter } from '@angelia/waiting';
 import type { SendResult } from './target.ts';
 
 /** What a status code says about the delivery. `origin` is all of the URL that a reason may show. */
@@ -37,13 +38,4 @@ function redirectOrigin(
   const location = headers.location;
   if (typeof location !== 'string' || !URL.canParse(location, base)) return '';
   return ` (it points to ${new URL(location, base).origin})`;
-}
-
-/** Seconds or an HTTP date (RFC 9110). null: absent or unreadable. */
-export function parseRetryAfter(value: string | string[] | undefined, now: number): number | null {
-  const text = (Array.isArray(value) ? value[0] : value)?.trim();
-  if (!text) return null;
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, (at - now) / 1000);
 }

@@ -8,7 +8,7 @@ import {
   routeEventSchemas,
   routeStreamId,
 } from '@angelia/contracts';
-import { Bell, type EventLog } from '@angelia/event-log';
+import type { EventLog } from '@angelia/event-log';
 import {
   BUS,
   CONFIG,
@@ -19,6 +19,7 @@ import {
   LOGGER,
   type Logger,
 } from '@angelia/service-kit';
+import { WakeUp } from '@angelia/waiting';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Refusal } from '../refusal.ts';
 import { compileRoutes, type Route, type RouteTable } from '../route-table.ts';
@@ -51,7 +52,7 @@ export class LiveRoutes implements RouteTable, OnModuleInit, OnModuleDestroy {
   private seen = 0;
   private lookedAt: number | null = null;
   private looking: Promise<unknown> = Promise.resolve();
-  private readonly bell = new Bell();
+  private readonly wakeUp = new WakeUp();
   private readonly ending = new AbortController();
   private unsubscribe: () => void = () => {};
 
@@ -117,7 +118,7 @@ export class LiveRoutes implements RouteTable, OnModuleInit, OnModuleDestroy {
   }
 
   async onModuleInit(): Promise<void> {
-    this.unsubscribe = this.bus.subscribe(ROUTES_PING_SUBJECT, () => this.bell.ring());
+    this.unsubscribe = this.bus.subscribe(ROUTES_PING_SUBJECT, () => this.wakeUp.wake());
     let firstLook: () => void = () => {};
     const looked = new Promise<void>((resolve) => {
       firstLook = resolve;
@@ -167,7 +168,7 @@ export class LiveRoutes implements RouteTable, OnModuleInit, OnModuleDestroy {
         failing = true;
       }
       afterFirstLook();
-      await this.bell.wait(POLL_MS, this.ending.signal);
+      await this.wakeUp.wait(POLL_MS, this.ending.signal);
     }
   }
 

@@ -1,0 +1,5 @@
+export { abortable } from './abortable.ts';
+export { LONGEST_TIMER_MS, pause } from './pause.ts';
+export { parseRetryAfter } from './retry-after.ts';
+export { WakeUp } from './wake-up.ts';
+export { LATE, within } from './within.ts';
