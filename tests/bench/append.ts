@@ -62,7 +62,7 @@ export async function benchAppend({ url }: BenchTarget): Promise<{
   const database = await createTestDatabase({ server: url });
   const log = openEventLog({ url: database.url, instance: 'bench', holder: 'bench#1' });
   try {
-    await log.check();
+    await log.status.check();
     await raw(log, someAppends(2_000));
     await throughLog(log, someAppends(2_000));
     const seconds = { raw: Number.POSITIVE_INFINITY, append: Number.POSITIVE_INFINITY };
@@ -174,8 +174,8 @@ async function logOf(url: string, events: number) {
       const { status } = await log.append({ streams: [{ streamId, expectedVersion, events: [event] }] });
       if (status !== 'appended') throw new Error(`the bench met a ${status}`);
     },
-    fold: () => log.readStream(oneOf(streams)),
-    list: () => log.listSessions({ limit: 50, route: 'r3' }),
+    fold: () => log.streams.read(oneOf(streams)),
+    list: () => log.lists.sessions({ limit: 50, route: 'r3' }),
     close: async () => {
       await log.close();
       await database.drop();

@@ -44,7 +44,7 @@ export class ViewsObserver {
       `SELECT stream_id FROM angelia.events WHERE version = 1 AND type = 'session.created' ORDER BY stream_id`,
     );
     const folds = await Promise.all(
-      ids.map(async ({ stream_id: id }) => ({ id, ...fold(await this.#log.readStream(id)) })),
+      ids.map(async ({ stream_id: id }) => ({ id, ...fold(await this.#log.streams.read(id)) })),
     );
     return {
       sessions: folds.map(({ id, session, state }) =>

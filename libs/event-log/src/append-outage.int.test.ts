@@ -37,8 +37,8 @@ it('an append whose answer was lost is found to be stored, once, with and withou
     { status: 'appended', streams: [{ streamId: plain, version: 2 }] },
     { status: 'appended', streams: [{ streamId: keyed, version: 1 }] },
   ]);
-  expect(await log.readStream(plain)).toHaveLength(2);
-  expect(await log.readStream(keyed)).toHaveLength(1);
+  expect(await log.streams.read(plain)).toHaveLength(2);
+  expect(await log.streams.read(keyed)).toHaveLength(1);
 });
 
 it('an append whose answer was lost is a success also when the stream has gone on since', async () => {
@@ -71,7 +71,7 @@ it('backends terminated under load lose and double nothing', async () => {
   running = false;
   await killer;
   for (const stream of streams) {
-    const versions = (await until(() => log.readStream(stream).catch(() => null))).map(
+    const versions = (await until(() => log.streams.read(stream).catch(() => null))).map(
       (event) => event.version,
     );
     expect(versions).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
@@ -84,7 +84,7 @@ it('a Postgres that is there and says nothing ends in a retryable error, and the
     code: 'log_unavailable',
     retryable: true,
   });
-  await expect(log.ping()).rejects.toMatchObject({ code: 'log_unavailable' });
+  await expect(log.status.ping()).rejects.toMatchObject({ code: 'log_unavailable' });
   proxy.thaw();
   const result = await until(() => log.append(appendTo(randomUUID(), 0)).catch(() => null));
   expect(result.status).toBe('appended');
@@ -98,8 +98,8 @@ it('a log that is opened while Postgres is away says so when it is asked, not be
     timeouts: { retryMs: 100 },
   });
   await expect(away.append(appendTo(randomUUID(), 0))).rejects.toMatchObject({ code: 'log_unavailable' });
-  await expect(away.readStream('x')).rejects.toMatchObject({ code: 'log_unavailable' });
-  await expect(away.check()).rejects.toMatchObject({ code: 'log_unavailable' });
+  await expect(away.streams.read('x')).rejects.toMatchObject({ code: 'log_unavailable' });
+  await expect(away.status.check()).rejects.toMatchObject({ code: 'log_unavailable' });
   await away.close();
 });
 

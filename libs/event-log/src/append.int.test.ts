@@ -25,7 +25,7 @@ describe('one stream', () => {
       const results = await Promise.all([one.append(appendTo(stream, 0)), two.append(appendTo(stream, 0))]);
       expect(results.map((result) => result.status).sort()).toEqual(['appended', 'conflict']);
       expect(results).toContainEqual({ status: 'conflict', streams: [{ streamId: stream, version: 1 }] });
-      expect(await one.readStream(stream)).toHaveLength(1);
+      expect(await one.streams.read(stream)).toHaveLength(1);
     }
   });
 
@@ -34,7 +34,7 @@ describe('one stream', () => {
     const data = { text: 'ünï "quoted" \\u0000 \\ud83d 😀\n', nested: [1, null, { a: true }], empty: '' };
     const events = [someEvent('session.created', data), someEvent('turn.requested', [])];
     const result = await one.append(appendTo(stream, 0, events));
-    const stored = await two.readStream(stream);
+    const stored = await two.streams.read(stream);
     expect(stored).toMatchObject([
       {
         streamId: stream,
@@ -48,8 +48,8 @@ describe('one stream', () => {
     ]);
     expect(result).toMatchObject({ status: 'appended', recordedAt: stored[0]?.recordedAt });
     expect(Math.abs(Date.now() - (stored[0]?.recordedAt ?? 0))).toBeLessThan(60_000);
-    expect(await two.readStream(stream, 2)).toHaveLength(1);
-    expect(await two.readStream(randomUUID())).toEqual([]);
+    expect(await two.streams.read(stream, 2)).toHaveLength(1);
+    expect(await two.streams.read(randomUUID())).toEqual([]);
   });
 
   it('checks the head, not only that the version is free', async () => {
@@ -97,7 +97,7 @@ describe('a batch', () => {
     });
     expect(leased).toMatchObject({ status: 'leased', holder: 'other#1' });
     expect(rest.map((result) => result.status)).toEqual(Array(5).fill('appended'));
-    for (const stream of neighbours) expect(await one.readStream(stream)).toHaveLength(1);
+    for (const stream of neighbours) expect(await one.streams.read(stream)).toHaveLength(1);
   });
 
   it('is one round trip for all that waits', async () => {
@@ -110,7 +110,7 @@ describe('a batch', () => {
       return query(...args);
     };
     await Promise.all(Array.from({ length: 200 }, () => one.append(appendTo(randomUUID(), 0))));
-    await Promise.all(Array.from({ length: 50 }, () => one.readStream(randomUUID())));
+    await Promise.all(Array.from({ length: 50 }, () => one.streams.read(randomUUID())));
     delete (durable as { query?: unknown }).query;
     expect(calls).toBe(2);
   });
@@ -126,12 +126,12 @@ describe('a batch', () => {
     await log.append(appendTo(randomUUID(), 0));
     await Promise.all(Array.from({ length: 40 }, () => log.append(appendTo(randomUUID(), 0))));
     expect(flushes).toEqual([1, 40]);
-    expect(log.pools).toEqual({
+    expect(log.status.pools).toEqual({
       durable: { busy: 0, idle: 1, waiting: 0 },
       relaxed: { busy: 0, idle: 0, waiting: 0 },
     });
     const busy = log.database.relaxed.query({ name: 'nap', text: 'SELECT pg_sleep(0.05)' }, []);
-    expect(log.pools.relaxed.busy + log.pools.relaxed.waiting).toBeGreaterThan(0);
+    expect(log.status.pools.relaxed.busy + log.status.pools.relaxed.waiting).toBeGreaterThan(0);
     await busy;
     await log.close();
   });
@@ -153,7 +153,7 @@ describe('a batch', () => {
         { streamId: b, version: 1 },
       ],
     });
-    expect(await one.readStream(a)).toEqual([]);
+    expect(await one.streams.read(a)).toEqual([]);
     // The key was not taken by the append that failed.
     expect(await one.append(request(1))).toMatchObject({
       status: 'appended',
@@ -261,18 +261,18 @@ describe('a lease', () => {
   it('is taken with the append, kept from others, renewed, and given back with a later append', async () => {
     const resource = `run:${randomUUID()}`;
     expect((await one.append(take(resource, 'one#1'))).status).toBe('appended');
-    const { lease, now } = await two.lease(resource);
+    const { lease, now } = await two.leases.read(resource);
     expect(lease?.holder).toBe('one#1');
     expect(lease?.expiresAt).toBeGreaterThan(now + 15_000);
     expect((await two.append(take(resource, 'two#1'))).status).toBe('leased');
-    expect(await two.renewLeases([resource], 'two#1', 20)).toEqual([]);
-    expect(await one.renewLeases([resource, 'run:unknown'], 'one#1', 60)).toEqual([resource]);
-    expect((await one.lease(resource)).lease?.expiresAt).toBeGreaterThan(now + 50_000);
+    expect(await two.leases.renew([resource], 'two#1', 20)).toEqual([]);
+    expect(await one.leases.renew([resource, 'run:unknown'], 'one#1', 60)).toEqual([resource]);
+    expect((await one.leases.read(resource)).lease?.expiresAt).toBeGreaterThan(now + 50_000);
     // A release by whoever does not hold it changes nothing.
     await two.append({ ...appendTo(randomUUID(), 0), lease: { resource, release: true } });
-    expect((await one.lease(resource)).lease?.holder).toBe('one#1');
+    expect((await one.leases.read(resource)).lease?.holder).toBe('one#1');
     await one.append({ ...appendTo(randomUUID(), 0), lease: { resource, release: true } });
-    expect((await one.lease(resource)).lease).toBeNull();
+    expect((await one.leases.read(resource)).lease).toBeNull();
   });
 
   it('that expired is taken over, and the late holder cannot renew it', async () => {
@@ -282,9 +282,9 @@ describe('a lease', () => {
       "UPDATE angelia.leases SET expires_at = now() - interval '1 ms' WHERE resource = $1",
       [resource],
     );
-    expect(await one.renewLeases([resource], 'one#1', 20)).toEqual([]);
+    expect(await one.leases.renew([resource], 'one#1', 20)).toEqual([]);
     expect((await two.append(take(resource, 'two#1'))).status).toBe('appended');
-    expect((await one.lease(resource)).lease?.holder).toBe('two#1');
+    expect((await one.leases.read(resource)).lease?.holder).toBe('two#1');
   });
 
   it('asked for by many at once is given to one', async () => {
@@ -300,14 +300,14 @@ describe('a lease', () => {
     const [mine, other] = [`run:${randomUUID()}`, `run:${randomUUID()}`];
     await one.append(take(mine, 'runner#old'));
     await one.append(take(other, 'runner-2#old'));
-    expect(await one.freeLeasesOf('runner', 'runner#new')).toEqual([mine]);
-    const freed = await one.lease(mine);
+    expect(await one.leases.freeOf('runner', 'runner#new')).toEqual([mine]);
+    const freed = await one.leases.read(mine);
     expect(freed.lease?.expiresAt).toBeLessThanOrEqual(freed.now);
     // The last sign of life of a run that is lost.
     expect(freed.now - (freed.lease?.renewedAt ?? 0)).toBeLessThan(10_000);
     expect((await two.append(take(mine, 'two#1'))).status).toBe('appended');
-    expect(await one.freeLeasesOf('runner', 'runner#new')).toEqual([]);
-    expect((await one.lease(other)).lease?.holder).toBe('runner-2#old');
+    expect(await one.leases.freeOf('runner', 'runner#new')).toEqual([]);
+    expect((await one.leases.read(other)).lease?.holder).toBe('runner-2#old');
   });
 });
 
@@ -338,6 +338,6 @@ describe('what Postgres cannot store', () => {
     const others = results.filter((_, n) => n !== 3);
     expect(others).toEqual(Array(8).fill(expect.objectContaining({ status: 'fulfilled' })));
     for (const [n, stream] of streams.entries())
-      expect(await one.readStream(stream)).toHaveLength(n === 3 ? 0 : 1);
+      expect(await one.streams.read(stream)).toHaveLength(n === 3 ? 0 : 1);
   });
 });

@@ -30,7 +30,7 @@ export function exportFiles(options: ExportFilesOptions): Promise<Exported> {
     const missing: string[] = [];
     for await (const ids of batchesOf(log, options)) {
       if (options.signal?.aborted) break;
-      const streams = await Promise.all(ids.map((id) => log.readStream(id)));
+      const streams = await Promise.all(ids.map((id) => log.streams.read(id)));
       missing.push(...ids.filter((_, index) => streams[index]?.length === 0));
       const found = streams.filter((stream) => stream.length > 0);
       await write(found);
@@ -50,7 +50,7 @@ async function* batchesOf(
     return;
   }
   for (let cursor: string | null = null; ; ) {
-    const page = await log.listSessions({
+    const page = await log.lists.sessions({
       status: 'ended',
       limit: BATCH,
       ...(route === undefined ? {} : { route }),

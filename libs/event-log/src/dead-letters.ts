@@ -63,7 +63,7 @@ export interface DeadLetterFilter {
 }
 
 /** The newest first. */
-export async function listDeadLetters(lane: Lane, filter: DeadLetterFilter): Promise<DeadLetter[]> {
+async function listDeadLetters(lane: Lane, filter: DeadLetterFilter): Promise<DeadLetter[]> {
   const rows = await lane.query(LIST, [filter.limit, filter.before ?? null, filter.id ?? null]);
   return rows.map(([id, streamId, version, handler, reason, payload, recordedAt]) => ({
     id: id as number,
@@ -86,7 +86,7 @@ export async function forgetDeadLetter(
 }
 
 /** The leader of the projection tries it again within some seconds; if that fails it is a new letter with a new reason. */
-export async function requestReplay(lane: Lane, id: number): Promise<void> {
+async function requestReplay(lane: Lane, id: number): Promise<void> {
   await lane.query(REQUEST_REPLAY, [id]);
 }
 
@@ -96,4 +96,31 @@ export async function requestedReplays(
 ): Promise<{ readonly id: number; readonly streamId: string }[]> {
   const rows = await lane.query(REQUESTED, [handler]);
   return rows.map(([id, streamId]) => ({ id: id as number, streamId: streamId as string }));
+}
+
+/** Events that a handler can never process. An outage is no reason: throw, and be hinted again. */
+export class DeadLetters {
+  readonly #lane: Lane;
+
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  record(letter: NewDeadLetter): Promise<void> {
+    return recordDeadLetter(this.#lane, letter);
+  }
+
+  /** The newest first. */
+  list(filter: DeadLetterFilter): Promise<DeadLetter[]> {
+    return listDeadLetters(this.#lane, filter);
+  }
+
+  /** Of the projection: its leader tries again. Of a service: the caller hints it, then forgets it. */
+  requestReplay(id: number): Promise<void> {
+    return requestReplay(this.#lane, id);
+  }
+
+  forget(id: number): Promise<void> {
+    return forgetDeadLetter(this.#lane, id);
+  }
 }

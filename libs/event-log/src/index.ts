@@ -36,27 +36,30 @@ export {
 } from './examine.ts';
 export type { LogHealth } from './health.ts';
 export { type Leading, type LeadOptions, lead } from './lead.ts';
-export type { Lease, LeaseNow } from './leases.ts';
+export type { Lease, LeaseNow, Leases } from './leases.ts';
 export type {
   DeliveryFilter,
   ListedDelivery,
   ListedProcess,
   ListedSession,
+  Lists,
   Page,
   ProcessFilter,
-  QueuedSession,
   SessionFilter,
 } from './lists.ts';
+export type { LogStatus } from './log-status.ts';
 export type { Logger } from './logger.ts';
 export { type MigrateOptions, type MigrateResult, migrate, raiseEpoch } from './migrate.ts';
 export type { OpenWork } from './open-work.ts';
 export { type ProjectionOptions, runProjection } from './projection.ts';
 export { eraseSession, type Pruned, type PruneOptions, pruneSessions } from './prune.ts';
+export type { Queue, QueuedSession } from './queue.ts';
 export type { SessionRoute } from './read-route.ts';
 export { type RebuildOptions, type RebuildResult, rebuildViews } from './rebuild.ts';
 export { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
-export type { Turn, TurnAt } from './send-turns.ts';
+export type { SendTurns, Turn, TurnAt } from './send-turns.ts';
 export { storable } from './storable.ts';
+export type { Streams } from './streams.ts';
 export type { TailEvent, TailPage } from './tail.ts';
 export { TAIL_START, type TailCursor } from './tail-cursor.ts';
 export {

@@ -92,7 +92,7 @@ describe('the leader under load', () => {
     await until(() => leads(first));
     const second = candidate('second#1');
     const work = load();
-    await until(async () => (await log.listSessions({ limit: 100 })).items.length > 20);
+    await until(async () => (await log.lists.sessions({ limit: 100 })).items.length > 20);
     first.child.kill('SIGKILL');
     await until(() => leads(second));
     await work.stop();
@@ -104,7 +104,7 @@ describe('the leader under load', () => {
     await until(() => leads(first));
     const second = candidate('second#1');
     const work = load();
-    await until(async () => (await log.listSessions({ limit: 100 })).items.length > 20);
+    await until(async () => (await log.lists.sessions({ limit: 100 })).items.length > 20);
     first.child.kill('SIGSTOP');
     await until(() => leads(second));
     const epoch = Number(leads(second)?.split(' ')[1]);

@@ -58,8 +58,8 @@ describe('a pool of leases', () => {
       take(one, undefined, 1),
     ]);
     expect(results.map((result) => result.status)).toEqual(['full', 'appended', 'appended']);
-    expect(await one.readStream(stream)).toEqual([]);
-    expect((await one.lease(`run:${stream}`)).lease).toBe(null);
+    expect(await one.streams.read(stream)).toEqual([]);
+    expect((await one.leases.read(`run:${stream}`)).lease).toBe(null);
   });
 
   it('has a place again when a lease is given back, or over; a renewed one keeps its own', async () => {
@@ -70,7 +70,7 @@ describe('a pool of leases', () => {
     await one.append({ ...appendTo(stream, 1), lease: { resource: `run:${stream}`, release: true } });
     const short = randomUUID();
     expect((await take(two, pool, 1, { stream: short, seconds: 0.4 })).status).toBe('appended');
-    await two.renewLeases([`run:${short}`], two.holder, 0.8);
+    await two.leases.renew([`run:${short}`], two.holder, 0.8);
     expect((await take(one, pool, 1)).status).toBe('full');
     await until(async () => (await take(one, pool, 1)).status === 'appended');
   });

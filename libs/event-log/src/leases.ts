@@ -52,7 +52,7 @@ const FREE: Statement = {
 
 const LEASES_PER_QUERY = 256;
 
-export class LeaseReader extends BatchReader<string, LeaseNow> {
+class LeaseReader extends BatchReader<string, LeaseNow> {
   constructor(lane: Lane) {
     super(LEASES_PER_QUERY, (resources) => readLeases(lane, resources));
   }
@@ -73,18 +73,30 @@ async function readLeases(lane: Lane, resources: readonly string[]): Promise<Lea
   }));
 }
 
-export async function renewLeases(
-  lane: Lane,
-  resources: readonly string[],
-  holder: string,
-  seconds: number,
-): Promise<string[]> {
-  if (resources.length === 0) return [];
-  const rows = await lane.query(RENEW, [textArray(resources), holder, seconds]);
-  return rows.map((row) => row[0] as string);
-}
+export class Leases {
+  readonly #reader: LeaseReader;
+  readonly #write: Lane;
 
-export async function freeLeasesOf(lane: Lane, instance: string, exceptHolder: string): Promise<string[]> {
-  const rows = await lane.query(FREE, [instance, exceptHolder]);
-  return rows.map((row) => row[0] as string);
+  constructor(lanes: { readonly read: Lane; readonly write: Lane }) {
+    this.#reader = new LeaseReader(lanes.read);
+    this.#write = lanes.write;
+  }
+
+  /** Many asked at once are one query. */
+  read(resource: string): Promise<LeaseNow> {
+    return this.#reader.read(resource);
+  }
+
+  /** One statement for all; returns those that are still held. The others are lost: stop their work. */
+  async renew(resources: readonly string[], holder: string, seconds: number): Promise<string[]> {
+    if (resources.length === 0) return [];
+    const rows = await this.#write.query(RENEW, [textArray(resources), holder, seconds]);
+    return rows.map((row) => row[0] as string);
+  }
+
+  /** Frees what a dead predecessor of the same stable name held. Returns the freed resources. */
+  async freeOf(instance: string, exceptHolder: string): Promise<string[]> {
+    const rows = await this.#write.query(FREE, [instance, exceptHolder]);
+    return rows.map((row) => row[0] as string);
+  }
 }

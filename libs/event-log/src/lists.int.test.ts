@@ -44,7 +44,9 @@ async function allPages<T>(
 }
 
 it('sessions are paged newest first, each once, also where many have the same time', async () => {
-  const sessions = await allPages((cursor) => log.listSessions({ limit: 7, ...(cursor ? { cursor } : {}) }));
+  const sessions = await allPages((cursor) =>
+    log.lists.sessions({ limit: 7, ...(cursor ? { cursor } : {}) }),
+  );
   expect(sessions.map((session) => session.version)).toEqual(Array.from({ length: 40 }, (_, n) => 40 - n));
   expect(sessions[0]).toMatchObject({
     sessionId: 'session-40',
@@ -56,7 +58,7 @@ it('sessions are paged newest first, each once, also where many have the same ti
 
 it('sessions are filtered by route and by status', async () => {
   const by = async (filter: { route?: string; status?: string }) =>
-    (await allPages((cursor) => log.listSessions({ limit: 3, ...filter, ...(cursor ? { cursor } : {}) })))
+    (await allPages((cursor) => log.lists.sessions({ limit: 3, ...filter, ...(cursor ? { cursor } : {}) })))
       .length;
   expect(await by({ status: 'ended' })).toBe(10);
   expect(await by({ status: 'running' })).toBe(6);
@@ -67,14 +69,14 @@ it('sessions are filtered by route and by status', async () => {
 
 it('deliveries are paged and filtered, processes are found by session', async () => {
   const deliveries = await allPages((cursor) =>
-    log.listDeliveries({ limit: 2, sessionId: 'session-01', ...(cursor ? { cursor } : {}) }),
+    log.lists.deliveries({ limit: 2, sessionId: 'session-01', ...(cursor ? { cursor } : {}) }),
   );
   expect(deliveries.map((delivery) => delivery.output)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
-  expect((await log.listDeliveries({ limit: 10, status: 'dead' })).items).toHaveLength(5);
-  expect((await log.listProcesses({ sessionId: 'session-01', limit: 10 })).items).toMatchObject([
+  expect((await log.lists.deliveries({ limit: 10, status: 'dead' })).items).toHaveLength(5);
+  expect((await log.lists.processes({ sessionId: 'session-01', limit: 10 })).items).toMatchObject([
     { processId: 'proc_1', detail: { pid: 1 } },
   ]);
-  expect((await log.listProcesses({ limit: 10 })).items).toHaveLength(2);
+  expect((await log.lists.processes({ limit: 10 })).items).toHaveLength(2);
 });
 
 it('a cursor that the list did not give out is refused', async () => {
@@ -84,12 +86,12 @@ it('a cursor that the list did not give out is refused', async () => {
     Buffer.from('[1]').toString('base64url'),
     Buffer.from('["a","b"]').toString('base64url'),
   ]) {
-    await expect(log.listSessions({ limit: 1, cursor })).rejects.toMatchObject({ code: 'invalid_cursor' });
+    await expect(log.lists.sessions({ limit: 1, cursor })).rejects.toMatchObject({ code: 'invalid_cursor' });
   }
 });
 
 it('the queue lets routes take turns, the longest waiting of each first, and leaves out what runs', async () => {
-  const picked = await log.pickQueued(6);
+  const picked = await log.queue.pick(6);
   expect(picked.map((session) => session.sessionId)).toEqual([
     'session-01',
     'session-02',
@@ -98,9 +100,9 @@ it('the queue lets routes take turns, the longest waiting of each first, and lea
     'session-07',
     'session-11',
   ]);
-  expect((await log.pickQueued(50, ['route-1'])).some((session) => session.route === 'route-1')).toBe(false);
-  expect(await log.pickQueued(100)).toHaveLength(24);
-  const ofOne = await log.queuedOf('route-1', 3);
+  expect((await log.queue.pick(50, ['route-1'])).some((session) => session.route === 'route-1')).toBe(false);
+  expect(await log.queue.pick(100)).toHaveLength(24);
+  const ofOne = await log.queue.pickOfRoute('route-1', 3);
   expect(ofOne.map((session) => session.route)).toEqual(['route-1', 'route-1', 'route-1']);
   expect(ofOne.map((session) => session.runDueAt)).toEqual(ofOne.map((s) => s.runDueAt).toSorted());
 });

@@ -113,9 +113,9 @@ describe('migrate', () => {
   it('not run yet is what a log says when it is asked', async () => {
     const database = await createTestDatabase({ migrated: false });
     const log = openEventLog({ url: database.url, instance: 'early', holder: 'early#1' });
-    await expect(log.check()).rejects.toMatchObject({ code: 'not_migrated', retryable: true });
+    await expect(log.status.check()).rejects.toMatchObject({ code: 'not_migrated', retryable: true });
     await migrate({ url: database.url });
-    expect(await log.check()).toEqual([]);
+    expect(await log.status.check()).toEqual([]);
     await log.close();
     await database.drop();
   });
@@ -143,7 +143,7 @@ describe('roles', () => {
 
   it('services append and read, and can change nothing that happened', async () => {
     const log = openEventLog({ url: database.url, instance: 'service', holder: 'service#1' });
-    expect(await log.check()).toEqual([]);
+    expect(await log.status.check()).toEqual([]);
     const stream = randomUUID();
     await log.append({
       ...appendTo(stream, 0),
@@ -164,7 +164,7 @@ describe('roles', () => {
     ]) {
       expect([statement, await as('angelia_service', statement)]).toEqual([statement, '42501']);
     }
-    expect(await log.readStream(stream)).toHaveLength(1);
+    expect(await log.streams.read(stream)).toHaveLength(1);
     await log.close();
   });
 
@@ -189,7 +189,7 @@ describe('roles', () => {
     expect(warnings).toEqual([expect.stringContaining('angelia_service')]);
     expect(warnings[0]).not.toContain('\n');
     const log = openEventLog({ url: url.toString(), instance: 'plain', holder: 'plain#1' });
-    expect(await log.check()).toEqual([expect.stringContaining('angelia_service')]);
+    expect(await log.status.check()).toEqual([expect.stringContaining('angelia_service')]);
     expect((await log.append(appendTo(randomUUID(), 0))).status).toBe('appended');
     await log.close();
     await own.drop();
@@ -259,7 +259,7 @@ describe('another cluster', () => {
     await database.query('UPDATE angelia.cluster SET system_identifier = 42');
 
     const log = openEventLog({ url: database.url, instance: 'after', holder: 'after#1' });
-    await expect(log.check()).rejects.toMatchObject({ code: 'wrong_cluster', retryable: false });
+    await expect(log.status.check()).rejects.toMatchObject({ code: 'wrong_cluster', retryable: false });
     await expect(log.append(appendTo(randomUUID(), 0))).rejects.toMatchObject({ code: 'wrong_cluster' });
     expect(await runMigrate(database.url)).toMatchObject({
       code: 78,
@@ -272,7 +272,7 @@ describe('another cluster', () => {
     expect((await log.append(appendTo(old, 1))).status).toBe('appended');
     // Open transactions of other tests hide the tail for a moment.
     const events = await until(async () => {
-      const page = await log.readTail(TAIL_START, 10, { data: false });
+      const page = await log.tail.read(TAIL_START, 10, { data: false });
       return page.events.length === 3 ? page.events : null;
     });
     expect(events.map((event) => [event.streamId, event.version, event.cursor.epoch])).toEqual([

@@ -75,7 +75,7 @@ async function views(): Promise<unknown[][]> {
   return Promise.all(VIEWS.map((view) => database.query(`SELECT * FROM angelia.${view} v ORDER BY v::text`)));
 }
 
-const caughtUp = () => until(async () => (await log.health()).projectionLagMs === 0);
+const caughtUp = () => until(async () => (await log.status.health()).projectionLagMs === 0);
 
 it('rows, deliveries and processes follow the log; other streams have none', async () => {
   projection(1);
@@ -86,7 +86,7 @@ it('rows, deliveries and processes follow the log; other streams have none', asy
   expect(rows).toHaveLength(20);
   expect(deliveries).toHaveLength(20);
   expect(processes).toHaveLength(20);
-  const ended = await log.listSessions({ limit: 50, status: 'ended' });
+  const ended = await log.lists.sessions({ limit: 50, status: 'ended' });
   expect(ended.items).toHaveLength(10);
   expect(ended.items.every((session) => session.settled && session.version === 5)).toBe(true);
   expect(sessions).toContain(ended.items[0]?.sessionId);
@@ -129,10 +129,10 @@ it('open work is counted by status, with the age of what is due', async () => {
   projection(1);
   await someSessions(7);
   await caughtUp();
-  const work = await log.openWork();
+  const work = await log.status.openWork();
   expect(work.sessions).toEqual({ queued: 4 });
   expect(work.runOverdueMs).toBeGreaterThanOrEqual(0);
-  await until(async () => (await log.openWork()).runOverdueMs > 0);
+  await until(async () => (await log.status.openWork()).runOverdueMs > 0);
   expect(work.deliveryOverdueMs).toBe(0);
 });
 
@@ -148,7 +148,7 @@ it('views dropped and rebuilt are equal, also beside a live projector that goes 
 
   const more = await someSessions(5);
   await until(async () => {
-    const { items } = await log.listSessions({ limit: 100 });
+    const { items } = await log.lists.sessions({ limit: 100 });
     return more.every((id) => items.find((item) => item.sessionId === id && item.version >= 4));
   });
   const schemas = await database.query(
@@ -163,7 +163,7 @@ it('a rebuild under load misses nothing', async () => {
   const work = (async () => {
     while (running) await someSessions(10);
   })();
-  await until(async () => (await log.listSessions({ limit: 1 })).items.length > 0);
+  await until(async () => (await log.lists.sessions({ limit: 1 })).items.length > 0);
   await rebuildViews({ url: database.url, project: countingProjection });
   await someSessions(10);
   running = false;
@@ -198,10 +198,10 @@ it('a session that cannot be projected becomes a dead letter and blocks no other
   await log.append(appendTo(bad, 1, [someEvent('test.poison')]));
   await log.append(appendTo(good, 0));
   await caughtUp();
-  expect(await log.listDeadLetters({ limit: 10 })).toMatchObject([
+  expect(await log.deadLetters.list({ limit: 10 })).toMatchObject([
     { streamId: bad, handler: 'projection', reason: 'this event cannot be projected' },
   ]);
-  expect((await log.listSessions({ limit: 10 })).items.map((session) => session.sessionId)).toContain(good);
+  expect((await log.lists.sessions({ limit: 10 })).items.map((session) => session.sessionId)).toContain(good);
   await first.stop();
 
   projection(2, (previous, events) =>
@@ -210,14 +210,14 @@ it('a session that cannot be projected becomes a dead letter and blocks no other
       events.map((event) => ({ ...event, type: 'test.mended' })),
     ),
   );
-  const [letter] = await log.listDeadLetters({ limit: 10 });
-  await log.requestReplay(letter?.id ?? 0);
-  await until(async () => (await log.listDeadLetters({ limit: 10 })).length === 0);
-  const replayed = (await log.listSessions({ limit: 10 })).items.find((one) => one.sessionId === bad);
+  const [letter] = await log.deadLetters.list({ limit: 10 });
+  await log.deadLetters.requestReplay(letter?.id ?? 0);
+  await until(async () => (await log.deadLetters.list({ limit: 10 })).length === 0);
+  const replayed = (await log.lists.sessions({ limit: 10 })).items.find((one) => one.sessionId === bad);
   expect(replayed).toMatchObject({ version: 2, state: { seen: [1, 2] } });
   await log.append(appendTo(bad, 2));
   await caughtUp();
-  const row = (await log.listSessions({ limit: 10 })).items.find((session) => session.sessionId === bad);
+  const row = (await log.lists.sessions({ limit: 10 })).items.find((session) => session.sessionId === bad);
   expect(row).toMatchObject({ version: 3, state: { seen: [1, 2, 3] } });
 });
 
@@ -249,15 +249,15 @@ it.each<[string, ProjectSession]>([
   const [bad, good] = [randomUUID(), randomUUID()];
   await Promise.all([log.append(appendTo(bad, 0, [someEvent('test.spoil')])), log.append(appendTo(good, 0))]);
   await caughtUp();
-  expect((await log.listSessions({ limit: 10 })).items.map((session) => session.sessionId)).toEqual([good]);
-  expect(await log.listDeadLetters({ limit: 10 })).toMatchObject([{ streamId: bad, version: 1 }]);
+  expect((await log.lists.sessions({ limit: 10 })).items.map((session) => session.sessionId)).toEqual([good]);
+  expect(await log.deadLetters.list({ limit: 10 })).toMatchObject([{ streamId: bad, version: 1 }]);
 });
 
 it('repeating a page changes nothing, and a page of an earlier leader changes nothing', async () => {
   await someSessions(5);
   const lane = log.database.relaxed;
   const page = await until(async () => {
-    const read = await log.readTail(TAIL_START, 1_000, { data: true });
+    const read = await log.tail.read(TAIL_START, 1_000, { data: true });
     return read.events.length === 22 ? read : null;
   });
   await database.query("UPDATE angelia.checkpoints SET lead_epoch = 5 WHERE name = 'views:1'");
@@ -280,8 +280,8 @@ it('an outage makes no dead letter', async () => {
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test'",
   );
   await until(() => someSessions(5).catch(() => null));
-  await until(async () => (await log.health()).projectionLagMs === 0);
-  expect(await log.listDeadLetters({ limit: 10 })).toEqual([]);
+  await until(async () => (await log.status.health()).projectionLagMs === 0);
+  expect(await log.deadLetters.list({ limit: 10 })).toEqual([]);
 });
 
 it('a replay that fails again stays a dead letter, and is not tried for ever', async () => {
@@ -292,10 +292,10 @@ it('a replay that fails again stays a dead letter, and is not tried for ever', a
   });
   const bad = randomUUID();
   await log.append(appendTo(bad, 0, [someEvent('test.poison')]));
-  await until(async () => (await log.listDeadLetters({ limit: 10 })).length === 1);
-  const [letter] = await log.listDeadLetters({ limit: 10 });
+  await until(async () => (await log.deadLetters.list({ limit: 10 })).length === 1);
+  const [letter] = await log.deadLetters.list({ limit: 10 });
   const before = tries;
-  await log.requestReplay(letter?.id ?? 0);
+  await log.deadLetters.requestReplay(letter?.id ?? 0);
   await until(() => tries > before);
   const [requested] = await until(() =>
     database.query('SELECT FROM angelia.dead_letters WHERE replay_requested_at IS NULL'),

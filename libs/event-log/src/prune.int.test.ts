@@ -108,7 +108,7 @@ describe('pruning', () => {
     const kept = [open, young].sort();
     expect(await left()).toEqual({ events: kept, sessions: kept, deliveries: 2, processes: 2 });
     // A sender that repeats itself is still recognised.
-    expect(await log.knownKey(`webhook:r:${old[0]}`)).toBe(old[0]);
+    expect(await log.streams.findByKey(`webhook:r:${old[0]}`)).toBe(old[0]);
   });
 
   it.each(['relay', 'projection'] as const)('waits for the checkpoint of the %s', async (behind) => {
@@ -122,7 +122,7 @@ describe('pruning', () => {
     await ageOfViews(91);
     expect((await pruneSessions({ log, olderThanDays: 90 })).sessions).toBe(1);
     expect((await left()).events).toEqual([id]);
-    expect(await log.readStream(before)).toEqual([]);
+    expect(await log.streams.read(before)).toEqual([]);
   });
 
   it('leaves a session that something was appended to since', async () => {
@@ -133,7 +133,7 @@ describe('pruning', () => {
     await ageOfViews(91);
     await log.append(appendTo(id, 5, [someEvent('delivery.retry-requested')]));
     expect((await pruneSessions({ log, olderThanDays: 90 })).sessions).toBe(0);
-    expect(await log.readStream(id)).toHaveLength(6);
+    expect(await log.streams.read(id)).toHaveLength(6);
   });
 
   it('does not go on beside a rebuild, which would bring rows back', async () => {
@@ -248,7 +248,7 @@ describe('an export', () => {
     readers('projection', 'relay');
     const ids = await Promise.all(Array.from({ length: 70 }, () => session()));
     await caughtUp();
-    const before = await Promise.all(ids.map((id) => log.readStream(id)));
+    const before = await Promise.all(ids.map((id) => log.streams.read(id)));
     expect((await pruneAll()).sessions).toBe(70);
     const files = await readdir(directory);
     expect(files).toEqual([`sessions-${new Date().toISOString().slice(0, 10)}.jsonl.gz`]);
@@ -257,7 +257,7 @@ describe('an export', () => {
     expect(await importArchive(log, path)).toEqual({ sessions: 70, events: 350 });
     const withoutPlace = (streams: unknown[][]) =>
       streams.map((events) => events.map((event) => ({ ...(event as object), position: 0 })));
-    expect(withoutPlace(await Promise.all(ids.map((id) => log.readStream(id))))).toEqual(
+    expect(withoutPlace(await Promise.all(ids.map((id) => log.streams.read(id))))).toEqual(
       withoutPlace(before),
     );
     // Taken once, however often it is read; and the views show it again.
@@ -269,7 +269,7 @@ describe('an export', () => {
     const somebody = process.getuid?.() === 0 ? 54_321 : (process.getuid?.() ?? 0);
     await chown(directory, somebody, somebody);
     const id = await session();
-    await exportTo(directory)([await log.readStream(id)]);
+    await exportTo(directory)([await log.streams.read(id)]);
     const [file = ''] = await readdir(directory);
     expect((await stat(join(directory, file))).uid).toBe(somebody);
   });
@@ -280,14 +280,14 @@ describe('an export', () => {
     await caughtUp();
     await writeFile(join(directory, 'file'), '');
     await expect(pruneAll(exportTo(join(directory, 'file', 'below')))).rejects.toThrow();
-    expect(await log.readStream(id)).toHaveLength(5);
+    expect(await log.streams.read(id)).toHaveLength(5);
   });
 
   it('that was written twice, by a crash before the deletion, is read once', async () => {
     readers('projection', 'relay');
     const id = await session();
     await caughtUp();
-    await exportTo(directory)([await log.readStream(id)]);
+    await exportTo(directory)([await log.streams.read(id)]);
     await pruneAll();
     const path = join(directory, (await readdir(directory))[0] ?? '');
     expect(await importArchive(log, path)).toEqual({ sessions: 1, events: 5 });
@@ -302,7 +302,7 @@ describe('an export', () => {
     const whole = await readFile(path);
     await writeFile(path, whole.subarray(0, whole.length - 20));
     await expect(importArchive(log, path)).rejects.toMatchObject({ code: 'unreadable_archive' });
-    expect(await log.readStream(id)).toEqual([]);
+    expect(await log.streams.read(id)).toEqual([]);
     await writeFile(path, whole);
     await appendFile(path, 'no gzip');
     await expect(importArchive(log, path)).rejects.toMatchObject({ code: 'unreadable_archive' });

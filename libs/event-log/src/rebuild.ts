@@ -106,7 +106,7 @@ async function fill(
   const projector = new PageProjector(log.database.relaxed, fence, project);
   let cursor = TAIL_START;
   for (let events = 0; ; ) {
-    const page = await log.readTail(cursor, PAGE, { data: true });
+    const page = await log.tail.read(cursor, PAGE, { data: true });
     if (page.events.length > 0 && !(await projector.apply(page))) {
       throw new LogRefused('the new build of the views was taken away while it was filled: rebuild again');
     }

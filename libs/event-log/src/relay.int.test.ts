@@ -76,7 +76,7 @@ it('what nobody waits for stays off the bus, and the checkpoint passes over it',
   await until(() => versionsOf(published, stream).length >= 3);
   expect(versionsOf(published, stream)).toEqual([1, 5, 6]);
   await log.append(appendTo(stream, 6, [someEvent('delivery.succeeded')]));
-  await until(async () => (await log.health()).relayLagMs === 0);
+  await until(async () => (await log.status.health()).relayLagMs === 0);
   await until(async () => {
     const [row] = await database.query(
       `SELECT c.position >= (SELECT max(position) FROM angelia.events) AS passed
@@ -112,7 +112,7 @@ it('every event that somebody may wait for becomes one hint, in order, with its 
     traceparent,
     eventId: expect.any(String),
   });
-  await until(async () => (await log.health()).relayLagMs === 0);
+  await until(async () => (await log.status.health()).relayLagMs === 0);
 });
 
 it('what was published is not published again by the next leader', async () => {
@@ -120,7 +120,7 @@ it('what was published is not published again by the next leader', async () => {
   await log.append(appendTo(randomUUID(), 0));
   await until(() => first.published.length === 1);
   // Hinted ahead, perhaps: an open transaction of another test holds the checkpoint for a moment.
-  await until(async () => (await log.health()).relayLagMs === 0);
+  await until(async () => (await log.status.health()).relayLagMs === 0);
   await first.stop();
   const second = relay(2);
   const stream = randomUUID();
@@ -134,11 +134,11 @@ it('a bus that is away costs a delay: the lag shows, the order holds, nothing is
   const { published } = relay(1, { fail: () => away });
   const stream = randomUUID();
   for (let version = 0; version < 10; version += 1) await log.append(appendTo(stream, version));
-  await until(async () => (await log.health()).relayLagMs > 200);
+  await until(async () => (await log.status.health()).relayLagMs > 200);
   away = false;
   await until(() => published.length === 10);
   expect(versionsOf(published, stream)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  await until(async () => (await log.health()).relayLagMs === 0);
+  await until(async () => (await log.status.health()).relayLagMs === 0);
 });
 
 it('a foreign transaction holds back the checkpoint, not the hints, and none comes twice', async () => {
@@ -156,7 +156,7 @@ it('a foreign transaction holds back the checkpoint, not the hints, and none com
   expect(held).toEqual([]);
   await client.query('COMMIT');
   await client.end();
-  await until(async () => (await log.health()).relayLagMs === 0);
+  await until(async () => (await log.status.health()).relayLagMs === 0);
   expect(published).toHaveLength(1_500);
 });
 
@@ -175,7 +175,7 @@ it('nor does one come twice when that transaction ends between two pages of one 
     },
   });
   await until(() => published.length >= 1_500);
-  await until(async () => (await log.health()).relayLagMs === 0);
+  await until(async () => (await log.status.health()).relayLagMs === 0);
   await client.end();
   expect(published).toHaveLength(1_500);
 });

@@ -36,7 +36,7 @@ const FORGET: Statement = {
 };
 
 /** The next turn by all processes together, at all of these at once. */
-export async function takeTurn(lane: Lane, at: readonly TurnAt[], longestMs: number): Promise<Turn> {
+async function takeTurn(lane: Lane, at: readonly TurnAt[], longestMs: number): Promise<Turn> {
   const [row] = await lane.query(TAKE, [
     at.map(({ name }) => name),
     at.map(({ rate }) => rate?.sends ?? null),
@@ -47,10 +47,25 @@ export async function takeTurn(lane: Lane, at: readonly TurnAt[], longestMs: num
   return { taken, waitMs: wait * 1000, heldBy: heldBy - 1 };
 }
 
-export async function pauseSends(lane: Lane, name: string, seconds: number): Promise<void> {
-  await lane.query(PAUSE, [name, seconds]);
-}
-
 export async function forgetSendTurns(lane: Lane): Promise<void> {
   await lane.query(FORGET, []);
+}
+
+/** The rates of platforms, kept by all processes together. */
+export class SendTurns {
+  readonly #lane: Lane;
+
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  /** The next turn to send, by all processes together; reserved when it is at most `longestMs` ahead. */
+  take(at: readonly TurnAt[], longestMs: number): Promise<Turn> {
+    return takeTurn(this.#lane, at, longestMs);
+  }
+
+  /** Nobody gets a turn there for so long: the platform asked for it. */
+  async pause(name: string, seconds: number): Promise<void> {
+    await this.#lane.query(PAUSE, [name, seconds]);
+  }
 }

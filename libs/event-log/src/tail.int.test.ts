@@ -43,7 +43,7 @@ it('16 writers, 10,000 appends, slow transactions in between: every event once, 
     let cursor: TailCursor = TAIL_START;
     // Transaction ids belong to the cluster: another test's open transaction hides ours too, so read until all are here.
     for (let written = Number.POSITIVE_INFINITY; seen.length < written; ) {
-      const page = await reader.readTail(cursor, 500, { data: false });
+      const page = await reader.tail.read(cursor, 500, { data: false });
       for (const { streamId, version, eventId } of page.events) seen.push({ streamId, version, eventId });
       cursor = page.next;
       if (page.events.length > 0) continue;
@@ -141,7 +141,7 @@ it('an open transaction hides what came after it, the health says for how long, 
   const stream = randomUUID();
   await log.append(appendTo(randomUUID(), 0));
   const end = await until(async () => {
-    const visible = await log.tailEnd();
+    const visible = await log.tail.end();
     const rows = await database.query<{ last: string }>('SELECT max(position) AS last FROM angelia.events');
     return visible.position === Number(rows[0]?.last) ? visible : null;
   });
@@ -150,17 +150,17 @@ it('an open transaction hides what came after it, the health says for how long, 
   await client.query('BEGIN');
   await client.query('SELECT pg_current_xact_id()');
   await log.append(appendTo(stream, 0));
-  expect((await log.readTail(end, 10, { data: true })).events).toEqual([]);
-  await until(async () => (await log.health()).tailLagMs >= 50);
+  expect((await log.tail.read(end, 10, { data: true })).events).toEqual([]);
+  await until(async () => (await log.status.health()).tailLagMs >= 50);
   await client.query('ROLLBACK');
   await client.end();
   const page = await until(async () => {
-    const read = await log.readTail(end, 10, { data: true });
+    const read = await log.tail.read(end, 10, { data: true });
     return read.events.length > 0 ? read : null;
   });
   expect(page.events).toMatchObject([{ streamId: stream, version: 1, data: {} }]);
-  expect(await log.tailEnd()).toEqual(page.next);
-  await until(async () => (await log.health()).tailLagMs === 0);
+  expect(await log.tail.end()).toEqual(page.next);
+  await until(async () => (await log.status.health()).tailLagMs === 0);
 });
 
 it.each(['auto', 'force_generic_plan'])(
@@ -183,10 +183,10 @@ it.each(['auto', 'force_generic_plan'])(
         plans.push(`${statement.name}:\n${rows.map((row) => row[0]).join('\n')}`);
         return query(statement, values);
       };
-      await log.readTail(TAIL_START, 100, { data: true });
-      await log.readTail(TAIL_START, 100, { data: false });
-      await log.tailEnd();
-      await log.health();
+      await log.tail.read(TAIL_START, 100, { data: true });
+      await log.tail.read(TAIL_START, 100, { data: false });
+      await log.tail.end();
+      await log.status.health();
     } finally {
       await log.close();
       await empty.drop();

@@ -140,3 +140,20 @@ function toTailEvent(row: readonly unknown[]): TailEvent {
     data: row[10],
   };
 }
+
+export class Tail {
+  readonly #lane: Lane;
+
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  read(after: TailCursor, limit: number, options: { data: boolean }): Promise<TailPage> {
+    return readTail(this.#lane, after, limit, options);
+  }
+
+  /** The last place that is visible in the tail now. */
+  end(): Promise<TailCursor> {
+    return tailEnd(this.#lane);
+  }
+}

@@ -37,18 +37,18 @@ it('batches of replicas at once, in any order of kinds, neither deadlock nor los
   await Promise.all(
     Array.from({ length: 40 }, (_, n) => {
       const ordered = n % 2 === 0 ? routes : [...routes].reverse();
-      return logs[n % 2]?.recordUnstarted(ordered.map((route) => batch(route, 1_000 * n, 3, 7)));
+      return logs[n % 2]?.unstartedWebhooks.record(ordered.map((route) => batch(route, 1_000 * n, 3, 7)));
     }),
   );
-  const counts = (await logs[0]?.countUnstarted({}))?.filter(({ route }) => routes.includes(route));
+  const counts = (await logs[0]?.unstartedWebhooks.count({}))?.filter(({ route }) => routes.includes(route));
   expect(counts?.map(({ webhooks }) => webhooks)).toEqual(routes.map(() => 280));
-  const kept = await logs[0]?.listUnstarted({ route: 'r3', limit: 200 });
+  const kept = await logs[0]?.unstartedWebhooks.list({ route: 'r3', limit: 200 });
   expect(kept).toHaveLength(KEPT_PER_KIND);
 });
 
 it('a ring holds the last ones, whatever was counted besides', async () => {
-  for (let n = 0; n < 60; n += 1) await logs[0]?.recordUnstarted([batch('ring', 100 * n, 2, 1_000)]);
-  const kept = (await logs[1]?.listUnstarted({ route: 'ring', limit: 200 })) ?? [];
+  for (let n = 0; n < 60; n += 1) await logs[0]?.unstartedWebhooks.record([batch('ring', 100 * n, 2, 1_000)]);
+  const kept = (await logs[1]?.unstartedWebhooks.list({ route: 'ring', limit: 200 })) ?? [];
   const last = Array.from({ length: KEPT_PER_KIND / 2 }, (_, n) => [
     100 * (59 - n) + 1,
     100 * (59 - n),
@@ -57,7 +57,7 @@ it('a ring holds the last ones, whatever was counted besides', async () => {
 });
 
 it('a batch larger than the ring keeps its newest', async () => {
-  await logs[0]?.recordUnstarted([batch('large', 1, 80)]);
-  const kept = (await logs[0]?.listUnstarted({ route: 'large', limit: 200 })) ?? [];
+  await logs[0]?.unstartedWebhooks.record([batch('large', 1, 80)]);
+  const kept = (await logs[0]?.unstartedWebhooks.list({ route: 'large', limit: 200 })) ?? [];
   expect([kept.length, kept[0]?.receivedAt, kept.at(-1)?.receivedAt]).toEqual([KEPT_PER_KIND, 80, 31]);
 });

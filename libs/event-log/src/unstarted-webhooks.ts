@@ -67,7 +67,7 @@ const RECORD: Statement = {
     requested_route = EXCLUDED.requested_route`,
 };
 
-export async function recordUnstarted(lane: Lane, batches: readonly UnstartedBatch[]): Promise<void> {
+async function recordUnstarted(lane: Lane, batches: readonly UnstartedBatch[]): Promise<void> {
   if (batches.length === 0) return;
   const webhooks = batches.flatMap((batch) =>
     batch.newest.slice(-KEPT_PER_KIND).map((webhook, index, kept) => ({
@@ -117,7 +117,7 @@ const NEWEST: Statement = {
 };
 
 /** The newest first. */
-export async function listUnstarted(lane: Lane, filter: UnstartedFilter): Promise<UnstartedWebhook[]> {
+async function listUnstarted(lane: Lane, filter: UnstartedFilter): Promise<UnstartedWebhook[]> {
   const outcome = filter.outcome ?? null;
   const rows =
     filter.route === undefined
@@ -144,10 +144,7 @@ const COUNTS: Statement = {
          ORDER BY last_at DESC LIMIT ${MAX_COUNTS}`,
 };
 
-export async function countUnstarted(
-  lane: Lane,
-  filter: Omit<UnstartedFilter, 'limit'>,
-): Promise<UnstartedCount[]> {
+async function countUnstarted(lane: Lane, filter: Omit<UnstartedFilter, 'limit'>): Promise<UnstartedCount[]> {
   const rows = await lane.query(COUNTS, [filter.route ?? null, filter.outcome ?? null]);
   return rows.map((row) => ({
     route: row[0] as string,
@@ -167,6 +164,28 @@ const FORGET: Statement = {
          DELETE FROM angelia.unstarted_webhooks WHERE received_at < now() - interval '${KEPT_DAYS} days'`,
 };
 
-export async function forgetUnstarted(lane: Lane): Promise<void> {
-  await lane.query(FORGET, []);
+/** Webhooks that started no session: counted, and the newest of each kind kept. In batches, off the hot path. */
+export class UnstartedWebhooks {
+  readonly #lane: Lane;
+
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  record(batches: readonly UnstartedBatch[]): Promise<void> {
+    return recordUnstarted(this.#lane, batches);
+  }
+
+  list(filter: UnstartedFilter): Promise<UnstartedWebhook[]> {
+    return listUnstarted(this.#lane, filter);
+  }
+
+  count(filter: Omit<UnstartedFilter, 'limit'>): Promise<UnstartedCount[]> {
+    return countUnstarted(this.#lane, filter);
+  }
+
+  /** Removes those that are too old to be asked for; called now and then. */
+  async forgetOld(): Promise<void> {
+    await this.#lane.query(FORGET, []);
+  }
 }

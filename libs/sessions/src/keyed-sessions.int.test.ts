@@ -147,12 +147,14 @@ describe('those who wait for the same key', () => {
     let asked = 0;
     let away = true;
     const log = {
-      knownKey: async () => null,
-      readHead: async (id: string) => {
-        asked += 1;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        if (away) throw new LogUnavailable('away');
-        return (logs[0] as EventLog).readHead(id);
+      streams: {
+        findByKey: async () => null,
+        readHead: async (id: string) => {
+          asked += 1;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          if (away) throw new LogUnavailable('away');
+          return (logs[0] as EventLog).streams.readHead(id);
+        },
       },
     };
     const keyed = new KeyedSessions({ log, sessions, instance: 'x' });
@@ -178,6 +180,6 @@ describe('those who wait for the same key', () => {
       replicas[0].execute(key, open, {}),
     ]);
     expect(settled.map((one) => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(await (logs[0] as EventLog).readStream(key)).toHaveLength(2);
+    expect(await (logs[0] as EventLog).streams.read(key)).toHaveLength(2);
   });
 });

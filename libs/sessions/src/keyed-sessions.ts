@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type KeyEventData, type SessionFact, type SessionId, sessionId } from '@angelia/contracts';
-import type { EventLog, StreamAppend } from '@angelia/event-log';
+import type { StreamAppend, Streams } from '@angelia/event-log';
 import {
   continuation,
   type Decision,
@@ -38,7 +38,7 @@ export type KeyedOptions = Pick<AppendOptions, 'key' | 'rateLimit' | 'actor' | '
 const MAX_CONFLICTS = 200;
 
 export interface KeyedSessionsOptions {
-  readonly log: Pick<EventLog, 'readHead' | 'knownKey'>;
+  readonly log: { readonly streams: Pick<Streams, 'readHead' | 'findByKey'> };
   readonly sessions: Pick<Sessions, 'fresh' | 'load' | 'refresh' | 'append'>;
   readonly instance: string;
 }
@@ -180,7 +180,7 @@ export class KeyedSessions {
       const plan = planOn(seen.current);
       if (plan.to === 'none') {
         // Nothing is appended that would find out whether this was taken before, or that what we know is old.
-        const known = options.key === undefined ? null : await log.knownKey(options.key.key);
+        const known = options.key === undefined ? null : await log.streams.findByKey(options.key.key);
         if (known !== null) return { status: 'duplicate', streamId: known };
         if (isFresh) return { status: 'refused', refusal: plan.refusal };
         isFresh = true;
@@ -214,7 +214,7 @@ export class KeyedSessions {
   }
 
   async #look(key: string, before: Seen | null): Promise<Seen> {
-    const head = await this.#options.log.readHead(key);
+    const head = await this.#options.log.streams.readHead(key);
     if (head === null) return { version: 0, current: null };
     const id = sessionId((head.data as KeyEventData<'key.session-opened'>).session_id);
     const known = before?.current?.id === id ? before.current : null;

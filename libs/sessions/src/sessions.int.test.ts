@@ -56,9 +56,11 @@ function watched(): { sessions: Sessions; reads: number[]; appends: AppendReques
   const through = new Sessions({
     instance: 'watched',
     log: {
-      readStream: (id, from = 1) => {
-        reads.push(from);
-        return log.readStream(id, from);
+      streams: {
+        read: (id, from = 1) => {
+          reads.push(from);
+          return log.streams.read(id, from);
+        },
       },
       now: () => log.now(),
       append: (request) => {
@@ -210,7 +212,7 @@ describe('conflicts', () => {
       instance: 'slow',
       log: {
         now: () => log.now(),
-        readStream: (stream, from) => log.readStream(stream, from),
+        streams: log.streams,
         append: async (request) => {
           overtaken += 1;
           await sessions.execute(id, message(`faster ${overtaken}`));
@@ -244,7 +246,7 @@ describe('the time', () => {
     let asked = 0;
     const counting = {
       append: log.append.bind(log),
-      readStream: log.readStream.bind(log),
+      streams: log.streams,
       now: () => {
         asked += 1;
         return log.now();
@@ -264,7 +266,7 @@ describe('the time', () => {
 
 describe('the lease of a run', () => {
   const RUNNER = 'runner#1';
-  const leaseOf = async (id: SessionId) => (await log.lease(runResource(id))).lease?.holder ?? null;
+  const leaseOf = async (id: SessionId) => (await log.leases.read(runResource(id))).lease?.holder ?? null;
 
   /** Held by somebody else than who appends below, for longer than any test takes. */
   async function running(): Promise<SessionId> {

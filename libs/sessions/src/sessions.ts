@@ -7,7 +7,14 @@ import {
   type SessionFact,
   type SessionId,
 } from '@angelia/contracts';
-import type { AppendRequest, EventLog, ReleaseLease, StreamAppend, TakeLease } from '@angelia/event-log';
+import type {
+  AppendRequest,
+  EventLog,
+  ReleaseLease,
+  StreamAppend,
+  Streams,
+  TakeLease,
+} from '@angelia/event-log';
 import {
   type Decision,
   endsRun,
@@ -101,7 +108,7 @@ export class TooManyConflicts extends Error {
 const MAX_CONFLICTS = 200;
 
 export interface SessionsOptions {
-  readonly log: Pick<EventLog, 'append' | 'readStream' | 'now'>;
+  readonly log: Pick<EventLog, 'append' | 'now'> & { readonly streams: Pick<Streams, 'read'> };
   /** Actor of the appended events. */
   readonly instance: string;
   readonly clock?: LogClock;
@@ -136,12 +143,12 @@ export class Sessions {
 
   /** Folded from the log: always current. */
   async load(id: SessionId): Promise<Loaded> {
-    return extended(this.fresh(id), await this.#log.readStream(id));
+    return extended(this.fresh(id), await this.#log.streams.read(id));
   }
 
   /** The same session with what was appended to it since; reads only that. */
   async refresh(loaded: Loaded): Promise<Loaded> {
-    return extended(loaded, await this.#log.readStream(loaded.id, loaded.version + 1));
+    return extended(loaded, await this.#log.streams.read(loaded.id, loaded.version + 1));
   }
 
   /**
@@ -164,7 +171,7 @@ export class Sessions {
       const settled = await this.append(loaded, decision.events, options);
       if (settled !== 'conflict') return settled;
       loaded = options.pastUnreadable
-        ? extended(loaded, await this.#log.readStream(id, loaded.version + 1), upcastOrSkip)
+        ? extended(loaded, await this.#log.streams.read(id, loaded.version + 1), upcastOrSkip)
         : await this.refresh(loaded);
     }
     throw new TooManyConflicts(`${id}: ${maxConflicts + 1} appends in a row met a newer version`);

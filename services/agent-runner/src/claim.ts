@@ -1,5 +1,5 @@
 import { type AgentConfig, type Config, type HolderId, instanceOf, runResource } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
+import type { Leases, LogStatus } from '@angelia/event-log';
 import { decide, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 
@@ -16,7 +16,7 @@ export interface Claim {
 export interface ClaimDeps {
   readonly config: Config;
   readonly sessions: Pick<Sessions, 'execute'>;
-  readonly log: Pick<EventLog, 'lease' | 'lastAwayAt'>;
+  readonly log: { readonly leases: Pick<Leases, 'read'>; readonly status: Pick<LogStatus, 'lastAwayAt'> };
   readonly holder: HolderId;
 }
 
@@ -25,7 +25,7 @@ export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> 
   const policy = policyOf(deps.config, loaded);
   // The usual case, a turn that nobody began and that may wait for ever, needs no clock and no second query.
   if (isTimeless(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
-  const { lease, now } = await deps.log.lease(runResource(loaded.id));
+  const { lease, now } = await deps.log.leases.read(runResource(loaded.id));
   const verdict = recover(loaded.state, lease, now, policy);
   return mayStillSpeak(loaded.state, verdict, deps)
     ? { action: 'wait', until: now + SPEAK_FIRST_MS, reason: 'lease' }
@@ -42,10 +42,10 @@ const SPEAK_FIRST_MS = 5_000;
  */
 function mayStillSpeak({ run }: SessionState, verdict: Recovery, { log, holder }: ClaimDeps): boolean {
   const lost = verdict.action === 'resume' ? verdict.takeover : verdict.action === 'expire';
-  if (!lost || run === null || log.lastAwayAt === null) return false;
+  if (!lost || run === null || log.status.lastAwayAt === null) return false;
   return (
     instanceOf(run.runner as HolderId) !== instanceOf(holder) &&
-    performance.now() - log.lastAwayAt < SPEAK_FIRST_MS
+    performance.now() - log.status.lastAwayAt < SPEAK_FIRST_MS
   );
 }
 

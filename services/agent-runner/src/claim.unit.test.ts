@@ -22,7 +22,7 @@ describe('a claim', () => {
     await claim(loaded, verdict as unknown as Parameters<typeof claim>[1], {
       config,
       sessions: { execute },
-      log: { lease: () => Promise.reject(new Error('not asked')), lastAwayAt: null },
+      log: { leases: { read: () => Promise.reject(new Error('not asked')) }, status: { lastAwayAt: null } },
       holder: holderId('a', 'test'),
     });
     expect(pool).toEqual({ name: 'route:constructor', places: 2 });
@@ -44,7 +44,7 @@ describe('a claim', () => {
       await claim(loaded, verdict, {
         config: { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config,
         sessions: { execute },
-        log: { lease: () => Promise.reject(new Error('not asked')), lastAwayAt: null },
+        log: { leases: { read: () => Promise.reject(new Error('not asked')) }, status: { lastAwayAt: null } },
         holder: holderId('a', 'test'),
       });
       return decided;
@@ -85,10 +85,12 @@ describe('the time by which a session is judged', () => {
       config,
       sessions: { execute: () => Promise.reject(new Error('not asked')) },
       log: {
-        lastAwayAt: null,
-        lease: async () => {
-          asked += 1;
-          return { lease: null, now };
+        status: { lastAwayAt: null },
+        leases: {
+          read: async () => {
+            asked += 1;
+            return { lease: null, now };
+          },
         },
       },
       holder: holderId('a', 'test'),

@@ -71,7 +71,7 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
     const during = heapInUse();
     await eventually(
       async () => {
-        const states = await Promise.all(all.map((id) => world.log.readHead(id)));
+        const states = await Promise.all(all.map((id) => world.log.streams.readHead(id)));
         return states.every((head) => head?.type === 'session.ended');
       },
       { everyMs: 500, describe: 'all sessions end' },

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type HolderId, instanceOf, runResource, type SessionId, sessionId } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
+import type { Leases } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 
 /** Postgres may start after the services do. */
@@ -11,7 +11,7 @@ const TRY_AGAIN_MS = 1_000;
  * held, and looks at those sessions, instead of letting their users wait until the leases are over.
  */
 export async function takeUpFromPredecessor(options: {
-  readonly log: Pick<EventLog, 'freeLeasesOf'>;
+  readonly log: { readonly leases: Pick<Leases, 'freeOf'> };
   readonly holder: HolderId;
   readonly logger: Logger;
   readonly look: (id: SessionId) => Promise<void>;
@@ -20,7 +20,7 @@ export async function takeUpFromPredecessor(options: {
   const { log, holder, logger, look, draining } = options;
   while (!draining()) {
     try {
-      const freed = await log.freeLeasesOf(instanceOf(holder), holder);
+      const freed = await log.leases.freeOf(instanceOf(holder), holder);
       const sessions = freed.filter(isRun).map((resource) => sessionId(resource.slice(PREFIX.length)));
       if (sessions.length > 0) logger.info({ sessions: sessions.length }, 'freed what my predecessor held');
       for (const id of sessions) await look(id);

@@ -98,7 +98,7 @@ describe('freshness', () => {
     // Nothing is written meanwhile; only the lease says that it lives.
     await pause(2_000);
     runner.cut();
-    expect(await world.log.freeLeasesOf('a', 'a#next')).toEqual([`run:${id}`]);
+    expect(await world.log.leases.freeOf('a', 'a#next')).toEqual([`run:${id}`]);
     model.next(says('resumed'));
     const events = await lookedAtUntil(world.runner('b'), id, isOver);
     expect(dataOf(events, 'run.started')).toMatchObject([{ resumed: false }, { resumed: true, attempt: 2 }]);

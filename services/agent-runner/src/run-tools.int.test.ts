@@ -301,7 +301,7 @@ describe('a step with tool calls', () => {
     expect(asked.map(({ type }) => type).slice(-2)).toEqual(['tool.finished', 'clarification.requested']);
     await runner.idle();
     expect(runner.size).toBe(0);
-    expect((await world.log.lease(`run:${id}`)).lease).toBe(null);
+    expect((await world.log.leases.read(`run:${id}`)).lease).toBe(null);
 
     const answer = (call: string): SessionCommand => ({
       type: 'answer-clarification',

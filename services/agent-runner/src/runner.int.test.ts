@@ -58,7 +58,7 @@ describe('a run', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([
       { text: 'four', outcome: 'succeeded', silent: false, generation: 1 },
     ]);
-    expect((await world.log.lease(`run:${id}`)).lease).toBe(null);
+    expect((await world.log.leases.read(`run:${id}`)).lease).toBe(null);
     expect(server.requests).toHaveLength(1);
     expect(JSON.stringify(events)).not.toContain('sk-secret-key');
   });
@@ -235,7 +235,7 @@ describe('a drain', () => {
       'run.started',
       'run.interrupted',
     ]);
-    expect((await world.log.lease(`run:${left}`)).lease).toBe(null);
+    expect((await world.log.leases.read(`run:${left}`)).lease).toBe(null);
 
     // It takes no more work, and another runner goes on at once.
     await expect(runner.look(left)).rejects.toMatchObject({ code: 'draining', retryable: true });

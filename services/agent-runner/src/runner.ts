@@ -1,6 +1,6 @@
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
 import { sessionId } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
+import type { Leases, LogStatus, Queue, Streams } from '@angelia/event-log';
 import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
@@ -26,10 +26,12 @@ export interface RunnerOptions {
   /** Says that something was committed, by whichever service. */
   readonly pings: Pings;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
-  readonly log: Pick<
-    EventLog,
-    'lease' | 'lastAwayAt' | 'renewLeases' | 'pickQueued' | 'queuedOf' | 'routeOf'
-  >;
+  readonly log: {
+    readonly leases: Pick<Leases, 'read' | 'renew'>;
+    readonly status: Pick<LogStatus, 'lastAwayAt'>;
+    readonly queue: Pick<Queue, 'pick' | 'pickOfRoute'>;
+    readonly streams: Pick<Streams, 'routeOf'>;
+  };
   readonly holder: HolderId;
   readonly logger: Logger;
   /** Sessions that may wait for a place here; default: see room.ts. */
@@ -86,7 +88,7 @@ export class Runner {
       options.waitingCap,
     );
     this.#leases = new RunLeases({
-      renew: (resources) => log.renewLeases(resources, holder, config.timing.lease_seconds),
+      renew: (resources) => log.leases.renew(resources, holder, config.timing.lease_seconds),
       seconds: config.timing.lease_seconds,
       logger,
     });
@@ -110,7 +112,7 @@ export class Runner {
   /** Behind the others of its route. Which one that is is all that is read of it now. */
   async #wait(id: SessionId): Promise<void> {
     if (!this.#room.hasWaitingRoom) return this.#room.leaveToView();
-    const wanted = await this.#options.log.routeOf(id);
+    const wanted = await this.#options.log.streams.routeOf(id);
     if (wanted === null) return;
     if (this.#room.closed) throw new Draining('this runner goes down: another one takes it');
     const inHand = this.#atWork.get(id);
@@ -242,7 +244,8 @@ export class Runner {
         else if ((await this.#begin(id, null, true)) === 'full') return false;
         return true;
       },
-      async (limit) => (await this.#options.log.queuedOf(route, limit)).map((queued) => queued.sessionId),
+      async (limit) =>
+        (await this.#options.log.queue.pickOfRoute(route, limit)).map((queued) => queued.sessionId),
     );
   }
 
@@ -316,7 +319,7 @@ export class Runner {
     const lookedAt = performance.now();
     this.#room.lookingAtView();
     // Who stands in the line of a full route would only be sent back to it.
-    const queued = await this.#options.log.pickQueued(PICKED_AT_ONCE, this.#lines.routes);
+    const queued = await this.#options.log.queue.pick(PICKED_AT_ONCE, this.#lines.routes);
     const news = queued.filter((session) => !this.#atWork.has(sessionId(session.sessionId)));
     const left = news.filter(({ sessionId: id, route }) => !this.#room.picked(id, route));
     // The view lags a little: also a page full of what we have in hand says nothing about those behind it.

@@ -60,7 +60,7 @@ describe('an address with a variable of the environment in it', () => {
     });
     await lookUntil(sender({ env: { HOOK: 'T0/B0/secret-of-hook' }, delivery }), id, settled(id));
     expect(sink.taken(id).map(({ path }) => path)).toEqual(['/services/T0/B0/secret-of-hook']);
-    expect(JSON.stringify(await log.readStream(id))).not.toContain('secret-of-hook');
+    expect(JSON.stringify(await log.streams.read(id))).not.toContain('secret-of-hook');
   });
 
   it('goes to the fallback target when it stays missing', async () => {
@@ -102,9 +102,11 @@ describe('an output that was recorded', () => {
           calls.push('append');
           return log.append(request);
         },
-        readStream: (...args) => {
-          calls.push('read');
-          return log.readStream(...args);
+        streams: {
+          read: (...args) => {
+            calls.push('read');
+            return log.streams.read(...args);
+          },
         },
         now: () => log.now(),
       },
@@ -245,7 +247,7 @@ describe('failures', () => {
     const id = await answered();
     sink.next({ kind: 'cut-off' }, answer(500));
     await lookUntil(sender(), id, settled(id));
-    expect(JSON.stringify(await log.readStream(id))).not.toContain(TEST_SINK_SECRET.slice('whsec_'.length));
+    expect(JSON.stringify(await log.streams.read(id))).not.toContain(TEST_SINK_SECRET.slice('whsec_'.length));
   });
 });
 
@@ -299,7 +301,7 @@ describe('an outcome that is not known', () => {
       instance: 'delivery',
       log: {
         now: () => log.now(),
-        readStream: (...args) => log.readStream(...args),
+        streams: log.streams,
         append: async (request) => {
           const appended = await log.append(request);
           if (lost || request.streams[0]?.events[0]?.type !== 'delivery.attempted') return appended;
@@ -322,7 +324,7 @@ describe('an outcome that is not known', () => {
       instance: 'delivery',
       log: {
         now: () => log.now(),
-        readStream: (...args) => log.readStream(...args),
+        streams: log.streams,
         append: async (request) => {
           if (request.streams[0]?.events[0]?.type === 'delivery.succeeded') down += 1;
           if (down > 0 && down < 4) throw new LogUnavailable('away');
@@ -343,7 +345,7 @@ describe('an outcome that is not known', () => {
       instance: 'delivery',
       log: {
         now: () => log.now(),
-        readStream: (...args) => log.readStream(...args),
+        streams: log.streams,
         append: async (request) => {
           const outcome = request.streams[0]?.events[0]?.type === 'delivery.succeeded';
           if (!outcome || conflicts === 0) return log.append(request);
@@ -367,10 +369,12 @@ describe('an outcome that is not known', () => {
       instance: 'delivery',
       log: {
         now: () => log.now(),
-        readStream: async (...args) =>
-          (await log.readStream(...args)).map((event) =>
-            event.type === 'delivery.blessed' ? { ...event, schemaVersion: 2 } : event,
-          ),
+        streams: {
+          read: async (...args) =>
+            (await log.streams.read(...args)).map((event) =>
+              event.type === 'delivery.blessed' ? { ...event, schemaVersion: 2 } : event,
+            ),
+        },
         append: async (request) => {
           const [stream] = request.streams;
           if (!upgraded && stream?.events[0]?.type === 'delivery.succeeded') {
@@ -430,7 +434,7 @@ function diesBeforeRecording(): Sessions {
     instance: 'delivery',
     log: {
       now: () => log.now(),
-      readStream: (...args) => log.readStream(...args),
+      streams: log.streams,
       append: (request) =>
         request.streams[0]?.events[0]?.type === 'delivery.succeeded'
           ? new Promise(() => {})
@@ -488,7 +492,7 @@ describe('a late hint', () => {
     const gone = newSessionId();
     // Rejected, it would come again, and be a dead letter in the end.
     await sender().look({ stream_id: gone, version: 4 });
-    expect(await log.readStream(gone)).toEqual([]);
+    expect(await log.streams.read(gone)).toEqual([]);
     expect(sink.received).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import type { AddressVariables } from '@angelia/config';
 import type { Config, HolderId, SessionId } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
+import type { SendTurns } from '@angelia/event-log';
 import type { AnswerLinks, Logger } from '@angelia/service-kit';
 import { deliveryPlan, type SendPlan } from '@angelia/session';
 import type { Clock, Loaded, Sessions } from '@angelia/sessions';
@@ -18,7 +18,7 @@ export interface DeliveryTools {
   /** By whose clock, the database's, plans are made. */
   readonly sessions: Sessions;
   /** Where turns to send are taken. */
-  readonly turns: Pick<EventLog, 'takeTurn' | 'pauseSends'>;
+  readonly turns: Pick<SendTurns, 'take' | 'pause'>;
   readonly targets: Targets;
   /** What the references in an address stand for. */
   readonly addressVariables: AddressVariables;

@@ -56,7 +56,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         const startTime = new StartTime(systemClock);
         const deliveries = new Deliveries({
           sessions,
-          turns: log,
+          turns: log.sendTurns,
           targets,
           addressVariables,
           policy: config.delivery,

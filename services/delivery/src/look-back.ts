@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EventLog } from '@angelia/event-log';
+import type { EventLog, Lists } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { Deliveries } from './deliveries.ts';
 import type { StartTime } from './start-time.ts';
@@ -11,7 +11,7 @@ const PAGE = 200;
 const MAX_LOOKS = 2_000;
 
 export interface LookBackOptions {
-  readonly log: Pick<EventLog, 'now' | 'listDeliveries'>;
+  readonly log: Pick<EventLog, 'now'> & { readonly lists: Pick<Lists, 'deliveries'> };
   readonly startTime: StartTime;
   readonly deliveries: Pick<Deliveries, 'look'>;
   /** What changed longer before the start cannot be within a claim's deadline any more. */
@@ -60,7 +60,7 @@ async function recentlyPending({ log }: LookBackOptions, changedSince: number): 
   const found = new Set<string>();
   let cursor: string | null = null;
   do {
-    const page: Awaited<ReturnType<EventLog['listDeliveries']>> = await log.listDeliveries({
+    const page: Awaited<ReturnType<Lists['deliveries']>> = await log.lists.deliveries({
       status: 'pending',
       limit: PAGE,
       ...(cursor === null ? {} : { cursor }),

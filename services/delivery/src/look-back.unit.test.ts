@@ -21,7 +21,7 @@ it('a delivery that cannot be looked at does not hold up those behind it', async
   await lookBack({
     log: {
       now: async () => 1,
-      listDeliveries: async () => ({ items: listed, nextCursor: null }),
+      lists: { deliveries: async () => ({ items: listed, nextCursor: null }) },
     },
     startTime: new StartTime(systemClock),
     deliveries: {

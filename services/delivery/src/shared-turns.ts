@@ -1,4 +1,4 @@
-import type { EventLog, TurnAt } from '@angelia/event-log';
+import type { SendTurns, TurnAt } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { type Ask, chatOf, type Gate, LONGEST_PAUSE_SECONDS } from './gate.ts';
 import type { WaitScope } from './targets/target.ts';
@@ -12,14 +12,14 @@ export type TurnWait = { readonly waitMs: number } | null;
  * not for everybody who waits. Platforms without a rate cost nothing here.
  */
 export class SharedTurns {
-  readonly #log: Pick<EventLog, 'takeTurn' | 'pauseSends'>;
+  readonly #turns: Pick<SendTurns, 'take' | 'pause'>;
   readonly #gate: Gate;
-  readonly #logger: Logger;
+  readonly #turnsger: Logger;
 
-  constructor(log: Pick<EventLog, 'takeTurn' | 'pauseSends'>, gate: Gate, logger: Logger) {
-    this.#log = log;
+  constructor(turns: Pick<SendTurns, 'take' | 'pause'>, gate: Gate, logger: Logger) {
+    this.#turns = turns;
     this.#gate = gate;
-    this.#logger = logger;
+    this.#turnsger = logger;
   }
 
   /** How long to wait before the request is written. `entered`: the gate has counted this one already, at `enter`. */
@@ -30,7 +30,7 @@ export class SharedTurns {
     }
     const at = placesOf(ask);
     try {
-      const turn = await this.#log.takeTurn(at, longestMs);
+      const turn = await this.#turns.take(at, longestMs);
       if (turn.waitMs > 0) {
         const scope: WaitScope = at[turn.heldBy]?.name === chatOf(ask) ? 'chat' : 'target';
         this.#gate.pause(ask, scope, turn.waitMs / 1000);
@@ -40,7 +40,7 @@ export class SharedTurns {
       return { waitMs: turn.waitMs };
     } catch (error) {
       // Nothing was sent: the attempt is recorded as not made, and comes again.
-      this.#logger.warn({ err: error, destination: ask.place.destination }, 'no turn could be taken');
+      this.#turnsger.warn({ err: error, destination: ask.place.destination }, 'no turn could be taken');
       return null;
     }
   }
@@ -50,9 +50,9 @@ export class SharedTurns {
     this.#gate.pause(ask, scope, seconds);
     if (ask.limits === undefined) return;
     const name = scope === 'chat' ? chatOf(ask) : ask.place.destination;
-    this.#log.pauseSends(name, Math.min(seconds, LONGEST_PAUSE_SECONDS)).catch((error: unknown) => {
+    this.#turns.pause(name, Math.min(seconds, LONGEST_PAUSE_SECONDS)).catch((error: unknown) => {
       // They find out by themselves, as this one did.
-      this.#logger.warn({ err: error, destination: ask.place.destination }, 'a pause could not be shared');
+      this.#turnsger.warn({ err: error, destination: ask.place.destination }, 'a pause could not be shared');
     });
   }
 }

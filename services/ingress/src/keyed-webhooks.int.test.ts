@@ -98,7 +98,7 @@ const answer = (generation: number, text: string): SessionCommand => ({
   generation,
   text,
 });
-const typesOf = async (id: SessionId) => (await log.readStream(id)).map((event) => event.type);
+const typesOf = async (id: SessionId) => (await log.streams.read(id)).map((event) => event.type);
 const opened = async (id: SessionId) => (await sessions.load(id)).state.created;
 let keys = 0;
 function newKey(): string {
@@ -197,7 +197,7 @@ describe('coalescing', () => {
       const others = new Set(answers.map((one) => one.session).filter((id) => id !== session));
       expect(others.size).toBeLessThanOrEqual(1);
       for (const one of answers) {
-        const texts = JSON.stringify(await log.readStream(one.session));
+        const texts = JSON.stringify(await log.streams.read(one.session));
         expect(texts).toContain(`"${one.body.delivery_id}"`);
       }
     }
@@ -391,7 +391,7 @@ describe('on_busy', () => {
     const second = await post('urgent', key, 'two', { to: 0, deliveryId });
     expect(second).toMatchObject({ status: 202, body: { status: 'accepted', session_id: session } });
     expect((await typesOf(session)).slice(-2)).toEqual(['run.cancelled', 'turn.requested']);
-    expect((await log.lease(lease.resource)).lease).toBe(null);
+    expect((await log.leases.read(lease.resource)).lease).toBe(null);
     expect(replicas[0].pings).toContain(cancelSubject(session));
     await doing(session, start(2));
     expect((await post('urgent', key, 'two', { deliveryId })).body.status).toBe('duplicate');

@@ -186,9 +186,11 @@ describe('a background process', () => {
     const processId = await begin(id, 'sleep 300', { notify_on_complete: true }, gone);
     const elsewhere = await mkdtemp(join(tmpdir(), 'angelia-elsewhere-'));
     const other = await fixture.watcher('elsewhere', elsewhere, (own) => ({
-      readStream: async (stream, from) => {
-        if (stream === broken) throw new Error('it cannot be read');
-        return own.readStream(stream, from);
+      streams: {
+        read: async (stream, from) => {
+          if (stream === broken) throw new Error('it cannot be read');
+          return own.streams.read(stream, from);
+        },
       },
     }));
     await other.look(id);
@@ -483,9 +485,11 @@ describe('a watcher that starts again', () => {
     for (const { id } of [broken, good]) goOn(id);
     let isBroken = true;
     const next = await fixture.watcher(SECOND, undefined, (own) => ({
-      readStream: async (id, from) => {
-        if (isBroken && id === broken.id) throw Object.assign(new Error('not now'), { retryable: true });
-        return own.readStream(id, from);
+      streams: {
+        read: async (id, from) => {
+          if (isBroken && id === broken.id) throw Object.assign(new Error('not now'), { retryable: true });
+          return own.streams.read(id, from);
+        },
       },
     }));
     expect(await fixture.waitFor(good.id, 'process.exited')).toMatchObject({ exit_code: 4 });
@@ -506,10 +510,12 @@ describe('a watcher that starts again', () => {
     writeFileSync(join(directory(id, processId), 'matches.jsonl'), `${lines.join('\n')}\n`);
     let read = 0;
     const next = await fixture.watcher(SECOND, undefined, (own) => ({
-      readStream: async (stream, from) => {
-        const events = await own.readStream(stream, from);
-        read += stream === id ? events.length : 0;
-        return events;
+      streams: {
+        read: async (stream, from) => {
+          const events = await own.streams.read(stream, from);
+          read += stream === id ? events.length : 0;
+          return events;
+        },
       },
     }));
     await eventually(async () => (await fixture.of(id, 'process.matched')).length === MATCHES);

@@ -43,10 +43,12 @@ describe('a foreground command', () => {
     const claims: (() => void)[] = [];
     let slow = false;
     const two = await fixture.watcher('slow', undefined, (own) => ({
-      lease: async (resource) => {
-        const lease = await own.lease(resource);
-        if (slow) await new Promise<void>((goOn) => claims.push(goOn));
-        return lease;
+      leases: {
+        read: async (resource) => {
+          const lease = await own.leases.read(resource);
+          if (slow) await new Promise<void>((goOn) => claims.push(goOn));
+          return lease;
+        },
       },
     }));
     const id = await fixture.running();

@@ -1,10 +1,10 @@
 import { type Config, type SessionId, watcherResource, watchResource } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
+import type { EventLog, Leases } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { Loaded } from '@angelia/sessions';
 import type { OpenedCall } from './call.ts';
 
-export type PinsLog = Pick<EventLog, 'append' | 'lease' | 'renewLeases'>;
+export type PinsLog = Pick<EventLog, 'append'> & { readonly leases: Pick<Leases, 'read' | 'renew'> };
 
 /**
  * Which watcher a session belongs to, so that its files are in one place.
@@ -56,7 +56,7 @@ export class Pins {
 
   async isThere(instance: string): Promise<boolean> {
     if (instance === this.#instance) return true;
-    const { lease, now } = await this.#log.lease(watcherResource(instance));
+    const { lease, now } = await this.#log.leases.read(watcherResource(instance));
     return lease !== null && lease.expiresAt > now;
   }
 
@@ -69,7 +69,7 @@ export class Pins {
     call: OpenedCall,
   ): Promise<{ readonly whose: 'ours' | 'theirs' | 'unknown'; readonly now: number }> {
     const resource = watchResource(id);
-    const { lease, now } = await this.#log.lease(resource);
+    const { lease, now } = await this.#log.leases.read(resource);
     const another = lease !== null && lease.holder !== this.#holder;
     if (another && lease.expiresAt > now) return { whose: 'theirs', now };
     if (!(await this.#take(resource))) return { whose: 'theirs', now };
@@ -97,7 +97,7 @@ export class Pins {
 
   async #renew(): Promise<void> {
     const own = watcherResource(this.#instance);
-    const renewed = await this.#log.renewLeases([own, ...this.#held], this.#holder, this.#seconds);
+    const renewed = await this.#log.leases.renew([own, ...this.#held], this.#holder, this.#seconds);
     if (renewed.includes(own)) return;
     await this.#take(own);
   }
@@ -112,7 +112,7 @@ export class Pins {
   }
 }
 
-/** Not the name by which a restarted service frees what its predecessor held (log.freeLeasesOf). */
+/** Not the name by which a restarted service frees what its predecessor held (log.leases.freeOf). */
 function holderOf(instance: string): string {
   return `host:${instance}`;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Config, type SessionId, sessionId, watchPingSubject } from '@angelia/contracts';
-import type { EventLog, ListedProcess, Page } from '@angelia/event-log';
+import type { ListedProcess, Lists, Page } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { agentTools, decideAll, type ProcessState, type SessionCommand } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
@@ -23,7 +23,7 @@ export const WATCHER = Symbol('WATCHER');
 export interface WatcherOptions {
   readonly config: Config;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
-  readonly log: PinsLog & Pick<EventLog, 'listProcesses'>;
+  readonly log: PinsLog & { readonly lists: Pick<Lists, 'processes'> };
   readonly places: Places;
   readonly runAs: RunAs;
   readonly isolation: Isolation;
@@ -187,7 +187,7 @@ export class Watcher {
     const there = new Map<string, boolean>();
     const sessions = new Set<string>();
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page: Page<ListedProcess> = await this.#options.log.listProcesses({
+      const page: Page<ListedProcess> = await this.#options.log.lists.processes({
         status: 'running',
         limit: LISTED_AT_ONCE,
         ...(cursor === undefined ? {} : { cursor }),

@@ -128,7 +128,7 @@ describe('leader', () => {
     const hint = await eventually(() => hints.find((one) => one.stream_id === id));
     expect(hint).toEqual({ stream_id: id, version: 1, type: 'session.created', traceparent });
     const row = await eventually(async () =>
-      (await member.log.listSessions({ limit: 10 })).items.find((session) => session.sessionId === id),
+      (await member.log.lists.sessions({ limit: 10 })).items.find((session) => session.sessionId === id),
     );
     expect(row).toMatchObject({ route: 'r', status: 'queued' });
   });
@@ -189,7 +189,7 @@ describe('leader', () => {
     const id = await newSession(member);
     await eventually(() => created.some((hint) => hint.stream_id === id));
     // Unsettled is what the views say; what they do not show yet is left to the sweep.
-    await eventually(async () => (await member.log.listSessions({ limit: 10 })).items.length === 1);
+    await eventually(async () => (await member.log.lists.sessions({ limit: 10 })).items.length === 1);
     await nats.kill();
     await nats.wipe();
     due.length = 0;

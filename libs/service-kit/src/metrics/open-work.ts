@@ -1,5 +1,5 @@
 import type { Bus } from '@angelia/bus';
-import type { EventLog } from '@angelia/event-log';
+import type { LogStatus } from '@angelia/event-log';
 import type { Leader, LedLoop } from '../leading/leader.ts';
 import { metrics } from './catalogue.ts';
 
@@ -14,7 +14,7 @@ const ofBus = [metrics.consumerPending, metrics.consumerAckPending] as const;
  * would say that all is well.
  */
 export async function readOpenWork(
-  log: Pick<EventLog, 'health' | 'openWork'>,
+  log: { readonly status: Pick<LogStatus, 'health' | 'openWork'> },
   bus: Pick<Bus, 'consumerLag'>,
   { leading }: Pick<Leader, 'leading'>,
 ): Promise<void> {
@@ -25,16 +25,16 @@ export async function readOpenWork(
   await Promise.allSettled([tellOfLog(log), tellOfViews(log), tellOfBus(bus)]);
 }
 
-async function tellOfLog(log: Pick<EventLog, 'health'>): Promise<void> {
-  const health = await log.health();
+async function tellOfLog(log: { readonly status: Pick<LogStatus, 'health'> }): Promise<void> {
+  const health = await log.status.health();
   metrics.tailLag.set({}, health.tailLagMs / 1000);
   metrics.relayLag.set({}, health.relayLagMs / 1000);
   metrics.projectionLag.set({}, health.projectionLagMs / 1000);
   metrics.deadLetters.set({}, health.deadLetters);
 }
 
-async function tellOfViews(log: Pick<EventLog, 'openWork'>): Promise<void> {
-  const work = await log.openWork();
+async function tellOfViews(log: { readonly status: Pick<LogStatus, 'openWork'> }): Promise<void> {
+  const work = await log.status.openWork();
   for (const status of ['queued', 'running', 'waiting'] as const)
     metrics.sessions.set({ status }, work.sessions[status] ?? 0);
   metrics.sessions.set({ status: 'delivering' }, work.sessions.ended ?? 0);

@@ -1,4 +1,4 @@
-import type { EventLog } from '@angelia/event-log';
+import type { LogStatus } from '@angelia/event-log';
 import type { Health } from '../health/health.ts';
 import { metrics } from './catalogue.ts';
 
@@ -32,9 +32,9 @@ export function readProcess(): void {
   metrics.startTime.set({}, performance.timeOrigin / 1000);
 }
 
-export function readPools(log: Pick<EventLog, 'pools'>): void {
-  for (const [name, use] of Object.entries(log.pools)) {
-    const pool = name as keyof EventLog['pools'];
+export function readPools(log: { readonly status: Pick<LogStatus, 'pools'> }): void {
+  for (const [name, use] of Object.entries(log.status.pools)) {
+    const pool = name as keyof LogStatus['pools'];
     metrics.poolConnections.set({ pool, state: 'busy' }, use.busy);
     metrics.poolConnections.set({ pool, state: 'idle' }, use.idle);
     metrics.poolWaiting.set({ pool }, use.waiting);

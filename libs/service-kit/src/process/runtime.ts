@@ -47,7 +47,7 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
     onFlushed: countFlush,
   });
   health.add('postgres', async () => {
-    await log.ping();
+    await log.status.ping();
     return { ok: true };
   });
   if (options.needsBus) {
@@ -84,7 +84,7 @@ export async function untilLogIsUsable(runtime: ServiceRuntime, signal: AbortSig
   let said = '';
   while (!signal.aborted) {
     try {
-      for (const warning of await log.check()) logger.warn({}, warning);
+      for (const warning of await log.status.check()) logger.warn({}, warning);
       return true;
     } catch (error) {
       if (!(error instanceof LogError) || !error.retryable) throw refused(error);

@@ -62,7 +62,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
         { session_id: letter.hint?.stream_id, type: letter.hint?.type, reason: letter.reason },
         'dead letter',
       );
-      await runtime.log.recordDeadLetter({
+      await runtime.log.deadLetters.record({
         streamId: letter.hint?.stream_id ?? letter.subject,
         version: letter.hint?.version ?? 0,
         handler: environment.service,

@@ -66,7 +66,7 @@ describe('an agent of kind command', () => {
       'session.ended',
     ]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done', outcome: 'succeeded' }]);
-    expect((await world.log.lease(`run:${id}`)).lease).toBe(null);
+    expect((await world.log.leases.read(`run:${id}`)).lease).toBe(null);
   });
 
   it('hears of the result also when no ping says so', async () => {

@@ -86,7 +86,7 @@ describe('an agent of kind http', () => {
       messages: [{ role: 'user', content: 'two and two' }],
       callback_url: expect.stringMatching(/^https:\/\/hooks\.example\/callbacks\/[\w.-]+$/),
     });
-    expect((await world.log.lease(`run:${id}`)).lease).toBe(null);
+    expect((await world.log.leases.read(`run:${id}`)).lease).toBe(null);
     // Neither the link nor the secret nor the address, in which a key may stand.
     const written = JSON.stringify(events);
     for (const secret of [SECRET, String(body?.callback_url).split('/').at(-1) ?? '', 'in-the-url']) {

@@ -6,7 +6,7 @@ import {
   type SessionId,
   sessionId,
 } from '@angelia/contracts';
-import { type EventLog, openEventLog } from '@angelia/event-log';
+import { type EventLog, type Leases, openEventLog, type Streams } from '@angelia/event-log';
 import { type CallbackLinks, createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide } from '@angelia/session';
 import { newSessionId, Sessions } from '@angelia/sessions';
@@ -116,7 +116,7 @@ export async function runnerFixture(options: FixtureOptions) {
       const queued = () =>
         Promise.all(
           (over.queued?.() ?? []).map(async (id) => {
-            const route = (await own.routeOf(id))?.route ?? '';
+            const route = (await own.streams.routeOf(id))?.route ?? '';
             return { sessionId: id, route, version: 2, runDueAt: 0 };
           }),
         );
@@ -136,14 +136,14 @@ export async function runnerFixture(options: FixtureOptions) {
         },
         sessions: new Sessions({ log: line.log, instance }),
         log: {
-          get lastAwayAt() {
-            return over.lastAwayAt?.() ?? own.lastAwayAt;
+          status: {
+            get lastAwayAt() {
+              return over.lastAwayAt?.() ?? own.status.lastAwayAt;
+            },
           },
-          lease: (resource) => line.log.lease(resource),
-          renewLeases: (...args) => line.log.renewLeases(...args),
-          routeOf: (id) => own.routeOf(id),
-          pickQueued: queued,
-          queuedOf: queued,
+          leases: line.log.leases,
+          streams: own.streams,
+          queue: { pick: queued, pickOfRoute: queued },
         },
         holder: holderId(instance, 'test'),
         logger: silent,
@@ -177,9 +177,9 @@ export async function runnerFixture(options: FixtureOptions) {
       );
       return sessionId(id);
     },
-    events: (id: SessionId): Promise<RecordedEvent[]> => log.readStream(id),
+    events: (id: SessionId): Promise<RecordedEvent[]> => log.streams.read(id),
     async types(id: SessionId): Promise<string[]> {
-      return (await log.readStream(id)).map((event) => event.type);
+      return (await log.streams.read(id)).map((event) => event.type);
     },
     async stop(): Promise<void> {
       for (const runner of runners) {
@@ -212,14 +212,14 @@ function cuttable(log: EventLog) {
   return {
     log: {
       append: wrap('append', (...args: Parameters<EventLog['append']>) => log.append(...args)),
-      readStream: wrap('readStream', (...args: Parameters<EventLog['readStream']>) =>
-        log.readStream(...args),
-      ),
+      streams: {
+        read: wrap('readStream', (...args: Parameters<Streams['read']>) => log.streams.read(...args)),
+      },
       now: () => log.now(),
-      lease: wrap('lease', (...args: Parameters<EventLog['lease']>) => log.lease(...args)),
-      renewLeases: wrap('renewLeases', (...args: Parameters<EventLog['renewLeases']>) =>
-        log.renewLeases(...args),
-      ),
+      leases: {
+        read: wrap('lease', (...args: Parameters<Leases['read']>) => log.leases.read(...args)),
+        renew: wrap('renewLeases', (...args: Parameters<Leases['renew']>) => log.leases.renew(...args)),
+      },
     },
     /** How often what was asked of it. */
     asked,

@@ -67,7 +67,7 @@ describe('a question to the user', () => {
     const { state } = await world.sessions.load(id);
     expect(sessionStatus(state)).toBe('waiting');
     expect(state.run).toBeNull();
-    expect((await world.log.lease(runResource(id))).lease).toBeNull();
+    expect((await world.log.leases.read(runResource(id))).lease).toBeNull();
     // However often it is looked at.
     await runner.look(id);
     await runner.lookAtDue(id);

@@ -99,7 +99,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
     return id;
   };
   const deliveryEvents: DeliveryFixture['deliveryEvents'] = async (id) =>
-    (await log.readStream(id))
+    (await log.streams.read(id))
       .filter(({ type }) => type.startsWith('delivery.'))
       .map(({ type, data }) => ({ type, data: data as Record<string, unknown> }));
 
@@ -120,7 +120,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       const startedAt = Date.now();
       const tools: DeliveryTools = {
         sessions: options.sessions ?? sessions,
-        turns: log,
+        turns: log.sendTurns,
         targets: options.targets?.(targets) ?? targets,
         addressVariables: addressVariables({}, options.env ?? {}),
         policy: config.delivery,

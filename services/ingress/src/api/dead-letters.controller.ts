@@ -22,7 +22,7 @@ export class DeadLettersController {
   @Get()
   async list(@Query() query: unknown): Promise<{ items: DeadLetterJson[]; next_cursor: string | null }> {
     const { limit, cursor } = parseQuery(deadLettersQuery, query);
-    const letters = await this.log.listDeadLetters({
+    const letters = await this.log.deadLetters.list({
       limit: limit + 1,
       ...(cursor === undefined ? {} : { before: cursor }),
     });
@@ -36,7 +36,7 @@ export class DeadLettersController {
     if (!/^[0-9]{1,15}$/.test(id)) {
       throw new Refusal(400, 'bad_dead_letter_id', 'this is no id of a dead letter: a number is wanted');
     }
-    const [letter] = await this.log.listDeadLetters({ limit: 1, id: Number(id) });
+    const [letter] = await this.log.deadLetters.list({ limit: 1, id: Number(id) });
     if (letter === undefined) {
       throw new Refusal(
         404,
@@ -45,7 +45,7 @@ export class DeadLettersController {
       );
     }
     if (letter.handler === PROJECTION) {
-      await this.log.requestReplay(letter.id);
+      await this.log.deadLetters.requestReplay(letter.id);
       return { id };
     }
     const hint = hintSchema.safeParse(letter.payload);
@@ -54,7 +54,7 @@ export class DeadLettersController {
     }
     // A fresh id: the bus would take the old one for a duplicate.
     await this.bus.publishHints([{ ...hint.data, messageId: newEventId() }]);
-    await this.log.forgetDeadLetter(letter.id);
+    await this.log.deadLetters.forget(letter.id);
     return { id };
   }
 }

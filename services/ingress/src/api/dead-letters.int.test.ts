@@ -30,7 +30,7 @@ it('dead letters are listed with their reason, page by page, and leave the list 
   const streams = [randomUUID(), randomUUID(), randomUUID()];
   for (const streamId of streams) {
     const payload = { stream_id: streamId, version: 3, type: 'session.final-response' };
-    await log.recordDeadLetter({
+    await log.deadLetters.record({
       streamId,
       version: 3,
       handler: 'delivery',
@@ -54,9 +54,9 @@ it('dead letters are listed with their reason, page by page, and leave the list 
 });
 
 it('one of the projection is left to its leader, and what was no hint cannot be sent again', async () => {
-  await log.recordDeadLetter({ streamId: 's', version: 1, handler: 'projection', reason: 'x' });
-  await log.recordDeadLetter({ streamId: 'junk', version: 0, handler: 'delivery', reason: 'no hint' });
-  const letters = await log.listDeadLetters({ limit: 10 });
+  await log.deadLetters.record({ streamId: 's', version: 1, handler: 'projection', reason: 'x' });
+  await log.deadLetters.record({ streamId: 'junk', version: 0, handler: 'delivery', reason: 'no hint' });
+  const letters = await log.deadLetters.list({ limit: 10 });
   const idOf = (streamId: string) => letters.find((letter) => letter.streamId === streamId)?.id;
   expect((await call(`/v1/dead-letters/${idOf('s')}/replay`, { method: 'POST' })).status).toBe(202);
   const [row] = await database.query(

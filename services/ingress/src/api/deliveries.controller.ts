@@ -29,7 +29,7 @@ export class DeliveriesController {
   @Get()
   async list(@Query() query: unknown): Promise<{ items: DeliveryJson[]; next_cursor: string | null }> {
     const { session, ...filter } = parseQuery(deliveriesQuery, query);
-    const page = await this.log.listDeliveries({
+    const page = await this.log.lists.deliveries({
       ...filter,
       ...(session === undefined ? {} : { sessionId: session }),
     });
@@ -44,7 +44,7 @@ export class DeliveriesController {
     const refused: { id: string; reason: string }[] = [];
     let cursor: string | undefined;
     do {
-      const page = await this.log.listDeliveries({
+      const page = await this.log.lists.deliveries({
         ...filter,
         sessionId: session,
         limit: PAGE,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type SessionId, TAIL_PING_SUBJECT } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
+import type { Streams } from '@angelia/event-log';
 import { BUS, DRAIN, type Drain, EVENT_LOG, LOGGER, type Logger } from '@angelia/service-kit';
 import { agenda, evolveAll, initialState, type SessionState } from '@angelia/session';
 import { upcast } from '@angelia/sessions';
@@ -57,7 +57,7 @@ export class LiveStreams implements OnModuleInit {
   private heartbeatAt = Number.NEGATIVE_INFINITY;
 
   constructor(
-    @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'readStream'>,
+    @Inject(EVENT_LOG) private readonly log: { readonly streams: Pick<Streams, 'read'> },
     @Inject(BUS) private readonly bus: { subscribe(subject: string, listener: () => void): () => void },
     @Inject(DRAIN) private readonly drain: Drain,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -92,7 +92,7 @@ export class LiveStreams implements OnModuleInit {
     }
     this.opening += 1;
     try {
-      const events = (await this.log.readStream(id)).map((event) => upcast(event));
+      const events = (await this.log.streams.read(id)).map((event) => upcast(event));
       const last = events.at(-1);
       if (last === undefined) {
         throw new Refusal(
@@ -192,7 +192,7 @@ export class LiveStreams implements OnModuleInit {
   }
 
   private async advance(stream: Stream): Promise<void> {
-    const events = (await this.log.readStream(stream.id, stream.state.version + 1)).map((event) =>
+    const events = (await this.log.streams.read(stream.id, stream.state.version + 1)).map((event) =>
       upcast(event),
     );
     stream.state = evolveAll(stream.state, events);

@@ -68,9 +68,11 @@ function world() {
   let listener: (() => void) | null = null;
   const streams = new LiveStreams(
     {
-      readStream: async (_id: string, from = 1) => {
-        reads += 1;
-        return events.filter(({ version }) => version >= from);
+      streams: {
+        read: async (_id: string, from = 1) => {
+          reads += 1;
+          return events.filter(({ version }) => version >= from);
+        },
       },
     },
     {

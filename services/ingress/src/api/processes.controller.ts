@@ -29,7 +29,7 @@ export class ProcessesController {
   @Get()
   async list(@Query() query: unknown): Promise<{ items: ProcessJson[]; next_cursor: string | null }> {
     const { session, ...filter } = parseQuery(processesQuery, query);
-    const page = await this.log.listProcesses({
+    const page = await this.log.lists.processes({
       ...filter,
       ...(session === undefined ? {} : { sessionId: session }),
     });
@@ -82,7 +82,7 @@ export class ProcessesController {
       throw new Refusal(400, 'bad_process_id', 'this is no process id: GET /v1/processes gives them');
     }
     for (let tries = 1; ; tries += 1) {
-      const [found] = (await this.log.listProcesses({ processId: id, limit: 1 })).items;
+      const [found] = (await this.log.lists.processes({ processId: id, limit: 1 })).items;
       if (found !== undefined) return found;
       if (tries >= VIEW_TRIES) break;
       await pause(VIEW_PAUSE_MS);

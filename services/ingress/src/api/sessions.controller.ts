@@ -30,7 +30,7 @@ export class SessionsController {
 
   @Get()
   async list(@Query() query: unknown): Promise<{ items: SessionSummary[]; next_cursor: string | null }> {
-    const page = await this.log.listSessions(parseQuery(sessionsQuery, query));
+    const page = await this.log.lists.sessions(parseQuery(sessionsQuery, query));
     const items = page.items.flatMap((row) => sessionSummary(row.sessionId, row.state as SessionState) ?? []);
     return { items, next_cursor: page.nextCursor };
   }

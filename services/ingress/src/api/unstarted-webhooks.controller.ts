@@ -25,7 +25,7 @@ export class UnstartedWebhooksController {
   async list(@Query() query: unknown): Promise<{ items: UnstartedJson[] }> {
     const filter = parseQuery(unstartedQuery, query);
     await this.held.flush();
-    const webhooks = await this.log.listUnstarted(filter);
+    const webhooks = await this.log.unstartedWebhooks.list(filter);
     return {
       items: webhooks.map((webhook) => ({
         received_at: isoTime(webhook.receivedAt),
@@ -43,7 +43,7 @@ export class UnstartedWebhooksController {
   async counts(@Query() query: unknown): Promise<{ items: UnstartedCountJson[] }> {
     const filter = parseQuery(unstartedCountsQuery, query);
     await this.held.flush();
-    const counts = await this.log.countUnstarted(filter);
+    const counts = await this.log.unstartedWebhooks.count(filter);
     return {
       items: counts.map((count) => ({
         ...kindJson(count),

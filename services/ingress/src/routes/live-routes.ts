@@ -174,7 +174,7 @@ export class LiveRoutes implements RouteTable, OnModuleInit, OnModuleDestroy {
 
   private async look(): Promise<number> {
     const began = performance.now();
-    const changes = await this.log.readStream(ROUTES_STREAM, this.seen + 1);
+    const changes = await this.log.streams.read(ROUTES_STREAM, this.seen + 1);
     const changed = new Map<string, number>();
     for (const change of changes) {
       const { name, version } = routeEventSchemas['routes.changed'].parse(change.data);
@@ -182,7 +182,7 @@ export class LiveRoutes implements RouteTable, OnModuleInit, OnModuleDestroy {
     }
     const histories = await Promise.all(
       [...changed].map(
-        async ([name, version]) => [name, await this.log.readStream(routeStreamId(name), version)] as const,
+        async ([name, version]) => [name, await this.log.streams.read(routeStreamId(name), version)] as const,
       ),
     );
     for (const [name, events] of histories) this.take(name, events);

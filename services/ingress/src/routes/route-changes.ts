@@ -160,7 +160,7 @@ export class RouteChanges {
 
   /** A route that was deleted leaves its stream, and goes on there when it is made again. */
   private async headOf(name: string): Promise<number> {
-    return (await this.log.readStream(routeStreamId(name))).at(-1)?.version ?? 0;
+    return (await this.log.streams.read(routeStreamId(name))).at(-1)?.version ?? 0;
   }
 
   private keptSecrets(current: LiveRoute): readonly string[] {

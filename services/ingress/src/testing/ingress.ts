@@ -78,7 +78,7 @@ export async function startIngress(options: {
   });
   const health = new Health();
   health.add('postgres', async () => {
-    await log.ping();
+    await log.status.ping();
     return { ok: true };
   });
   const runtime: ServiceRuntime = {

@@ -153,11 +153,11 @@ export class UnstartedWebhooks implements OnModuleDestroy {
     const writing = this.kinds;
     this.kinds = new Map();
     try {
-      await this.log.recordUnstarted([...writing.values()].map(batchOf));
+      await this.log.unstartedWebhooks.record([...writing.values()].map(batchOf));
       this.failing = false;
       if (performance.now() - this.forgotAt > FORGET_EVERY_MS) {
         this.forgotAt = performance.now();
-        await this.log.forgetUnstarted();
+        await this.log.unstartedWebhooks.forgetOld();
       }
     } catch (error) {
       if (!this.failing)

@@ -20,11 +20,13 @@ function recorder(routes: readonly string[] = ['hook']) {
   const written: UnstartedBatch[][] = [];
   const state = { away: false };
   const log = {
-    recordUnstarted: async (batches: UnstartedBatch[]) => {
-      if (state.away) throw new Error('away');
-      written.push(batches);
+    unstartedWebhooks: {
+      record: async (batches: UnstartedBatch[]) => {
+        if (state.away) throw new Error('away');
+        written.push(batches);
+      },
+      forgetOld: async () => {},
     },
-    forgetUnstarted: async () => {},
   } as unknown as EventLog;
   const table = { get: (name: string) => (routes.includes(name) ? ({} as never) : undefined) };
   const logger = createLogger({ service: 'test', instance: 'test', level: 'silent' });

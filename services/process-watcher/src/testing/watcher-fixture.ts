@@ -11,7 +11,13 @@ import {
   type SessionId,
   sessionId,
 } from '@angelia/contracts';
-import { type EventLog, openEventLog } from '@angelia/event-log';
+import {
+  type AppendRequest,
+  type EventLog,
+  type Leases,
+  openEventLog,
+  type Streams,
+} from '@angelia/event-log';
 import { createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions } from '@angelia/sessions';
@@ -41,6 +47,12 @@ export interface WatcherFixtureOptions {
 }
 
 /** As the model reads it, and how it went. */
+/** What a watcher's log does later, or otherwise, than it was asked to. */
+interface Slowed {
+  readonly streams?: Pick<Streams, 'read'>;
+  readonly leases?: Pick<Leases, 'read'>;
+}
+
 export type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
 
 export type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
@@ -106,7 +118,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     async watcher(
       instance = 'process-watcher',
       directory = dataDirectory,
-      slowed: (own: EventLog) => Partial<EventLog> = () => ({}),
+      slowed: (own: EventLog) => Slowed = () => ({}),
       {
         limits = {},
         ...more
@@ -117,7 +129,17 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     ): Promise<Watcher> {
       const own = open(instance);
       const its = { ...config, process_watcher: { ...config.process_watcher, ...limits } };
-      const log = Object.assign(Object.create(own) as EventLog, { listProcesses, ...slowed(own) });
+      const slow = slowed(own);
+      const log = {
+        append: (request: AppendRequest) => own.append(request),
+        now: () => own.now(),
+        streams: slow.streams ?? own.streams,
+        leases: {
+          read: slow.leases?.read ?? ((resource: string) => own.leases.read(resource)),
+          renew: (...args: Parameters<Leases['renew']>) => own.leases.renew(...args),
+        },
+        lists: { processes: listProcesses },
+      };
       const users = options.runAs ?? runAs(its.process_watcher);
       const places = new Places(directory, users);
       const watcher = new Watcher({
@@ -230,7 +252,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     result(id: SessionId, callId: string): Promise<ToolResult> {
       return eventually(
         async () => {
-          const event = (await log.readStream(id)).find(
+          const event = (await log.streams.read(id)).find(
             ({ type, data }) => type === 'tool.finished' && (data as { call_id: string }).call_id === callId,
           );
           const data = event?.data as EventData<'tool.finished'> | undefined;
@@ -273,9 +295,9 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       await database.query('DELETE FROM angelia.events WHERE stream_id = $1', [id]);
       created.splice(created.indexOf(id), 1);
     },
-    events: (id: SessionId): Promise<RecordedEvent[]> => log.readStream(id),
+    events: (id: SessionId): Promise<RecordedEvent[]> => log.streams.read(id),
     async of<T extends EventType>(id: SessionId, type: T): Promise<EventData<T>[]> {
-      return (await log.readStream(id))
+      return (await log.streams.read(id))
         .filter((event) => event.type === type)
         .map((event) => event.data as EventData<T>);
     },
