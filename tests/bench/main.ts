@@ -11,7 +11,9 @@ import { parseArgs } from 'node:util';
 import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local';
 import { stringify } from 'yaml';
 import { benchAppend, benchCost } from './append.ts';
+import { cpuBetween, cpuSeconds } from './cpu.ts';
 import { benchDeliveries } from './deliveries.ts';
+import { handoversSince, logTime } from './handovers.ts';
 import { postLoad } from './load.ts';
 import { residentMegabytes } from './memory.ts';
 import { relayLag } from './relay-lag.ts';
@@ -33,6 +35,13 @@ const SECRET = 'bench-secret';
 /** Enough to keep ingress busy, few enough that the client does not only queue. */
 const CONNECTIONS = 128;
 const IN_FLIGHT = 128;
+
+/** By the route's model: the built-in echo costs nothing, the other two speak the protocol of real models. */
+const PROTOCOLS = [
+  { route: 'bench', name: 'echo' },
+  { route: 'bench-stream', name: 'streamed' },
+  { route: 'bench-whole', name: 'in one piece' },
+] as const;
 
 const figures: Figure[] = [];
 const say = (line: string) => process.stderr.write(`bench: ${line}\n`);
@@ -87,23 +96,24 @@ async function logFigures(): Promise<void> {
 
 async function stackFigures(): Promise<void> {
   const sink = await startBenchSink();
+  const model = await forked('./model-stub.ts');
   const config = join(home, 'angelia.yaml');
-  await writeFile(config, benchConfig(sink.url));
+  await writeFile(config, benchConfig(sink.url, model.url));
   const stack = await startStack({
     dataDir: join(home, 'stack'),
     config,
     port: 0,
     env: { ANGELIA_LOG_LEVEL: 'warn' },
   });
-  const target = { url: stack.url, secret: SECRET, sink };
+  const target = { url: stack.url, secret: SECRET, sink, route: 'bench' };
   try {
     if (wanted.has('memory')) await idleMemory(stack);
     if (wanted.has('deliveries')) await deliveries(stack);
     const bare = wanted.has('ingest') || wanted.has('sessions') ? await bareServer() : Number.NaN;
     if (wanted.has('ingest')) await ingest(stack, bare);
     if (wanted.has('relay')) await relay(stack);
-    if (wanted.has('latency')) await latency(target);
-    if (wanted.has('sessions')) await sessions(target, bare);
+    if (wanted.has('latency')) await latency(stack, target);
+    if (wanted.has('sessions')) await sessions(stack, target, bare);
     if (wanted.has('memory')) await memoryAfterSessions(stack, target);
     figures.push({
       name: 'answers that came twice',
@@ -113,19 +123,18 @@ async function stackFigures(): Promise<void> {
     });
   } finally {
     await stack.stop();
+    model.stop();
     await sink.close();
   }
 }
 
 async function bareServer(): Promise<number> {
   say('a bare server that only checks the HMAC');
-  const port = await freePort();
-  const server = fork(new URL('./bare-server.ts', import.meta.url), [String(port), SECRET]);
-  await new Promise((resolve) => server.once('message', resolve));
-  const load = { url: `http://127.0.0.1:${port}`, secret: SECRET, connections: CONNECTIONS };
+  const server = await forked('./bare-server.ts', SECRET);
+  const load = { url: server.url, secret: SECRET, connections: CONNECTIONS };
   await postLoad({ ...load, seconds: 2 });
   const result = await postLoad({ ...load, seconds: quick ? 3 : 8 });
-  server.kill();
+  server.stop();
   figures.push({ name: 'bare server', value: result.perSecond, unit: 'requests/s' });
   return result.perSecond;
 }
@@ -183,44 +192,74 @@ async function relay(stack: Stack): Promise<void> {
   });
 }
 
-async function latency(target: SessionsTarget): Promise<void> {
-  say('POST to sink at 50 sessions/s');
-  await latencyAtRate(target, { rate: 50, seconds: 3 });
-  const result = await latencyAtRate(target, { rate: 50, seconds: quick ? 5 : 20 });
-  figures.push({
-    name: 'POST to sink p50 at 50/s',
-    value: result.p50,
-    unit: 'ms',
-    goal: { value: 15, good: 'at most' },
-  });
-  figures.push({
-    name: 'POST to sink p99 at 50/s',
-    value: result.p99,
-    unit: 'ms',
-    goal: { value: 60, good: 'at most' },
-  });
-  figures.push({
-    name: 'sessions lost at 50/s',
-    value: result.lost,
-    unit: '',
-    goal: { value: 0, good: 'at most' },
-  });
+/** Whole sessions at a rate that leaves the machine half idle: what a user waits for, and where the time goes. */
+async function latency(stack: Stack, target: SessionsTarget): Promise<void> {
+  for (const { route, name } of PROTOCOLS) {
+    say(`POST to sink at 50 sessions/s: ${name}`);
+    const ofRoute = { ...target, route };
+    await latencyAtRate(ofRoute, { rate: 50, seconds: 3 });
+    const [since, cpu] = [await logTime(stack.databaseUrl), cpuSeconds(stack)];
+    const result = await latencyAtRate(ofRoute, { rate: 50, seconds: quick ? 5 : 20 });
+    const used = cpuBetween(cpu, cpuSeconds(stack));
+    figures.push({
+      name: `POST to sink p50 at 50/s, ${name}`,
+      value: result.p50,
+      unit: 'ms',
+      goal: { value: 15, good: 'at most' },
+    });
+    figures.push({
+      name: `POST to sink p99 at 50/s, ${name}`,
+      value: result.p99,
+      unit: 'ms',
+      goal: { value: 60, good: 'at most' },
+    });
+    for (const { name: handover, p50, p99 } of await handoversSince(stack.databaseUrl, since)) {
+      figures.push({ name: `  ${handover}, p50`, value: p50, unit: 'ms' });
+      figures.push({ name: `  ${handover}, p99`, value: p99, unit: 'ms' });
+    }
+    cpuFigures(used, result.sessions);
+    figures.push({
+      name: `sessions lost at 50/s, ${name}`,
+      value: result.lost,
+      unit: '',
+      goal: { value: 0, good: 'at most' },
+    });
+  }
 }
 
-async function sessions(target: SessionsTarget, bare: number): Promise<void> {
-  say('whole sessions: POST, echo model, answer at the sink');
-  await sessionsPerSecond(target, { sessions: 500, inFlight: IN_FLIGHT });
-  const result = await sessionsPerSecond(target, { sessions: quick ? 2_000 : 8_000, inFlight: IN_FLIGHT });
-  figures.push({
-    name: 'whole sessions/s, of the bare server',
-    value: result.perSecond / bare,
-    unit: '',
-    floor: { name: 'bare requests/s', value: bare },
-    goal: { value: 0.05, good: 'at least' },
-  });
-  figures.push({ name: 'whole sessions', value: result.perSecond, unit: 'sessions/s' });
-  figures.push({ name: 'whole sessions p50 under full load', value: result.p50, unit: 'ms' });
-  figures.push({ name: 'sessions lost', value: result.lost, unit: '', goal: { value: 0, good: 'at most' } });
+async function sessions(stack: Stack, target: SessionsTarget, bare: number): Promise<void> {
+  for (const { route, name } of PROTOCOLS) {
+    say(`whole sessions: POST, ${name}, answer at the sink`);
+    const ofRoute = { ...target, route };
+    await sessionsPerSecond(ofRoute, { sessions: 500, inFlight: IN_FLIGHT });
+    const cpu = cpuSeconds(stack);
+    const count = quick ? 2_000 : 8_000;
+    const result = await sessionsPerSecond(ofRoute, { sessions: count, inFlight: IN_FLIGHT });
+    const used = cpuBetween(cpu, cpuSeconds(stack));
+    figures.push({
+      name: `whole sessions/s, of the bare server, ${name}`,
+      value: result.perSecond / bare,
+      unit: '',
+      floor: { name: 'bare requests/s', value: bare },
+    });
+    figures.push({ name: `whole sessions, ${name}`, value: result.perSecond, unit: 'sessions/s' });
+    figures.push({ name: `whole sessions p50 under full load, ${name}`, value: result.p50, unit: 'ms' });
+    cpuFigures(used, count);
+    figures.push({
+      name: `sessions lost, ${name}`,
+      value: result.lost,
+      unit: '',
+      goal: { value: 0, good: 'at most' },
+    });
+  }
+}
+
+function cpuFigures(used: Readonly<Record<string, number>>, sessions: number): void {
+  const perThousand = (seconds: number) => (seconds * 1000) / sessions;
+  const total = Object.values(used).reduce((sum, seconds) => sum + seconds, 0);
+  figures.push({ name: '  CPU of 1,000 sessions', value: perThousand(total), unit: 's' });
+  for (const [name, seconds] of Object.entries(used))
+    figures.push({ name: `    ${name}`, value: perThousand(seconds), unit: 's' });
 }
 
 async function deliveries(stack: Stack): Promise<void> {
@@ -297,12 +336,29 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-function benchConfig(sinkUrl: string): string {
+/** A program of the bench that listens on a free port, as a process of its own. */
+async function forked(program: string, ...args: string[]): Promise<{ url: string; stop(): void }> {
+  const port = await freePort();
+  const child = fork(new URL(program, import.meta.url), [String(port), ...args]);
+  await new Promise((resolve) => child.once('message', resolve));
+  return { url: `http://127.0.0.1:${port}`, stop: () => child.kill() };
+}
+
+function benchConfig(sinkUrl: string, modelUrl: string): string {
   return stringify({
     secret: SECRET,
     limits: { rate_limit: 0 },
-    models: { demo: { provider: 'builtin', model: 'echo' } },
-    agents: { default: { model: 'demo' } },
+    models: {
+      demo: { provider: 'builtin', model: 'echo' },
+      stream: {
+        provider: 'openai-compatible',
+        base_url: `${modelUrl}/stream/v1`,
+        model: 'stub',
+        api_key: 'k',
+      },
+      whole: { provider: 'openai-compatible', base_url: `${modelUrl}/whole/v1`, model: 'stub', api_key: 'k' },
+    },
+    agents: { default: { model: 'demo' }, stream: { model: 'stream' }, whole: { model: 'whole' } },
     targets: { http: { allow_private_networks: true } },
     routes: {
       bench: {
@@ -310,6 +366,12 @@ function benchConfig(sinkUrl: string): string {
         deliver: 'http',
         deliver_extra: { url: sinkUrl },
       },
+      ...Object.fromEntries(
+        ['stream', 'whole'].map((agent) => [
+          `bench-${agent}`,
+          { agent, prompt: '{pull_request.title}', deliver: 'http', deliver_extra: { url: sinkUrl } },
+        ]),
+      ),
       // What a careful operator writes: several events, filters of each kind, templates everywhere, a limit.
       'bench-full': {
         events: ['push', 'pull_request', 'bench'],

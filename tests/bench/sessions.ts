@@ -5,6 +5,7 @@ import type { BenchSink } from './sink.ts';
 export interface SessionsTarget {
   readonly url: string;
   readonly secret: string;
+  readonly route: string;
   readonly sink: BenchSink;
 }
 
@@ -18,7 +19,7 @@ export async function sessionsPerSecond(
   target: SessionsTarget,
   options: { readonly sessions: number; readonly inFlight: number },
 ): Promise<{ perSecond: number; p50: number; p99: number; lost: number }> {
-  const client = new Client(target.url, 64);
+  const client = new Client(target.url, 64, target.route);
   const prefix = `whole-${process.pid}-${run++}-`;
   const latencies: number[] = [];
   let next = 0;
@@ -33,7 +34,7 @@ export async function sessionsPerSecond(
   };
   await Promise.all(Array.from({ length: options.inFlight }, worker));
   const seconds = (performance.now() - begun) / 1000;
-  client.close();
+  await client.close();
   return {
     perSecond: latencies.length / seconds,
     p50: quantile(latencies, 0.5),
@@ -47,7 +48,7 @@ export async function latencyAtRate(
   target: SessionsTarget,
   options: { readonly rate: number; readonly seconds: number },
 ): Promise<{ p50: number; p99: number; max: number; sessions: number; lost: number }> {
-  const client = new Client(target.url, 16);
+  const client = new Client(target.url, 16, target.route);
   const prefix = `paced-${process.pid}-${run++}-`;
   const total = options.rate * options.seconds;
   const begun = performance.now();
@@ -58,7 +59,7 @@ export async function latencyAtRate(
     pending.push(oneSession(client, target, `${prefix}${i}`));
   }
   const latencies = (await Promise.all(pending)).filter((took) => took !== undefined);
-  client.close();
+  await client.close();
   return {
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),

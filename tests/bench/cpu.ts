@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { SERVICES, type Stack } from '@angelia/local';
+
+/** The kernel's clock tick on every Linux that Node runs on (getconf CLK_TCK). */
+const TICKS_PER_SECOND = 100;
+
+/** CPU seconds (user and system) that each program of the stack has used so far. */
+export function cpuSeconds(stack: Stack): Record<string, number> {
+  const used: Record<string, number> = {};
+  for (const name of [...SERVICES, 'nats']) {
+    const pid = stack.pidOf(name);
+    if (pid !== null) used[name] = ticksOf(pid, 'own') / TICKS_PER_SECOND;
+  }
+  const postmaster = stack.pidOf('postgres');
+  if (postmaster !== null) {
+    // Backends that have ended are in what the postmaster reaped.
+    const living = childrenOf(postmaster).reduce((sum, pid) => sum + ticksOf(pid, 'own'), 0);
+    used.postgres = (ticksOf(postmaster, 'with reaped children') + living) / TICKS_PER_SECOND;
+  }
+  return used;
+}
+
+/** What was used between two readings, by program; a program that restarted in between counts from its start. */
+export function cpuBetween(
+  before: Readonly<Record<string, number>>,
+  after: Readonly<Record<string, number>>,
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, used]) => [name, used - Math.min(used, before[name] ?? 0)]),
+  );
+}
+
+function ticksOf(pid: number, what: 'own' | 'with reaped children'): number {
+  const fields = statOf(pid);
+  const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = fields.slice(11, 15).map(Number);
+  return user + system + (what === 'own' ? 0 : reapedUser + reapedSystem);
+}
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => Number(statOf(pid)[1]) === parent);
+}
+
+/** The fields behind the program's name, which may hold anything; empty when the process is gone. */
+function statOf(pid: number): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return [];
+  }
+}
