@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { answer, component, operation } from '../api/openapi/operation.ts';
+import { answer, component, operation } from '../http/operation.ts';
 
 export const givenAnswer = component(
   'Answer',

@@ -4,8 +4,8 @@ import { agentCallId, agentTools, type Decision, decide, type SessionState } fro
 import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { parseBody } from '../api/query.ts';
-import { Refusal } from '../refusal.ts';
+import { parseBody } from '../http/parse-request.ts';
+import { Refusal } from '../http/refusal.ts';
 import { CALLBACK_LINKS } from '../tokens.ts';
 import { callbackBody } from './callbacks.operations.ts';
 

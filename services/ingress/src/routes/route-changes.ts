@@ -16,11 +16,11 @@ import { type EventLog, UnstorableEvent } from '@angelia/event-log';
 import { BUS, EVENT_LOG } from '@angelia/service-kit';
 import { newEventId, TooManyConflicts, traceparentNow } from '@angelia/sessions';
 import { Inject, Injectable } from '@nestjs/common';
-import { Refusal } from '../refusal.ts';
-import { INSECURE_NO_AUTH } from '../route-table.ts';
-import { LiveRoutes } from './live-routes.ts';
-import { compileMade, type LiveRoute, secretsOf } from './made-route.ts';
+import { Refusal } from '../http/refusal.ts';
+import { INSECURE_NO_AUTH } from '../webhooks/compile-route.ts';
+import { compileMade, type LiveRoute, secretsOf } from './api-route.ts';
 import { NO_MASTER_KEY } from './master-key.ts';
+import { LiveRoutes } from './route-registry.ts';
 
 /** Every replica holds all of them in memory, compiled. */
 const MOST_ROUTES = 1_000;

@@ -16,8 +16,8 @@ import {
 import { Sessions } from '@angelia/sessions';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { LiveStreams } from '../api/live-streams.ts';
-import { httpServerOptions, type TimeLimits } from '../http-server.ts';
+import { LiveStreams } from '../api/stream/session-streams.ts';
+import { httpServerOptions, type TimeLimits } from '../http/server-options.ts';
 import { IngressModule } from '../ingress.module.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token-0123';

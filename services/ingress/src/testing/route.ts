@@ -1,6 +1,6 @@
 import { parseConfig } from '@angelia/contracts';
-import type { Received } from '../receive.ts';
-import { compileRoutes, type Route } from '../route-table.ts';
+import { compileRoutes, type Route } from '../webhooks/compile-route.ts';
+import type { Received } from '../webhooks/receive/receive.ts';
 
 /** A route named `hook`, compiled from what the config file would say. */
 export function routeOf(settings: Record<string, unknown>, top: Record<string, unknown> = {}): Route {

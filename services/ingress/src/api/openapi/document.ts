@@ -2,13 +2,13 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { answerOperations } from '../../answers/answers.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
-import { deadLetterOperations } from '../dead-letters.operations.ts';
-import { deliveryOperations } from '../deliveries.operations.ts';
-import { processOperations } from '../processes.operations.ts';
-import { routeOperations } from '../routes.operations.ts';
-import { sessionOperations } from '../sessions.operations.ts';
-import { unstartedOperations } from '../unstarted-webhooks.operations.ts';
-import { components, errorBody, htmlPage, type Operation } from './operation.ts';
+import { components, errorBody, htmlPage, type Operation } from '../../http/operation.ts';
+import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
+import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
+import { processOperations } from '../processes/processes.operations.ts';
+import { routeOperations } from '../routes/routes.operations.ts';
+import { sessionOperations } from '../sessions/sessions.operations.ts';
+import { unstartedOperations } from '../unstarted-webhooks/unstarted-webhooks.operations.ts';
 import { publicOperations } from './public.operations.ts';
 
 /** Every call that ingress answers. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { answer, component, operation } from './operation.ts';
+import { answer, component, operation } from '../../http/operation.ts';
 
 const accepted = component(
   'WebhookAccepted',
