@@ -3,7 +3,7 @@ import type { Config } from '@angelia/contracts';
 import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT } from '@angelia/service-kit';
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { Entrance } from './access/access-check.ts';
+import { AccessCheck } from './access/access-check.ts';
 import { AnswersController } from './answers/answers.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
@@ -18,10 +18,10 @@ import { UnstartedWebhooksController } from './api/unstarted-webhooks/unstarted-
 import { CallbacksController } from './callbacks/callbacks.controller.ts';
 import { ErrorFilter } from './http/error.filter.ts';
 import { RouteChanges } from './routes/route-changes.ts';
-import { LiveRoutes } from './routes/route-registry.ts';
+import { RouteRegistry } from './routes/route-registry.ts';
 import { ANSWER_LINKS, CALLBACK_LINKS, ROUTES } from './tokens.ts';
-import { UnstartedWebhooks } from './webhooks/unstarted/unstarted-webhook-recorder.ts';
-import { WebhookRoute } from './webhooks/webhook.endpoint.ts';
+import { UnstartedWebhookRecorder } from './webhooks/unstarted/unstarted-webhook-recorder.ts';
+import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
 
 @Module({
   controllers: [
@@ -48,13 +48,13 @@ import { WebhookRoute } from './webhooks/webhook.endpoint.ts';
       inject: [CONFIG, ENVIRONMENT],
       useFactory: (config: Config, environment: Environment) => callbackLinks(config, environment),
     },
-    LiveRoutes,
-    { provide: ROUTES, useExisting: LiveRoutes },
+    RouteRegistry,
+    { provide: ROUTES, useExisting: RouteRegistry },
     RouteChanges,
-    UnstartedWebhooks,
+    UnstartedWebhookRecorder,
     LiveStreams,
-    Entrance,
-    WebhookRoute,
+    AccessCheck,
+    WebhookEndpoint,
     { provide: APP_FILTER, useClass: ErrorFilter },
   ],
 })

@@ -5,22 +5,24 @@ import type { FastifyRequest } from 'fastify';
 import { headerOf } from '../webhooks/authenticate/scheme.ts';
 import { bearerToken } from '../webhooks/authenticate/schemes/bearer.ts';
 
-const operators = new WeakSet<FastifyRequest>();
+const authorized = new WeakSet<FastifyRequest>();
 
-/** By strangers/entrance.ts alone, for a request that carries the admin token. */
-export function letIn(request: FastifyRequest): void {
-  operators.add(request);
+/** Only access-check.ts calls this, for a request that carries the admin token. */
+export function markAuthorized(request: FastifyRequest): void {
+  authorized.add(request);
 }
 
 /**
- * `/v1` opens for `Authorization: Bearer $ANGELIA_ADMIN_TOKEN` only, which strangers/entrance.ts looks at before the body is read.
- * This guard stands behind it: a controller that the entrance does not know to be of `/v1` opens for nobody.
+ * `/v1` needs `Authorization: Bearer $ANGELIA_ADMIN_TOKEN`. access-check.ts checks it before the body is read. This guard
+ * is the second line: a controller whose address access-check.ts does not recognise as `/v1` answers nobody.
  */
 @Injectable()
 export class AdminTokenGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    if (operators.has(context.switchToHttp().getRequest<FastifyRequest>())) return true;
-    throw new Error('a controller with this guard is not behind the entrance of /v1');
+    if (authorized.has(context.switchToHttp().getRequest<FastifyRequest>())) return true;
+    throw new Error(
+      'a controller with this guard has an address that the access check does not recognise as /v1',
+    );
   }
 }
 
@@ -28,7 +30,7 @@ export function adminTokenOf(headers: IncomingHttpHeaders): string | null {
   return bearerToken(headerOf(headers, 'authorization'));
 }
 
-/** Without a token to compare with nothing is right. By digests, so that neither content nor length can be measured. */
+/** If no token is set, none is right. Compares digests, so that neither content nor length can be measured. */
 export function tokenCheck(expected: string | undefined): (token: string) => boolean {
   if (expected === undefined) return () => false;
   const wanted = digest(expected);

@@ -4,7 +4,7 @@ import { decide } from '@angelia/session';
 import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { answerError, closeIfMuchIsToCome, errorAnswer } from '../http/answer-error.ts';
+import { answerError, closeIfBodyIsLarge, errorAnswer } from '../http/answer-error.ts';
 import { parseBody } from '../http/parse-request.ts';
 import { Refusal } from '../http/refusal.ts';
 import { ANSWER_LINKS } from '../tokens.ts';
@@ -108,7 +108,7 @@ export class AnswersController {
 
 /** Before the body is read: nobody sends us a megabyte with a link that they made up (strangers/entrance.ts). */
 export function refuseAnswerLink({ headers }: FastifyRequest, reply: FastifyReply): void {
-  closeIfMuchIsToCome(reply);
+  closeIfBodyIsLarge(reply);
   if (wantsPage(headers.accept, headers['content-type'])) sendErrorPage(reply, notOurs());
   else answerError(reply, notOurs());
 }

@@ -1,16 +1,16 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Whom limits per address count as one: an IPv4 address, or an IPv6 network of 64 bits, which is what one customer is
- * given: each has 2^64 addresses to come from.
+ * What limits per address count as one client: an IPv4 address, or an IPv6 network of 64 bits. A provider gives such a
+ * network to each customer, who can then use any of its 2^64 addresses.
  */
-export function peerOf(given: string | undefined): string {
+export function clientNetworkOf(given: string | undefined): string {
   if (given === undefined) return 'unknown';
-  // Some proxies write the port into `X-Forwarded-For`, which is another one for each connection.
+  // Some proxies write the port into `X-Forwarded-For`. It differs for each connection.
   const address = given.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/^\[(.+)\](?::\d+)?$/, '$1');
   if (!isIPv6(address)) return address;
   const bare = address.split('%', 1)[0] as string;
-  // An IPv4 address as a socket that listens for both shows it.
+  // An IPv4 address in the form that a dual-stack socket shows.
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
   if (mapped !== undefined) return mapped;
   const [head = '', tail] = bare.split('::');

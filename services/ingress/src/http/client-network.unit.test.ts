@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { peerOf } from './client-network.ts';
+import { clientNetworkOf } from './client-network.ts';
 
 describe('whom a limit per address counts as one', () => {
   it.each([
@@ -17,10 +17,10 @@ describe('whom a limit per address counts as one', () => {
     ['[2001:db8:1:2::1]:50123', '2001:db8:1:2::/64'],
     ['[2001:db8:1:2::1]', '2001:db8:1:2::/64'],
   ])('%s is of %s', (address, peer) => {
-    expect(peerOf(address)).toBe(peer);
+    expect(clientNetworkOf(address)).toBe(peer);
   });
 
   it('a socket that is gone has no address, and is still counted', () => {
-    expect(peerOf(undefined)).toBe('unknown');
+    expect(clientNetworkOf(undefined)).toBe('unknown');
   });
 });

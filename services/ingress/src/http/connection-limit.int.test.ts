@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
-import { boundConnections } from './connection-limit.ts';
+import { limitConnections } from './connection-limit.ts';
 
 const MOST = 10;
 const PATIENCE_MS = 20_000;
@@ -11,7 +11,7 @@ const sockets: Socket[] = [];
 
 async function listen(slowMs?: number): Promise<void> {
   server = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => response.end('ok'));
-  boundConnections(server, MOST, slowMs);
+  limitConnections(server, MOST, slowMs);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

@@ -1,19 +1,19 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** From here on there is made room, before there is no place for a new one. */
+/** From this share of the limit on, old connections are closed for new ones. */
 const NEARLY_FULL = 0.9;
-/** Looking for idle ones goes through all connections. */
+/** Looking for idle connections goes through all of them. */
 const CLOSE_IDLE_EVERY_MS = 1_000;
-/** A client sends its headers as soon as it is connected: who has not after this long has to make room. */
+/** A client sends its headers as soon as it is connected. After this long without headers it may be closed. */
 const SLOW_MS = 2_000;
 
 /**
- * At most so many connections: each costs some 10 KB before a request is on it, and up to 16 KB of headers more. Nearly
- * there, room is made for each new one: connections between two requests are closed, whose clients connect again as after any
- * pause, and of those that never sent the headers of a request the oldest. Beyond the number Node closes new ones at once.
+ * Limits the number of connections. Each costs about 10 KB before it has a request, and up to 16 KB more for headers.
+ * Near the limit each new connection makes the server close idle ones (their clients connect again, as after any pause)
+ * and the oldest one that never sent the headers of a request. At the limit Node closes new connections at once.
  */
-export function boundConnections(
+export function limitConnections(
   server: Server,
   most: number,
   /** Tests shorten it. */
@@ -22,7 +22,7 @@ export function boundConnections(
   server.maxConnections = most;
   let open = 0;
   let closedIdleAt = -Infinity;
-  /** Without a request so far, the oldest first. */
+  /** Connections without a request so far, the oldest first. */
   const silent = new Map<Socket, number>();
   server.on('request', ({ socket }) => silent.delete(socket));
   server.on('connection', (socket) => {

@@ -3,7 +3,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { answerError } from './answer-error.ts';
 
-/** Every error of a controller, in the one form of the public interface. */
+/** Answers every error of a controller in the form of the public interface. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(@Inject(LOGGER) private readonly logger: Logger) {}
@@ -12,7 +12,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const answer = answerError(http.getResponse<FastifyReply>(), error);
     if (answer.unexpected) {
-      this.logger.error({ err: error, url: http.getRequest<FastifyRequest>().url }, 'a request failed');
+      this.logger.error({ err: error, url: http.getRequest<FastifyRequest>().url }, 'request failed');
     }
   }
 }

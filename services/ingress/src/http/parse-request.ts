@@ -3,35 +3,28 @@ import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
 const DEFAULT_LIMIT = 50;
-/** One page is a screen or a script's step; more is a load on the database for nobody's eyes. */
+/** One page fills a screen, or is one step of a script. More would only load the database. */
 const LARGEST_LIMIT = 200;
 
 export const limit = z
   .string()
-  .regex(/^[0-9]{1,4}$/, `a number from 1 to ${LARGEST_LIMIT} is wanted`)
+  .regex(/^[0-9]{1,4}$/, `give a number from 1 to ${LARGEST_LIMIT}`)
   .transform(Number)
-  .refine((n) => n >= 1 && n <= LARGEST_LIMIT, `a number from 1 to ${LARGEST_LIMIT} is wanted`)
+  .refine((n) => n >= 1 && n <= LARGEST_LIMIT, `give a number from 1 to ${LARGEST_LIMIT}`)
   .default(DEFAULT_LIMIT)
-  .describe(`how many, up to ${LARGEST_LIMIT}; ${DEFAULT_LIMIT} when left out`);
+  .describe(`how many, up to ${LARGEST_LIMIT}; ${DEFAULT_LIMIT} if left out`);
 
 export const cursor = z
   .string()
   .min(1)
   .max(500)
   .optional()
-  .describe('opaque: `next_cursor` of the page before');
+  .describe('opaque: `next_cursor` of the previous page');
 
-/** As a filter. Never a shortened one: it might fit several sessions. */
-export const wholeId = z.string().refine(isSessionId, 'the whole id of a session is wanted');
+/** As a filter. Never a shortened id: it might match several sessions. */
+export const wholeId = z.string().refine(isSessionId, 'give the whole id of a session');
 
-export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'the name of a route is wanted');
-
-export const sessionsQuery = z.strictObject({
-  route: routeName.optional(),
-  status: z.enum(['queued', 'running', 'waiting', 'ended']).optional(),
-  limit,
-  cursor,
-});
+export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a route');
 
 /** @throws Refusal 400 that names the parameter */
 export function parseQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
@@ -43,7 +36,7 @@ export function parseQuery<T extends z.ZodType>(schema: T, query: unknown): z.in
 /** @throws Refusal 400 that names the field */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Refusal(400, 'bad_body', 'the body must be a JSON object, with content-type application/json');
+    throw new Refusal(400, 'bad_body', 'the body must be a JSON object with content-type application/json');
   }
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -56,12 +49,12 @@ function whatIsWrong(error: z.ZodError): string {
   return `\`${keys.map(String).join('.')}\`: ${issue?.message ?? 'wrong'}`;
 }
 
-/** @throws Refusal 400 for anything but a whole id: a shortened one might fit several sessions, and is never guessed */
+/** @throws Refusal 400 for anything but a whole id: a shortened one might match several sessions, so we never guess */
 export function wholeSessionId(text: string): SessionId {
   if (isSessionId(text)) return text;
   throw new Refusal(
     400,
     'bad_session_id',
-    'this is no session id: the whole lower-case uuid is wanted, as `session_id` or GET /v1/sessions give it; ids are never shortened',
+    'this is not a session id: give the whole lower-case uuid, as in `session_id` or GET /v1/sessions; ids are never shortened',
   );
 }

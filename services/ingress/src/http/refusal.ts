@@ -1,19 +1,23 @@
+import { AngeliaError } from '@angelia/contracts';
+
 /**
- * A request that is answered with an error. Thrown by a step of the pipeline or by the API, turned into
- * `{"error": message}` in one place (answer-error.ts). The message goes to the sender as it is: it says what is
- * wrong, where, and what to do, and never holds a secret.
+ * Thrown by a step of a webhook or by the API when the request is answered with an error. answer-error.ts turns it into
+ * `{"error": message}`. The client reads the message: it says what is wrong, where, and what to do, and never contains
+ * a secret.
  */
-export class Refusal extends Error {
+export class Refusal extends AngeliaError {
+  override readonly name = 'Refusal';
   readonly status: RefusalStatus;
   /** Stable, for logs and counters. */
   readonly code: string;
+  readonly retryable: boolean;
   readonly retryAfterSeconds: number | null;
 
   constructor(status: RefusalStatus, code: string, message: string, retryAfterSeconds: number | null = null) {
     super(message);
-    this.name = 'Refusal';
     this.status = status;
     this.code = code;
+    this.retryable = status === 408 || status === 429 || status === 503;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

@@ -7,13 +7,14 @@ import {
   SCHEMA_VERSION,
   type Sealed,
 } from '@angelia/contracts';
-import { compileRoutes, INSECURE_NO_AUTH, type Route } from '../webhooks/compile-route.ts';
+import { compileRoutes, INSECURE_NO_AUTH } from '../webhooks/compile-route.ts';
+import type { Route } from '../webhooks/route.ts';
 import { type MasterKey, NO_MASTER_KEY, type Opened } from './master-key.ts';
 
-/** A route made by API, as its stream says. */
-export interface MadeRoute {
+/** A route made by API, as stored in its stream. */
+export interface StoredApiRoute {
   readonly name: string;
-  /** Of its stream: what the API calls its revision. */
+  /** Of its stream. The API calls it the revision. */
   readonly version: number;
   readonly updatedAt: number;
   readonly definition: Readonly<Record<string, unknown>>;
@@ -21,22 +22,22 @@ export interface MadeRoute {
   readonly sealed: Sealed | null;
 }
 
-/** What a definition comes to under this config and this master key: another start may see it differently. */
-export type Standing =
+/** The result of a definition under this config and this master key. Another start may get another result. */
+export type CompiledApiRoute =
   | { readonly usable: true; readonly route: Route; readonly effective: Readonly<Record<string, unknown>> }
   | { readonly usable: false; readonly problem: string };
 
-export interface LiveRoute extends MadeRoute {
-  readonly standing: Standing;
+export interface ApiRoute extends StoredApiRoute {
+  readonly compiled: CompiledApiRoute;
 }
 
-/** The last event of a route's stream says all: null when it was deleted. */
+/** The last event of a route's stream defines the route; null if it was deleted. */
 export function lastOf(events: readonly RecordedEvent[]): RecordedEvent | null {
   const last = events.at(-1);
   return last === undefined || last.type === 'route.deleted' ? null : last;
 }
 
-export interface Surroundings {
+export interface RouteContext {
   readonly config: Config;
   readonly listenHost: string;
   readonly masterKey: MasterKey | null;
@@ -46,43 +47,43 @@ export function nameOf(event: RecordedEvent): string {
   return event.streamId.slice(routeStreamId('').length);
 }
 
-/** Never throws: one route that cannot be used must not take the others along. */
-export function liveRoute(event: RecordedEvent, surroundings: Surroundings): LiveRoute {
+/** Never throws: one unusable route must not affect the others. */
+export function apiRouteFrom(event: RecordedEvent, context: RouteContext): ApiRoute {
   const at = { name: nameOf(event), version: event.version, updatedAt: event.recordedAt };
   const parsed = routeEventSchemas['route.defined'].safeParse(event.data);
   if (!parsed.success || event.schemaVersion > SCHEMA_VERSION) {
-    const problem = 'it was written by another version of Angelia: upgrade this one, or PUT the route again';
-    return { ...at, definition: {}, sealed: null, standing: { usable: false, problem } };
+    const problem = 'another version of Angelia wrote it: upgrade this one, or PUT the route again';
+    return { ...at, definition: {}, sealed: null, compiled: { usable: false, problem } };
   }
-  const made = { ...at, definition: parsed.data.definition, sealed: parsed.data.secret };
+  const stored = { ...at, definition: parsed.data.definition, sealed: parsed.data.secret };
   try {
-    return { ...made, standing: standingOf(made, surroundings) };
+    return { ...stored, compiled: compiledOf(stored, context) };
   } catch (error) {
-    const problem = `it cannot be understood (${error instanceof Error ? error.message : String(error)})`;
-    return { ...made, standing: { usable: false, problem } };
+    const problem = `it cannot be read (${error instanceof Error ? error.message : String(error)})`;
+    return { ...stored, compiled: { usable: false, problem } };
   }
 }
 
-/** The secrets that a sender may use; a problem when they cannot be read. */
-export function secretsOf(made: MadeRoute, masterKey: MasterKey | null): Opened {
-  if (made.sealed === null) return { ok: true, secrets: [INSECURE_NO_AUTH] };
+/** The secrets that a sender may use, or the problem if they cannot be read. */
+export function secretsOf(stored: StoredApiRoute, masterKey: MasterKey | null): Opened {
+  if (stored.sealed === null) return { ok: true, secrets: [INSECURE_NO_AUTH] };
   if (masterKey === null) return { ok: false, problem: NO_MASTER_KEY };
-  return masterKey.open(made.name, made.sealed);
+  return masterKey.open(stored.name, stored.sealed);
 }
 
-function standingOf(made: MadeRoute, surroundings: Surroundings): Standing {
-  const opened = secretsOf(made, surroundings.masterKey);
+function compiledOf(stored: StoredApiRoute, context: RouteContext): CompiledApiRoute {
+  const opened = secretsOf(stored, context.masterKey);
   if (!opened.ok) return { usable: false, problem: opened.problem };
-  return compileMade(made.name, made.definition, opened.secrets, surroundings);
+  return compileApiRoute(stored.name, stored.definition, opened.secrets, context);
 }
 
-/** By the same checks and into the same form as a route of the config file. */
-export function compileMade(
+/** With the same checks and the same result as a route of the config file. */
+export function compileApiRoute(
   name: string,
   definition: Readonly<Record<string, unknown>>,
   secrets: readonly string[],
-  { config, listenHost }: Surroundings,
-): Standing {
+  { config, listenHost }: RouteContext,
+): CompiledApiRoute {
   const secret = secrets.length === 1 ? secrets[0] : secrets;
   const checked = checkApiRoute(config, name, { ...definition, secret }, listenHost);
   if (!checked.ok) {

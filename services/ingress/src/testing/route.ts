@@ -1,6 +1,7 @@
 import { parseConfig } from '@angelia/contracts';
-import { compileRoutes, type Route } from '../webhooks/compile-route.ts';
+import { compileRoutes } from '../webhooks/compile-route.ts';
 import type { Received } from '../webhooks/receive/receive.ts';
+import type { Route } from '../webhooks/route.ts';
 
 /** A route named `hook`, compiled from what the config file would say. */
 export function routeOf(settings: Record<string, unknown>, top: Record<string, unknown> = {}): Route {

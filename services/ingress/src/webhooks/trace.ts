@@ -3,19 +3,19 @@ import { SpanKind } from '@opentelemetry/api';
 import type { Received } from './receive/receive.ts';
 
 /**
- * The trace that everything of the session belongs to (invariant one-trace): the sender's own, if it sent one and is
- * authenticated, else one that begins here. A stranger must not choose which trace its webhook is filed under.
- * Telemetry off is no reason to have none: the id also joins log lines and events.
+ * The trace of everything in the session (invariant one-trace): the sender's own if it sent one and is authenticated,
+ * else a new one. An unauthenticated sender must not choose the trace of its webhook.
+ * A trace exists even if telemetry is off, because its id also connects log lines and events.
  */
 export function traceOf(received: Received): string {
   return traceparentNow() ?? trustedTraceparent(received) ?? freshTraceparent();
 }
 
 /**
- * The request's server span, for an authenticated request. Telemetry's own http spans leave webhooks out (service-kit,
- * telemetry.ts): they would join the trace of the header before anybody knows whose header it is.
+ * The server span of an authenticated request. Telemetry's own http spans leave webhooks out (service-kit,
+ * telemetry.ts), because they would join the trace of the header before the sender is authenticated.
  */
-export function inOwnSpan<T>(received: Received, take: () => Promise<T>): Promise<T> {
+export function inServerSpan<T>(received: Received, take: () => Promise<T>): Promise<T> {
   return withSpan(
     `webhook ${received.route.name}`,
     {
@@ -31,7 +31,7 @@ export function inOwnSpan<T>(received: Received, take: () => Promise<T>): Promis
   );
 }
 
-/** Unreadable on purpose: withSpan begins a trace for it, whatever is active. */
+/** Unreadable on purpose: withSpan starts a new trace for it, whatever span is active. */
 const NEW_TRACE = '';
 
 function trustedTraceparent({ route, headers }: Received): string | null {
@@ -40,7 +40,7 @@ function trustedTraceparent({ route, headers }: Received): string | null {
   return continues ? given : null;
 }
 
-/** W3C trace context, version 00: later versions may carry more, which nothing here would understand. */
+/** W3C trace context, version 00. Later versions may carry more, which nothing here understands. */
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 function isWhole(traceparent: string): boolean {

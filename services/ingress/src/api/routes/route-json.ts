@@ -1,10 +1,10 @@
 import { isSecretKey, REDACTED, ReferencedText } from '@angelia/config';
 import type { RouteConfig } from '@angelia/contracts';
-import type { LiveRoute } from '../../routes/api-route.ts';
+import type { ApiRoute } from '../../routes/api-route.ts';
 import { INSECURE_NO_AUTH } from '../../webhooks/compile-route.ts';
 import type { RouteJson } from './routes.operations.ts';
 
-export function routeOfFileJson(
+export function configRouteJson(
   name: string,
   { secret, ...definition }: RouteConfig,
   fallbackSecret: string | undefined,
@@ -22,28 +22,28 @@ export function routeOfFileJson(
   };
 }
 
-export function madeRouteJson({
+export function apiRouteJson({
   name,
   version,
   updatedAt,
   definition,
   sealed,
-  standing,
-}: LiveRoute): RouteJson {
+  compiled,
+}: ApiRoute): RouteJson {
   return {
     name,
     path: `/webhooks/${name}`,
     source: 'api',
-    status: standing.usable ? (standing.route.enabled ? 'active' : 'disabled') : 'unusable',
-    problem: standing.usable ? null : standing.problem,
+    status: compiled.usable ? (compiled.route.enabled ? 'active' : 'disabled') : 'unusable',
+    problem: compiled.usable ? null : compiled.problem,
     authenticated: sealed !== null,
-    definition: withoutSecrets(standing.usable ? standing.effective : definition) as RouteJson['definition'],
+    definition: withoutSecrets(compiled.usable ? compiled.effective : definition) as RouteJson['definition'],
     revision: version,
     updated_at: new Date(updatedAt).toISOString(),
   };
 }
 
-/** Headers of a delivery may carry a token, which the config filled in from the environment. */
+/** Headers of a delivery may contain a token that the config took from the environment. */
 function withoutSecrets(value: unknown): unknown {
   if (value instanceof ReferencedText) return value.toString();
   if (Array.isArray(value)) return value.map(withoutSecrets);

@@ -1,7 +1,7 @@
 import { ReferencedText } from '@angelia/config';
 import { parseConfig } from '@angelia/contracts';
 import { expect, it } from '@jest/globals';
-import { routeOfFileJson } from './route-json.ts';
+import { configRouteJson } from './route-json.ts';
 
 it('a route is shown with the names of the variables in its addresses, and without their values', () => {
   const url = new ReferencedText(
@@ -18,7 +18,7 @@ it('a route is shown with the names of the variables in its addresses, and witho
     },
   });
   if (!parsed.ok || parsed.config.routes.r === undefined) throw new Error(JSON.stringify(parsed));
-  const { definition } = routeOfFileJson('r', parsed.config.routes.r, 's3cret');
+  const { definition } = configRouteJson('r', parsed.config.routes.r, 's3cret');
   expect(definition).toMatchObject({
     deliver_extra: { url: `https://x.example/\${HOOK}`, headers: { 'x-a': `https://x.example/\${HOOK}` } },
     fallback_target: { deliver_extra: { url: `https://x.example/\${HOOK}` } },

@@ -20,31 +20,31 @@ import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { parseQuery, routeName } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type Precondition, RouteChanges, unknownRoute } from '../../routes/route-changes.ts';
-import { LiveRoutes } from '../../routes/route-registry.ts';
-import { madeRouteJson, routeOfFileJson } from './route-json.ts';
+import { RouteRegistry } from '../../routes/route-registry.ts';
+import { apiRouteJson, configRouteJson } from './route-json.ts';
 import { type PutRouteJson, type RouteJson, routesQuery } from './routes.operations.ts';
 
-/** Routes at run time. What is shown is what the log says now, also of changes that another replica made. */
+/** Routes at run time. Answers show the current log, including changes that another replica made. */
 @Controller('/v1/routes')
 @UseGuards(AdminTokenGuard)
 export class RoutesController {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(LiveRoutes) private readonly live: LiveRoutes,
+    @Inject(RouteRegistry) private readonly registry: RouteRegistry,
     @Inject(RouteChanges) private readonly changes: RouteChanges,
   ) {}
 
   @Get()
   async list(@Query() query: unknown): Promise<{ items: RouteJson[]; next_cursor: string | null }> {
     const { limit, cursor } = parseQuery(routesQuery, query);
-    await this.live.catchUp();
-    const after = cursor === undefined ? '' : nameBehind(cursor);
+    await this.registry.catchUp();
+    const after = cursor === undefined ? '' : nameOfCursor(cursor);
     const names = new Set([
       ...Object.keys(this.config.routes),
-      ...this.live.madeRoutes().map((route) => route.name),
+      ...this.registry.apiRoutes().map((route) => route.name),
     ]);
     const rest = [...names].filter((name) => name > after).sort();
-    const items = rest.slice(0, limit).flatMap((name) => this.find(name) ?? []);
+    const items = rest.slice(0, limit).flatMap((name) => this.#find(name) ?? []);
     const last = items.at(-1)?.name;
     return {
       items,
@@ -57,9 +57,9 @@ export class RoutesController {
     @Param('name') name: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RouteJson> {
-    const wanted = aRouteName(name);
-    await this.live.catchUp();
-    const found = this.find(wanted);
+    const wanted = checkedName(name);
+    await this.registry.catchUp();
+    const found = this.#find(wanted);
     if (found === undefined) throw unknownRoute(wanted);
     tag(reply, found);
     return found;
@@ -72,24 +72,24 @@ export class RoutesController {
     @Headers() headers: Record<string, unknown>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PutRouteJson> {
-    const put = await this.changes.put(aRouteName(name), body, preconditionOf(headers));
-    const route = madeRouteJson(put.route);
+    const put = await this.changes.put(checkedName(name), body, preconditionOf(headers));
+    const route = apiRouteJson(put.route);
     reply.code(put.created ? 201 : 200).header('cache-control', 'no-store');
     tag(reply, route);
-    return put.madeSecret === null ? route : { ...route, secret: put.madeSecret };
+    return put.generatedSecret === null ? route : { ...route, secret: put.generatedSecret };
   }
 
   @Delete('/:name')
   @HttpCode(204)
   async delete(@Param('name') name: string, @Headers() headers: Record<string, unknown>): Promise<void> {
-    await this.changes.delete(aRouteName(name), preconditionOf(headers));
+    await this.changes.delete(checkedName(name), preconditionOf(headers));
   }
 
-  private find(name: string): RouteJson | undefined {
-    const ofFile = Object.hasOwn(this.config.routes, name) ? this.config.routes[name] : undefined;
-    if (ofFile !== undefined) return routeOfFileJson(name, ofFile, this.config.secret);
-    const made = this.live.madeRoute(name);
-    return made === undefined ? undefined : madeRouteJson(made);
+  #find(name: string): RouteJson | undefined {
+    const configRoute = Object.hasOwn(this.config.routes, name) ? this.config.routes[name] : undefined;
+    if (configRoute !== undefined) return configRouteJson(name, configRoute, this.config.secret);
+    const apiRoute = this.registry.apiRoute(name);
+    return apiRoute === undefined ? undefined : apiRouteJson(apiRoute);
   }
 }
 
@@ -103,7 +103,7 @@ function preconditionOf(headers: Record<string, unknown>): Precondition {
   const match = headers['if-match'];
   const noneMatch = headers['if-none-match'];
   if (noneMatch !== undefined && noneMatch !== '*') {
-    throw new Refusal(400, 'bad_precondition', 'header `If-None-Match`: only `*` is understood');
+    throw new Refusal(400, 'bad_precondition', 'header `If-None-Match`: only `*` is supported');
   }
   const absent = noneMatch === '*';
   if (match === undefined) return { absent };
@@ -112,24 +112,24 @@ function preconditionOf(headers: Record<string, unknown>): Precondition {
     throw new Refusal(
       400,
       'bad_precondition',
-      'header `If-Match`: the `ETag` of the route is wanted, as "3"',
+      'header `If-Match`: give the `ETag` of the route, for example "3"',
     );
   }
   return { absent, revision: Number(revision) };
 }
 
-function nameBehind(cursor: string): string {
+function nameOfCursor(cursor: string): string {
   const parsed = routeName.safeParse(Buffer.from(cursor, 'base64url').toString());
   if (parsed.success) return parsed.data;
-  throw new InvalidCursor('not one that the list of routes gave out');
+  throw new InvalidCursor('not a cursor of the list of routes');
 }
 
-function aRouteName(name: string): string {
+function checkedName(name: string): string {
   const parsed = routeName.safeParse(name);
   if (parsed.success) return parsed.data;
   throw new Refusal(
     400,
     'bad_route_name',
-    'this is no name of a route: lower-case letters, digits, - and _, at most 63, the first a letter or digit',
+    'this is not the name of a route: use lower-case letters, digits, - and _, at most 63, and start with a letter or digit',
   );
 }

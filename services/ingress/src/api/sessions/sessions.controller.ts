@@ -14,9 +14,10 @@ import {
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
-import { parseQuery, sessionsQuery, wholeSessionId } from '../../http/parse-request.ts';
+import { parseQuery, wholeSessionId } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type EventJson, eventJson } from './event-json.ts';
+import { sessionsQuery } from './sessions.operations.ts';
 
 /** Lists come from the views and may be a moment behind; one session is folded from its stream, and always current. */
 @Controller('/v1/sessions')

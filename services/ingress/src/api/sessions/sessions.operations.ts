@@ -1,8 +1,15 @@
 import type { ProcessSummary, SessionSummary } from '@angelia/session';
 import { z } from 'zod';
 import { type Answer, answer, component, operation, pageOf } from '../../http/operation.ts';
-import { sessionsQuery } from '../../http/parse-request.ts';
+import { cursor, limit, routeName } from '../../http/parse-request.ts';
 import type { EventJson } from './event-json.ts';
+
+export const sessionsQuery = z.strictObject({
+  route: routeName.optional(),
+  status: z.enum(['queued', 'running', 'waiting', 'ended']).optional(),
+  limit,
+  cursor,
+});
 
 const time = z.iso.datetime();
 const count = z.number().int().nonnegative();

@@ -4,7 +4,7 @@ import { Controller, Get, Inject, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { parseQuery } from '../../http/parse-request.ts';
 import type { UnstartedOutcome } from '../../webhooks/unstarted/outcome.ts';
-import { UnstartedWebhooks } from '../../webhooks/unstarted/unstarted-webhook-recorder.ts';
+import { UnstartedWebhookRecorder } from '../../webhooks/unstarted/unstarted-webhook-recorder.ts';
 import {
   type UnstartedCountJson,
   type UnstartedJson,
@@ -18,13 +18,13 @@ import {
 export class UnstartedWebhooksController {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
-    @Inject(UnstartedWebhooks) private readonly held: UnstartedWebhooks,
+    @Inject(UnstartedWebhookRecorder) private readonly recorder: UnstartedWebhookRecorder,
   ) {}
 
   @Get()
   async list(@Query() query: unknown): Promise<{ items: UnstartedJson[] }> {
     const filter = parseQuery(unstartedQuery, query);
-    await this.held.flush();
+    await this.recorder.flush();
     const webhooks = await this.log.unstartedWebhooks.list(filter);
     return {
       items: webhooks.map((webhook) => ({
@@ -42,7 +42,7 @@ export class UnstartedWebhooksController {
   @Get('/counts')
   async counts(@Query() query: unknown): Promise<{ items: UnstartedCountJson[] }> {
     const filter = parseQuery(unstartedCountsQuery, query);
-    await this.held.flush();
+    await this.recorder.flush();
     const counts = await this.log.unstartedWebhooks.count(filter);
     return {
       items: counts.map((count) => ({

@@ -1,4 +1,5 @@
-import type { SessionFact, SessionId } from '@angelia/contracts';
+import type { Bus } from '@angelia/bus';
+import { cancelSubject, type SessionFact, type SessionId } from '@angelia/contracts';
 import {
   type CreateSession,
   continuation,
@@ -21,46 +22,39 @@ import {
   newSessionId,
 } from '@angelia/sessions';
 import { Refusal } from '../../http/refusal.ts';
-import type { Admission } from '../admit/admit.ts';
 import { deliveryKey } from '../admit/delivery-id.ts';
-import type { Received } from '../receive/receive.ts';
-import type { Rendered } from '../render/render.ts';
+import { renderInput } from '../render/render.ts';
 import type { Keying } from '../render/session-key.ts';
 import { traceOf } from '../trace.ts';
-import { type Acceptance, newSession, rateLimited } from './create-session.ts';
+import { type AcceptableWebhook, type Acceptance, creationOf, rateLimited } from './create-session.ts';
 
-export interface JoinDeps {
-  readonly keyed: Pick<KeyedSessions, 'execute'>;
-  /** Says "stop" to whoever runs this session; the event that says so is in the log already. */
-  readonly interrupted: (id: SessionId) => void;
-  /** A payload lacked a part of its route's key, and the webhook got a session of its own. */
-  readonly keyless: (route: string) => void;
+export interface JoinContext {
+  readonly keyedSessions: Pick<KeyedSessions, 'execute'>;
+  readonly bus: Pick<Bus, 'ping'>;
 }
 
 /**
- * Step 5 for a route with `coalesce` or `session_key`: the webhook becomes a session, or a part of the one that is
- * current under its key. Resolves after the commit, like `accept`; the idempotency key is in the same append, so that
- * a coalesced delivery is known as a duplicate afterwards like any other.
+ * For a route with `coalesce` or `session_key`: the webhook opens a session, or joins the current one of its key. The
+ * idempotency key is in the same append, so a coalesced delivery is later recognised as a duplicate like any other.
  *
  * @throws Refusal 400, 409 for `on_busy: reject`, 429; LogUnavailable, LogOverloaded: nothing was taken
  */
-export async function join(
-  deps: JoinDeps,
-  received: Received,
-  admitted: Extract<Admission, { kind: 'admitted' }>,
-  rendered: Rendered,
-  { keying, key }: { readonly keying: Keying; readonly key: string },
+export async function joinSession(
+  { keyedSessions, bus }: JoinContext,
+  accepted: AcceptableWebhook,
+  keying: Keying,
+  key: string,
 ): Promise<Acceptance> {
-  const { route, nowMs } = received;
-  const { delivery } = admitted;
+  const { received, delivery, rendered, nowMs } = accepted;
+  const { route } = received;
   const traceparent = traceOf(received);
   const webhook: KeyedWebhook = {
     keying,
     deliveryId: delivery.id,
     inputFor: (state, turn) =>
-      rendered.inputWith(markOfTurn(state, turn) ?? markOf(rendered.fenceSeed ?? '', turn)),
+      renderInput(route, rendered.values, markOfTurn(state, turn) ?? markOf(rendered.fenceSeed ?? '', turn)),
     asSession: () => ({
-      ...newSession(received, admitted, rendered),
+      ...creationOf(accepted),
       sessionKey: keying.by === 'session' ? key : null,
     }),
     id: newSessionId(),
@@ -69,7 +63,7 @@ export async function join(
     traceparent,
   };
   let continued: string | null = null;
-  const executed = await deps.keyed.execute(
+  const executed = await keyedSessions.execute(
     keyStream(keying.by, route.name, key),
     (current) => {
       continued = current?.state.created?.traceparent ?? null;
@@ -85,7 +79,8 @@ export async function join(
     case 'appended': {
       const { id } = executed.loaded;
       const types = new Set(executed.facts.map((fact) => fact.type));
-      if (types.has('run.cancelled')) deps.interrupted(id);
+      // The event in the log is what counts; the ping makes the runner stop at once.
+      if (types.has('run.cancelled')) bus.ping(cancelSubject(id));
       const continues = executed.facts.some((fact) => fact.type === 'session.created' && fact.data.continues);
       if (continues || types.has('webhook.coalesced')) linkActiveSpan(continued);
       return { status: types.has('webhook.coalesced') ? 'coalesced' : 'accepted', sessionId: id };
@@ -98,20 +93,20 @@ export async function join(
       throw new Refusal(
         409,
         'session_busy',
-        `session ${executed.refusal.busy} is at work under this key and the route has \`on_busy: reject\`: ` +
-          'send it again when it is done',
+        `session ${executed.refusal.busy} is working under this key and the route has \`on_busy: reject\`: ` +
+          'send it again when that session is done',
       );
   }
 }
 
-export interface KeyedWebhook {
+interface KeyedWebhook {
   readonly keying: Keying;
   readonly deliveryId: string;
-  /** As a turn of a session that is there, in the fences of that session. */
+  /** As a turn of an existing session, in the fences of that session. */
   readonly inputFor: (state: SessionState, turn: number) => string;
-  /** As a session of its own. Throws Refusal where the payload does not make an address for its answers. */
+  /** As a new session. @throws Refusal 400 if the payload does not contain an address for its answers */
   readonly asSession: () => CreateSession;
-  /** For the session, if it becomes one. */
+  /** For the new session, if there is one. */
   readonly id: SessionId;
   readonly nowMs: number;
   readonly maxQueueSeconds: number | null;
@@ -121,20 +116,17 @@ export interface KeyedWebhook {
 /**
  * What a webhook does under its key:
  *
- *   no session yet, or it was pruned             opens one
- *   its webhook waits, and may be replaced       replaces its input; the window ends later, up to its maximum
- *   coalesce only, and the run has started       opens one
- *   session_key, and the session has ended       opens its continuation
- *   session_key, unanswered turns, reject        is refused
- *   session_key                                  is a further turn; `interrupt` cancels the one under way
+ *   no session yet, or it was pruned              opens one
+ *   a webhook still waits and may be replaced     replaces its input; the window ends later, up to its maximum
+ *   coalesce only, and the run has started        opens one
+ *   session_key, and the session has ended        opens its continuation
+ *   session_key, unanswered turns, reject         is refused
+ *   session_key                                   is a further turn; `interrupt` cancels the run in flight
  *
- * Busy is a session with a turn that has no answer yet, whether its run has begun or is about to: what a sender gets
- * does not depend on how fast a runner was.
+ * A session is busy if a turn has no answer yet, even if its run has not started. So the answer to a sender does not
+ * depend on how fast a runner was.
  */
-export function planWebhook(
-  current: Loaded | null,
-  webhook: KeyedWebhook,
-): KeyedPlan<{ readonly busy: SessionId }> {
+function planWebhook(current: Loaded | null, webhook: KeyedWebhook): KeyedPlan<{ readonly busy: SessionId }> {
   const { keying, deliveryId, inputFor } = webhook;
   if (current === null || current.state.created === null) return open(webhook);
   const { state } = current;
@@ -194,14 +186,14 @@ function windowStart({ keying: { window }, nowMs }: KeyedWebhook): number | null
   return window === null ? null : nowMs + Math.min(window.seconds, window.maxWaitSeconds) * 1000;
 }
 
-/** Time in the window is no time in the queue. */
+/** Time in the window does not count as time in the queue. */
 function queueDeadline({ maxQueueSeconds, nowMs }: KeyedWebhook, startAfter: number | null): number | null {
   return maxQueueSeconds === null ? null : Math.max(startAfter ?? 0, nowMs) + maxQueueSeconds * 1000;
 }
 
-/** The plan asks only for what the state allows. */
+/** planWebhook asks only for what the state allows, so a refusal here is a bug. */
 function factsOf(decision: Decision): readonly SessionFact[] {
   if (!decision.ok)
-    throw new Error(`a webhook under a key was refused (${decision.code}): ${decision.reason}`);
+    throw new Error(`the session refused a keyed webhook (${decision.code}): ${decision.reason}`);
   return decision.events;
 }

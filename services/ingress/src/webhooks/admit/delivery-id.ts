@@ -4,9 +4,10 @@ import { storable } from '@angelia/event-log';
 import type { Sessions } from '@angelia/sessions';
 import { firstHeader } from '../authenticate/provider-names.ts';
 import type { Scheme, SignedContent } from '../authenticate/scheme.ts';
-import { lookUp, type Template, type TemplateValues } from '../payload/template.ts';
+import { lookUp } from '../payload/lookup.ts';
+import type { Template, TemplateValues } from '../payload/template.ts';
 
-/** What a provider calls a delivery; all of these stay the same when it sends once more. */
+/** How providers name a delivery. All of these stay the same when the provider sends it again. */
 const PROVIDER_HEADERS = [
   'x-github-delivery',
   'svix-id',
@@ -17,16 +18,16 @@ const PROVIDER_HEADERS = [
   'i-twilio-idempotency-token',
 ] as const;
 
-/** A longer id is stored as its hash: the key is indexed, and nobody reads that much of it. */
+/** A longer id is stored as its hash: the key is indexed, and nobody reads an id that long. */
 const LONGEST_ID = 200;
 
 export interface DeliveryId {
   readonly id: string;
-  /** Where the id alone does not name the delivery: what does. */
+  /** The key that identifies the delivery, if the id alone does not. */
   readonly key?: string;
   /** `sender`: the id names this delivery for good. `content`: it only says that two bodies are equal. */
   readonly from: 'sender' | 'content';
-  /** What was signed, where the id was not: see firstSentAs. */
+  /** The signed content, if the id is not signed: see firstSentAs. */
   readonly signed?: SignedOnce;
 }
 
@@ -36,30 +37,30 @@ interface SignedOnce {
 }
 
 /**
- * What makes a repeat of this delivery the same delivery (invariant one-delivery-one-session). In this order:
+ * The id by which a repeat of this delivery is recognised (invariant one-delivery-one-session). The first that exists:
  *
- * 1. the id of the provider that signed it; where the scheme is one of many senders, or the provider sent none, that of
- *    any provider, in a header or (Stripe, Slack) in the body;
- * 2. the route's `delivery_id`, unless a value of it is missing: with a hole in it, it would be the same text for every
- *    request, and swallow all but the first;
- * 3. `X-Request-ID`. It comes after the template because many a proxy adds a new one to every attempt: an operator who
+ * 1. the id of the provider that signed the request. If the scheme is generic, or the provider sent no id: the id of any
+ *    provider, in a header or (Stripe, Slack) in the body;
+ * 2. the route's `delivery_id`, unless one of its values is missing: with a hole it would be the same text for every
+ *    request, and all but the first would be duplicates;
+ * 3. `X-Request-ID`. It comes after the template because many proxies add a new one to every attempt. An operator who
  *    wrote a template knows better;
  * 4. the body itself, for `dedupe_window_seconds`.
  *
- * Where the provider has its id in what it signs, no header but that counts: whoever captured a request could make a
- * new delivery of it with one. Where it has not, see `identified`.
+ * If the provider signs its id, no other header counts: somebody who captured a request could use one to make it a new
+ * delivery. If it does not, see `withSignedContent`.
  */
 export function deliveryIdOf(
   headers: IncomingHttpHeaders,
   body: Buffer,
   template: Template | null,
   values: TemplateValues,
-  /** By which the sender was authenticated. */
+  /** The one that authenticated the sender. */
   scheme: Scheme | null = null,
 ): DeliveryId {
-  const own = scheme?.own?.id({ headers, payload: values.payload }) ?? null;
+  const own = scheme?.provider?.id({ headers, payload: values.payload }) ?? null;
   if (own !== null) return own.perBody === true ? ofSenderAndBody(own.text, body) : ofSender(own.text);
-  const anyHeader = scheme?.own?.idIsSigned !== true;
+  const anyHeader = scheme?.provider?.idIsSigned !== true;
   if (anyHeader) {
     const sent = idOfAnyProvider(headers, body, values.payload);
     if (sent !== null) return sent;
@@ -72,11 +73,11 @@ export function deliveryIdOf(
 }
 
 /**
- * The same where the id is not signed, but something that names the delivery is (`Scheme.signed`). What holds no time is
- * the key, whatever id is shown. What holds one differs in the sender's own repeat: then the id is the key, and of all
- * ids that come with the same signed content the first counts (`firstSentAs`).
+ * For a delivery whose id is not signed, but whose content is (`Scheme.signed`). Signed content without a time is the
+ * key, whatever the id says. Signed content with a time differs in the sender's own repeat: then the id is the key, and
+ * of all ids that come with the same content the first counts (`firstSentAs`).
  */
-export function identified(delivery: DeliveryId, signed: SignedContent | undefined): DeliveryId {
+export function withSignedContent(delivery: DeliveryId, signed: SignedContent | undefined): DeliveryId {
   if (signed === undefined) return delivery;
   const { sha256, staleAfterSeconds } = signed;
   return staleAfterSeconds === null
@@ -85,8 +86,8 @@ export function identified(delivery: DeliveryId, signed: SignedContent | undefin
 }
 
 /**
- * The delivery under the id that its signed content first came with. A commit of its own before that of the webhook:
- * should only the first come through, a repeat finds the id that it would have had anyway.
+ * The delivery under the id that its signed content first came with. This commits before the webhook does. If only this
+ * commit succeeds, a repeat finds the id that it would have had anyway.
  */
 export async function firstSentAs(
   sessions: Pick<Sessions, 'firstUnder'>,
@@ -106,14 +107,14 @@ export async function firstSentAs(
 function idOfAnyProvider(headers: IncomingHttpHeaders, body: Buffer, payload: unknown): DeliveryId | null {
   const header = firstHeader(headers, PROVIDER_HEADERS);
   if (header !== null) return ofSender(header);
-  // Of versions without Idempotency-Key.
+  // GitLab versions without Idempotency-Key.
   const gitlab = firstHeader(headers, ['x-gitlab-event-uuid']);
   if (gitlab !== null) return ofSenderAndBody(gitlab, body);
   const inBody = idInBody(headers, payload);
   return inBody === null ? null : ofSender(storable(inBody));
 }
 
-/** Stripe's `id` (`evt_...`) and Slack's `event_id` (`Ev...`), where the request says that it is theirs. */
+/** Stripe's `id` (`evt_...`) and Slack's `event_id` (`Ev...`), if the headers say that it is from them. */
 function idInBody(headers: IncomingHttpHeaders, payload: unknown): string | null {
   const [key, form] =
     headers['stripe-signature'] !== undefined
@@ -135,7 +136,7 @@ function ofSender(id: string): DeliveryId {
   return { id: bounded(id), from: 'sender' };
 }
 
-/** Of an id that several deliveries may have. */
+/** For an id that several deliveries may share. */
 function ofSenderAndBody(id: string, body: Buffer): DeliveryId {
   return { ...ofSender(id), key: `${bounded(id)}:${hash('sha256', body)}` };
 }

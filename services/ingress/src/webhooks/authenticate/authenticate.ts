@@ -1,13 +1,13 @@
 import { Refusal } from '../../http/refusal.ts';
 import type { Received } from '../receive/receive.ts';
+import { schemes } from './registry.ts';
 import type { Scheme } from './scheme.ts';
-import { schemes } from './schemes/registry.ts';
 
 /**
- * Step 2: is the sender who it must be, judged on the raw bytes, before anything about the body is told.
- * The answer is the same for every reason, so that a wrong guess teaches nothing.
+ * Step 2: proves the identity of the sender on the raw bytes, before the answer reveals anything about the body.
+ * The refusal is the same for every reason, so a wrong guess teaches nothing.
  *
- * @returns the scheme by which it was, null for a route that asks for none
+ * @returns the scheme that authenticated the sender; null for a route that needs none
  * @throws Refusal 401
  */
 export function authenticate(received: Received): Scheme | null {
@@ -16,7 +16,7 @@ export function authenticate(received: Received): Scheme | null {
   const scheme = access.scheme ?? schemes.find(({ claims }) => claims(received.headers));
   let valid = false;
   if (scheme !== undefined) {
-    // All secrets are tried, whichever fits: how long it takes does not tell which one it was.
+    // Tries every secret even after a match, so that the time does not reveal which one matched.
     for (const secret of access.secrets) valid = scheme.verify(received, secret) || valid;
   }
   if (scheme === undefined || !valid) {

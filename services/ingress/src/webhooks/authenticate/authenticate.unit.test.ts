@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Refusal } from '../../http/refusal.ts';
 import { NOW_MS, receivedOf, routeOf } from '../../testing/route.ts';
-import type { Route } from '../compile-route.ts';
+import type { Route } from '../route.ts';
 import { authenticate } from './authenticate.ts';
 
 const BODY = '{"text":"grüße"}';

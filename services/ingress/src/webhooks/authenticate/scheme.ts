@@ -1,61 +1,61 @@
 import { createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AuthScheme } from '@angelia/contracts';
-import type { OwnNames } from './provider-names.ts';
+import type { ProviderNames } from './provider-names.ts';
 import { isPublicKey, type StandardKeys, standardKeysOf } from './standard-secret.ts';
 
-/** One way in which a sender proves who it is. A new provider is a file beside this one and a line in registry.ts. */
+/** One way for a sender to prove its identity. To add a provider, add a file in schemes/ and a line in registry.ts. */
 export interface Scheme {
   /** As in a route's `auth`. */
   readonly name: AuthScheme;
-  /** Whether the request carries this scheme's header. The first of the registry that says yes decides alone. */
+  /** Whether the request carries this scheme's header. The first scheme of the registry that says yes decides alone. */
   readonly claims: (headers: IncomingHttpHeaders) => boolean;
   verify(request: SignedRequest, secret: Secret): boolean;
-  /** undefined: it is a scheme of many senders, each with names of its own. */
-  readonly own?: OwnNames;
-  /** Left out: the id of the delivery is signed, or nothing is. */
+  /** undefined: senders of many kinds use this scheme, each with its own names. */
+  readonly provider?: ProviderNames;
+  /** Left out if the delivery's id is signed, or if nothing is. */
   readonly signed?: (request: SignedRequest) => SignedContent;
-  /** What an operator should know of a route that uses it: logged once per route. */
+  /** What an operator should know about a route that uses this scheme. Logged once per route. */
   readonly weakness?: string;
-  /** Whether it can check signatures by a public key (`whpk_`): there is no other use of one. */
+  /** Whether it can check signatures with a public key (`whpk_`). No other scheme can use one. */
   readonly takesPublicKeys?: true;
-  /** Why a secret of the config can never fit, for a route that names this scheme. null: it can. */
-  readonly refuses?: (secret: string) => string | null;
+  /** Why a secret of the config can never match, for a route that names this scheme. null: it can. */
+  readonly secretProblem?: (secret: string) => string | null;
 }
 
 /**
- * What a signature proves. Who captured a request can send it again with another id in a header that nobody signed, or
- * with its fields in another order: it is still this.
+ * What a signature proves. Somebody who captured a request can send it again with another id in an unsigned header, or
+ * with its fields in another order; the signed content stays the same.
  */
 export interface SignedContent {
   readonly sha256: string;
   /**
-   * The content holds a time, so that the sender's own repeat has another one and is known by its id: after these
-   * seconds the signature is stale. null: the sender's own repeat has the same content, which alone names the delivery.
+   * The content holds a time, so the sender's own repeat differs and is recognised by its id. After these seconds the
+   * signature is stale. null: the sender's own repeat has the same content, and the content alone names the delivery.
    */
   readonly staleAfterSeconds: number | null;
 }
 
 export interface SignedRequest {
   readonly headers: IncomingHttpHeaders;
-  /** The bytes as they came: a signature is over these, never over parsed and printed JSON. */
+  /** The bytes as received. A signature covers these, never JSON that was parsed and printed again. */
   readonly body: Buffer;
   readonly nowMs: number;
-  /** The address that the sender called, by `public_url` of the config; null when it does not say. */
+  /** The address that the sender called, built from `public_url` of the config; null if that is not set. */
   readonly publicUrl: string | null;
 }
 
 /** Prepared when the route is defined, so that no request imports a key or hashes the secret again. */
 export interface Secret {
-  /** The text of the config as bytes; of a public key (`whpk_`), which anybody may know, bytes that nobody knows. */
+  /** The bytes of the config's text. For a public key (`whpk_`), which anybody may know: random bytes. */
   readonly key: KeyObject;
-  /** Of the same. */
+  /** SHA-256 of the same bytes. */
   readonly sha256: Buffer;
-  /** The keys that Standard Webhooks reads out of the same text. */
+  /** The keys that Standard Webhooks reads from the same text. */
   readonly standard: StandardKeys;
 }
 
-/** As many as SHA-256 gives: not to be guessed. */
+/** As many as SHA-256 has: nobody can guess them. */
 const UNKNOWN_BYTES = 32;
 
 export function prepareSecret(secret: string): Secret {
@@ -73,9 +73,9 @@ export const claimsHeader =
     headers[name] !== undefined;
 
 /**
- * Node joins repeated headers with a comma, except for some that it knows: of `authorization` and `content-type` the
- * first counts. Either way what is judged here is what the rest of the pipeline sees, and a joined value is valid only
- * if one of its parts is a signature by itself.
+ * Node joins repeated headers with a comma, except for some: of `authorization` and `content-type` the first counts. In
+ * both cases this is the value that the later steps see. A joined value is valid only if one of its parts alone is a
+ * valid signature.
  */
 export function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
   const value = headers[name];

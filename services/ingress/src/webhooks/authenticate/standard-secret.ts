@@ -1,15 +1,15 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 
 /**
- * A secret as Standard Webhooks and Svix write it: `whsec_` and base64 of the key, or `whpk_` and base64 of an ed25519
- * public key. Some providers send these headers with a plain text as the secret; then the key is its bytes or, as the
- * reference libraries read a secret without a prefix, what it stands for in base64. Both need knowledge of the same
- * secret, so that taking either gives nothing away.
+ * A secret in the form of Standard Webhooks and Svix: `whsec_` and base64 of the key, or `whpk_` and base64 of an ed25519
+ * public key. Some providers send these headers with a plain text as the secret. Then the key is either the bytes of the
+ * text or, as in the reference libraries, the text decoded from base64. Both require knowledge of the same secret, so
+ * accepting either is safe.
  */
 export interface StandardKeys {
-  /** Of `v1`. */
+  /** For `v1`. */
   readonly symmetric: readonly KeyObject[];
-  /** Of `v1a`. */
+  /** For `v1a`. */
   readonly publicKey: KeyObject | null;
 }
 
@@ -20,7 +20,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3
 const ED25519_DER = Buffer.from('302a300506032b6570032100', 'hex');
 const ED25519_BYTES = 32;
 
-/** It proves nothing to know such a secret: it is for checking `v1a` signatures, and for nothing else. */
+/** Knowing such a key proves nothing: it can only check `v1a` signatures. */
 export function isPublicKey(secret: string): boolean {
   return secret.startsWith(PUBLIC);
 }
@@ -38,13 +38,13 @@ export function standardKeysOf(secret: string): StandardKeys {
   };
 }
 
-/** For a route that names the scheme: what it would otherwise only show by refusing every request. */
+/** For a route that names the scheme. Without this check the route would refuse every request and not say why. */
 export function standardSecretProblem(secret: string): string | null {
   const { symmetric, publicKey } = standardKeysOf(secret);
   if (symmetric.length > 0 || publicKey !== null) return null;
   return isPublicKey(secret)
     ? '`whpk_` must be followed by the 32 bytes of an ed25519 public key in base64'
-    : '`whsec_` must be followed by base64: copy the secret from the provider once more';
+    : '`whsec_` must be followed by base64: copy the secret from the provider again';
 }
 
 function publicKeyOf(secret: string): KeyObject | null {
@@ -53,7 +53,7 @@ function publicKeyOf(secret: string): KeyObject | null {
   return createPublicKey({ key: Buffer.concat([ED25519_DER, bytes]), format: 'der', type: 'spki' });
 }
 
-/** null for what is not base64, and for nothing: an empty key would be everybody's. */
+/** null for what is not base64, and for an empty text: everybody knows an empty key. */
 function decode(text: string): Buffer | null {
   if (text === '' || !BASE64.test(text)) return null;
   return Buffer.from(text, 'base64');

@@ -4,12 +4,12 @@ import { parseJsonText } from './json-body.ts';
 
 export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** Ten times what web servers take by default: no webhook has as many, and a body of `a&a&a` could have half a million. */
+/** Ten times the default of web servers. No webhook has as many; a body of `a&a&a` could have half a million. */
 export const MOST_FIELDS = 10_000;
 
 /**
- * `application/x-www-form-urlencoded`: an object of its fields, a field that came several times as a list. GitHub and
- * Slack may send their JSON as the one field `payload`; then that is the payload, as if it had been sent as JSON.
+ * `application/x-www-form-urlencoded` becomes an object of its fields; a repeated field becomes a list. GitHub and Slack
+ * may send their JSON as the only field, `payload`. Then that JSON is the payload, as if it had been sent as JSON.
  */
 export function parseFormBody(body: Buffer): unknown {
   if (body.length === 0) throw new Refusal(400, 'empty_body', 'the body is empty: send the event in it');
@@ -31,7 +31,7 @@ export function parseFormBody(body: Buffer): unknown {
     else before.push(value);
   }
   const only = fields.size === 1 ? fields.get('payload') : undefined;
-  // fromEntries makes own properties of every name, `__proto__` too.
+  // fromEntries makes every name an own property, even `__proto__`.
   return typeof only === 'string' && looksLikeJson(only) ? parseJsonText(only) : Object.fromEntries(fields);
 }
 
@@ -39,7 +39,7 @@ function looksLikeJson(text: string): boolean {
   return /^\s*[[{]/.test(text);
 }
 
-/** @throws Refusal 400 for a `%` that is not followed by two digits, or that makes bytes which are not UTF-8 */
+/** @throws Refusal 400 for a `%` without two hex digits after it, or for bytes that are not UTF-8 */
 function decoded(text: string): string {
   const spaced = text.replaceAll('+', ' ');
   if (!spaced.includes('%')) return spaced;
@@ -49,7 +49,7 @@ function decoded(text: string): string {
     throw new Refusal(
       400,
       'malformed_form',
-      'the form is not valid: a percent-encoding in it is broken or not UTF-8',
+      'the form is not valid: it contains a percent-encoding that is broken or not UTF-8',
     );
   }
 }

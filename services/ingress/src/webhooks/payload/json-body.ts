@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../http/refusal.ts';
 
 /**
- * Numbers that a double cannot hold (ids of 64 bits, mostly) would come out of JSON.parse as other numbers, and the
- * wrong id would be rendered without a word. Bodies with such long runs of digits take the slower way that keeps them.
+ * JSON.parse changes numbers that a double cannot hold (mostly ids of 64 bits), and a prompt would silently show the
+ * wrong id. Bodies with such long runs of digits take a slower path that keeps the digits.
  */
 const LONG_NUMBER = /[0-9]{16}/;
 const BOM = '\uFEFF';
@@ -37,7 +37,7 @@ export function parseJsonText(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch (error) {
-    // The reviver recurses where JSON.parse does not.
+    // The reviver recurses; JSON.parse does not.
     if (error instanceof RangeError) {
       throw new Refusal(400, 'too_deep', 'the JSON body is nested too deeply: flatten it');
     }
@@ -45,7 +45,7 @@ export function parseJsonText(text: string): unknown {
   }
 }
 
-/** @throws SyntaxError, RangeError when it is nested too deeply */
+/** @throws SyntaxError, or RangeError if it is nested too deeply */
 export function parseExactJson(text: string): unknown {
   return LONG_NUMBER.test(text) ? JSON.parse(text, keepExactNumbers) : JSON.parse(text);
 }
@@ -60,7 +60,7 @@ function keepExactNumbers(
   return JSON.rawJSON(context.source);
 }
 
-/** In V8 since 11.4 (Node 22), not yet in TypeScript's library. */
+/** V8 has these since 11.4 (Node 22); TypeScript's library does not yet. */
 declare global {
   interface JSON {
     rawJSON(text: string): object;
@@ -68,7 +68,7 @@ declare global {
   }
 }
 
-/** V8 quotes the body in some of its messages; the sender needs the place and the reason only. */
+/** V8 quotes the body in some of its messages. The sender needs only the place and the reason. */
 function whereItBreaks(error: unknown, text: string): string {
   const message = error instanceof Error ? error.message : String(error);
   const position = /at position (\d+)/.exec(message)?.[1];
@@ -84,11 +84,11 @@ function whereItBreaks(error: unknown, text: string): string {
   return `${reason} (line ${line}, column ${column})`;
 }
 
-/** Only for the message of a body that is refused anyway. */
+/** Only for the error message of a body that is refused. */
 function firstInvalidByte(body: Buffer): number {
   let valid = 0;
   let invalid = body.length;
-  // Binary search: a prefix is valid but for a character cut off at its end, of which at most 3 bytes are missing.
+  // Binary search. A prefix counts as valid even if its last character is cut off (at most 3 bytes are missing).
   while (valid < invalid) {
     const middle = Math.floor((valid + invalid + 1) / 2);
     if (isUtf8Prefix(body.subarray(0, middle))) valid = middle;

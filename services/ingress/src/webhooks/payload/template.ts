@@ -1,24 +1,26 @@
-import { jsonBlock } from './json-block.ts';
+import { indentedJson } from './indented-json.ts';
+import { lookUp } from './lookup.ts';
 
 /**
- * Templates of `prompt`, `title`, `deliver_extra` and `delivery_id`, by the rules of the Hermes webhook adapter:
+ * A template of `prompt`, `title`, `deliver_extra`, `delivery_id` or a session key. It follows the rules of the Hermes
+ * webhook adapter:
  *
  * - `{a.b.0.c}` is the value at that path of the payload. Objects and lists become indented JSON, cut at 2,000
- *   characters; strings stand as they are; numbers, booleans and null as in JSON.
+ *   characters. Strings are inserted unchanged; numbers, booleans and null as in JSON.
  * - `{__raw__}` is the whole payload as indented JSON, cut at 4,000 characters.
- * - `{event_type}` is the event's type, `unknown` when it has none.
- * - A path that the payload does not have stays in the text as it is written.
+ * - `{event_type}` is the type of the event, or `unknown` if it has none.
+ * - A path that the payload does not have stays in the text as written.
  *
- * Beyond Hermes: list indexes, and only own data properties are reachable (no `length`, nothing inherited).
- * Compiled once per route when it is defined: a request only walks the compiled parts.
+ * Beyond Hermes: list indexes work, and only own data properties are reachable (no `length`, nothing inherited).
+ * A template is compiled once, when its route is defined. A request only walks the compiled parts.
  */
 export interface Template {
   /** Whether any part comes from the request. */
   readonly dynamic: boolean;
-  /** It is one placeholder, and no word beside it. */
+  /** The template is a single placeholder with no other text. */
   readonly lone: boolean;
   render(values: TemplateValues, quote?: Quote): string;
-  /** null when a placeholder has no value: for ids, where a text with holes would be the same for every request. */
+  /** null if a placeholder has no value. For ids and addresses: a text with holes would be the same for every request. */
   renderWhole(values: TemplateValues): string | null;
 }
 
@@ -27,15 +29,14 @@ export interface TemplateValues {
   readonly event: string | null;
 }
 
-/** How a value from the payload is put into the text: `block` for JSON, `text` for strings. */
+/** How a value of the payload is put into the text: `block` for JSON, `text` for strings. */
 export type Quote = (value: string, kind: 'block' | 'text') => string;
 
-/** Hermes' limits: enough to see what happened, and one large payload cannot fill the model's context. */
+/** The limits of Hermes: enough to see what happened, and one large payload cannot fill the model's context. */
 export const RAW_LIMIT = 4000;
 export const VALUE_LIMIT = 2000;
 
 const PLACEHOLDER = /\{([a-zA-Z0-9_.]+)\}/g;
-const INDEX = /^(?:0|[1-9][0-9]{0,8})$/;
 const UNKNOWN_EVENT = 'unknown';
 
 type Part =
@@ -96,36 +97,20 @@ function renderPart(part: Part, values: TemplateValues, quote: Quote): string | 
     case 'literal':
       return part.text;
     case 'event':
-      // The sender says it, in a header or in the body.
+      // Quoted, because the sender chooses it, in a header or in the body.
       return quote(values.event ?? UNKNOWN_EVENT, 'text');
     case 'raw':
-      return quote(jsonBlock(values.payload, RAW_LIMIT), 'block');
+      return quote(indentedJson(values.payload, RAW_LIMIT), 'block');
     case 'path': {
       const value = lookUp(values.payload, part.keys);
       if (value === undefined) return null;
       if (typeof value === 'string') return quote(value, 'text');
       if (typeof value === 'object' && value !== null && !JSON.isRawJSON(value)) {
-        return quote(jsonBlock(value, VALUE_LIMIT), 'block');
+        return quote(indentedJson(value, VALUE_LIMIT), 'block');
       }
       return JSON.stringify(value);
     }
   }
-}
-
-/** The own data property at that path, or undefined. JSON has no undefined, so that it can stand for "not there". */
-export function lookUp(payload: unknown, keys: readonly string[]): unknown {
-  let value = payload;
-  for (const key of keys) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (Array.isArray(value)) {
-      if (!INDEX.test(key)) return undefined;
-      value = value[Number(key)];
-    } else {
-      if (!Object.hasOwn(value, key)) return undefined;
-      value = (value as Record<string, unknown>)[key];
-    }
-  }
-  return value;
 }
 
 const asIs: Quote = (value) => value;

@@ -17,7 +17,7 @@ describe('a template', () => {
     );
   });
 
-  it('leaves a path that is not there as it is written', () => {
+  it('leaves a path that is not there as written', () => {
     const payload = { a: { b: 'text' }, list: [1] };
     for (const template of [
       '{missing}',
@@ -34,7 +34,7 @@ describe('a template', () => {
     }
   });
 
-  it('reaches own data properties only', () => {
+  it('reaches only own data properties', () => {
     const payload = parseJsonBody(
       Buffer.from('{"list":[1,2],"text":"abc","own":{"__proto__":{"x":"mine"}}}'),
     );
@@ -52,7 +52,7 @@ describe('a template', () => {
     expect(rendered('{own.__proto__.x}', payload)).toBe('mine');
   });
 
-  it('writes scalars as JSON does and strings as they are', () => {
+  it('writes scalars as JSON and strings unchanged', () => {
     expect(rendered('{n} {t} {z} {s}', { n: 1.5, t: true, z: null, s: '"q"' })).toBe('1.5 true null "q"');
   });
 
@@ -64,7 +64,7 @@ describe('a template', () => {
     expect(rendered('{list}', payload)).toBe('[\n  12345678901234567890\n]');
   });
 
-  it('knows the event type, which a key of the payload does not hide', () => {
+  it('knows the event type; a key of the payload does not hide it', () => {
     expect(rendered('{event_type}', { event_type: 'other' })).toBe('push');
     expect(rendered('{event_type}', {}, null)).toBe('unknown');
   });
@@ -84,16 +84,16 @@ describe('a template', () => {
     }
   });
 
-  it('does not render what a value contains', () => {
+  it('does not render placeholders inside a value', () => {
     expect(rendered('{a}', { a: '{b} {__raw__}', b: 'no' })).toBe('{b} {__raw__}');
   });
 
-  it('takes lists and scalars as payload', () => {
+  it('takes a list or a scalar as payload', () => {
     expect(rendered('{0.a}', [{ a: 1 }])).toBe('1');
     expect(rendered('{__raw__}{a}', 'text')).toBe('"text"{a}');
   });
 
-  it('says of an id whether it is whole', () => {
+  it('renders an id only if every part has a value', () => {
     const template = compileTemplate('{a}-{b}');
     expect(template.renderWhole({ payload: { a: 1, b: 2 }, event: null })).toBe('1-2');
     expect(template.renderWhole({ payload: { a: 1 }, event: null })).toBeNull();

@@ -11,16 +11,16 @@ afterEach(() => {
 
 function budgetOf(limits: {
   totalBytes?: number;
-  bytesPerPeer?: number;
+  bytesPerNetwork?: number;
   bytesPerSecond?: number;
 }): BodyBudget {
-  const budget = new BodyBudget({ totalBytes: 100, bytesPerPeer: 100, bytesPerSecond: 0, ...limits });
+  const budget = new BodyBudget({ totalBytes: 100, bytesPerNetwork: 100, bytesPerSecond: 0, ...limits });
   budgets.push(budget);
   return budget;
 }
 
-function bodyOf(peer = 'a'): HeldBody {
-  const body: HeldBody = { peer, received: 0, cut: (refusal) => refusals.set(body, refusal) };
+function bodyOf(network = 'a'): HeldBody {
+  const body: HeldBody = { network, received: 0, cut: (refusal) => refusals.set(body, refusal) };
   return body;
 }
 
@@ -42,13 +42,13 @@ describe('the budget of bodies whose senders are not known', () => {
   it('holds no more than its total, however many come', () => {
     const budget = budgetOf({});
     for (let n = 0; n < 1000; n += 1) {
-      budget.hold(bodyOf(`peer-${n}`), 30);
+      budget.hold(bodyOf(`network-${n}`), 30);
       expect(budget.bytes).toBeLessThanOrEqual(100);
     }
   });
 
   it('lets one address crowd out itself, and nobody else', () => {
-    const budget = budgetOf({ bytesPerPeer: 50 });
+    const budget = budgetOf({ bytesPerNetwork: 50 });
     const honest = bodyOf('honest');
     const flood = Array.from({ length: 10 }, () => bodyOf('flood'));
     budget.hold(honest, 10);
@@ -59,7 +59,7 @@ describe('the budget of bodies whose senders are not known', () => {
   });
 
   it('lets one body alone be larger than the budget: what is too large says max_body_bytes', () => {
-    const budget = budgetOf({ bytesPerPeer: 10 });
+    const budget = budgetOf({ bytesPerNetwork: 10 });
     const large = bodyOf();
     budget.hold(large, 500);
     expect(answered(large)).toBeNull();

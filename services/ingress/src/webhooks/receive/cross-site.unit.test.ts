@@ -44,8 +44,8 @@ describe('a route without a secret', () => {
     expect(judged(headers as Record<string, string>)).toBe('403 cross_site');
   });
 
-  it('says which name it was called by, or that there was none', () => {
-    expect(() => refuseCrossSite({ host: 'evil.example' })).toThrow('called by the name `evil.example`');
+  it('names the host of the request, or says that there was none', () => {
+    expect(() => refuseCrossSite({ host: 'evil.example' })).toThrow('names the host `evil.example`');
     expect(() => refuseCrossSite({})).toThrow('and this has no header `Host`: set a secret');
   });
 });

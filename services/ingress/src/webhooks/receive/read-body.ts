@@ -3,25 +3,25 @@ import { Refusal } from '../../http/refusal.ts';
 import type { BodyBudget, HeldBody } from './body-budget.ts';
 
 /**
- * Each part costs a call and a buffer, however small it is: a megabyte in parts of one byte, as chunked encoding allows,
- * kept this process busy for minutes. A body of the largest size in parts of 100 bytes is still taken.
+ * Each part costs a call and a buffer, however small it is. A megabyte in parts of one byte, which chunked encoding
+ * allows, kept this process busy for minutes. A body of the largest size in parts of 100 bytes is still taken.
  */
 export const MOST_PARTS = 10_000;
-/** Parts that are smaller are gathered in blocks of this size: each buffer of its own would hold some 150 bytes more. */
+/** Smaller parts are gathered in blocks of this size, because each separate buffer costs about 150 bytes more. */
 const BLOCK_BYTES = 8192;
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
 /**
- * Reads the body of somebody who has proved nothing yet. A body that arrives in one part, as a webhook does, is
- * handed on as it is and costs the budget nothing; of others the budget counts what is held for them.
+ * Reads the body of a sender that is not authenticated yet. A body that arrives in one part, as most webhooks do, is
+ * passed on without a copy and costs the budget nothing. For others the budget counts what is held.
  *
- * @param done gets the bytes, or a Refusal 400, 408, 413 or 503, or what the connection died of
+ * @param done gets the bytes, or a Refusal 400, 408, 413 or 503, or the error of the connection
  */
 export function readBody(
   budget: BodyBudget,
   request: IncomingMessage,
-  peer: () => string,
+  network: () => string,
   limit: number,
   done: Done,
 ): void {
@@ -31,7 +31,7 @@ export function readBody(
     return;
   }
   let gathered: Buffer[] = [];
-  /** Free space of the last block in `gathered`, where that is one. */
+  /** Free space in the last buffer of `gathered`, if that is a block. */
   let space = 0;
   let received = 0;
   let parts = 0;
@@ -47,7 +47,7 @@ export function readBody(
   };
 
   const gather = (part: Buffer): void => {
-    held ??= { peer: peer(), received: 0, cut: end };
+    held ??= { network: network(), received: 0, cut: end };
     held.received = received;
     if (part.length <= space) {
       const block = gathered.at(-1) as Buffer;
@@ -76,7 +76,7 @@ export function readBody(
   };
 
   request.on('data', (part: Buffer) => {
-    // What still comes after a refusal flows away until the connection is closed.
+    // After a refusal the rest is dropped until the connection closes.
     if (over) return;
     parts += 1;
     received += part.length;
@@ -98,7 +98,7 @@ function tooLarge(): Refusal {
   return new Refusal(
     413,
     'body_too_large',
-    'the body is larger than `limits.max_body_bytes` of the config allows',
+    'the body is larger than `limits.max_body_bytes` of the config allows: send a smaller one',
   );
 }
 
@@ -106,6 +106,6 @@ function tooManyParts(): Refusal {
   return new Refusal(
     400,
     'too_many_parts',
-    `the body comes in more than ${MOST_PARTS} parts: send it in larger ones, or with a content-length`,
+    `the body comes in more than ${MOST_PARTS} parts: send larger parts, or a content-length`,
   );
 }

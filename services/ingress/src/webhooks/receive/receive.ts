@@ -1,6 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Refusal } from '../../http/refusal.ts';
-import type { Route, RouteTable } from '../compile-route.ts';
+import type { Route, RouteTable } from '../route.ts';
+
+export interface WebhookRequest {
+  readonly routeName: string;
+  readonly headers: IncomingHttpHeaders;
+  /** A Buffer, or nothing if the request had no body. */
+  readonly body: unknown;
+  /** Path and query as received. */
+  readonly url: string;
+}
 
 /** A webhook as it came, for a route that takes webhooks. */
 export interface Received {
@@ -8,36 +17,26 @@ export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly nowMs: number;
-  /** The address that the sender called, query included; null when the config has no `public_url`. */
+  /** The address that the sender called, with its query; null if the config has no `public_url`. */
   readonly publicUrl: string | null;
 }
 
 const NO_BODY = Buffer.alloc(0);
 
-/** Step 1: which route is it for. The body is there already, cut off at `limits.max_body_bytes` (http-server.ts). */
-export function receive(
-  routes: RouteTable,
-  request: {
-    readonly routeName: string;
-    readonly headers: IncomingHttpHeaders;
-    readonly body: unknown;
-    /** Path and query as they came. */
-    readonly url: string;
-  },
-  nowMs: number,
-): Received {
+/** Step 1: finds the route. The body has been read already, up to `limits.max_body_bytes` (read-body.ts). */
+export function receive(routes: RouteTable, request: WebhookRequest, nowMs: number): Received {
   const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY;
   const route = openRoute(routes, request.routeName);
   const publicUrl = route.publicUrl === null ? null : route.publicUrl + request.url;
   return { route, headers: request.headers, body, nowMs, publicUrl };
 }
 
-/** @throws Refusal 404 for a route that is not there, 403 for one that is switched off, 503 for one that cannot be used. */
+/** @throws Refusal 404 if the route does not exist, 403 if it is disabled, 503 if it cannot be used */
 export function openRoute(routes: RouteTable, name: string): Route {
   const route = routes.get(name);
   if (route === undefined) {
     throw (
-      routes.absence?.(name) ??
+      routes.whyMissing?.(name) ??
       new Refusal(404, 'unknown_route', 'no such route: check the URL against `routes` of the config')
     );
   }

@@ -12,27 +12,26 @@ import { Refusal } from '../../http/refusal.ts';
 import { compileTemplate, type TemplateValues } from '../payload/template.ts';
 
 /**
- * Where the answer goes, as it is written to `session.created`.
- * @throws Refusal 400: the payload does not make an address of it. A delivery could only fail, hours later; the sender
- *   hears of it now
+ * Where the answer goes, as stored in `session.created`.
+ * @throws Refusal 400 if the payload does not give a valid address. The delivery could only fail, perhaps hours later;
+ *   this way the sender learns it now
  */
 export type RenderTarget = (values: TemplateValues) => DeliveryTarget;
 
-/** Compiled once per route. Where no value has a placeholder, every session shares one object. */
+/** Compiled once per route. If no value has a placeholder, all sessions share one object. */
 export function compileTarget(
   config: Config,
   target: string,
   extra: Readonly<Record<string, unknown>>,
-  /** The route was made by API: then even a fixed address is nobody's word but a caller's. */
+  /** The route was made by API: then the operator did not write even a fixed address. */
   untrusted = false,
 ): RenderTarget {
   const to = compileValue(extra, 'deliver_extra');
-  // One that a template makes must not be private (no request of a stranger may steer ours into the internal
-  // network); one that the operator wrote is trusted.
+  // An address from a template must not be private, so that no sender can direct our requests into the internal
+  // network. An address that the operator wrote is trusted.
   const hosts = isKnownTarget(target) ? (targetSchema(target).hosts ?? []) : [];
   const untrustedAddress = untrusted || hosts.some((key) => compileValue(extra[key], key).dynamic);
-  // `https://hooks.example.com/{path}` is the operator's word for the host, and so is `https://${HOST}/{path}`; `{url}` is
-  // nobody's.
+  // The operator chose the host in `https://hooks.example.com/{path}` and in `https://${HOST}/{path}`, but not in `{url}`.
   const untrustedHost = untrusted || hosts.some((key) => !hasFixedHost(String(asResolved(extra[key]))));
   const render = (values: TemplateValues): DeliveryTarget => {
     const references: CapturedReference[] = [];
@@ -55,19 +54,19 @@ export function compileTarget(
 
 type CapturedReference = NonNullable<DeliveryTarget['references']>[number];
 
-/** A text whose placeholders are filled in, and whose references are not. */
+/** A text with filled-in placeholders, whose references to variables are still open. */
 class FilledText {
   constructor(
     readonly text: string,
     readonly references: readonly { readonly at: number; readonly name: string }[],
-    /** For the check of the address alone. */
+    /** Only for the check of the address. */
     readonly resolved: string,
   ) {}
 }
 
 /**
- * Checked as it will be sent, and kept as it was written: a value with references goes into the event with their names.
- * The same check is made when it is sent, with what the variables say then.
+ * Checks the address with the variables filled in, but stores it as written: the event holds the names of its references.
+ * The delivery makes the same check with the values that the variables have then.
  */
 function addressOf(
   config: Config,
@@ -89,14 +88,14 @@ function parsed(
   target: string,
   rendered: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  // The config was checked: a route's target is one of this version.
+  // Does not happen: the config was checked, so this version knows the target of every route.
   if (!isKnownTarget(target)) return { ...rendered };
   const address = parseAddress(config, target, rendered);
   if (address.ok) return { ...address.to };
   const [problem] = address.problems;
   throw badAddress(
     ['deliver_extra', problem?.key].filter(Boolean).join('.'),
-    problem?.reason ?? 'is no address',
+    problem?.reason ?? 'is not an address',
   );
 }
 
@@ -126,14 +125,14 @@ function badAddress(place: string, reason: string): Refusal {
 }
 
 interface CompiledValue {
-  /** The payload has a say in it. */
+  /** It contains a value of the payload. */
   readonly dynamic: boolean;
-  /** It stands as it is written: neither the payload nor a variable has a say in it. */
+  /** It contains neither a value of the payload nor a variable. */
   readonly plain: boolean;
   render(values: TemplateValues): unknown;
 }
 
-/** Strings are templates, at any depth (`headers` of an http target); keys and other values stand as they are. */
+/** Strings are templates at any depth (`headers` of an http target). Keys and other values stay unchanged. */
 function compileValue(value: unknown, place: string): CompiledValue {
   if (value instanceof ReferencedText) return compileReferenced(value, place);
   if (typeof value === 'string') {
@@ -169,7 +168,7 @@ function compileValue(value: unknown, place: string): CompiledValue {
   return fixedValue(value);
 }
 
-/** Placeholders are found in what the config says, and never in what a variable does. */
+/** Looks for placeholders in the text of the config, never in the value of a variable. */
 function compileReferenced(value: ReferencedText, place: string): CompiledValue {
   const parts = value.parts.map((part) => (typeof part === 'string' ? compileTemplate(part) : part));
   return {
@@ -185,7 +184,7 @@ function compileReferenced(value: ReferencedText, place: string): CompiledValue 
           text += written(part);
           resolved += value.value(part);
         } else {
-          // Of the same length, so that the places stay right.
+          // The same text in both, so that `at` of the references stays right.
           const filled = storable(whole(part.renderWhole(values), place, String(value)));
           text += filled;
           resolved += filled;
@@ -196,7 +195,7 @@ function compileReferenced(value: ReferencedText, place: string): CompiledValue 
   };
 }
 
-/** A prompt with a hole says so to its reader; an address with one leads nowhere, or to the wrong place. */
+/** A reader sees a hole in a prompt. An address with a hole leads nowhere, or to the wrong place. */
 function whole(rendered: string | null, place: string, template: string): string {
   if (rendered !== null) return rendered;
   throw badAddress(place, `the payload lacks a part of \`${template}\``);

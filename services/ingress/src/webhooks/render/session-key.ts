@@ -3,12 +3,12 @@ import type { RouteConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { compileTemplate, type Template, type TemplateValues } from '../payload/template.ts';
 
-/** How a route with `coalesce` or `session_key` finds the session that a webhook belongs to. */
+/** How a route with `coalesce` or `session_key` finds the session of a webhook. */
 export interface Keying {
   readonly template: Template;
   /**
-   * `session`: further webhooks with the same key are further turns of one session, and of its continuation when it has
-   * ended. `coalesce`: only until its run starts, then the next one opens a session of its own.
+   * `session`: further webhooks with the same key are further turns of one session, or of its continuation after it
+   * ended. `coalesce`: only until its run starts; after that the next webhook opens a new session.
    */
   readonly by: 'session' | 'coalesce';
   readonly onBusy: NonNullable<RouteConfig['on_busy']>;
@@ -16,10 +16,10 @@ export interface Keying {
   readonly window: { readonly seconds: number; readonly maxWaitSeconds: number } | null;
 }
 
-/** A longer key is kept as its hash: it is a name, and nobody reads that much of it. */
+/** A longer key is stored as its hash: it is a name, and nobody reads one that long. */
 const LONGEST_KEY = 200;
 
-/** With both keys the templates are the same (checked when the config is read). */
+/** If a route has both, their templates are the same (checked when the config is read). */
 export function compileKeying({ coalesce, session_key, on_busy }: RouteConfig): Keying | null {
   const source = session_key ?? coalesce?.key;
   if (source === undefined) return null;
@@ -35,8 +35,8 @@ export function compileKeying({ coalesce, session_key, on_busy }: RouteConfig): 
 }
 
 /**
- * null: the payload lacks a part of the key. Such a webhook gets a session of its own: a key with a hole in it would be
- * the same for all of them, and throw together what has nothing to do with each other.
+ * null: the payload lacks a part of the key. Such a webhook gets its own session: a key with a hole would be the same for
+ * all of them and would join unrelated webhooks.
  */
 export function keyOf(keying: Keying, values: TemplateValues): string | null {
   const rendered = keying.template.renderWhole(values);

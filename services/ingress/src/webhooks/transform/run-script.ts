@@ -5,7 +5,7 @@ export interface ScriptRun {
   /** The real path of an executable file. */
   readonly path: string;
   readonly input: string;
-  /** Beside those below; no variable of ours is passed on, as ours hold secrets. */
+  /** In addition to PASSED_ON. No other variable of ours is passed on, because ours hold secrets. */
   readonly variables: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
@@ -15,16 +15,16 @@ export type ScriptEnd =
   | { readonly kind: 'ended'; readonly output: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** What programs need to start and to print text; everything else in our environment is ours. */
+/** What programs need to start and to print text. */
 const PASSED_ON = ['PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'HOME'] as const;
-/** Of what a failed script said: for the log, where the last words are the ones that matter. */
+/** How much of a failed script's stderr is logged: its end, which is the part that matters. */
 const KEPT_ERROR_BYTES = 2_000;
-/** What a script left running may hold its pipes; its own last words arrive well within this. */
-const LAST_WORDS_MS = 200;
+/** A process that the script left running may hold its pipes open. The script's own last output arrives well within this. */
+const LAST_OUTPUT_MS = 200;
 
 /**
- * Runs an operator's script: no shell, its own process group, which is killed when the time is up, when it prints too
- * much, and when it leaves something running. Always resolves.
+ * Runs an operator's script without a shell, in its own process group. The group is killed when the time is up, when the
+ * script prints too much, and when it leaves a process running. Always resolves.
  */
 export function runScript(run: ScriptRun): Promise<ScriptEnd> {
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ export function runScript(run: ScriptRun): Promise<ScriptEnd> {
         cwd: dirname(run.path),
         env: environment(run.variables),
         shell: false,
-        detached: true, // its own group
+        detached: true, // its own process group
         stdio: ['pipe', 'pipe', 'pipe'],
         windowsHide: true,
       });
@@ -47,7 +47,7 @@ export function runScript(run: ScriptRun): Promise<ScriptEnd> {
     let errors = Buffer.alloc(0);
     let stopped: string | null = null;
     let ended: { readonly code: number | null; readonly signal: string | null } | null = null;
-    let lastWords: NodeJS.Timeout | undefined;
+    let lastOutput: NodeJS.Timeout | undefined;
 
     const stop = (reason: string) => {
       stopped ??= reason;
@@ -56,21 +56,21 @@ export function runScript(run: ScriptRun): Promise<ScriptEnd> {
     const timer = setTimeout(() => stop(`it took longer than ${run.timeoutMs} ms`), run.timeoutMs);
     const finish = (failure?: string) => {
       clearTimeout(timer);
-      clearTimeout(lastWords);
+      clearTimeout(lastOutput);
       child.stdout?.destroy();
       child.stderr?.destroy();
       const reason = failure ?? stopped ?? failureOf(ended);
       if (reason === null) resolve({ kind: 'ended', output: Buffer.concat(output).toString('utf8') });
-      else resolve({ kind: 'failed', reason: withLastWords(reason, errors) });
+      else resolve({ kind: 'failed', reason: withStderr(reason, errors) });
     };
 
     child.once('error', (error) => finish(`it cannot be started: ${error.message}`));
     child.once('exit', (code, signal) => {
       ended = { code, signal };
-      lastWords = setTimeout(() => {
+      lastOutput = setTimeout(() => {
         killGroup(child);
         finish();
-      }, LAST_WORDS_MS);
+      }, LAST_OUTPUT_MS);
     });
     child.once('close', () => finish());
     child.stdout?.on('data', (part: Buffer) => {
@@ -81,7 +81,7 @@ export function runScript(run: ScriptRun): Promise<ScriptEnd> {
     child.stderr?.on('data', (part: Buffer) => {
       errors = Buffer.concat([errors, part.subarray(-KEPT_ERROR_BYTES)]).subarray(-KEPT_ERROR_BYTES);
     });
-    child.stdin?.on('error', () => {}); // it did not read its input: its exit code says what that means
+    child.stdin?.on('error', () => {}); // the script did not read its input; its exit code says what that means
     child.stdin?.end(run.input);
   });
 }
@@ -99,11 +99,11 @@ function failureOf(
 ): string | null {
   if (ended?.code === 0) return null;
   return ended === null || ended.code === null
-    ? `it was ended by ${ended?.signal ?? 'an unknown cause'}`
+    ? `it was killed by ${ended?.signal ?? 'an unknown cause'}`
     : `it exited with code ${ended.code}`;
 }
 
-function withLastWords(reason: string, errors: Buffer): string {
+function withStderr(reason: string, errors: Buffer): string {
   const said = errors.toString('utf8').trim();
   return said === '' ? reason : `${reason}: ${said}`;
 }
@@ -113,6 +113,6 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The whole group is gone already, which is what was wanted.
+    // The whole group has ended already.
   }
 }

@@ -1,16 +1,16 @@
 import { availableParallelism } from 'node:os';
 
 /**
- * Scripts that may run at once in this process: a burst of webhooks is a queue here and not a burst of processes.
- * Twice the cores, as scripts wait for others (an API, a disk) as much as they compute.
+ * How many scripts may run at once in this process: a burst of webhooks becomes a queue, not a burst of processes.
+ * Twice the cores, because scripts wait (for an API, a disk) as much as they compute.
  */
 const AT_ONCE = Math.max(4, 2 * availableParallelism());
-/** Waiting longer than that would leave no time to run and to commit before senders hang up (10 s). */
+/** A longer wait would leave no time to run and to commit before senders hang up (10 s). */
 const LONGEST_WAIT_MS = 2_000;
-/** Each holds a payload of up to `limits.max_body_bytes`. */
+/** Each one that waits holds a payload of up to `limits.max_body_bytes`. */
 const MOST_WAITING = 64;
 
-export class ScriptRoom {
+export class ScriptSlots {
   readonly #atOnce: number;
   readonly #longestWaitMs: number;
   readonly #waiting: (() => void)[] = [];
@@ -21,21 +21,21 @@ export class ScriptRoom {
     this.#longestWaitMs = options.longestWaitMs ?? LONGEST_WAIT_MS;
   }
 
-  /** Runs the work when there is a place for it; null when none comes free in time: nothing was run. */
+  /** Runs the work when a slot is free; null if none becomes free in time: then nothing was run. */
   async run<T>(work: () => Promise<T>): Promise<T | null> {
     if (this.#running < this.#atOnce) this.#running += 1;
-    else if (!(await this.#place())) return null;
+    else if (!(await this.#waitForSlot())) return null;
     try {
       return await work();
     } finally {
-      // The place goes to who waits longest; it is never free in between.
+      // The slot goes straight to the one that has waited longest; it is never free in between.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
       else next();
     }
   }
 
-  #place(): Promise<boolean> {
+  #waitForSlot(): Promise<boolean> {
     if (this.#waiting.length >= MOST_WAITING) return Promise.resolve(false);
     return new Promise((resolve) => {
       const take = () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ScriptRoom } from './script-slots.ts';
+import { ScriptSlots } from './script-slots.ts';
 
 const held = () => {
   let release = () => {};
@@ -9,13 +9,13 @@ const held = () => {
   return { work, release };
 };
 
-describe('the room for scripts', () => {
+describe('script slots', () => {
   it('lets so many run at once, and the next when a place comes free, in order', async () => {
-    const room = new ScriptRoom({ atOnce: 2, longestWaitMs: 60_000 });
+    const slots = new ScriptSlots({ atOnce: 2, longestWaitMs: 60_000 });
     const began: number[] = [];
     const works = [held(), held(), held(), held()];
     const all = works.map(({ work }, n) =>
-      room.run(async () => {
+      slots.run(async () => {
         began.push(n);
         await work;
         return n;
@@ -33,11 +33,11 @@ describe('the room for scripts', () => {
   });
 
   it('has no more places after one was handed on', async () => {
-    const room = new ScriptRoom({ atOnce: 1, longestWaitMs: 60_000 });
+    const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 60_000 });
     const began: number[] = [];
     const works = [held(), held(), held()];
     const begin = (n: number) =>
-      room.run(async () => {
+      slots.run(async () => {
         began.push(n);
         await works[n]?.work;
       });
@@ -55,32 +55,32 @@ describe('the room for scripts', () => {
   });
 
   it('gives the place back when the work fails', async () => {
-    const room = new ScriptRoom({ atOnce: 1, longestWaitMs: 60_000 });
-    await expect(room.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    expect(await room.run(async () => 'yes')).toBe('yes');
+    const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 60_000 });
+    await expect(slots.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await slots.run(async () => 'yes')).toBe('yes');
   });
 
   it('turns away who waited too long, and nothing is run for them', async () => {
-    const room = new ScriptRoom({ atOnce: 1, longestWaitMs: 5 });
+    const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 5 });
     const { work, release } = held();
-    const first = room.run(() => work);
+    const first = slots.run(() => work);
     let ran = false;
     expect(
-      await room.run(async () => {
+      await slots.run(async () => {
         ran = true;
       }),
     ).toBeNull();
     release();
     await first;
     expect(ran).toBe(false);
-    expect(await room.run(async () => 'next')).toBe('next');
+    expect(await slots.run(async () => 'next')).toBe('next');
   });
 
   it('turns away at once when too many wait', async () => {
-    const room = new ScriptRoom({ atOnce: 1, longestWaitMs: 60_000 });
+    const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 60_000 });
     const { work, release } = held();
-    const waiting = Array.from({ length: 65 }, () => room.run(() => work));
-    expect(await room.run(async () => 'one too many')).toBeNull();
+    const waiting = Array.from({ length: 65 }, () => slots.run(() => work));
+    expect(await slots.run(async () => 'one too many')).toBeNull();
     release();
     await Promise.all(waiting);
   });

@@ -4,19 +4,19 @@ import type { Logger } from '@angelia/service-kit';
 import { Refusal } from '../../http/refusal.ts';
 import { parseExactJson } from '../payload/json-body.ts';
 import { runScript } from './run-script.ts';
-import { ScriptRoom } from './script-slots.ts';
+import { ScriptSlots } from './script-slots.ts';
 
-/** A route's `script`, with what it needs to be run. */
+/** A route's `script`, with everything that is needed to run it. */
 export interface Script {
   readonly directory: string;
   readonly name: string;
-  /** `retry_on_script_failure`: a failure is answered 503, so that the sender keeps the webhook and sends it again. */
+  /** `retry_on_script_failure`: a failure is answered 503, so the sender keeps the webhook and sends it again. */
   readonly retryOnFailure: boolean;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
 }
 
-export interface ScriptSubject {
+export interface ScriptInput {
   readonly route: string;
   readonly payload: unknown;
   readonly event: string | null;
@@ -27,36 +27,37 @@ export type Transformed =
   | { readonly kind: 'transformed'; readonly payload: unknown }
   | { readonly kind: 'ignored'; readonly reason: 'script'; readonly why: 'script' | 'script_failed' };
 
-/** What a sender that is told to come again should wait; Retry-After of everything here. */
+/** Retry-After of every 503 here. */
 const RETRY_AFTER_SECONDS = 30;
 const SILENT = '[SILENT]';
-/** As JSON: Hermes' spelling, so that its scripts work here. */
+/** In JSON output: the spelling of Hermes, so that its scripts work here. */
 const IGNORE_KEYS = [SILENT, '__hermes_ignore__'] as const;
 
-const room = new ScriptRoom();
+const slots = new ScriptSlots();
 
 /**
- * Between admit and render, for routes with a `script`: the operator's own program gets the payload as JSON on stdin
- * and says by what it prints what becomes of the webhook. The outcomes are those of Hermes:
+ * Step 5, for routes with a `script`: the operator's own program gets the payload as JSON on stdin. Its output decides
+ * what happens to the webhook, by the rules of Hermes:
  *
  *   a JSON object            replaces the payload
  *   other text               is added to the payload as `script_output`
  *   nothing, `[SILENT]`,
  *   {"__hermes_ignore__":true}   the webhook is ignored
- *   anything else (an exit code, a signal, the time limit, too much output, JSON that is no object, no such file)
- *                            it failed: ignored as well and logged, or 503 with `retry_on_script_failure`
+ *   anything else (an exit code, a signal, the time limit, too much output, JSON that is not an object, no such file)
+ *                            the script failed: the webhook is ignored and that is logged, or it is answered 503
+ *                            (`retry_on_script_failure`)
  *
- * It runs before the delivery id is looked up, so that a repeated delivery runs it again.
+ * The script runs before the delivery id is looked up, so a repeated delivery runs it again.
  *
- * @throws Refusal 503: nothing was taken, the sender should come again
+ * @throws Refusal 503: nothing was taken, the sender should try again
  */
 export async function transform(
   script: Script,
-  subject: ScriptSubject,
+  subject: ScriptInput,
   logger: Pick<Logger, 'warn'>,
 ): Promise<Transformed> {
   const input = inputOf(subject.payload);
-  const result = await room.run(() => runOnce(script, subject, input));
+  const result = await slots.run(() => runOnce(script, subject, input));
   if (result === null) {
     throw new Refusal(
       503,
@@ -68,7 +69,7 @@ export async function transform(
   if (result.kind !== 'failed') return result;
   logger.warn(
     { route: subject.route, delivery_id: subject.deliveryId, script: script.name, reason: result.reason },
-    'the script of a route failed',
+    'route script failed',
   );
   if (!script.retryOnFailure) return { ...IGNORED, why: 'script_failed' };
   throw new Refusal(
@@ -83,16 +84,16 @@ const IGNORED = { kind: 'ignored', reason: 'script', why: 'script' } as const;
 
 async function runOnce(
   script: Script,
-  subject: ScriptSubject,
+  subject: ScriptInput,
   input: string,
 ): Promise<Transformed | { readonly kind: 'failed'; readonly reason: string }> {
-  // Looked up for each run: what was checked when the route was defined may be gone, or lead elsewhere by now.
+  // Looked up for each run: the file may have gone or moved since the route was defined.
   const found = findScript(script.directory, script.name);
   if ('reason' in found) return { kind: 'failed', reason: found.reason };
   const end = await runScript({
     path: found.path,
     input,
-    // Event and delivery id are the sender's words: what no variable can hold (NUL) is replaced.
+    // The sender chooses event and delivery id. Characters that a variable cannot hold (NUL) are replaced.
     variables: {
       ANGELIA_ROUTE: subject.route,
       ANGELIA_EVENT_TYPE: storable(subject.event ?? ''),
@@ -122,7 +123,7 @@ function outcomeOf(
   return { kind: 'transformed', payload: printed };
 }
 
-/** Where the body is a list or a scalar there is nothing to add to: it stays reachable as `payload`. */
+/** A list or a scalar has no properties to add to, so it becomes the property `payload`. */
 function asObject(payload: unknown): Readonly<Record<string, unknown>> {
   return isObject(payload) ? payload : { payload };
 }

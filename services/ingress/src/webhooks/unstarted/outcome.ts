@@ -2,7 +2,7 @@ import type { WebhookOutcome } from '@angelia/service-kit';
 import { errorAnswer } from '../../http/answer-error.ts';
 import type { WebhookAnswer } from '../take-webhook.ts';
 
-/** What became of a webhook that started no session. */
+/** What happened to a webhook that started no session. */
 export const unstartedOutcomes = [
   'ignored',
   'duplicate',
@@ -21,12 +21,12 @@ export type UnstartedOutcome = (typeof unstartedOutcomes)[number];
 
 export interface Outcome {
   readonly outcome: UnstartedOutcome;
-  /** A stable code: which event, filter or rule it was. From a closed set, as it labels a counter. */
+  /** A stable code of the event, filter or rule. From a closed set, because it labels a counter. */
   readonly reason: string;
   readonly status: number;
 }
 
-/** null: it started something. */
+/** null: it started a session. */
 export function outcomeOfAnswer(answer: WebhookAnswer): Outcome | null {
   if (answer.status !== 200) return null;
   const { status, reason } = answer.body;
@@ -36,7 +36,7 @@ export function outcomeOfAnswer(answer: WebhookAnswer): Outcome | null {
   return { outcome: 'handshake', reason: 'handshake', status: 200 };
 }
 
-/** What the counter of webhooks says of it: three sorts of ignoring are told apart. */
+/** The label of the counter, which distinguishes three reasons to ignore a webhook. */
 export function countedAs({ outcome, reason }: Outcome): WebhookOutcome {
   if (outcome !== 'ignored') return outcome;
   return reason === 'event' ? 'ignored_event' : reason === 'filter' ? 'ignored_filter' : 'ignored_script';
@@ -52,17 +52,17 @@ const byStatus: Readonly<Record<number, UnstartedOutcome>> = {
   503: 'unavailable',
 };
 
-/** Where the status says less: strangers who are in each other's way are no outage of ours, which would get somebody up. */
+/** Where the status says less. Senders that crowd each other out are not an outage, which would wake somebody up. */
 const byCode: Readonly<Record<string, UnstartedOutcome>> = {
   crowded_out: 'crowded_out',
   cross_site: 'unauthorized',
 };
 
-/** Fastify's own, before any of our code sees the request, by names that a person can read. */
+/** Readable names for errors that Fastify raises before our code sees the request. */
 const reasons: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'wrong_length',
-  // The request ended before its body did: too slow for us, or the sender hung up.
+  // The request ended before its body: it was too slow, or the sender hung up.
   ECONNRESET: 'cut_off',
 };
 const CODE = /^[a-z][a-z_]{0,40}$/;

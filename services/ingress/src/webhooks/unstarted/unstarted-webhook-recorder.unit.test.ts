@@ -2,7 +2,7 @@ import type { EventLog, UnstartedBatch } from '@angelia/event-log';
 import { createLogger, metrics } from '@angelia/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { Refusal } from '../../http/refusal.ts';
-import { UnstartedWebhooks } from './unstarted-webhook-recorder.ts';
+import { UnstartedWebhookRecorder } from './unstarted-webhook-recorder.ts';
 
 /** What the counter of webhooks has more of after `work`: route, outcome, how many. Other test files count with it, too. */
 function countedBy(work: () => void) {
@@ -30,7 +30,7 @@ function recorder(routes: readonly string[] = ['hook']) {
   } as unknown as EventLog;
   const table = { get: (name: string) => (routes.includes(name) ? ({} as never) : undefined) };
   const logger = createLogger({ service: 'test', instance: 'test', level: 'silent' });
-  const unstarted = new UnstartedWebhooks(log, table, logger);
+  const unstarted = new UnstartedWebhookRecorder(log, table, logger);
   const refuse = (routeName: string, deliveryId: string) =>
     unstarted.refused(
       { routeName, headers: { 'x-github-delivery': deliveryId } },

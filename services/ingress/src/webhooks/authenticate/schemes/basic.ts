@@ -1,11 +1,11 @@
+import { equalsText } from '../digest.ts';
 import { headerOf, type Scheme } from '../scheme.ts';
-import { equalsText } from '../token.ts';
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 
 /**
- * `Authorization: Basic <base64 of user:password>`. The secret of the route is either both (`user:password`) or the
- * password alone, with any user name: senders such as Alertmanager ask for both, and the name protects nothing.
+ * `Authorization: Basic <base64 of user:password>`. The secret of the route is either `user:password` or the password
+ * alone, with any user name: senders such as Alertmanager require a user name, but it protects nothing.
  */
 export const basic: Scheme = {
   name: 'basic',

@@ -1,5 +1,5 @@
+import { equalsText } from '../digest.ts';
 import { headerOf, type Scheme } from '../scheme.ts';
-import { equalsText } from '../token.ts';
 
 const TOKEN = /^[!-~]+$/;
 const BEARER = /^bearer +([!-~]+)$/i;
@@ -7,16 +7,16 @@ const BEARER = /^bearer +([!-~]+)$/i;
 /** `Authorization: Bearer <the secret>`. */
 export const bearer: Scheme = {
   name: 'bearer',
-  // Any `Authorization` that basic.ts did not claim.
+  // Any `Authorization` that basic.ts does not claim.
   claims: (headers) => headers.authorization !== undefined,
   verify({ headers }, secret) {
     const token = bearerToken(headerOf(headers, 'authorization'));
     return token !== null && equalsText(token, secret);
   },
-  refuses: (secret) =>
+  secretProblem: (secret) =>
     TOKEN.test(secret)
       ? null
-      : 'a bearer token can only have visible ASCII characters and no blanks: choose another secret, for example by `openssl rand -hex 32`',
+      : 'a bearer token can contain only visible ASCII characters and no spaces: choose another secret, for example with `openssl rand -hex 32`',
 };
 
 export function bearerToken(authorization: string | null): string | null {

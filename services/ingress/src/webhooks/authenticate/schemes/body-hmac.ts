@@ -4,7 +4,7 @@ import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
 const HEADER = 'x-webhook-signature';
 const PREFIX = 'sha256=';
 
-/** The older generic scheme of Hermes: `X-Webhook-Signature` is the hex HMAC-SHA256 of the body (`sha256=` before it is allowed). */
+/** The older generic scheme of Hermes: `X-Webhook-Signature` is the hex HMAC-SHA256 of the body, with or without `sha256=` before it. */
 export const bodyHmac: Scheme = {
   name: 'hmac-body',
   claims: claimsHeader(HEADER),
@@ -15,5 +15,5 @@ export const bodyHmac: Scheme = {
     return equalsHex(hmacSha256(secret.key, body), hex);
   },
   weakness:
-    'X-Webhook-Signature has no timestamp, so that whoever captures a request can send it again: let the sender use X-Webhook-Signature-V2 with X-Webhook-Timestamp',
+    'X-Webhook-Signature has no timestamp, so anybody who captures a request can send it again: let the sender use X-Webhook-Signature-V2 with X-Webhook-Timestamp',
 };

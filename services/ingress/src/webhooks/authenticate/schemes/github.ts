@@ -14,6 +14,6 @@ export const github: Scheme = {
     if (signature === null || !signature.startsWith(PREFIX)) return false;
     return equalsHex(hmacSha256(secret.key, body), signature.slice(PREFIX.length));
   },
-  // Not signed, but the only ones that GitHub has.
-  own: { id: idInHeaders('x-github-delivery'), event: eventInHeader('x-github-event') },
+  // GitHub does not sign these, but has no others.
+  provider: { id: idInHeaders('x-github-delivery'), event: eventInHeader('x-github-event') },
 };

@@ -1,11 +1,11 @@
+import { equalsText } from '../digest.ts';
 import { eventInHeader, firstHeader } from '../provider-names.ts';
 import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
-import { equalsText } from '../token.ts';
 import { verifyStandard } from './standard-webhooks.ts';
 
 /**
- * GitLab. With a signing token (newer versions have one) it signs by Standard Webhooks, and a request that carries such a signature
- * is judged by it alone. With a secret token only, `X-Gitlab-Token` is that token.
+ * GitLab. With a signing token (newer versions have one) GitLab signs by Standard Webhooks, and that signature alone
+ * decides. With only a secret token, `X-Gitlab-Token` is that token.
  */
 export const gitlab: Scheme = {
   name: 'gitlab',
@@ -15,12 +15,12 @@ export const gitlab: Scheme = {
     const token = headerOf(request.headers, 'x-gitlab-token');
     return token !== null && equalsText(token, secret);
   },
-  own: {
+  provider: {
     id: ({ headers }) => {
-      // `webhook-id` is part of the signature, where there is one; then it is there.
+      // If there is a signature, `webhook-id` is part of it, and so it is present.
       const text = firstHeader(headers, ['webhook-id', 'idempotency-key']);
       if (text !== null) return { text };
-      // Of versions without these. One request to GitLab may cause several events with the same UUID.
+      // For versions without these. One request to GitLab may cause several events with the same UUID.
       const uuid = firstHeader(headers, ['x-gitlab-event-uuid']);
       return uuid === null ? null : { text: uuid, perBody: true };
     },

@@ -1,16 +1,16 @@
-import { nameAt } from '../../admit/event-type.ts';
+import { nameAt } from '../../payload/lookup.ts';
 import { equalsHex, hmacSha256, sha256Hex } from '../digest.ts';
 import { eventInHeader, idInHeaders } from '../provider-names.ts';
 import { staleAfter } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
 
 const HEADER = 'linear-signature';
-/** As Linear's own library has it. Linear stamps each attempt anew, so that its retries are fresh. */
+/** The same as in Linear's own library. Linear puts a new time on each attempt, so its retries are fresh. */
 const WINDOW_SECONDS = 60;
 
 /**
- * Linear: `Linear-Signature` is the hex HMAC-SHA256 of the body, which holds the time at which it was sent
- * (`webhookTimestamp`, milliseconds). The body is parsed for it only once it is known to be Linear's.
+ * Linear: `Linear-Signature` is the hex HMAC-SHA256 of the body, which holds the time of sending (`webhookTimestamp`,
+ * milliseconds). The body is parsed for that time only after the signature matches.
  */
 export const linear: Scheme = {
   name: 'linear',
@@ -22,10 +22,10 @@ export const linear: Scheme = {
     return sentAt !== null && Math.abs(nowMs - sentAt) <= WINDOW_SECONDS * 1000;
   },
   signed: ({ body }) => ({ sha256: sha256Hex(body), staleAfterSeconds: staleAfter(WINDOW_SECONDS) }),
-  own: {
-    // Not signed, but the only one that Linear has.
+  provider: {
+    // Linear does not sign it, but has no other.
     id: idInHeaders('linear-delivery'),
-    // Linear-Event says the same, unsigned.
+    // Linear-Event says the same, but is not signed.
     event: (request) => nameAt(request.payload, 'type') ?? eventInHeader('linear-event')(request),
   },
 };
@@ -35,7 +35,7 @@ function webhookTimestamp(body: Buffer): number | null {
     const { webhookTimestamp: sentAt } = JSON.parse(body.toString('utf8')) as { webhookTimestamp?: unknown };
     return typeof sentAt === 'number' ? sentAt : null;
   } catch {
-    // Signed and no JSON: not Linear's, so that it is refused like everything else that is wrong.
+    // Signed, but not JSON: it is not from Linear, and is refused like any other wrong request.
     return null;
   }
 }

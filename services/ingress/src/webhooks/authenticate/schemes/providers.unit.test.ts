@@ -7,9 +7,9 @@ import Stripe from 'stripe';
 import { Webhook as SvixWebhook } from 'svix';
 import { Refusal } from '../../../http/refusal.ts';
 import { NOW_MS, routeOf } from '../../../testing/route.ts';
-import type { Route } from '../../compile-route.ts';
+import type { Route } from '../../route.ts';
 import { authenticate } from '../authenticate.ts';
-import { schemes } from './registry.ts';
+import { schemes } from '../registry.ts';
 
 type Headers = Record<string, string>;
 
@@ -562,8 +562,8 @@ describe('a secret that can never fit', () => {
     ['standard-webhooks', 'whsec_not base64', 'base64'],
     ['svix', 'whsec_', 'base64'],
     ['standard-webhooks', `whpk_${Buffer.alloc(31).toString('base64')}`, '32 bytes'],
-    ['bearer', 'two words', 'no blanks'],
-    ['bearer', 'trailing ', 'no blanks'],
+    ['bearer', 'two words', 'no spaces'],
+    ['bearer', 'trailing ', 'no spaces'],
     ['bearer', 'grüße', 'ASCII'],
     ['bearer', whpk(pairs[0]), 'public key'],
     ['github', whpk(pairs[0]), 'public key'],

@@ -12,8 +12,8 @@ export const shopify: Scheme = {
     const signature = headerOf(headers, HEADER);
     return signature !== null && equalsBase64(hmacSha256(secret.key, body), signature);
   },
-  // Not signed, but the only ones that Shopify has.
-  own: {
+  // Shopify does not sign these, but has no others.
+  provider: {
     id: idInHeaders('x-shopify-webhook-id', 'x-shopify-event-id'),
     event: eventInHeader('x-shopify-topic'),
   },

@@ -1,5 +1,5 @@
 import { verify as verifySignature } from 'node:crypto';
-import { nameAt } from '../../admit/event-type.ts';
+import { nameAt } from '../../payload/lookup.ts';
 import { bytesOfBase64, equalsBase64, hmacSha256 } from '../digest.ts';
 import { idInHeaders } from '../provider-names.ts';
 import { isFresh } from '../replay-window.ts';
@@ -9,32 +9,32 @@ import { standardSecretProblem } from '../standard-secret.ts';
 /**
  * Standard Webhooks (standardwebhooks.com), Svix under its older header names, and GitLab's signing token.
  * `<prefix>-signature` holds signatures of `<id>.<timestamp>.<body>`, separated by spaces: `v1,<base64 HMAC-SHA256>` or
- * `v1a,<base64 ed25519>`. One that fits is enough; versions that nobody here knows are passed over.
+ * `v1a,<base64 ed25519>`. One that matches is enough; unknown versions are skipped.
  *
- * Not checked with the reference library, which only the tests use: it reads the body as text before it signs, so that
- * different invalid bytes sign alike, hashes in JavaScript (18 ms for 1 MB, against 1.4), and has no `v1a`.
+ * Only the tests use the reference library. It reads the body as text before it signs, so different invalid bytes get
+ * the same signature; it hashes in JavaScript (18 ms for 1 MB, against 1.4); and it has no `v1a`.
  */
 function scheme(name: 'standard-webhooks' | 'svix', prefix: 'webhook' | 'svix'): Scheme {
   return {
     name,
-    // Only the signature: GitLab sends webhook-id and webhook-timestamp with deliveries that it does not sign.
+    // Only by the signature: GitLab also sends webhook-id and webhook-timestamp with deliveries that it does not sign.
     claims: claimsHeader(`${prefix}-signature`),
     verify: (request, secret) => verifyStandard(prefix, request, secret),
-    own: {
+    provider: {
       id: idInHeaders(`${prefix}-id`),
       idIsSigned: true,
-      // Where the specification puts it. Senders that do without (GitLab) have it in a header.
+      // The place that the specification names. Senders that do not use it (GitLab) have a header.
       event: ({ payload }) => nameAt(payload, 'type'),
     },
     takesPublicKeys: true,
-    refuses: standardSecretProblem,
+    secretProblem: standardSecretProblem,
   };
 }
 
 export const standardWebhooks = scheme('standard-webhooks', 'webhook');
 export const svix = scheme('svix', 'svix');
 
-/** More than any rotation needs; each costs one comparison or, for `v1a`, one verification (0.1 ms). */
+/** More than any rotation needs. Each costs one comparison or, for `v1a`, one verification (0.1 ms). */
 const MOST_SIGNATURES = 8;
 
 export function verifyStandard(

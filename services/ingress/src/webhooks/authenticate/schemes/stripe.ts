@@ -1,17 +1,17 @@
-import { nameAt } from '../../admit/event-type.ts';
+import { nameAt } from '../../payload/lookup.ts';
 import { equalsHex, hmacSha256 } from '../digest.ts';
 import { isFresh } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
 
 const HEADER = 'stripe-signature';
-/** `id` of an event; objects of other kinds have other prefixes. */
+/** The `id` of an event. Objects of other kinds have other prefixes. */
 const EVENT_ID = /^evt_\w/;
-/** Stripe sends one per active secret; more is no Stripe. */
+/** Stripe sends one per active secret. A header with more is not from Stripe. */
 const MOST_PARTS = 16;
 
 /**
  * Stripe: `Stripe-Signature: t=<Unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, several `v1` while a secret is rolled.
- * The secret is the whole text that Stripe shows, `whsec_` included. `v0` is of test mode and proves nothing.
+ * The secret is the whole text that Stripe shows, `whsec_` included. `v0` belongs to test mode and proves nothing.
  */
 export const stripe: Scheme = {
   name: 'stripe',
@@ -29,7 +29,7 @@ export const stripe: Scheme = {
     for (const signature of signatures) valid = equalsHex(digest, signature) || valid;
     return valid;
   },
-  own: {
+  provider: {
     id: ({ payload }) => {
       const text = nameAt(payload, 'id');
       return text !== null && EVENT_ID.test(text) ? { text } : null;

@@ -7,7 +7,7 @@ const TIMESTAMP = 'x-webhook-timestamp';
 
 /**
  * The generic scheme of Hermes: `X-Webhook-Signature-V2` is the hex HMAC-SHA256 of `<timestamp>.<body>`, with
- * the timestamp exactly as it stands in `X-Webhook-Timestamp` (Unix seconds).
+ * the timestamp exactly as in `X-Webhook-Timestamp` (Unix seconds).
  */
 export const timestampedHmac: Scheme = {
   name: 'hmac',

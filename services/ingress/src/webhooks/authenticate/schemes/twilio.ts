@@ -1,9 +1,9 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { nameAt } from '../../admit/event-type.ts';
 import { FORM_TYPE, MOST_FIELDS } from '../../payload/form-body.ts';
 import { mediaTypeOf } from '../../payload/json-body.ts';
+import { nameAt } from '../../payload/lookup.ts';
 import { equalsBase64, sha256Hex } from '../digest.ts';
-import { idInHeaders, type NamedRequest, type OwnId } from '../provider-names.ts';
+import { idInHeaders, type NamedRequest, type ProviderId } from '../provider-names.ts';
 import { claimsHeader, headerOf, type Scheme, type SignedRequest } from '../scheme.ts';
 
 const HEADER = 'x-twilio-signature';
@@ -12,11 +12,11 @@ const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
 
 /**
  * Twilio: `X-Twilio-Signature` is the base64 HMAC-SHA1 of the address that Twilio called and, for a form, of its fields
- * in order of their names. Any other body is signed by its hash in the address (`bodySHA256`): with that in the address
- * there is no form, or the signature of a JSON body would be good for a form without fields.
+ * in the order of their names. Any other body is signed by its hash in the address (`bodySHA256`). An address with that
+ * hash is refused for a form; otherwise the signature of a JSON body would also be valid for a form without fields.
  *
- * The address comes from `public_url` of the config and never from `Host` or `X-Forwarded-*`: these are the sender's to
- * write, and a request that Twilio signed for another receiver of the same account could be replayed here with them.
+ * The address comes from `public_url` of the config and never from `Host` or `X-Forwarded-*`. The sender writes those,
+ * and could use them to replay a request here that Twilio signed for another receiver of the same account.
  */
 export const twilio: Scheme = {
   name: 'twilio',
@@ -30,19 +30,19 @@ export const twilio: Scheme = {
     const fields = form ? sortedFields(body) : '';
     if (fields === null) return false;
     let valid = false;
-    // Twilio leaves out the port of the address or writes it, by its own rules; its library tries both.
+    // Twilio may or may not write the port of the address; its library tries both.
     for (const address of withAndWithoutPort(publicUrl)) {
       const digest = createHmac('sha1', secret.key).update(address).update(fields).digest();
       valid = equalsBase64(digest, signature) || valid;
     }
     return valid;
   },
-  // Twilio repeats a request as it was, and signs no time.
+  // Twilio repeats a request unchanged, and signs no time.
   signed: ({ headers, body, publicUrl }) => ({
     sha256: sha256Hex(publicUrl ?? '', isForm(headers) ? (sortedFields(body) ?? body) : body),
     staleAfterSeconds: null,
   }),
-  own: { id: idOf },
+  provider: { id: idOf },
 };
 
 function isForm(headers: SignedRequest['headers']): boolean {
@@ -50,10 +50,10 @@ function isForm(headers: SignedRequest['headers']): boolean {
 }
 
 /**
- * What is shown as the delivery's id; what was signed says which delivery it is (`signed`). The id of a message, whose
- * status callbacks differ in their bodies; of a call, about which Twilio asks several times, its token comes first.
+ * The id that is shown for the delivery; `signed` decides which delivery it is. A message has its own id, and its status
+ * callbacks differ in their bodies. Twilio asks several times about one call, so a call's token comes before its id.
  */
-function idOf(request: NamedRequest): OwnId | null {
+function idOf(request: NamedRequest): ProviderId | null {
   const message = nameAt(request.payload, 'MessageSid') ?? nameAt(request.payload, 'SmsSid');
   if (message !== null) return { text: message, perBody: true };
   const token = idInHeaders('i-twilio-idempotency-token')(request);
@@ -63,8 +63,9 @@ function idOf(request: NamedRequest): OwnId | null {
 }
 
 /**
- * Names and values one after the other, by name; of a repeated field each value once, sorted, as Twilio's library does.
- * null: more fields than a form may have. Nobody is authenticated yet: it must not take long, however many there are.
+ * Names and values one after the other, sorted by name. Each value of a repeated field appears once, sorted, as in
+ * Twilio's library. null: more fields than a form may have. The sender is not authenticated yet, so this must stay fast
+ * for any number of fields.
  */
 function sortedFields(body: Buffer): string | null {
   const text = body.toString('utf8');
@@ -74,7 +75,7 @@ function sortedFields(body: Buffer): string | null {
     if (pairs > MOST_FIELDS) return null;
   }
   const fields = new Map<string, Set<string>>();
-  // It leaves out a `?` at the beginning: then not one of the body, whose first field has it in its name.
+  // URLSearchParams drops a leading `?`. This one protects a `?` that belongs to the name of the first field.
   for (const [name, value] of new URLSearchParams(`?${text}`)) {
     const values = fields.get(name);
     if (values === undefined) fields.set(name, new Set([value]));
@@ -98,7 +99,7 @@ function isHashOf(given: string | null, body: Buffer): boolean {
 
 const ORIGIN = /^(https?):\/\/(\[[^\]]*\]|[^/:?]*)(:\d+)?/i;
 
-/** The address as it is, and with the port of its scheme left out or written. */
+/** The address without its port and with it; the standard port of its scheme if it names none. */
 function withAndWithoutPort(address: string): readonly [string, string] {
   const [origin = '', scheme = '', host = '', port] = ORIGIN.exec(address) ?? [];
   const rest = address.slice(origin.length);

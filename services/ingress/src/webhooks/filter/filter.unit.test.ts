@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { compileFilters, type FilterSubject, passes } from './filter.ts';
-import { parseJsonBody } from './payload/json-body.ts';
+import { receivedOf, routeOf } from '../../testing/route.ts';
+import { parseJsonBody } from '../payload/json-body.ts';
+import { compileFilters, type FilterSubject } from './compile-filters.ts';
+import { passesFilters } from './filter.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'angelia-filter-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -247,26 +249,33 @@ describe('in_file', () => {
     expect(matches({ field: 'nope', in_file: path })).toBe(false);
   });
 
-  it('is read again when it changed, and the sender comes again while it is gone', () => {
+  it('is read again after a change; the sender is told to try again while it is gone', () => {
     const path = file('watch.txt', 'closed\n');
-    const filter = compileFilters([{ field: 'action', in_file: path }]);
-    if (filter === null) throw new Error('no filter');
+    const received = receivedOf(routeOf({ filters: [{ field: 'action', in_file: path }] }), {});
+    const admitted = {
+      kind: 'admitted',
+      payload,
+      event: null,
+      delivery: { id: '1', from: 'sender' },
+    } as const;
     const warnings: unknown[] = [];
     const logger = { warn: (...line: unknown[]) => warnings.push(line) };
-    expect(passes(filter, subject, logger)).toBe(false);
+    expect(passesFilters(received, admitted, logger)).toBe(false);
     writeFileSync(path, 'closed\nopened\n');
     utimesSync(path, new Date(), new Date(Date.now() + 5_000));
     const real = performance.now;
     try {
       performance.now = () => real.call(performance) + 2_000;
-      expect(passes(filter, subject, logger)).toBe(true);
+      expect(passesFilters(received, admitted, logger)).toBe(true);
       rmSync(path);
       performance.now = () => real.call(performance) + 4_000;
-      expect(() => passes(filter, subject, logger)).toThrow(expect.objectContaining({ status: 503 }));
+      expect(() => passesFilters(received, admitted, logger)).toThrow(
+        expect.objectContaining({ status: 503 }),
+      );
       expect(warnings).toHaveLength(1);
       writeFileSync(path, 'closed\n');
       performance.now = () => real.call(performance) + 6_000;
-      expect(passes(filter, subject, logger)).toBe(false);
+      expect(passesFilters(received, admitted, logger)).toBe(false);
     } finally {
       performance.now = real;
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { jsonBlock } from './json-block.ts';
+import { indentedJson } from './indented-json.ts';
 
 const samples: unknown[] = [
   null,
@@ -16,9 +16,9 @@ const samples: unknown[] = [
   JSON.parse('{"__proto__": {"x": 1}, "10": "a", "9": "b"}'),
 ];
 
-describe('a block of JSON', () => {
-  it.each(samples.map((sample) => [sample]))('is what JSON.stringify prints of %j', (sample) => {
-    expect(jsonBlock(sample, 10_000)).toBe(JSON.stringify(sample, null, 2));
+describe('indented JSON', () => {
+  it.each(samples.map((sample) => [sample]))('is what JSON.stringify prints for %j', (sample) => {
+    expect(indentedJson(sample, 10_000)).toBe(JSON.stringify(sample, null, 2));
   });
 
   it('is cut at the limit exactly where the whole text would be', () => {
@@ -26,14 +26,14 @@ describe('a block of JSON', () => {
     const whole = JSON.stringify(value, null, 2);
     const limits = Array.from({ length: whole.length + 1 }, (_, n) => n + 1);
     const wrong = limits.filter((limit) => {
-      const block = jsonBlock(value, limit);
+      const block = indentedJson(value, limit);
       const isExact = block.length <= limit && block.length >= Math.min(limit, whole.length) - 1;
       return !isExact || !whole.startsWith(block);
     });
     expect(wrong).toEqual([]);
   });
 
-  it('looks at no more than fits, however deep and wide the value is', () => {
+  it('reads no more than fits, however deep and wide the value is', () => {
     let looks = 0;
     const endless = (item: () => unknown) =>
       new Proxy([], {
@@ -44,15 +44,15 @@ describe('a block of JSON', () => {
         },
       });
     const deep = (): unknown => endless(deep);
-    expect(jsonBlock(deep(), 4000)).toHaveLength(4000);
+    expect(indentedJson(deep(), 4000)).toHaveLength(4000);
     expect(
-      jsonBlock(
+      indentedJson(
         endless(() => 'x'.repeat(5_000_000)),
         4000,
       ),
     ).toHaveLength(4000);
     expect(
-      jsonBlock(
+      indentedJson(
         endless(() => ({ a: 1 })),
         4000,
       ),

@@ -1,19 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { compilePattern, MOST_PATTERN_WORK, openValueFile, ValueFileUnreadable } from '@angelia/config';
+import { compilePattern, MOST_PATTERN_WORK, openValueFile } from '@angelia/config';
 import type { FilterConfig } from '@angelia/contracts';
-import type { Logger } from '@angelia/service-kit';
-import { Refusal } from '../http/refusal.ts';
-import { jsonBlock } from './payload/json-block.ts';
-import { lookUp } from './payload/template.ts';
+import { Refusal } from '../../http/refusal.ts';
+import { indentedJson } from '../payload/indented-json.ts';
+import { lookUp } from '../payload/lookup.ts';
 
 /**
- * A route's `filters`, by the rules of the Hermes webhook adapter. Compiled once per route, of a config that was
- * checked: shapes by its schema, patterns and files where the route is defined.
+ * A route's `filters`, by the rules of the Hermes webhook adapter. They are compiled once per route from a checked
+ * config: its schema checks shapes, and the definition of the route checks patterns and files.
  *
  * A `field` is a dotted path into the payload, with list indexes. Three first words are special:
- * - `payload.` is the payload's own `payload` where it has one (providers that wrap), else the payload itself;
+ * - `payload.` is the payload's own `payload` if it has one (some providers wrap it), else the payload itself;
  * - `event` or `event_type`, alone, is the event's type (`event.x` is a path: Slack and others have such a key);
- * - `headers.` is a header of the request, in any case.
+ * - `headers.` is a header of the request; upper and lower case do not matter.
  */
 export type Filter = (subject: FilterSubject) => boolean;
 
@@ -23,7 +22,7 @@ export interface FilterSubject {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What the patterns of the route may still cost for the webhook at hand: see MOST_PATTERN_WORK. */
+/** How much work the route's patterns may still do for this webhook: see MOST_PATTERN_WORK. */
 interface PatternWork {
   left: number;
 }
@@ -31,35 +30,11 @@ interface PatternWork {
 type Condition = (subject: FilterSubject, work: PatternWork) => boolean;
 type Test = (value: unknown, work: PatternWork) => boolean;
 
-/** null: there are none, and nothing is to be asked. */
+/** null: the route has no filters. */
 export function compileFilters(filters: readonly FilterConfig[]): Filter | null {
   if (filters.length === 0) return null;
   const condition = every(filters.map(compile));
   return (subject) => condition(subject, { left: MOST_PATTERN_WORK });
-}
-
-/** How long a watch list may be away while somebody mends it. */
-const RETRY_AFTER_SECONDS = 30;
-
-/**
- * Whether the route wants this webhook.
- *
- * @throws Refusal 503 when a file of `in_file` is gone: neither yes nor no would be as configured; 413 when a value is
- *   too long for a pattern
- */
-export function passes(filter: Filter, subject: FilterSubject, logger: Pick<Logger, 'warn'>): boolean {
-  try {
-    return filter(subject);
-  } catch (error) {
-    if (!(error instanceof ValueFileUnreadable)) throw error;
-    logger.warn({ err: error }, 'a filter cannot be judged');
-    throw new Refusal(
-      503,
-      error.code,
-      'a file that the filters of this route need cannot be read: send it again later',
-      RETRY_AFTER_SECONDS,
-    );
-  }
 }
 
 function compile(filter: FilterConfig): Condition {
@@ -81,7 +56,7 @@ function every(conditions: readonly Condition[]): Condition {
   return (subject, work) => conditions.every((holds) => holds(subject, work));
 }
 
-/** undefined stands for "not there", which JSON has no value for. */
+/** undefined means "not there"; JSON has no such value. */
 function compileField(field: string): (subject: FilterSubject) => unknown {
   const keys = field.split('.').map((key) => key.trim());
   const [first, ...rest] = keys;
@@ -123,7 +98,7 @@ function compileTest(filter: FilterConfig): Test {
     };
   }
   const pattern = compilePattern(filter.regex ?? '');
-  if (!pattern.ok) throw new Error(`a pattern that was not checked: ${pattern.reason}`);
+  if (!pattern.ok) throw new Error(`a pattern of a filter was not checked: ${pattern.reason}`);
   const { instructions } = pattern;
   return (value, work) => {
     if (value === undefined) return false;
@@ -133,7 +108,7 @@ function compileTest(filter: FilterConfig): Test {
   };
 }
 
-/** Lists are long (watch lists of ids): strings, the usual case, are looked up and not searched for. */
+/** Lists can be long (watch lists of ids), so strings, the usual case, are looked up in a set. */
 function isOneOf(values: readonly unknown[]): Test {
   const strings = new Set(values.filter((value) => typeof value === 'string'));
   const others = values.filter((value) => typeof value !== 'string');
@@ -153,8 +128,8 @@ function contains(value: unknown, wanted: unknown): boolean {
 }
 
 /**
- * Whether a value of the payload is the one in the config. As deep as the config's value is: a payload may be nested
- * deeper than the stack is.
+ * Whether a value of the payload equals the one in the config. It goes only as deep as the config's value, because a
+ * payload may be nested deeper than the stack allows.
  */
 function sameJson(value: unknown, wanted: unknown): boolean {
   if (value === wanted) return true;
@@ -177,33 +152,33 @@ function sameJson(value: unknown, wanted: unknown): boolean {
   );
 }
 
-/** The digits of an integer that no number can hold (json-body.ts keeps it as text). The config has it in quotes. */
+/** The digits of an integer that a double cannot hold (json-body.ts keeps them). The config has it in quotes. */
 function longNumber(value: unknown): string | null {
   if (!JSON.isRawJSON(value)) return null;
   const digits = JSON.stringify(value);
   return Number.isSafeInteger(Number(digits)) || !/^-?\d+$/.test(digits) ? null : digits;
 }
 
-/** Of a list or an object, as templates show it. Twice the default of `max_body_bytes`: indentation makes it longer. */
+/** For a list or an object as indented JSON. Twice the default of `max_body_bytes`, because indentation adds length. */
 const MOST_JSON = 2 * 1024 * 1024;
 
 /**
- * What a pattern searches: all of it or nothing. Judged by its beginning alone, a value that somebody made longer would
- * pass a filter, or a `not` around one, that refuses it; so that one which is too long is neither.
+ * The text that a pattern searches: the whole value or nothing. If only the beginning counted, somebody could make a
+ * value longer to pass a filter (or a `not`) that should stop it. So a value that is too long is refused.
  *
  * @throws Refusal 413
  */
 function wholeTextOf(value: unknown, most: number): string {
-  const text = typeof value === 'string' ? value : jsonBlock(value, Math.min(most, MOST_JSON) + 2);
+  const text = typeof value === 'string' ? value : indentedJson(value, Math.min(most, MOST_JSON) + 2);
   if (text.length <= most && (typeof value === 'string' || text.length <= MOST_JSON)) return text;
   throw new Refusal(
     413,
     'filter_value_too_long',
-    'a value in the body is too long for the patterns in the filters of this route: send less in it',
+    'a value in the body is too long for the patterns in the filters of this route: send a shorter one',
   );
 }
 
-/** For `contains`, which looks into strings and scalars only; what it looks for is the config's. */
+/** For `contains`, which searches strings and scalars only; the config says what it searches for. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
