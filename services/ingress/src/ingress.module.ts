@@ -11,7 +11,7 @@ import { OpenApiController } from './api/openapi/openapi.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
 import { RoutesController } from './api/routes/routes.controller.ts';
 import { SessionsController } from './api/sessions/sessions.controller.ts';
-import { LiveStreams } from './api/stream/session-streams.ts';
+import { SessionStreams } from './api/stream/session-streams.ts';
 import { StreamController } from './api/stream/stream.controller.ts';
 import { TurnsController } from './api/turns/turns.controller.ts';
 import { UnstartedWebhooksController } from './api/unstarted-webhooks/unstarted-webhooks.controller.ts';
@@ -52,7 +52,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     { provide: ROUTES, useExisting: RouteRegistry },
     RouteChanges,
     UnstartedWebhookRecorder,
-    LiveStreams,
+    SessionStreams,
     AccessCheck,
     WebhookEndpoint,
     { provide: APP_FILTER, useClass: ErrorFilter },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What the OpenAPI document says of one call. It stands beside the controller that answers it, and is made of the same
- * zod schemas that parse the request; a test keeps calls and document together (openapi.int.test.ts).
+ * The part of the OpenAPI document about one call. It is beside the controller that answers the call, and uses the same
+ * zod schemas that parse the request. openapi.int.test.ts checks that calls and document agree.
  */
 export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete';
@@ -12,20 +12,20 @@ export interface Operation {
   readonly description?: string;
   /** `admin`: the admin token; `signature`: as the route says; `open`: nothing. */
   readonly access: 'admin' | 'signature' | 'open';
-  /** Of the path: what each is. */
+  /** Parameters of the path, each with its description. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: z.ZodObject;
-  /** Header -> what it does; all optional. */
+  /** Header -> its description; all are optional. */
   readonly headers?: Readonly<Record<string, string>>;
   /** A component, or null for any JSON or form. */
   readonly body?: z.ZodType | null;
   readonly bodyIsOptional?: boolean;
-  /** The body may come as a form, too. */
+  /** The body may also be a form. */
   readonly formBody?: boolean;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Statuses that are answered with `{"error"}`, beside the 401, 429 and 503 of `admin`. */
+  /** Statuses with an `{"error"}`, in addition to the 401, 429 and 503 of `admin`. */
   readonly errors?: readonly number[];
-  /** Who does not ask for JSON gets every answer as a page. */
+  /** A client that does not ask for JSON gets every answer as a page. */
   readonly pages?: boolean;
 }
 
@@ -67,7 +67,7 @@ export function pageOf<T extends z.ZodType>(name: string, item: T) {
       next_cursor: z
         .string()
         .nullable()
-        .describe('give it as `cursor` for the next page; null: this is the last'),
+        .describe('pass it as `cursor` to get the next page; null on the last page'),
     }),
   );
 }

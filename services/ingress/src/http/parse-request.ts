@@ -1,4 +1,3 @@
-import { isSessionId, type SessionId } from '@angelia/contracts';
 import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
@@ -20,9 +19,6 @@ export const cursor = z
   .max(500)
   .optional()
   .describe('opaque: `next_cursor` of the previous page');
-
-/** As a filter. Never a shortened id: it might match several sessions. */
-export const wholeId = z.string().refine(isSessionId, 'give the whole id of a session');
 
 export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a route');
 
@@ -47,14 +43,4 @@ function whatIsWrong(error: z.ZodError): string {
   const [issue] = error.issues;
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys : (issue?.path ?? []);
   return `\`${keys.map(String).join('.')}\`: ${issue?.message ?? 'wrong'}`;
-}
-
-/** @throws Refusal 400 for anything but a whole id: a shortened one might match several sessions, so we never guess */
-export function wholeSessionId(text: string): SessionId {
-  if (isSessionId(text)) return text;
-  throw new Refusal(
-    400,
-    'bad_session_id',
-    'this is not a session id: give the whole lower-case uuid, as in `session_id` or GET /v1/sessions; ids are never shortened',
-  );
 }

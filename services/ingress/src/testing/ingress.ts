@@ -16,7 +16,7 @@ import {
 import { Sessions } from '@angelia/sessions';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { LiveStreams } from '../api/stream/session-streams.ts';
+import { SessionStreams } from '../api/stream/session-streams.ts';
 import { httpServerOptions, type TimeLimits } from '../http/server-options.ts';
 import { IngressModule } from '../ingress.module.ts';
 
@@ -31,7 +31,7 @@ export interface TestIngress {
   readonly hints: readonly object[];
   /** Every route of the server, as Fastify knows them. */
   readonly served: readonly { readonly method: string; readonly path: string }[];
-  readonly streams: () => LiveStreams;
+  readonly streams: () => SessionStreams;
   /** Everything that was logged, as text. */
   readonly logged: () => string;
   close(): Promise<void>;
@@ -117,7 +117,7 @@ export async function startIngress(options: {
     pings,
     hints,
     served,
-    streams: () => app.get(LiveStreams),
+    streams: () => app.get(SessionStreams),
     logged: () => lines.join(''),
     close: async () => {
       await app.close();

@@ -8,7 +8,7 @@ import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type DeadLetterJson, deadLettersQuery } from './dead-letters.operations.ts';
 
-/** The projection has no hints: its leader looks for what it is asked to do again. */
+/** The projection has no hints: its leader looks for replays that are requested. */
 const PROJECTION = 'projection';
 
 @Controller('/v1/dead-letters')
@@ -34,14 +34,14 @@ export class DeadLettersController {
   @HttpCode(202)
   async replay(@Param('id') id: string): Promise<{ id: string }> {
     if (!/^[0-9]{1,15}$/.test(id)) {
-      throw new Refusal(400, 'bad_dead_letter_id', 'this is no id of a dead letter: a number is wanted');
+      throw new Refusal(400, 'bad_dead_letter_id', 'this is not the id of a dead letter: give a number');
     }
     const [letter] = await this.log.deadLetters.list({ limit: 1, id: Number(id) });
     if (letter === undefined) {
       throw new Refusal(
         404,
         'unknown_dead_letter',
-        'there is no dead letter with this id: it may be done with',
+        'there is no dead letter with this id: it may have been replayed already',
       );
     }
     if (letter.handler === PROJECTION) {
@@ -50,9 +50,13 @@ export class DeadLettersController {
     }
     const hint = hintSchema.safeParse(letter.payload);
     if (!hint.success) {
-      throw new Refusal(409, 'no_hint', 'this was no hint of ours, so that there is nothing to send again');
+      throw new Refusal(
+        409,
+        'no_hint',
+        'this dead letter holds no hint of ours, so there is nothing to replay',
+      );
     }
-    // A fresh id: the bus would take the old one for a duplicate.
+    // A new id: the bus would treat the old one as a duplicate.
     await this.bus.publishHints([{ ...hint.data, messageId: newEventId() }]);
     await this.log.deadLetters.forget(letter.id);
     return { id };

@@ -6,7 +6,7 @@ export const deadLettersQuery = z.strictObject({
   limit,
   cursor: z
     .string()
-    .regex(/^[0-9]{1,15}$/, '`next_cursor` of the page before is wanted')
+    .regex(/^[0-9]{1,15}$/, 'give `next_cursor` of the previous page')
     .transform(Number)
     .optional(),
 });
@@ -16,9 +16,9 @@ const deadLetter = component(
   'DeadLetter',
   z.object({
     id: z.string(),
-    stream_id: z.string().describe('of the session, for most'),
-    version: z.number().int().describe('of the event; 0: a hint of the sweep'),
-    handler: z.string().describe('which service could not process it, or `projection`'),
+    stream_id: z.string().describe('usually a session'),
+    version: z.number().int().describe('of the event; 0 for a hint of the sweep'),
+    handler: z.string().describe('the service that could not process it, or `projection`'),
     reason: z.string(),
     recorded_at: z.iso.datetime(),
   }),
@@ -29,7 +29,7 @@ export const deadLetterOperations = [
     method: 'get',
     path: '/v1/dead-letters',
     summary: 'Events that could not be processed, the newest first, each with the reason',
-    description: 'An outage never makes one, and none blocks what is behind it.',
+    description: 'An outage never creates a dead letter, and a dead letter never blocks later events.',
     access: 'admin',
     query: deadLettersQuery,
     answers: { 200: answer('a page', pageOf('DeadLetterPage', deadLetter)) },
@@ -38,11 +38,13 @@ export const deadLetterOperations = [
   operation({
     method: 'post',
     path: '/v1/dead-letters/{id}/replay',
-    summary: 'Try it again, after what was wrong is mended',
-    description: 'It leaves the list; if it fails again it is a new one.',
+    summary: 'Process a dead letter again, after the cause is fixed',
+    description: 'It leaves the list. If it fails again, it becomes a new dead letter.',
     access: 'admin',
-    parameters: { id: 'as GET /v1/dead-letters gives it' },
-    answers: { 202: answer('asked for', component('DeadLetterId', z.object({ id: z.string() }))) },
+    parameters: { id: 'as in GET /v1/dead-letters' },
+    answers: {
+      202: answer('the replay is requested', component('DeadLetterId', z.object({ id: z.string() }))),
+    },
     errors: [400, 404, 409],
   }),
 ];

@@ -5,8 +5,9 @@ import { type DeliveryViewRow, decide } from '@angelia/session';
 import type { Executed, Sessions } from '@angelia/sessions';
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
-import { parseBody, parseQuery, wholeSessionId } from '../../http/parse-request.ts';
+import { parseBody, parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
+import { wholeSessionId } from '../sessions/session-id.ts';
 import {
   type DeliveryJson,
   deliveriesQuery,
@@ -14,10 +15,10 @@ import {
   retryFilter,
 } from './deliveries.operations.ts';
 
-/** Of the view, while many are retried. */
+/** Rows of the view per read while many deliveries are retried. */
 const PAGE = 200;
 
-/** What was, is and could not be delivered: from the view, and so a moment behind. A retry is decided on the log. */
+/** Deliveries of any status, from the view and so a moment behind. A retry is decided on the log. */
 @Controller('/v1/deliveries')
 @UseGuards(AdminTokenGuard)
 export class DeliveriesController {
@@ -53,9 +54,9 @@ export class DeliveriesController {
       for (const { sessionId, output } of page.items) {
         if (retried.length + refused.length >= limit) return { retried, refused, more: true };
         const id = `${sessionId}.${output}`;
-        const executed = await this.revive(wholeSessionId(sessionId), output);
+        const executed = await this.#retryOutput(wholeSessionId(sessionId), output);
         if (executed.status === 'appended') retried.push(id);
-        // Delivered or retried since the view was written: it is not of this list any more.
+        // It was delivered or retried since the view was written, and is no longer in this list.
         else if (executed.status === 'refused' && executed.code !== 'delivery_settled') {
           refused.push({ id, reason: executed.reason });
         }
@@ -69,7 +70,7 @@ export class DeliveriesController {
   @HttpCode(202)
   async retry(@Param('id') id: string): Promise<{ id: string; session_id: string }> {
     const { session, output } = deliveryId(id);
-    const executed = await this.revive(session, output);
+    const executed = await this.#retryOutput(session, output);
     if (executed.status === 'refused') {
       const event = executed.loaded.events.find(({ version }) => version === output);
       if (event === undefined || !outputTypes.some((type) => type === event.type)) throw unknownDelivery();
@@ -78,7 +79,7 @@ export class DeliveriesController {
     return { id, session_id: session };
   }
 
-  private revive(session: SessionId, output: number): Promise<Executed> {
+  #retryOutput(session: SessionId, output: number): Promise<Executed> {
     return this.sessions.execute(
       session,
       ({ state }) => decide(state, { type: 'retry-delivery', output, by: 'api' }),
@@ -88,7 +89,7 @@ export class DeliveriesController {
 }
 
 function whyNot({ code, reason }: { code: string; reason: string }): string {
-  return code === 'delivery_settled' ? 'it is delivered, was dropped, or is not meant to be sent' : reason;
+  return code === 'delivery_settled' ? 'it was delivered or dropped, or it is not meant to be sent' : reason;
 }
 
 function unknownDelivery(): Refusal {
@@ -107,7 +108,7 @@ function deliveryId(id: string): { session: ReturnType<typeof wholeSessionId>; o
     throw new Refusal(
       400,
       'bad_delivery_id',
-      'this is no delivery id: `<session id>.<output>` is wanted, as GET /v1/deliveries gives it',
+      'this is not a delivery id: give `<session id>.<output>`, as in GET /v1/deliveries',
     );
   }
   return { session: wholeSessionId(session), output: Number(output) };

@@ -1,28 +1,29 @@
 import { z } from 'zod';
 import { answer, component, operation, pageOf } from '../../http/operation.ts';
-import { cursor, limit, routeName, wholeId } from '../../http/parse-request.ts';
+import { cursor, limit, routeName } from '../../http/parse-request.ts';
+import { sessionIdFilter } from '../sessions/session-id.ts';
 
-const targetName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'the name of a target is wanted');
+const targetName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a target');
 
 export const deliveriesQuery = z.strictObject({
   status: z.enum(['pending', 'delivered', 'dead', 'dropped']).optional(),
-  session: wholeId.optional(),
+  session: sessionIdFilter.optional(),
   target: targetName.optional(),
   route: routeName.optional(),
   limit,
   cursor,
 });
 
-/** Of one call: what is retried at once goes out at once. */
+/** Per call: everything that one call retries is sent at once. */
 const MOST_RETRIES = 1_000;
 
 export const retryFilter = component(
   'DeliveryRetryFilter',
   z.strictObject({
-    status: z.literal('dead').describe('only what is given up can be asked for again; say so'),
+    status: z.literal('dead').describe('required: only dead deliveries can be retried'),
     target: targetName.optional(),
     route: routeName.optional(),
-    session: wholeId.optional(),
+    session: sessionIdFilter.optional(),
     limit: z.number().int().min(1).max(MOST_RETRIES).default(100),
   }),
 );
@@ -31,9 +32,11 @@ export type RetriedJson = z.infer<typeof retried>;
 const retried = component(
   'RetriedDeliveries',
   z.object({
-    retried: z.array(z.string()).describe('ids of those that are pending again'),
-    refused: z.array(z.object({ id: z.string(), reason: z.string() })).describe('cannot be sent any more'),
-    more: z.boolean().describe('whether `limit` left some: call again'),
+    retried: z.array(z.string()).describe('ids of the deliveries that are pending again'),
+    refused: z
+      .array(z.object({ id: z.string(), reason: z.string() }))
+      .describe('deliveries that cannot be sent any more'),
+    more: z.boolean().describe('true: `limit` left some out; call again'),
   }),
 );
 
@@ -54,9 +57,9 @@ const delivery = component(
     attempts: z.number().int(),
     next_attempt_at: time
       .nullable()
-      .describe('while pending: when it is due, or when the attempt under way becomes unknown'),
-    reason: z.string().nullable().describe('why the last attempt failed, or why it was dropped'),
-    receipt: z.string().nullable().describe('what the platform called the message'),
+      .describe('while pending: when it is due, or when the attempt in flight becomes unknown'),
+    reason: z.string().nullable().describe('why the last attempt failed, or why the delivery was dropped'),
+    receipt: z.string().nullable().describe('the id that the platform gave the message'),
     possible_duplicate: z.boolean(),
     created_at: time,
     updated_at: time,
@@ -77,12 +80,12 @@ export const deliveryOperations = [
     method: 'post',
     path: '/v1/deliveries/{id}/retry',
     summary: 'Send a dead delivery again',
-    description: 'One that is pending is tried again by itself, and stays as it is.',
+    description: 'A pending delivery is retried without this call and stays unchanged.',
     access: 'admin',
     parameters: { id: '`<session id>.<version of the output>`' },
     answers: {
       202: answer(
-        'it is, or becomes, pending',
+        'it is pending',
         component('DeliveryId', z.object({ id: z.string(), session_id: z.uuid() })),
       ),
     },
@@ -93,10 +96,10 @@ export const deliveryOperations = [
     path: '/v1/deliveries/retry',
     summary: 'Send many dead deliveries again',
     description:
-      'The filters all hold together; the last changed go first. The list of the dead is a moment behind the log.',
+      'A delivery must match all filters; the last changed go first. The list of dead deliveries is a moment behind the log.',
     access: 'admin',
     body: retryFilter,
-    answers: { 202: answer('those that are pending again', retried) },
+    answers: { 202: answer('the deliveries that are pending again', retried) },
     errors: [400],
   }),
 ];

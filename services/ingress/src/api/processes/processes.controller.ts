@@ -1,22 +1,22 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { OUTPUT_SUBJECT, type OutputRequest, outputAnswerSchema, sessionId } from '@angelia/contracts';
 import type { EventLog, ListedProcess } from '@angelia/event-log';
 import { BUS, EVENT_LOG, SESSIONS, type ServiceRuntime } from '@angelia/service-kit';
 import { decide, type ProcessViewRow } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
+import { pause } from '@angelia/waiting';
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { outputQuery, type ProcessJson, type ProcessOutput, processesQuery } from './processes.operations.ts';
 
-/** The watcher reads a file: what takes longer is a host that is gone. */
-const OUTPUT_PATIENCE_MS = 3_000;
-/** The view is a moment behind: who has an id from the session itself may be faster than it. */
+/** The watcher only reads a file. If it takes longer, its host is gone. */
+const OUTPUT_TIMEOUT_MS = 3_000;
+/** The view is a moment behind: a caller with an id from the session itself may be faster. */
 const VIEW_TRIES = 5;
 const VIEW_PAUSE_MS = 150;
 
-/** Background processes: the list from the view, a kill decided on the log, the output from the host that has it. */
+/** Background processes: the list comes from the view, a kill is decided on the log, the output comes from its host. */
 @Controller('/v1/processes')
 @UseGuards(AdminTokenGuard)
 export class ProcessesController {
@@ -36,18 +36,18 @@ export class ProcessesController {
     return { items: page.items.map(processJson), next_cursor: page.nextCursor };
   }
 
-  /** A fact that the watcher acts on, also one that is down now. How it ended comes as `process.exited`. */
+  /** Records a fact that the watcher acts on, even if it is down now. The end comes as `process.exited`. */
   @Post('/:id/kill')
   @HttpCode(202)
   async kill(@Param('id') id: string): Promise<{ id: string; session_id: string }> {
-    const found = await this.find(id);
+    const found = await this.#find(id);
     const executed = await this.sessions.execute(
       sessionId(found.sessionId),
       ({ state }) => decide(state, { type: 'request-kill', processId: id, by: 'api' }),
       { actor: 'api' },
     );
     if (executed.status === 'refused') {
-      // The session forgets processes that ended long ago.
+      // A session forgets processes that ended long ago.
       const over = executed.code === 'unknown_process' ? 'this process ended long ago' : executed.reason;
       throw new Refusal(409, 'process_over', over);
     }
@@ -57,7 +57,7 @@ export class ProcessesController {
   @Get('/:id/output')
   async output(@Param('id') id: string, @Query() query: unknown): Promise<ProcessOutput> {
     const { offset, bytes } = parseQuery(outputQuery, query);
-    const { sessionId: session, status } = await this.find(id);
+    const { sessionId: session, status } = await this.#find(id);
     const request: OutputRequest = {
       session_id: session,
       process_id: id,
@@ -65,21 +65,21 @@ export class ProcessesController {
       limit: bytes,
     };
     const answer = await this.bus
-      .request(OUTPUT_SUBJECT, JSON.stringify(request), OUTPUT_PATIENCE_MS)
+      .request(OUTPUT_SUBJECT, JSON.stringify(request), OUTPUT_TIMEOUT_MS)
       .catch(() => null);
     if (answer === null) {
       throw new Refusal(
         503,
         'output_unavailable',
-        'the host of this process does not answer, or has not kept its output: its last lines are in the event process.exited',
+        'the host of this process does not answer, or no longer has its output: the event process.exited has the last lines',
       );
     }
     return { id, session_id: session, status, ...outputAnswerSchema.parse(JSON.parse(answer)) };
   }
 
-  private async find(id: string): Promise<ListedProcess> {
+  async #find(id: string): Promise<ListedProcess> {
     if (!/^[\x21-\x7e]{1,100}$/.test(id)) {
-      throw new Refusal(400, 'bad_process_id', 'this is no process id: GET /v1/processes gives them');
+      throw new Refusal(400, 'bad_process_id', 'this is not a process id: GET /v1/processes lists them');
     }
     for (let tries = 1; ; tries += 1) {
       const [found] = (await this.log.lists.processes({ processId: id, limit: 1 })).items;

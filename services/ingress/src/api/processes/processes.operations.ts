@@ -2,34 +2,35 @@ import { outputAnswerSchema } from '@angelia/contracts';
 import type { ProcessSummary } from '@angelia/session';
 import { z } from 'zod';
 import { answer, component, operation, pageOf } from '../../http/operation.ts';
-import { cursor, limit, wholeId } from '../../http/parse-request.ts';
+import { cursor, limit } from '../../http/parse-request.ts';
+import { sessionIdFilter } from '../sessions/session-id.ts';
 import { processSummarySchema } from '../sessions/sessions.operations.ts';
 
 export const processesQuery = z.strictObject({
-  session: wholeId.optional(),
+  session: sessionIdFilter.optional(),
   status: z.enum(['running', 'exited', 'lost']).optional(),
   limit,
   cursor,
 });
 
-/** Six times as much (a control character in JSON is `\u001b`) still is one message of NATS. */
+/** JSON may make it six times as long (a control character becomes `\u001b`); that still fits in one NATS message. */
 const LARGEST_PART = 131_072;
 const DEFAULT_PART = 65_536;
 
 export const outputQuery = z.strictObject({
   offset: z
     .string()
-    .regex(/^[0-9]{1,15}$/, 'a number of bytes is wanted')
+    .regex(/^[0-9]{1,15}$/, 'give a number of bytes')
     .transform(Number)
     .optional()
-    .describe('from this byte on, as `next_offset` of the part before; the last bytes when left out'),
+    .describe('start at this byte: `next_offset` of the previous part; the last bytes if left out'),
   bytes: z
     .string()
-    .regex(/^[0-9]{1,6}$/, `a number from 1 to ${LARGEST_PART} is wanted`)
+    .regex(/^[0-9]{1,6}$/, `give a number from 1 to ${LARGEST_PART}`)
     .transform(Number)
-    .refine((n) => n >= 1 && n <= LARGEST_PART, `a number from 1 to ${LARGEST_PART} is wanted`)
+    .refine((n) => n >= 1 && n <= LARGEST_PART, `give a number from 1 to ${LARGEST_PART}`)
     .default(DEFAULT_PART)
-    .describe(`how many, up to ${LARGEST_PART}; ${DEFAULT_PART} when left out`),
+    .describe(`how many, up to ${LARGEST_PART}; ${DEFAULT_PART} if left out`),
 });
 
 export type ProcessJson = ProcessSummary & { readonly session_id: string };
@@ -59,7 +60,7 @@ export const processOperations = [
     path: '/v1/processes/{id}/kill',
     summary: 'End a background process',
     description:
-      'The whole process group: SIGTERM, then SIGKILL. Its session hears of the end as of any other, if it asked for that.',
+      'Ends the whole process group: SIGTERM, then SIGKILL. If the session asked to be notified, it learns of this end too.',
     access: 'admin',
     parameters: { id: 'as in the list' },
     answers: {
@@ -73,8 +74,8 @@ export const processOperations = [
   operation({
     method: 'get',
     path: '/v1/processes/{id}/output',
-    summary: 'What a background process printed, as far as it is kept',
-    description: 'stdout and stderr together. 503 when the host of the process does not answer.',
+    summary: 'The output of a background process, as far as it is kept',
+    description: 'stdout and stderr together. 503 if the host of the process does not answer.',
     access: 'admin',
     parameters: { id: 'as in the list' },
     query: outputQuery,

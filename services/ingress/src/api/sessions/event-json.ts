@@ -9,7 +9,7 @@ export interface EventJson {
   readonly meta: unknown;
 }
 
-/** An event as the public interface shows it. */
+/** An event in the form of the public interface. */
 export function eventJson(event: RecordedEvent): EventJson {
   return {
     position: event.position,

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { cancelSubject, erasedSubject } from '@angelia/contracts';
 import { type EventLog, eraseSession } from '@angelia/event-log';
 import { BUS, EVENT_LOG, SESSIONS } from '@angelia/service-kit';
@@ -12,14 +11,16 @@ import {
   transcript,
 } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
+import { pause } from '@angelia/waiting';
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
-import { parseQuery, wholeSessionId } from '../../http/parse-request.ts';
+import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type EventJson, eventJson } from './event-json.ts';
+import { unknownSession, wholeSessionId } from './session-id.ts';
 import { sessionsQuery } from './sessions.operations.ts';
 
-/** Lists come from the views and may be a moment behind; one session is folded from its stream, and always current. */
+/** Lists come from the views and may be a moment behind. One session is folded from its stream and always current. */
 @Controller('/v1/sessions')
 @UseGuards(AdminTokenGuard)
 export class SessionsController {
@@ -38,18 +39,20 @@ export class SessionsController {
 
   @Get('/:id')
   async show(@Param('id') id: string): Promise<SessionSummary> {
-    const loaded = await this.load(id);
-    return sessionSummary(loaded.id, loaded.state) ?? unknownSession();
+    const loaded = await this.#load(id);
+    const summary = sessionSummary(loaded.id, loaded.state);
+    if (summary === null) throw unknownSession();
+    return summary;
   }
 
   @Get('/:id/events')
   async events(@Param('id') id: string): Promise<{ items: EventJson[] }> {
-    return { items: (await this.load(id)).events.map(eventJson) };
+    return { items: (await this.#load(id)).events.map(eventJson) };
   }
 
   @Get('/:id/transcript')
   async transcript(@Param('id') id: string): Promise<{ messages: Message[] }> {
-    return { messages: transcript((await this.load(id)).events) };
+    return { messages: transcript((await this.#load(id)).events) };
   }
 
   @Post('/:id/cancel')
@@ -62,23 +65,23 @@ export class SessionsController {
       { actor: 'api' },
     );
     if (executed.status === 'refused') {
-      if (executed.code === 'unknown_session') unknownSession();
+      if (executed.code === 'unknown_session') throw unknownSession();
       throw new Refusal(409, executed.code, `this session cannot be cancelled: ${executed.reason}`);
     }
-    // The event is what counts; this only makes it act at once on whichever replica runs the session.
+    // The event is what counts. The ping makes the replica that runs the session act at once.
     if (executed.status === 'appended') this.bus.ping(cancelSubject(session));
     return { session_id: session };
   }
 
-  /** For a subject's request: every event and row of it, at once. What it was delivered under stays known for its time. */
+  /** For a data subject's request: removes every event and row at once. The idempotency key of its delivery stays for its time. */
   @Delete('/:id')
   async erase(@Param('id') id: string): Promise<{ session_id: string }> {
-    const { id: session, state } = await this.load(id);
+    const { id: session, state } = await this.#load(id);
     if (!agenda(state).settled) {
       throw new Refusal(
         409,
         'not_settled',
-        'this session is still at work, or has something to deliver: cancel it, and come again when `deliveries.pending` is 0',
+        'this session is still running or has something to deliver: cancel it, and try again when `deliveries.pending` is 0',
       );
     }
     for (let tries = 1; !(await eraseSession(this.log, session)); tries += 1) {
@@ -96,16 +99,13 @@ export class SessionsController {
     return { session_id: session };
   }
 
-  private async load(id: string): Promise<Loaded> {
+  async #load(id: string): Promise<Loaded> {
     const loaded = await this.sessions.load(wholeSessionId(id));
-    return loaded.version === 0 ? unknownSession() : loaded;
+    if (loaded.version === 0) throw unknownSession();
+    return loaded;
   }
 }
 
-/** The views and the relay are some tenths of a second behind, a rebuild takes longer: then the caller comes again. */
+/** The views and the relay are some tenths of a second behind. A rebuild takes longer; then the caller tries again. */
 const ERASE_TRIES = 20;
 const ERASE_PAUSE_MS = 100;
-
-function unknownSession(): never {
-  throw new Refusal(404, 'unknown_session', 'there is no session with this id; it may have been pruned');
-}

@@ -1,8 +1,9 @@
 import type { ProcessSummary, SessionSummary } from '@angelia/session';
 import { z } from 'zod';
-import { type Answer, answer, component, operation, pageOf } from '../../http/operation.ts';
+import { answer, component, operation, pageOf } from '../../http/operation.ts';
 import { cursor, limit, routeName } from '../../http/parse-request.ts';
 import type { EventJson } from './event-json.ts';
+import { sessionIdJson, sessionIdParameter } from './session-id.ts';
 
 export const sessionsQuery = z.strictObject({
   route: routeName.optional(),
@@ -42,7 +43,7 @@ const session: z.ZodType<SessionSummary> = component(
     delivery_id: z.string(),
     status: z.enum(['queued', 'running', 'waiting', 'ended']),
     outcome: outcome.nullable(),
-    end_reason: z.string().nullable().describe('`webhook_complete` for what a webhook began'),
+    end_reason: z.string().nullable().describe('`webhook_complete` if a webhook started it'),
     created_at: time,
     last_activity_at: time,
     ended_at: time.nullable(),
@@ -53,10 +54,10 @@ const session: z.ZodType<SessionSummary> = component(
     deliver: z.object({ target: z.string(), to: z.record(z.string(), z.unknown()) }),
     deliveries: z
       .object({ pending: count, delivered: count, dead: count, dropped: count })
-      .describe('ended and nothing pending: everything is settled'),
+      .describe('if the session has ended and nothing is pending, it is settled'),
     processes: z.array(processSummarySchema),
     trace_id: z.string().nullable(),
-    continues: z.uuid().optional().describe('only on a continuation: the session that it goes on from'),
+    continues: z.uuid().optional().describe('only on a continuation: the session that it continues'),
     clarification: z
       .object({ id: z.string(), deadline: time })
       .optional()
@@ -69,7 +70,7 @@ const event: z.ZodType<EventJson> = component(
   z.object({
     position: count,
     version: count,
-    type: z.string().describe('more types may be added: ignore those that you do not know'),
+    type: z.string().describe('more types may be added: ignore types that you do not know'),
     recorded_at: time,
     data: z.unknown(),
     meta: z.unknown(),
@@ -89,40 +90,6 @@ const message = component(
   }),
 );
 
-export const newMessage = component(
-  'NewMessage',
-  z.strictObject({
-    text: z
-      .string()
-      .regex(/\S/, 'some text is wanted')
-      .describe('the answer to the open question, or what the agent is told next'),
-    new_turn: z
-      .boolean()
-      .default(false)
-      .describe(
-        'do not take it for the answer to an open question: the question is closed, the turn that asked it is ' +
-          'cancelled, and this one runs next',
-      ),
-  }),
-);
-
-const sessionId = component('SessionId', z.object({ session_id: z.uuid() }));
-
-const id = { id: 'the whole id of the session' };
-
-/** What a POST that begins something may carry. */
-const idempotencyKey = {
-  'Idempotency-Key': 'a POST that is repeated with the same key is taken once, and gets the same answer',
-};
-
-const eventStream: Answer = {
-  description:
-    'server-sent events: `id` is the version, `data` one event as JSON. What is stored comes first, then what ' +
-    'happens. The stream ends when the session is settled.',
-  schema: component('EventStream', z.string()),
-  contentType: 'text/event-stream',
-};
-
 export const sessionOperations = [
   operation({
     method: 'get',
@@ -136,47 +103,32 @@ export const sessionOperations = [
   operation({
     method: 'get',
     path: '/v1/sessions/{id}',
-    summary: 'One session, folded from the log: always current',
+    summary: 'One session, folded from the log; always current',
     access: 'admin',
-    parameters: id,
+    parameters: sessionIdParameter,
     answers: { 200: answer('the session', session) },
     errors: [400, 404],
   }),
   operation({
     method: 'delete',
     path: '/v1/sessions/{id}',
-    summary: 'Erase it: every event and row of it, at once',
+    summary: 'Erase a session: every event and row of it, at once',
     description:
-      'For a request of the person that it is about. Only of one that is settled: 409 otherwise. A continuation has a ' +
-      'copy of the conversation, and is erased by its own id. That its webhook was taken stays known.',
+      'For a request of the person that the session is about. The session must be settled, else 409. A continuation ' +
+      'has a copy of the conversation and is erased by its own id. A repeat of its webhook is still a duplicate.',
     access: 'admin',
-    parameters: id,
-    answers: { 200: answer('erased', sessionId) },
+    parameters: sessionIdParameter,
+    answers: { 200: answer('erased', sessionIdJson) },
     errors: [400, 404, 409],
   }),
   operation({
     method: 'get',
     path: '/v1/sessions/{id}/events',
-    summary: 'Everything that happened in it',
+    summary: 'Everything that happened in a session',
     access: 'admin',
-    parameters: id,
+    parameters: sessionIdParameter,
     answers: {
       200: answer('all events', component('EventList', z.object({ items: z.array(event) }))),
-    },
-    errors: [400, 404],
-  }),
-  operation({
-    method: 'get',
-    path: '/v1/sessions/{id}/stream',
-    summary: 'The same events, live',
-    access: 'admin',
-    parameters: id,
-    headers: {
-      'Last-Event-ID': 'the version of the last event that was seen: the stream goes on right after it',
-    },
-    answers: {
-      200: eventStream,
-      204: answer('the session is settled and has no event after Last-Event-ID: do not reconnect'),
     },
     errors: [400, 404],
   }),
@@ -185,7 +137,7 @@ export const sessionOperations = [
     path: '/v1/sessions/{id}/transcript',
     summary: 'The conversation as the model sees it',
     access: 'admin',
-    parameters: id,
+    parameters: sessionIdParameter,
     answers: {
       200: answer('all messages', component('Transcript', z.object({ messages: z.array(message) }))),
     },
@@ -193,36 +145,11 @@ export const sessionOperations = [
   }),
   operation({
     method: 'post',
-    path: '/v1/sessions/{id}/messages',
-    summary: 'Answer the open question, or ask for a further turn',
-    description:
-      'Of an ended session it opens a continuation, whose id is returned. A session that no agent works on ' +
-      '(`deliver_only`) answers 409.',
-    access: 'admin',
-    parameters: id,
-    headers: idempotencyKey,
-    body: newMessage,
-    answers: { 202: answer('taken, by this session', sessionId) },
-    errors: [400, 404, 409, 413, 415],
-  }),
-  operation({
-    method: 'post',
     path: '/v1/sessions/{id}/cancel',
-    summary: 'End it now, as `cancelled`',
+    summary: 'End a session now, as `cancelled`',
     access: 'admin',
-    parameters: id,
-    answers: { 202: answer('cancelled', sessionId) },
-    errors: [400, 404, 409],
-  }),
-  operation({
-    method: 'post',
-    path: '/v1/sessions/{id}/resume',
-    summary: 'Go on with an ended session in a continuation',
-    description: 'A session that has not ended goes on by itself: 409 says what it waits for.',
-    access: 'admin',
-    parameters: id,
-    headers: idempotencyKey,
-    answers: { 202: answer('the continuation', sessionId) },
+    parameters: sessionIdParameter,
+    answers: { 202: answer('cancelled', sessionIdJson) },
     errors: [400, 404, 409],
   }),
 ];

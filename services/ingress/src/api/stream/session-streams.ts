@@ -9,52 +9,52 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Refusal } from '../../http/refusal.ts';
 import { eventJson } from '../sessions/event-json.ts';
+import { unknownSession } from '../sessions/session-id.ts';
 
 /**
- * `GET /v1/sessions/{id}/stream`: what is stored, then what happens, until the session is settled.
+ * `GET /v1/sessions/{id}/stream`: stored events, then new ones, until the session is settled.
  *
- * Woken by the ping that every service sends after a commit, the same that wakes the relay: the hints of the relay leave
- * out the frequent facts (contracts/subjects.ts), and come later. A ping names no stream, so all open streams of this
- * process are looked up together, 64 per query by the primary key, at most every LOOK_GAP_MS however many commits
- * there are. Only while a stream is open are the pings subscribed to. Pings may be lost (NATS is away): POLL_MS is
- * how late an event comes then.
+ * The ping that every service sends after a commit wakes it, as it wakes the relay. The relay's hints come later and leave
+ * out frequent facts (contracts/subjects.ts). A ping names no stream, so all open streams of this process are read
+ * together, 64 per query by the primary key, at most every READ_GAP_MS however many commits there are. Pings are
+ * subscribed to only while a stream is open. Pings may be lost (NATS is away): then an event is up to POLL_MS late.
  */
-const LOOK_GAP_MS = 100;
+const READ_GAP_MS = 100;
 const POLL_MS = 1_000;
-/** Proxies drop a connection that was silent for 30 to 60 s. */
+/** Proxies drop a connection that is silent for 30 to 60 s. */
 const HEARTBEAT_MS = 15_000;
-/** A reader that takes nothing for this long is gone, or might as well be: it resumes with Last-Event-ID. */
+/** A client that reads nothing for this long counts as gone. It can resume with Last-Event-ID. */
 const STUCK_MS = 30_000;
-/** Each costs a socket, a fold and a row in the look-up: 200 are four small queries per look. */
+/** Each costs a socket, a fold and a row in the query: 200 are four small queries per read. */
 export const MOST_STREAMS = 200;
-/** Where the reader comes again after a drain, or a full house. */
+/** When a client connects again after a drain, or when too many streams were open. */
 const RECONNECT_MS = 2_000;
-const GOING_DOWN = 'this server is going down: connect again';
+const STOPPING = 'this server is stopping: connect again';
 
 interface Stream {
   readonly id: SessionId;
   readonly response: ServerResponse;
-  /** Up to here it was sent. */
+  /** Of the last event that was sent. */
   version: number;
-  /** Folded, to know when all is settled. */
+  /** Folded, to know when the session is settled. */
   state: SessionState;
-  /** Since when its buffer is full; null: it takes more. */
+  /** Since when its buffer is full; null: it can take more. */
   stuckSince: number | null;
 }
 
 @Injectable()
-export class LiveStreams implements OnModuleInit {
-  private readonly open = new Set<Stream>();
-  /** Being read for the first time: counted, so that a burst cannot pass the bound. */
-  private opening = 0;
-  private closing = false;
-  private unsubscribe: (() => void) | null = null;
-  private timer: NodeJS.Timeout | null = null;
-  // Times are monotonic: a clock that is set back by an hour would else stop every stream for an hour.
-  private timerDueAt = 0;
-  private looking = false;
-  private lookedAt = Number.NEGATIVE_INFINITY;
-  private heartbeatAt = Number.NEGATIVE_INFINITY;
+export class SessionStreams implements OnModuleInit {
+  readonly #open = new Set<Stream>();
+  /** Streams that are read for the first time. They count, so that a burst cannot exceed the limit. */
+  #opening = 0;
+  #closing = false;
+  #unsubscribe: (() => void) | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  // Times are monotonic: otherwise a clock that is set back by an hour would stop every stream for an hour.
+  #timerDueAt = 0;
+  #reading = false;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #heartbeatAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     @Inject(EVENT_LOG) private readonly log: { readonly streams: Pick<Streams, 'read'> },
@@ -66,40 +66,36 @@ export class LiveStreams implements OnModuleInit {
 
   /** How many are open now. */
   get size(): number {
-    return this.open.size;
+    return this.#open.size;
   }
 
   onModuleInit(): void {
-    // Before the server waits for its requests to end: these would not.
+    // Before the server waits for its requests to end, because these would not.
     this.adapter.httpAdapter.getInstance<FastifyInstance>().addHook('preClose', async () => {
-      this.closing = true;
-      for (const stream of [...this.open]) this.end(stream, GOING_DOWN);
+      this.#closing = true;
+      for (const stream of [...this.#open]) this.#end(stream, STOPPING);
     });
   }
 
   /**
-   * Answers with the events after `lastEventId`, for as long as the session goes on.
-   * @throws Refusal 404, 400 for an id that is ahead of the session, 503 when too many are open or it drains
+   * Answers with the events after `lastEventId` until the session is settled.
+   * @throws Refusal 404, 400 for an id ahead of the session, 503 if too many are open or the service drains
    */
   async answer(reply: FastifyReply, id: SessionId, lastEventId: number | null): Promise<void> {
-    if (this.drain.draining || this.open.size + this.opening >= MOST_STREAMS) {
+    if (this.drain.draining || this.#open.size + this.#opening >= MOST_STREAMS) {
       throw new Refusal(
         503,
         'too_many_streams',
-        `no further stream can be opened here (at most ${MOST_STREAMS} at once): come again later, or poll .../events`,
+        `this server cannot open another stream (at most ${MOST_STREAMS} at once): try again later, or poll .../events`,
         RECONNECT_MS / 1000,
       );
     }
-    this.opening += 1;
+    this.#opening += 1;
     try {
       const events = (await this.log.streams.read(id)).map((event) => upcast(event));
       const last = events.at(-1);
       if (last === undefined) {
-        throw new Refusal(
-          404,
-          'unknown_session',
-          'there is no session with this id; it may have been pruned',
-        );
+        throw unknownSession();
       }
       if (lastEventId !== null && lastEventId > last.version) {
         throw new Refusal(
@@ -109,7 +105,7 @@ export class LiveStreams implements OnModuleInit {
         );
       }
       const state = evolveAll(initialState(), events);
-      // The one answer after which an EventSource does not connect again.
+      // 204 is the only answer after which an EventSource does not connect again.
       if (lastEventId === last.version && agenda(state).settled) {
         reply.code(204).send();
         return;
@@ -120,7 +116,7 @@ export class LiveStreams implements OnModuleInit {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
-        // nginx would collect events until its buffer is full.
+        // Otherwise nginx collects events until its buffer is full.
         'x-accel-buffering': 'no',
       });
       if (reply.request.method === 'HEAD') {
@@ -128,110 +124,111 @@ export class LiveStreams implements OnModuleInit {
         return;
       }
       const stream: Stream = { id, response, version: lastEventId ?? 0, state, stuckSince: null };
-      this.follow(stream);
-      this.send(stream, `retry: ${RECONNECT_MS}\n\n`);
-      this.sendEvents(stream, events);
-      // It began to close while this one was being read.
-      if (this.closing) this.end(stream, GOING_DOWN);
+      this.#follow(stream);
+      this.#send(stream, `retry: ${RECONNECT_MS}\n\n`);
+      this.#sendEvents(stream, events);
+      // The server began to close during the read.
+      if (this.#closing) this.#end(stream, STOPPING);
     } finally {
-      this.opening -= 1;
+      this.#opening -= 1;
     }
   }
 
-  private follow(stream: Stream): void {
-    this.open.add(stream);
-    stream.response.on('close', () => this.forget(stream));
+  #follow(stream: Stream): void {
+    this.#open.add(stream);
+    stream.response.on('close', () => this.#forget(stream));
     stream.response.on('drain', () => {
       stream.stuckSince = null;
-      this.wake(LOOK_GAP_MS);
+      this.#wake(READ_GAP_MS);
     });
-    // A socket that broke is closed right after.
+    // A broken socket emits `close` right after.
     stream.response.on('error', () => {});
-    this.unsubscribe ??= this.bus.subscribe(TAIL_PING_SUBJECT, () => this.wake(0));
-    // What was committed between the read and now.
-    this.wake(0);
+    this.#unsubscribe ??= this.bus.subscribe(TAIL_PING_SUBJECT, () => this.#wake(0));
+    // For events that were committed since the read.
+    this.#wake(0);
   }
 
-  private forget(stream: Stream): void {
-    if (!this.open.delete(stream) || this.open.size > 0) return;
-    this.unsubscribe?.();
-    this.unsubscribe = null;
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
+  #forget(stream: Stream): void {
+    if (!this.#open.delete(stream) || this.#open.size > 0) return;
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 
-  /** Look within this time, and not sooner than LOOK_GAP_MS after the last look. */
-  private wake(inMs: number): void {
-    if (this.open.size === 0) return;
+  /** Reads within this time, but not sooner than READ_GAP_MS after the last read. */
+  #wake(inMs: number): void {
+    if (this.#open.size === 0) return;
     const now = performance.now();
-    const dueAt = Math.max(now + inMs, this.lookedAt + LOOK_GAP_MS);
-    if (this.timer !== null) {
-      if (this.timerDueAt <= dueAt) return;
-      clearTimeout(this.timer);
+    const dueAt = Math.max(now + inMs, this.#readAt + READ_GAP_MS);
+    if (this.#timer !== null) {
+      if (this.#timerDueAt <= dueAt) return;
+      clearTimeout(this.#timer);
     }
-    this.timerDueAt = dueAt;
-    this.timer = setTimeout(() => {
-      this.timer = null;
-      void this.look();
+    this.#timerDueAt = dueAt;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.#read();
     }, dueAt - now);
   }
 
-  private async look(): Promise<void> {
-    // A look that takes long (the database is slow) is not joined by a second one; the next follows it.
-    if (this.looking) return this.wake(LOOK_GAP_MS);
-    this.looking = true;
-    this.lookedAt = performance.now();
-    this.keepAlive(this.lookedAt);
-    const ready = [...this.open].filter((stream) => stream.stuckSince === null);
-    const looks = await Promise.allSettled(ready.map((stream) => this.advance(stream)));
-    this.looking = false;
-    const failed = looks.find((look) => look.status === 'rejected');
-    // The log is away, and says so itself: the readers stay, and get what they missed when it is back.
-    if (failed !== undefined) this.logger.debug({ err: failed.reason }, 'live streams: no look at the log');
-    this.wake(POLL_MS);
+  async #read(): Promise<void> {
+    // While a read is in flight (the database is slow) no second one starts; the next one follows it.
+    if (this.#reading) return this.#wake(READ_GAP_MS);
+    this.#reading = true;
+    this.#readAt = performance.now();
+    this.#keepAlive(this.#readAt);
+    const ready = [...this.#open].filter((stream) => stream.stuckSince === null);
+    const reads = await Promise.allSettled(ready.map((stream) => this.#advance(stream)));
+    this.#reading = false;
+    const failed = reads.find((read) => read.status === 'rejected');
+    // The log is away, and logs that itself. Clients stay connected and get what they missed when it is back.
+    if (failed !== undefined)
+      this.logger.debug({ err: failed.reason }, 'session streams: cannot read the log; will retry');
+    this.#wake(POLL_MS);
   }
 
-  private async advance(stream: Stream): Promise<void> {
+  async #advance(stream: Stream): Promise<void> {
     const events = (await this.log.streams.read(stream.id, stream.state.version + 1)).map((event) =>
       upcast(event),
     );
     stream.state = evolveAll(stream.state, events);
-    this.sendEvents(stream, events);
+    this.#sendEvents(stream, events);
   }
 
-  private sendEvents(stream: Stream, events: readonly Parameters<typeof eventJson>[0][]): void {
+  #sendEvents(stream: Stream, events: readonly Parameters<typeof eventJson>[0][]): void {
     const unseen = events.filter(({ version }) => version > stream.version);
     const last = unseen.at(-1);
     if (last !== undefined) {
       stream.version = last.version;
-      this.send(stream, unseen.map(eventText).join(''));
+      this.#send(stream, unseen.map(eventText).join(''));
     }
-    if (agenda(stream.state).settled) this.end(stream, 'the session is settled');
+    if (agenda(stream.state).settled) this.#end(stream, 'the session is settled');
   }
 
-  private keepAlive(now: number): void {
-    for (const stream of this.open) {
+  #keepAlive(now: number): void {
+    for (const stream of this.#open) {
       if (stream.stuckSince !== null && now - stream.stuckSince > STUCK_MS) stream.response.destroy();
     }
-    if (now - this.heartbeatAt < HEARTBEAT_MS) return;
-    this.heartbeatAt = now;
-    for (const stream of this.open) if (stream.stuckSince === null) this.send(stream, ':\n\n');
+    if (now - this.#heartbeatAt < HEARTBEAT_MS) return;
+    this.#heartbeatAt = now;
+    for (const stream of this.#open) if (stream.stuckSince === null) this.#send(stream, ':\n\n');
   }
 
-  private send(stream: Stream, text: string): void {
-    if (!this.open.has(stream)) return;
+  #send(stream: Stream, text: string): void {
+    if (!this.#open.has(stream)) return;
     if (!stream.response.write(text)) stream.stuckSince ??= performance.now();
   }
 
-  private end(stream: Stream, comment: string): void {
-    if (!this.open.has(stream)) return;
-    this.send(stream, `: ${comment}\n\n`);
-    this.forget(stream);
+  #end(stream: Stream, comment: string): void {
+    if (!this.#open.has(stream)) return;
+    this.#send(stream, `: ${comment}\n\n`);
+    this.#forget(stream);
     stream.response.end();
   }
 }
 
-/** No `event:` field, so that `onmessage` of an EventSource gets all of them; the type is in the data. */
+/** Without an `event:` field, so that `onmessage` of an EventSource gets every event. The type is in the data. */
 function eventText(event: Parameters<typeof eventJson>[0]): string {
   return `id: ${event.version}\ndata: ${JSON.stringify(eventJson(event))}\n\n`;
 }

@@ -5,7 +5,7 @@ import { decide, initialState } from '@angelia/session';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
-import { LiveStreams } from './session-streams.ts';
+import { SessionStreams } from './session-streams.ts';
 
 // Only what takes long in real time: what is sent and when it ends is in stream.int.test.ts.
 
@@ -66,7 +66,7 @@ function world() {
   }));
   let reads = 0;
   let listener: (() => void) | null = null;
-  const streams = new LiveStreams(
+  const streams = new SessionStreams(
     {
       streams: {
         read: async (_id: string, from = 1) => {

@@ -1,14 +1,14 @@
 import { Controller, Get, Headers, Inject, Param, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
-import { wholeSessionId } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
-import { LiveStreams } from './session-streams.ts';
+import { wholeSessionId } from '../sessions/session-id.ts';
+import { SessionStreams } from './session-streams.ts';
 
 @Controller('/v1/sessions/:id/stream')
 @UseGuards(AdminTokenGuard)
 export class StreamController {
-  constructor(@Inject(LiveStreams) private readonly streams: LiveStreams) {}
+  constructor(@Inject(SessionStreams) private readonly streams: SessionStreams) {}
 
   @Get()
   async follow(
@@ -20,13 +20,13 @@ export class StreamController {
   }
 }
 
-/** Empty is what an EventSource sends that saw no id yet. */
+/** An EventSource that has seen no id yet sends an empty one. */
 function parseLastEventId(header: string | undefined): number | null {
   if (header === undefined || header === '') return null;
   if (/^[0-9]{1,9}$/.test(header)) return Number(header);
   throw new Refusal(
     400,
     'bad_last_event_id',
-    'header `Last-Event-ID`: the `id` of an event of this stream is wanted (a version, such as 7); leave it out to begin at the first',
+    'header `Last-Event-ID`: give the `id` of an event of this stream (a version, for example 7), or leave it out to start at the first',
   );
 }

@@ -6,14 +6,15 @@ import { type Decision, decide, type SessionState, sessionStatus } from '@angeli
 import type { KeyedSessions, Loaded, Sessions } from '@angelia/sessions';
 import { Body, Controller, Headers, HttpCode, Inject, Param, Post, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
-import { parseBody, wholeSessionId } from '../../http/parse-request.ts';
+import { parseBody } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
-import { newMessage } from '../sessions/sessions.operations.ts';
+import { unknownSession, wholeSessionId } from '../sessions/session-id.ts';
+import { newMessage } from './turns.operations.ts';
 
-/** How long a repeated POST is known by its key. Clients retry for minutes; a day covers a queue that was stopped. */
+/** How long a repeated POST is recognised by its key. Clients retry for minutes; a day covers a stopped queue. */
 const KEY_SECONDS = 86_400;
 
-/** The model has its transcript above this; it is told to finish, and not to ask (C9). */
+/** The model sees its transcript above this text, which tells it to finish and not to ask. */
 const RESUME_INPUT =
   'Go on with this work: finish what is unfinished and give the answer. Do not start over what is done already.';
 
@@ -21,7 +22,7 @@ interface Taken {
   readonly session_id: string;
 }
 
-/** What gives a session something to do: a message, and going on after its end. */
+/** What gives a session a new turn: a message, or resuming it after its end. */
 @Controller('/v1/sessions/:id')
 @UseGuards(AdminTokenGuard)
 export class TurnsController {
@@ -47,7 +48,7 @@ export class TurnsController {
         const answering = { clarificationId: clarification.id, answer: input, by: 'api' } as const;
         return decide(state, { type: 'answer-clarification', ...answering });
       }
-      // No delivery id of its own: the key of the append says what was taken before.
+      // It has no delivery id: the key of the append recognises a repeat.
       const turn = { source: 'message', input, deliveryId: null, supersede: newTurn } as const;
       return decide(state, { type: 'request-turn', ...turn });
     };
@@ -59,7 +60,7 @@ export class TurnsController {
     if (executed.status !== 'refused') return { session_id: session };
     if (executed.code !== 'session_ended') throw refused(executed);
     const deliveryId = key?.key ?? `message-${randomUUID()}`;
-    return this.goOn(executed.loaded, { source: 'message', input, deliveryId }, key, take);
+    return this.#continueSession(executed.loaded, { source: 'message', input, deliveryId }, key, take);
   }
 
   @Post('/resume')
@@ -73,14 +74,14 @@ export class TurnsController {
     const loaded = await this.sessions.load(session);
     if (loaded.state.created === null) throw unknownSession();
     if (loaded.state.ended === null) {
-      throw new Refusal(409, 'not_ended', `this session cannot be resumed: ${whyItGoesOn(loaded)}`);
+      throw new Refusal(409, 'not_ended', `this session cannot be resumed: ${whyNotEnded(loaded)}`);
     }
-    // The same as long as the continuation is open: resumed twice is resumed once.
+    // The same id while the continuation is open, so two calls resume once.
     const deliveryId = `resume-${session}`;
-    return this.goOn(loaded, { source: 'resume', input: RESUME_INPUT, deliveryId }, key);
+    return this.#continueSession(loaded, { source: 'resume', input: RESUME_INPUT, deliveryId }, key);
   }
 
-  private async goOn(
+  async #continueSession(
     old: Loaded,
     turn: Parameters<KeyedSessions['continueSession']>[1],
     key: ReturnType<typeof keyOf>,
@@ -90,7 +91,7 @@ export class TurnsController {
       throw new Refusal(
         409,
         'deliver_only',
-        `route ${old.state.created.route} has \`deliver_only\`: no agent works on its sessions`,
+        `route ${old.state.created.route} has \`deliver_only\`, so no agent works on its sessions`,
       );
     }
     const given = { actor: 'api', ...(key === undefined ? {} : { key }) };
@@ -99,7 +100,7 @@ export class TurnsController {
   }
 }
 
-/** A visible ASCII string, as the draft of the header has it; uuids are usual. */
+/** Visible ASCII, as in the draft of the header. Most clients send a uuid. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
 
 function keyOf(what: 'message' | 'resume', session: SessionId, header: string | undefined) {
@@ -108,23 +109,23 @@ function keyOf(what: 'message' | 'resume', session: SessionId, header: string | 
     throw new Refusal(
       400,
       'bad_idempotency_key',
-      'header `Idempotency-Key`: 1 to 200 visible ASCII characters are wanted, such as a uuid',
+      'header `Idempotency-Key`: give 1 to 200 visible ASCII characters, for example a uuid',
     );
   }
   return { key: `api:${what}:${session}:${header}`, keepSeconds: KEY_SECONDS };
 }
 
-function whyItGoesOn({ state }: Loaded): string {
+function whyNotEnded({ state }: Loaded): string {
   if (state.clarification !== null) {
-    return 'it waits for an answer to its question: POST .../messages gives it';
+    return 'it waits for an answer to its question: send one with POST .../messages';
   }
   switch (sessionStatus(state)) {
     case 'running':
       return 'it is running: POST .../messages adds a turn, .../cancel ends it';
     case 'queued':
-      return 'it is queued and starts by itself';
+      return 'it is queued and will start without a call';
     default:
-      return 'it waits for its background processes, and goes on by itself';
+      return 'it waits for its background processes and will continue without a call';
   }
 }
 
@@ -132,8 +133,4 @@ function refused({ code, reason }: { code: string; reason: string }): Refusal {
   return code === 'unknown_session'
     ? unknownSession()
     : new Refusal(409, code, `this message cannot be taken: ${reason}`);
-}
-
-function unknownSession(): Refusal {
-  return new Refusal(404, 'unknown_session', 'there is no session with this id; it may have been pruned');
 }

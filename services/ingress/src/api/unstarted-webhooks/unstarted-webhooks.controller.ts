@@ -55,7 +55,7 @@ export class UnstartedWebhooksController {
   }
 }
 
-/** A route's name cannot begin with a parenthesis: those that do stand for no route in particular. */
+/** The name of a route cannot start with a parenthesis. Names that do stand for no particular route. */
 function kindJson({ route, outcome, reason }: { route: string; outcome: string; reason: string }) {
   return { route: route.startsWith('(') ? null : route, outcome: outcome as UnstartedOutcome, reason };
 }

@@ -4,7 +4,9 @@ import { limit, routeName } from '../../http/parse-request.ts';
 import { unstartedOutcomes } from '../../webhooks/unstarted/outcome.ts';
 
 const filter = {
-  route: routeName.optional().describe('those of this route; those of no route have outcome `unknown_route`'),
+  route: routeName
+    .optional()
+    .describe('webhooks of this route; webhooks of no route have outcome `unknown_route`'),
   outcome: z.enum(unstartedOutcomes).optional(),
 };
 
@@ -17,7 +19,9 @@ const kind = {
   outcome: z.enum(unstartedOutcomes),
   reason: z
     .string()
-    .describe('a stable code: `event`, `filter`, `script` of an ignored one, else which rule refused it'),
+    .describe(
+      'a stable code: `event`, `filter` or `script` for an ignored webhook, else the rule that refused it',
+    ),
 };
 
 export type UnstartedJson = z.infer<typeof unstarted>;
@@ -29,8 +33,8 @@ const unstarted = component(
     status: z.number().int().describe('of the HTTP answer'),
     event: z.string().nullable(),
     delivery_id: z.string().nullable(),
-    session_id: z.uuid().nullable().describe('of a duplicate: the session that its first delivery started'),
-    requested_route: z.string().nullable().describe('the name in the URL, where there is no such route'),
+    session_id: z.uuid().nullable().describe('for a duplicate: the session that the first delivery started'),
+    requested_route: z.string().nullable().describe('the name in the URL, if there is no such route'),
   }),
 );
 
@@ -46,13 +50,16 @@ export const unstartedOperations = [
     path: '/v1/webhooks',
     summary: 'Webhooks that started no session, the newest first, each with the reason',
     description:
-      'For "why did nothing happen?". The last 50 of each route, outcome and reason are kept, for 7 days at most; of a ' +
-      'flood a few per second. What other replicas answered may be a second behind. It does not survive a crash of ' +
-      'Postgres: it is a diagnosis, not history.',
+      'Answers "why did nothing happen?". The last 50 of each route, outcome and reason are kept for at most 7 days; of a ' +
+      'flood a few per second are kept. Webhooks that other replicas answered may be a second late. The list does not ' +
+      'survive a crash of Postgres: it is for diagnosis, not history.',
     access: 'admin',
     query: unstartedQuery,
     answers: {
-      200: answer('those kept', component('UnstartedWebhooks', z.object({ items: z.array(unstarted) }))),
+      200: answer(
+        'the webhooks that are kept',
+        component('UnstartedWebhooks', z.object({ items: z.array(unstarted) })),
+      ),
     },
     errors: [400],
   }),
@@ -61,13 +68,13 @@ export const unstartedOperations = [
     path: '/v1/webhooks/counts',
     summary: 'How many webhooks started no session, by route, outcome and reason',
     description:
-      'All replicas together, since `first_at`; also exported as the metric `angelia_webhooks_total`. One that did ' +
-      'not occur for 7 days is forgotten.',
+      'For all replicas together, since `first_at`; also exported as the metric `angelia_webhooks_total`. A kind that ' +
+      'did not occur for 7 days is forgotten.',
     access: 'admin',
     query: unstartedCountsQuery,
     answers: {
       200: answer(
-        'the last to occur first',
+        'the latest first',
         component('UnstartedWebhookCounts', z.object({ items: z.array(unstartedCount) })),
       ),
     },

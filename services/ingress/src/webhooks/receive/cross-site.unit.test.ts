@@ -46,6 +46,6 @@ describe('a route without a secret', () => {
 
   it('names the host of the request, or says that there was none', () => {
     expect(() => refuseCrossSite({ host: 'evil.example' })).toThrow('names the host `evil.example`');
-    expect(() => refuseCrossSite({})).toThrow('and this has no header `Host`: set a secret');
+    expect(() => refuseCrossSite({})).toThrow('the request has no header `Host`: set a secret');
   });
 });
