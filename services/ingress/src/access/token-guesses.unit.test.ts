@@ -9,7 +9,7 @@ function afterAFlood(guesses: TokenGuesses, peer: string, nowMs = 0): void {
 }
 
 describe('guesses of the admin token', () => {
-  it('ten are looked at; after that one a second, and the others without a look', () => {
+  it('ten are compared; after that one a second, and the others are not', () => {
     const guesses = new TokenGuesses();
     let looks = 0;
     const look = () => {
@@ -25,7 +25,7 @@ describe('guesses of the admin token', () => {
     expect(looks).toBe(11);
   });
 
-  it('the right token works a second after the last guess, and from another address at once', () => {
+  it('the right token works a second after the last guess, and at once from another address', () => {
     const guesses = new TokenGuesses();
     afterAFlood(guesses, '192.0.2.7');
     expect(guesses.judge('192.0.2.7', right, 500)).toBe('unchecked');
@@ -33,7 +33,7 @@ describe('guesses of the admin token', () => {
     expect(guesses.judge('192.0.2.7', right, 1000)).toBe('right');
   });
 
-  it('who has used the right token is not locked out by guesses from the same address', () => {
+  it('a client that has used the right token is not locked out by guesses from the same address', () => {
     const guesses = new TokenGuesses();
     expect(guesses.judge('192.0.2.7', right, 0)).toBe('right');
     afterAFlood(guesses, '192.0.2.7');
@@ -41,7 +41,7 @@ describe('guesses of the admin token', () => {
     expect(guesses.judge('192.0.2.7', right, 0)).toBe('right');
   });
 
-  it('a crowd of addresses pushes out neither the operator nor those who were just slowed', () => {
+  it('a crowd of addresses pushes out neither the operator nor the addresses that were just slowed', () => {
     const guesses = new TokenGuesses();
     guesses.judge('operator', right, 0);
     for (let peer = 0; peer < 20_000; peer += 1) guesses.judge(`crowd-${peer}`, wrong, 0);
@@ -49,7 +49,7 @@ describe('guesses of the admin token', () => {
     expect(guesses.judge('operator', right, 0)).toBe('right');
     for (let guess = 0; guess < 9; guess += 1) guesses.judge('crowd-19999', wrong, 0);
     expect(guesses.judge('crowd-19999', wrong, 0)).toBe('unchecked');
-    // Forgotten: the bound on memory.
+    // Forgotten, because memory is bounded.
     expect(guesses.judge('crowd-0', wrong, 0)).toBe('wrong');
   });
 });

@@ -7,7 +7,7 @@ import { ADMIN_TOKEN, startIngress, type TestIngress } from '../testing/ingress.
 import { rawRequest } from '../testing/raw-request.ts';
 import { MOST_PARTS } from '../webhooks/receive/read-body.ts';
 
-// strangers-cost-little: over real sockets, with a budget of a few bodies.
+// Invariant strangers-cost-little: over real sockets, with a budget of a few bodies.
 
 const SECRET = 'webhook-secret-kept-in-the-config';
 const BODY_BYTES = 100_000;
@@ -28,7 +28,7 @@ beforeAll(async () => {
         rate_limit: 0,
         max_body_bytes: BODY_BYTES,
         max_unauthenticated_bytes: BUDGET,
-        // Everybody here has the address of the trusted proxy, and says which one is meant.
+        // Every request here comes from the address of the trusted proxy, and names its own address.
         trusted_proxies: ['127.0.0.1'],
       },
       agents: { default: {} },
@@ -46,7 +46,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Sends, and says what came back so far. */
+/** Sends, and returns what came back so far. */
 function stranger(bytes: string): () => string {
   const socket = connect(ingress.port, '127.0.0.1', () => socket.write(bytes)).setEncoding('latin1');
   sockets.push(socket);
@@ -54,7 +54,7 @@ function stranger(bytes: string): () => string {
   socket.on('data', (part: string) => {
     text += part;
   });
-  // Who is refused while it sends may be reset.
+  // A sender that is refused while it sends may be reset.
   socket.on('error', () => {});
   return () => text;
 }
@@ -83,8 +83,8 @@ function signed(body: string): Promise<{ readonly status: number }> {
   });
 }
 
-describe('bodies of strangers', () => {
-  it('beyond the budget the quietest are answered 503, and honest webhooks are taken meanwhile', async () => {
+describe('bodies of unauthenticated senders', () => {
+  it('beyond the budget the most silent are answered 503, while real webhooks are taken', async () => {
     const answers: (() => string)[] = [];
     for (let n = 0; n < 12; n += 1) {
       answers.push(stranger(unfinished('/webhooks/hook')));
@@ -93,13 +93,13 @@ describe('bodies of strangers', () => {
     const refused = () => answers.filter((answer) => answer().startsWith('HTTP/1.1 503 '));
     await until(() => refused().length >= 12 - BUDGET / BODY_BYTES);
     for (const answer of refused()) expect(answer()).toMatch(/\r\nretry-after: \d+\r\n/i);
-    // A large one, too: it sends while the others wait.
+    // A large one too, because it sends while the others wait.
     expect((await signed(JSON.stringify({ large: 'x'.repeat(BODY_BYTES - 100) }))).status).toBe(202);
     const { items } = await unstarted('crowded_out');
     expect(items[0]).toMatchObject({ route: 'hook', reason: 'crowded_out', status: 503 });
   });
 
-  it('a body in parts of one byte is refused after a bounded number of them', async () => {
+  it('a body in parts of one byte is refused after a bounded number of parts', async () => {
     const head = 'POST /webhooks/hook HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
     const answer = stranger(head + '1\r\nx\r\n'.repeat(MOST_PARTS + 1));
     await until(() => answer() !== '');
@@ -110,7 +110,7 @@ describe('bodies of strangers', () => {
   it('a body in many parts is put together as it was sent', async () => {
     const body = JSON.stringify({ text: 'abcdefghij'.repeat(5_000) });
     const parts = [];
-    // Smaller, larger and as large as what is gathered.
+    // Smaller than a block, larger, and just as large.
     for (let at = 0, size = 1; at < body.length; at += size, size = (size * 3) % 10_007) {
       parts.push(body.slice(at, at + size));
     }
@@ -156,11 +156,11 @@ describe('a route without a secret', () => {
       body: 'a=1',
     });
 
-  it('takes what a program sends, and refuses a page of another origin or name', async () => {
+  it('takes requests of a program, and refuses a page of another origin or host', async () => {
     expect((await post({})).status).toBe(202);
     const foreign = await post({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' });
     expect(foreign.status).toBe(403);
-    expect(foreign.text).toContain('a page of another site sent this');
+    expect(foreign.text).toContain('a page of another site sent the request');
     expect((await post({ host: 'evil.example' })).status).toBe(403);
     const { items } = await unstarted('unauthorized');
     expect(items[0]).toMatchObject({ route: 'open', reason: 'cross_site', status: 403 });
@@ -176,9 +176,9 @@ describe('/v1', () => {
       },
     });
 
-  it('slows down who guesses its token, counts it, and logs it once without the token', async () => {
+  it('slows down guesses of its token, counts them, and logs them once without the token', async () => {
     const before = refusedCalls();
-    // At once: some are left to slow down on the slowest machine. What is not there is no way around it.
+    // All at once, so that even the slowest machine has some to slow down. Unknown addresses are no way around it.
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         call(n % 2 === 0 ? '/v1/sessions' : '/v1/nothing', `guess-number-${n}`, '192.0.2.7'),
@@ -195,7 +195,7 @@ describe('/v1', () => {
     expect(told).toHaveLength(1);
     expect(told[0]).toContain('192.0.2.7');
     expect(ingress.logged()).not.toContain('guess-number');
-    // Others are not held up by it.
+    // Other clients are not affected.
     expect((await call('/v1/sessions', ADMIN_TOKEN, '192.0.2.8')).status).toBe(200);
   });
 
@@ -205,7 +205,7 @@ describe('/v1', () => {
     ['/v1/sessions?limit=x', ADMIN_TOKEN, 400],
     ['/v1/nothing', ADMIN_TOKEN, 404],
     ['/v1/%', ADMIN_TOKEN, 400],
-  ])('the answer of %s is stored by nobody and taken for nothing else', async (path, token, status) => {
+  ])('the answer of %s is neither cached nor sniffed', async (path, token, status) => {
     const response = await call(path, token, '192.0.2.9');
     expect(response.status).toBe(status);
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -226,7 +226,7 @@ describe('a short secret', () => {
     );
   });
 
-  it('below 16 characters is warned of at the start, by the name of the route and not by the secret', () => {
+  it('below 16 characters causes a warning at the start with the name of the route, not the secret', () => {
     const warned = ingress
       .logged()
       .split('\n')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { clientNetworkOf } from './client-network.ts';
 
-describe('whom a limit per address counts as one', () => {
+describe('the network that a limit per address counts as one client', () => {
   it.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -12,15 +12,15 @@ describe('whom a limit per address counts as one', () => {
     ['2001:db8:1::', '2001:db8:1:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
-    // As some proxies forward it.
+    // The form that some proxies forward.
     ['192.0.2.7:50123', '192.0.2.7'],
     ['[2001:db8:1:2::1]:50123', '2001:db8:1:2::/64'],
     ['[2001:db8:1:2::1]', '2001:db8:1:2::/64'],
-  ])('%s is of %s', (address, peer) => {
-    expect(clientNetworkOf(address)).toBe(peer);
+  ])('%s belongs to %s', (address, network) => {
+    expect(clientNetworkOf(address)).toBe(network);
   });
 
-  it('a socket that is gone has no address, and is still counted', () => {
+  it('a closed socket has no address, but still counts', () => {
     expect(clientNetworkOf(undefined)).toBe('unknown');
   });
 });

@@ -56,7 +56,7 @@ async function until(holds: () => boolean): Promise<void> {
 const WHOLE = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 const HALF = 'GET / HTTP/1.1\r\nhost: x\r\n';
 
-it('idle connections make room for new ones', async () => {
+it('idle connections are closed for new ones', async () => {
   await listen();
   const idle: Client[] = [];
   for (let n = 0; n < MOST - 2; n += 1) {
@@ -69,7 +69,7 @@ it('idle connections make room for new ones', async () => {
   await until(() => idle.every(({ closed }) => closed()));
 });
 
-it('of those that do not send their headers the oldest makes room', async () => {
+it('the oldest connection without headers is closed for a new one', async () => {
   await listen(0);
   const slow: Client[] = [];
   for (let n = 1; n < MOST; n += 1) {
@@ -82,7 +82,7 @@ it('of those that do not send their headers the oldest makes room', async () => 
   expect(slow.at(-1)?.closed()).toBe(false);
 });
 
-it('beyond the number new ones are closed', async () => {
+it('beyond the limit new connections are closed', async () => {
   await listen();
   const busy = Array.from({ length: MOST }, () => client(HALF));
   await until(() => connectionsOf(server) === MOST);

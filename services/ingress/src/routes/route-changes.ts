@@ -224,11 +224,7 @@ function checkPrecondition(
   { revision, absent }: Precondition,
 ): void {
   if (absent === true && current !== undefined) {
-    throw new Refusal(
-      412,
-      'route_exists',
-      `route ${name} exists already (revision ${current.version}): leave out If-None-Match to replace it`,
-    );
+    throw new Refusal(412, 'route_exists', `route ${name} exists already (revision ${current.version})`);
   }
   if (revision !== undefined && current?.version !== revision) {
     const is = current === undefined ? 'does not exist' : `is at revision ${current.version}`;

@@ -47,7 +47,7 @@ afterAll(async () => {
   if (directory) rmSync(directory, { recursive: true });
 });
 
-/** As somebody who pastes it, in the directory where `npm start` was run. */
+/** Runs it as a reader would, in the directory of `npm start`. */
 async function pasted(text: string): Promise<Record<string, unknown>> {
   const { stdout } = await promisify(execFile)(
     'bash',
@@ -66,11 +66,11 @@ function has(program: string): boolean {
   }
 }
 
-/** The page's reader needs these; a machine that only runs Angelia does not. */
+/** A reader of the page needs these programs; a machine that only runs Angelia does not. */
 const canPaste = ['bash', 'curl', 'openssl'].every(has);
 
 (canPaste ? describe : describe.skip)('an example of docs/routes.md', () => {
-  it('is there for each provider', () => {
+  it('exists for each provider', () => {
     expect(webhooks.map(([route]) => route)).toEqual([
       'github-pr',
       'gitlab-mr',
@@ -97,7 +97,7 @@ const canPaste = ['bash', 'curl', 'openssl'].every(has);
 });
 
 describe('docs/routes.md', () => {
-  it('has examples that a start takes as they are, together in one file', () => {
+  it('has examples that work unchanged, together in one file', () => {
     const { config } = loadConfig({ ANGELIA_CONFIG: join(directory, 'angelia.yaml') });
     expect(Object.keys(config.routes)).toHaveLength(webhooks.length);
   });

@@ -37,7 +37,7 @@ const config = {
 let database: TestDatabase;
 let wire: SeverableProxy;
 let ingress: TestIngress;
-/** Every answer of this file, to look for what must not be in any of them. */
+/** Every answer of this file, to check that none contains what it must not. */
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -118,7 +118,7 @@ async function sessionCount(): Promise<number> {
 }
 
 describe('a signed webhook', () => {
-  it('is answered 202 once its session is in the log, with everything captured that the session needs', async () => {
+  it('is answered 202 once its session is in the log, with everything that the session needs', async () => {
     const answer = await post(
       { text: 'hello', reply_to: 'https://example.com/in' },
       { deliveryId: 'first', event: 'issues', route: 'asked' },
@@ -172,7 +172,7 @@ describe('a signed webhook', () => {
     expect(await sessionCount()).toBe(before);
   });
 
-  it('counts max_queue_seconds by the clock of the database, whatever that of this host says', async () => {
+  it('counts max_queue_seconds by the clock of the database, not of this host', async () => {
     await post({ text: 'first' });
     const now = Date.now;
     const wrong = jest.spyOn(Date, 'now').mockImplementation(() => now() - 600_000);
@@ -203,26 +203,26 @@ describe('a signed webhook', () => {
       answered = true;
     });
     await eventually(async () => (await locks('NOT l.granted')).length > 0);
-    // Another request goes through the whole server meanwhile: an answer that did not wait would be here by then.
+    // Meanwhile another request goes through the whole server: an answer that did not wait would be here by then.
     expect((await post({}, { secret: 'wrong' })).status).toBe(401);
     expect(answered).toBe(false);
     await held;
     expect((await posted).status).toBe(202);
   });
 
-  it('is judged on its raw bytes, whatever JSON they are', async () => {
+  it('is authenticated on its raw bytes, whatever JSON they are', async () => {
     const answer = await post('{ "text" :\n "gr\\u00fc\\u00dfe \\ud83d\\ude00" }');
     expect(answer.status).toBe(202);
     expect(await inputOf(answer)).toBe('Say grüße 😀');
   });
 
-  it('is taken when its text holds what Postgres cannot store', async () => {
+  it('is taken if its text contains what Postgres cannot store', async () => {
     const answer = await post('{"text":"a\\u0000b\\ud800c","more":"\\u0000"}');
     expect(answer.status).toBe(202);
     expect(await inputOf(answer)).toBe('Say a\ufffdb\ufffdc');
   });
 
-  it('is taken however deep its payload is, and what is shown of it stays short', async () => {
+  it('is taken however deep its payload is, and its prompt stays short', async () => {
     const answer = await post('['.repeat(9000) + ']'.repeat(9000), { route: 'pushes', event: 'push' });
     expect(answer.status).toBe(202);
     const input = (await storedEvents(answer.body.session_id))[1]?.data.input as string;
@@ -244,7 +244,7 @@ describe('a signed webhook', () => {
     }
   });
 
-  it('is answered by the client of the test kit in the same way', async () => {
+  it('gets the same answer through the client of the test kit', async () => {
     const answer = await signedPost({
       baseUrl: ingress.baseUrl,
       route: 'hook',
@@ -274,14 +274,14 @@ describe('a repeated delivery', () => {
     expect(await sessionCount()).toBe(before + 1);
   });
 
-  it('is one only within its route', async () => {
+  it('is a duplicate only within its route', async () => {
     const one = await post({ text: 'x' }, { deliveryId: 'shared-id' });
     const other = await post({ text: 'x' }, { deliveryId: 'shared-id', route: 'other' });
     expect([one.status, other.status]).toEqual([202, 202]);
     expect(one.body.session_id).not.toBe(other.body.session_id);
   });
 
-  it('without any id is known by its body, for the dedupe window only', async () => {
+  it('without any id is recognised by its body, only for the dedupe window', async () => {
     const send = () =>
       sent({
         url: `${ingress.baseUrl}/webhooks/other`,
@@ -307,7 +307,7 @@ describe('a repeated delivery', () => {
     expect(tomorrow.body.session_id).not.toBe(first.body.session_id);
   });
 
-  it('with an id is known for retention.delivery_ids_days', async () => {
+  it('with an id is recognised for retention.delivery_ids_days', async () => {
     const { body } = await post({ text: 'x' }, { deliveryId: 'kept' });
     const [key] = await database.query<{ days: number }>(
       `SELECT date_part('epoch', expires_at - now()) / 86400 AS days FROM angelia.idempotency_keys WHERE stream_id = $1`,
@@ -350,7 +350,7 @@ describe('a request that is not taken', () => {
       signatureHeaders({ secret: SECRET, scheme: 'generic-v2', timestamp: 1_700_000_000 }, '{}'),
     ],
     ['a signature that came twice', { 'x-hub-signature-256': ['sha256=00', 'sha256=01'] }],
-  ])('with %s is answered 401, and always in the same words', async (_what, headers) => {
+  ])('with %s is answered 401, always with the same text', async (_what, headers) => {
     const answer = await sent({
       url: `${ingress.baseUrl}/webhooks/hook`,
       headers: { 'content-type': 'application/json', ...(headers as Record<string, string>) },
@@ -366,7 +366,7 @@ describe('a request that is not taken', () => {
     expect(answer.body).toEqual({ status: 'ignored', reason: 'event', route: 'pushes' });
   });
 
-  it('that is not valid UTF-8 is answered 400 with the place', async () => {
+  it('that is not valid UTF-8 is answered 400 with the position', async () => {
     const body = Buffer.from('{"text":"\u00ff"}', 'latin1');
     const answer = await sent({
       url: `${ingress.baseUrl}/webhooks/hook`,
@@ -377,7 +377,7 @@ describe('a request that is not taken', () => {
     expect(answer.body.error).toContain('offset 9');
   });
 
-  it('is answered as JSON too when it is to no address of ours, or not HTTP', async () => {
+  it('is answered as JSON too if its address is unknown or it is not HTTP', async () => {
     for (const [method, path, status] of [
       ['GET', '/nothing', 404],
       ['GET', '/webhooks/hook', 404],
@@ -410,7 +410,7 @@ describe('a body larger than the limit', () => {
     expect([answer.status, Object.keys(answer.body)]).toEqual([413, ['error']]);
   });
 
-  it('is taken when it is just as large as the limit, in chunks', async () => {
+  it('is taken if it is exactly as large as the limit, in chunks', async () => {
     const tail = '{"text":"fits"}';
     const parts = [Buffer.alloc(MAX_BODY - tail.length, ' '), tail];
     const answer = await sent({ url: url(), headers: { ...headers, 'x-request-id': 'fits' }, body: parts });
@@ -422,19 +422,19 @@ describe('the trace of a session', () => {
   const given = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   const traceOf = async (answer: Posted) => (await storedEvents(answer.body.session_id))[0]?.meta.traceparent;
 
-  it('exists with telemetry off, and is another for each session', async () => {
+  it('exists with telemetry off, and differs for each session', async () => {
     const [one, other] = [await traceOf(await post({})), await traceOf(await post({}))];
     expect(one).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/);
     expect(one?.slice(3, 35)).not.toBe(other?.slice(3, 35));
   });
 
-  it('goes on from the traceparent of an authenticated sender', async () => {
+  it('continues the traceparent of an authenticated sender', async () => {
     expect(await traceOf(await post({}, { headers: { traceparent: given } }))).toContain(
       '0af7651916cd43dd8448eb211c80319c',
     );
   });
 
-  it('does not go on from a stranger or from nonsense', async () => {
+  it('does not continue that of an unauthenticated sender, nor nonsense', async () => {
     const stranger = await sent({
       url: `${ingress.baseUrl}/webhooks/open`,
       headers: { 'content-type': 'application/json', traceparent: given },
@@ -447,7 +447,7 @@ describe('the trace of a session', () => {
 });
 
 describe('while Postgres is away', () => {
-  it('webhooks are answered 503 with Retry-After, readiness says no, and it goes on by itself', async () => {
+  it('webhooks are answered 503 with Retry-After, readiness fails, and both recover without help', async () => {
     const readiness = async () =>
       (await rawRequest({ url: `${ingress.baseUrl}/readyz`, method: 'GET' })).status;
     expect(await readiness()).toBe(200);

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const call = (path: string, options: ApiCall = {}) => apiCall(ingress, path, options);
 
-it('dead letters are listed with their reason, page by page, and leave the list when they are replayed', async () => {
+it('dead letters are listed with their reason, in pages, and leave the list when they are replayed', async () => {
   const streams = [randomUUID(), randomUUID(), randomUUID()];
   for (const streamId of streams) {
     const payload = { stream_id: streamId, version: 3, type: 'session.final-response' };
@@ -53,7 +53,7 @@ it('dead letters are listed with their reason, page by page, and leave the list 
   expect((await call('/v1/dead-letters')).body.items).toHaveLength(2);
 });
 
-it('one of the projection is left to its leader, and what was no hint cannot be sent again', async () => {
+it('a dead letter of the projection is left to its leader; one without a hint cannot be replayed', async () => {
   await log.deadLetters.record({ streamId: 's', version: 1, handler: 'projection', reason: 'x' });
   await log.deadLetters.record({ streamId: 'junk', version: 0, handler: 'delivery', reason: 'no hint' });
   const letters = await log.deadLetters.list({ limit: 10 });

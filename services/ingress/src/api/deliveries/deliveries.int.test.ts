@@ -11,7 +11,7 @@ const SECRET = 'webhook-secret';
 let database: TestDatabase;
 let ingress: TestIngress;
 let worker: Worker;
-/** Sessions: delivered, dead, and one whose answer waits. */
+/** Three sessions: one delivered, one dead, one whose answer waits. */
 let delivered: string;
 let dead: string;
 let pending: string;
@@ -67,7 +67,7 @@ async function list(query: string) {
 const retry = (id: string) => apiCall(ingress, `/v1/deliveries/${id}/retry`, { method: 'POST' });
 
 describe('the list of deliveries', () => {
-  it('shows each with what became of it', async () => {
+  it('shows each with its result', async () => {
     expect((await list(`session=${delivered}`)).items).toEqual([
       {
         id: `${delivered}.4`,
@@ -95,7 +95,7 @@ describe('the list of deliveries', () => {
     expect(waiting?.next_attempt_at).toEqual(expect.stringMatching(/Z$/));
   });
 
-  it('is filtered by status and comes page by page', async () => {
+  it('can be filtered by status and comes in pages', async () => {
     expect((await list('status=dead')).items.map((item) => item.session_id)).toEqual([dead]);
     const seen: unknown[] = [];
     let cursor: string | null = null;
@@ -136,7 +136,7 @@ describe('retry', () => {
     expect(asked.map(({ meta }) => meta.actor)).toEqual(['api']);
   });
 
-  it('is answered 409 for what is delivered, 404 for what is no output, 400 for what is no id, 401 without the token', async () => {
+  it('is answered 409 for a delivered one, 404 for an unknown output, 400 for a wrong id, 401 without the token', async () => {
     expect(await retry(`${delivered}.4`)).toMatchObject({
       status: 409,
       body: { error: expect.stringContaining('delivered') },
@@ -171,7 +171,7 @@ describe('retry of many', () => {
     return ids;
   };
 
-  it('takes those that the filters name and no others, up to the limit, and says whether some are left', async () => {
+  it('takes exactly those that match the filters, up to the limit, and says whether some are left', async () => {
     const mine = await deadOn('bulk', 3);
     const [other] = await deadOn('beside', 1);
     await rebuild();
@@ -183,7 +183,7 @@ describe('retry of many', () => {
     });
     const first = await retryMany({ ...filter, target: 'log', limit: 2 });
     expect(first).toMatchObject({ status: 202, body: { refused: [], more: true } });
-    // The view need not have caught up: what is pending again is not counted twice.
+    // The view may be behind: a delivery that is pending again does not count twice.
     const second = await retryMany(filter);
     expect(second.body).toMatchObject({ refused: [], more: false });
     const retried = [first, second].map(({ body }) => body.retried as string[]);
@@ -211,7 +211,7 @@ describe('retry of many', () => {
 });
 
 describe('processes', () => {
-  it('are listed by session and page by page, and a kill is a fact that the watcher acts on', async () => {
+  it('are listed by session and in pages; a kill is a fact that the watcher acts on', async () => {
     const one = await newSession('p1');
     const two = await newSession('p2');
     await worker.startsProcess(one, 'proc_1');

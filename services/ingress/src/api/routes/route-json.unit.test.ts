@@ -3,7 +3,7 @@ import { parseConfig } from '@angelia/contracts';
 import { expect, it } from '@jest/globals';
 import { configRouteJson } from './route-json.ts';
 
-it('a route is shown with the names of the variables in its addresses, and without their values', () => {
+it('a route shows the names of the variables in its addresses, but not their values', () => {
   const url = new ReferencedText(
     ['https://x.example/', { name: 'HOOK' }],
     new Map([['HOOK', 'a-secret-path']]),

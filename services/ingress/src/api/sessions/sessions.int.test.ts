@@ -60,7 +60,7 @@ describe('/v1', () => {
     expect((await call(`/v1/sessions/${id}`)).body.status).toBe('queued');
   });
 
-  it('does not tell without the token what there is', async () => {
+  it('does not reveal without the token what exists', async () => {
     const nothing = new URL('/v1/nothing-here', ingress.baseUrl);
     expect((await fetch(nothing)).status).toBe(401);
     const known = await fetch(nothing, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
@@ -69,7 +69,7 @@ describe('/v1', () => {
 });
 
 describe('one session', () => {
-  it('is shown as it stands in the log right after 202', async () => {
+  it('is shown as it is in the log right after 202', async () => {
     const id = await newSession('hello');
     const { status, body } = await call(`/v1/sessions/${id}`);
     expect(status).toBe(200);
@@ -120,7 +120,7 @@ describe('one session', () => {
     expect((await call(`/v1/sessions/${UNKNOWN_ID}${path}`)).status).toBe(404);
   });
 
-  it('is not found by a shortened id, and the answer says that whole ids are wanted', async () => {
+  it('is not found by a shortened id; the answer asks for the whole id', async () => {
     const id = await newSession('x');
     for (const short of [id.slice(0, 8), id.slice(0, -1), id.toUpperCase(), `${id}0`]) {
       const { status, body } = await call(`/v1/sessions/${short}`);
@@ -131,7 +131,7 @@ describe('one session', () => {
 });
 
 describe('cancel', () => {
-  it('ends the session, tells whoever runs it at once, and may be repeated', async () => {
+  it('ends the session, tells its runner at once, and may be repeated', async () => {
     const id = await newSession('stop me');
     for (const _ of [1, 2]) {
       const { status, body } = await call(`/v1/sessions/${id}/cancel`, { method: 'POST' });
@@ -148,14 +148,14 @@ describe('cancel', () => {
     ]);
   });
 
-  it('of a session that is not there is answered 404', async () => {
+  it('of an unknown session is answered 404', async () => {
     expect((await call(`/v1/sessions/${UNKNOWN_ID}/cancel`, { method: 'POST' })).status).toBe(404);
     expect((await call('/v1/sessions/abc/cancel', { method: 'POST' })).status).toBe(400);
   });
 });
 
 describe('the list of sessions', () => {
-  it('comes page by page, newest first, by route and status, and misses none', async () => {
+  it('comes in pages, newest first, by route and status, and misses none', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await newSession(`n${n}`, 'other'));
     await call(`/v1/sessions/${ids[0]}/cancel`, { method: 'POST' });
@@ -200,7 +200,7 @@ describe('the list of sessions', () => {
 });
 
 describe('DELETE /v1/sessions/{id}', () => {
-  it('erases one that is settled; its webhook stays known', async () => {
+  it('erases a settled session; its webhook is still recognised', async () => {
     const post = { baseUrl: ingress.baseUrl, route: 'hook', secret: SECRET, body: { text: 'erase me' } };
     const first = await signedPost({ ...post, deliveryId: 'erase-1' });
     expect((await call(`/v1/sessions/${first.sessionId}/cancel`, { method: 'POST' })).status).toBe(202);
@@ -212,7 +212,7 @@ describe('DELETE /v1/sessions/{id}', () => {
     expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).body).toEqual({
       session_id: first.sessionId,
     });
-    // Watchers end what runs for it, and remove its files.
+    // Watchers end its processes and remove its files.
     expect(ingress.pings).toContain(erasedSubject(first.sessionId));
     expect((await call(`/v1/sessions/${first.sessionId}`)).status).toBe(404);
     expect((await call(`/v1/sessions/${first.sessionId}`, { method: 'DELETE' })).status).toBe(404);
@@ -222,7 +222,7 @@ describe('DELETE /v1/sessions/{id}', () => {
     expect([again.status, again.sessionId]).toEqual([200, first.sessionId]);
   });
 
-  it('does not touch one that is at work', async () => {
+  it('does not touch a session that is running', async () => {
     const id = await newSession('at work');
     const answer = await call(`/v1/sessions/${id}`, { method: 'DELETE' });
     expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining('cancel it')]);

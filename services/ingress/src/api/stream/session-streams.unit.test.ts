@@ -7,7 +7,7 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { SessionStreams } from './session-streams.ts';
 
-// Only what takes long in real time: what is sent and when it ends is in stream.int.test.ts.
+// Only what takes long in real time. stream.int.test.ts tests what is sent and when it ends.
 
 const ID = sessionId('01a1e281-20d9-7563-b8f1-427765d52c50');
 
@@ -102,7 +102,7 @@ function world() {
 }
 
 describe('an open stream', () => {
-  it('that has nothing to tell gives a sign of life every 15 s', async () => {
+  it('sends a heartbeat every 15 s if it has no events', async () => {
     const { open } = world();
     const reader = await open();
     await jest.advanceTimersByTimeAsync(1_000);
@@ -112,11 +112,11 @@ describe('an open stream', () => {
     expect(reader.heartbeats - before).toBeLessThanOrEqual(4);
   });
 
-  it('whose reader takes nothing is given nothing more, and cut off after 30 s', async () => {
+  it('sends nothing more to a client that does not read, and closes it after 30 s', async () => {
     const { open, streams } = world();
     const reader = await open();
     reader.takes = false;
-    // The first sign of life fills it.
+    // The first heartbeat fills the buffer.
     await jest.advanceTimersByTimeAsync(2_000);
     const given = reader.text;
     await jest.advanceTimersByTimeAsync(26_000);
@@ -126,7 +126,7 @@ describe('an open stream', () => {
     expect([reader.gone, streams.size]).toEqual([true, 0]);
   });
 
-  it('whose reader takes again is not cut off', async () => {
+  it('is not closed if the client reads again', async () => {
     const { open } = world();
     const reader = await open();
     reader.takes = false;
@@ -138,8 +138,8 @@ describe('an open stream', () => {
   });
 });
 
-describe('the look at the log', () => {
-  it('is one per 100 ms for all, however many commits there are', async () => {
+describe('reading the log', () => {
+  it('happens once per 100 ms for all streams, however many commits there are', async () => {
     const { open, ping, reads } = world();
     await open();
     await jest.advanceTimersByTimeAsync(500);
@@ -152,7 +152,7 @@ describe('the look at the log', () => {
     expect(reads() - before).toBeLessThanOrEqual(11);
   });
 
-  it('goes on when the clock of the host is set back or forward, and no reader is cut off for it', async () => {
+  it('continues when the clock of the host is set back or forward, and no client is closed', async () => {
     const { open, ping, reads } = world();
     const reader = await open();
     await jest.advanceTimersByTimeAsync(2_000);
@@ -174,7 +174,7 @@ describe('the look at the log', () => {
     expect(reader.gone).toBe(false);
   });
 
-  it('is once a second without any, and none when nobody listens', async () => {
+  it('happens once a second without commits, and never when no stream is open', async () => {
     const { open, reads, listening } = world();
     expect(listening()).toBe(false);
     const reader = await open();

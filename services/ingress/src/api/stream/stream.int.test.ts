@@ -68,7 +68,7 @@ const seen = (source: EventSource) => source.events.map(({ type }) => type);
 const versions = (source: EventSource) => source.events.map(({ id }) => id);
 
 describe('the stream of a session', () => {
-  it('sends what is stored, then each event as it happens, and ends when all is settled', async () => {
+  it('sends stored events, then each new one, and ends when the session is settled', async () => {
     const id = await newSession();
     const source = await follow(id);
     expect([source.status, source.headers['content-type']]).toEqual([
@@ -80,7 +80,7 @@ describe('the stream of a session', () => {
     await until(() => seen(source).includes('run.started'));
     await worker.does(id, (state) => ({ type: 'finish-turn', generation: state.generation, text: 'done' }));
     await until(() => seen(source).includes('session.ended'));
-    // Ended, and not yet delivered: it goes on.
+    // Ended, but not delivered yet: the stream continues.
     expect(source.ended()).toBe(false);
     await worker.delivers(id);
     await until(() => source.ended());
@@ -98,11 +98,11 @@ describe('the stream of a session', () => {
     await until(() => openStreams() === 0);
   });
 
-  it('is woken by the commit, also for facts that have no hint on the bus', async () => {
+  it('is woken by a commit, also for facts without a hint on the bus', async () => {
     const id = await newSession();
     const source = await follow(id);
     await until(() => source.events.length === 2);
-    // Several, at odd times: one alone could be found by the poll just then.
+    // Several at odd times: the poll could find a single one by chance.
     const delays: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       await new Promise((resolve) => setTimeout(resolve, 130 * round));
@@ -121,7 +121,7 @@ describe('the stream of a session', () => {
     expect(Math.max(...delays)).toBeLessThan(400);
   });
 
-  it('goes on right after Last-Event-ID, without a gap and without a repeat', async () => {
+  it('continues after Last-Event-ID, without a gap or a repeat', async () => {
     const id = await newSession();
     await worker.startsRun(id);
     const first = await follow(id);
@@ -134,7 +134,7 @@ describe('the stream of a session', () => {
     expect([...versions(first), ...versions(second)]).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('of a settled session ends after what is stored, and a reader that has it all is told not to come again', async () => {
+  it('of a settled session ends after the stored events; a client that has them all is told not to reconnect', async () => {
     const id = await newSession();
     await worker.answers(id, 'done');
     await worker.delivers(id);
@@ -147,7 +147,7 @@ describe('the stream of a session', () => {
     expect((await follow(id, { 'last-event-id': '7' })).status).toBe(204);
   });
 
-  it('is refused for an id that is no session, a Last-Event-ID that is none of its own, and without the token; HEAD opens none', async () => {
+  it('is refused for an unknown session, a wrong Last-Event-ID, and without the token; HEAD opens none', async () => {
     const id = await newSession();
     const status = async (session: string, headers = {}) => (await follow(session, headers)).status;
     expect(await status('00000000-0000-7000-8000-000000000000')).toBe(404);
@@ -164,7 +164,7 @@ describe('the stream of a session', () => {
     expect(openStreams()).toBe(0);
   });
 
-  it('whose reader hangs up leaves nothing behind', async () => {
+  it('leaves nothing behind when its client disconnects', async () => {
     const id = await newSession();
     const source = await follow(id);
     await until(() => openStreams() === 1);
@@ -172,7 +172,7 @@ describe('the stream of a session', () => {
     await until(() => openStreams() === 0);
   });
 
-  it('goes on by polling while NATS is away', async () => {
+  it('continues by polling while NATS is away', async () => {
     const id = await newSession();
     const source = await follow(id);
     await until(() => source.events.length === 2);
@@ -185,7 +185,7 @@ describe('the stream of a session', () => {
     }
   });
 
-  it('is refused with 503 when too many are open, and taken again when one is gone', async () => {
+  it('is refused with 503 when too many are open, until one closes', async () => {
     const id = await newSession();
     for (let batch = 0; batch < MOST_STREAMS; batch += 50) {
       await Promise.all(Array.from({ length: 50 }, () => follow(id)));
@@ -200,13 +200,13 @@ describe('the stream of a session', () => {
     expect((await follow(id)).status).toBe(200);
   });
 
-  it('ends when the server goes down, and does not hold it up', async () => {
+  it('ends when the server stops, and does not hold it up', async () => {
     const id = await newSession();
     const second = await start();
     const source = await follow(id, {}, second);
     await until(() => source.events.length === 2);
     await second.close();
     await until(() => source.ended());
-    expect(source.text()).toContain(': this server is going down');
+    expect(source.text()).toContain(': this server is stopping');
   });
 });

@@ -85,7 +85,7 @@ async function transcriptOf(id: string): Promise<string[]> {
 const turns = async (id: string) => (await typesOf(id)).filter((type) => type === 'turn.requested').length;
 
 describe('a message', () => {
-  it('to an open session is a further turn', async () => {
+  it('to an open session is another turn', async () => {
     const id = await newSession();
     await worker.startsRun(id);
     const { status, body } = await say(id, { text: 'and one more thing' });
@@ -118,7 +118,7 @@ describe('a message', () => {
     expect(await session(id)).toMatchObject({ status: 'ended', outcome: 'succeeded' });
   });
 
-  it('to an old id does to the open continuation what it does to a session', async () => {
+  it('to an old id acts on the open continuation as on a session', async () => {
     const open = async () => {
       const old = await newSession();
       await worker.answers(old, '42');
@@ -138,7 +138,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('to an ended session opens a continuation that knows what was said', async () => {
+  it('to an ended session opens a continuation with the old transcript', async () => {
     const id = await newSession('what is 6 times 7');
     await worker.answers(id, '42');
     const { status, body } = await say(id, { text: 'and half of it?' });
@@ -168,7 +168,7 @@ describe('a message', () => {
       expect((await typesOf(id)).length).toBe(before.length + (id === ended ? 0 : 1));
       if (id === ended) expect(await turns(first.body.session_id as string)).toBe(1);
     }
-    // Another key, another message; and keys of one session are not those of another.
+    // Another key is another message, and each session has its own keys.
     await say(turn, { text: 'twice' }, 'key-2');
     expect(await turns(turn)).toBe(3);
   });
@@ -180,7 +180,7 @@ describe('a message', () => {
     expect(await turns(id)).toBe(2);
   });
 
-  it('without a key is a new one each time', async () => {
+  it('without a key is a new message each time', async () => {
     const id = await newSession();
     await say(id, { text: 'x' });
     await say(id, { text: 'x' });
@@ -196,7 +196,7 @@ describe('a message', () => {
     ['a new_turn that is no boolean', { text: 'x', new_turn: 'yes' }, 'new_turn'],
     ['an unknown field', { text: 'x', txet: 'x' }, 'txet'],
     ['what is not JSON', '{"text": ', 'JSON'],
-  ])('with %s is answered 400 that says what is wrong', async (_what, body, told) => {
+  ])('with %s is answered 400 with the reason', async (_what, body, told) => {
     const id = await newSession();
     const { status, body: answer } = await say(id, body);
     expect(status).toBe(400);
@@ -204,7 +204,7 @@ describe('a message', () => {
     expect(await turns(id)).toBe(1);
   });
 
-  it('that is no JSON by its content-type is answered 415, one that is too large 413, each with what to do', async () => {
+  it('without a JSON content-type is answered 415, a too large one 413, each with what to do', async () => {
     const path = `/v1/sessions/${await newSession()}/messages`;
     const post = (body: string, type: string) =>
       apiCall(ingress, path, { method: 'POST', body, headers: { 'content-type': type } });
@@ -218,7 +218,7 @@ describe('a message', () => {
     });
   });
 
-  it('is answered 400 for a key that is none, 404 for an unknown session, 401 without the token', async () => {
+  it('is answered 400 for a wrong key, 404 for an unknown session, 401 without the token', async () => {
     const id = await newSession();
     expect((await say(id, { text: 'x' }, 'k'.repeat(201))).status).toBe(400);
     expect((await say(UNKNOWN_ID, { text: 'x' })).status).toBe(404);
@@ -231,7 +231,7 @@ describe('a message', () => {
     }
   });
 
-  it('may hold what Postgres cannot store: it is replaced, not refused', async () => {
+  it('may contain what Postgres cannot store: it is replaced, not refused', async () => {
     const id = await newSession();
     expect((await say(id, { text: 'a\u0000b \ud83d c' })).status).toBe(202);
     await worker.answers(id, 'first');
@@ -240,7 +240,7 @@ describe('a message', () => {
 });
 
 describe('resume', () => {
-  it('of an ended session opens a continuation, and the whole id from the list is what it takes', async () => {
+  it('of an ended session opens a continuation, by the whole id from the list', async () => {
     const id = await newSession();
     await worker.answers(id, 'half of it');
     const { status, body } = await resume(id);
@@ -250,7 +250,7 @@ describe('resume', () => {
     expect((await transcriptOf(next)).slice(0, 2)).toEqual(['user: hello', 'assistant: half of it']);
   });
 
-  it('that is asked for twice is one', async () => {
+  it('twice opens one continuation', async () => {
     const id = await newSession();
     await worker.answers(id, 'half of it');
     const first = await resume(id);
@@ -268,7 +268,7 @@ describe('resume', () => {
     expect([status, (await session(body.session_id as string)).continues]).toEqual([202, id]);
   });
 
-  it('of one that goes on by itself is answered 409 with what it waits for', async () => {
+  it('of a session that has not ended is answered 409 with what it waits for', async () => {
     const queued = await newSession();
     const running = await newSession();
     await worker.startsRun(running);
@@ -285,7 +285,7 @@ describe('resume', () => {
     expect((await resume(UNKNOWN_ID)).status).toBe(404);
   });
 
-  it('and messages of a session that no agent works on are answered 409', async () => {
+  it('and messages of a session without an agent are answered 409', async () => {
     const id = await newSession('shop 1.4.2 is live', 'notify');
     for (const answer of [await resume(id), await say(id, { text: 'x' })]) {
       expect(answer).toMatchObject({ status: 409, body: { error: expect.stringContaining('deliver_only') } });

@@ -107,7 +107,7 @@ function newKey(): string {
 }
 
 describe('coalescing', () => {
-  it('makes one session of ten webhooks at two replicas at once; the last input counts, and all are known after', async () => {
+  it('makes one session of ten concurrent webhooks at two replicas; the last input counts, and all are recognised later', async () => {
     const key = newKey();
     const ids = Array.from({ length: 10 }, (_, n) => `ten-${n}`);
     const answers = await Promise.all(
@@ -140,7 +140,7 @@ describe('coalescing', () => {
     expect((await sessions.load(session)).version).toBe(events.length);
   });
 
-  it('says when the session may start, moves that up, and not past the longest wait', async () => {
+  it('says when the session may start, and moves that later, up to the longest wait', async () => {
     const key = newKey();
     const before = Date.now();
     const { session } = await post('alerts', key, 'a');
@@ -150,7 +150,7 @@ describe('coalescing', () => {
     await post('alerts', key, 'b');
     const second = (await sessions.load(session)).state.turns[0]?.startAfter ?? 0;
     expect(second).toBeGreaterThanOrEqual(first);
-    // Thirty-five seconds ago, as far as the log knows: what is left is less than a window.
+    // For the log this was 35 seconds ago, so less than a window is left.
     await database.query(
       "UPDATE angelia.events SET recorded_at = recorded_at - interval '35 seconds' WHERE stream_id = $1",
       [session],
@@ -170,7 +170,7 @@ describe('coalescing', () => {
     expect((turn?.queueDeadline ?? 0) - (turn?.startAfter ?? 0)).toBe(60_000);
   });
 
-  it('is over when the run starts: the next webhook opens a session of its own, no continuation', async () => {
+  it('is over when the run starts: the next webhook opens a new session, not a continuation', async () => {
     const key = newKey();
     const first = await post('alerts', key, 'a');
     await doing(first.session, start(1));
@@ -192,7 +192,7 @@ describe('coalescing', () => {
       ]);
       expect(answers.map((one) => one.status)).toEqual([202, 202]);
       const types = await typesOf(session);
-      // Nothing is put into a turn that had begun.
+      // Nothing is added to a turn that has started.
       expect(types.indexOf('run.started')).toBe(types.length - 1);
       const others = new Set(answers.map((one) => one.session).filter((id) => id !== session));
       expect(others.size).toBeLessThanOrEqual(1);
@@ -223,7 +223,7 @@ describe('coalescing', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  it('gives a webhook without the key a session of its own, and says so in the log once', async () => {
+  it('gives a webhook without the key its own session, and logs that once', async () => {
     const [one, two] = [
       await post('alerts', undefined, 'a', { to: 0 }),
       await post('alerts', undefined, 'b', { to: 0 }),
@@ -233,7 +233,7 @@ describe('coalescing', () => {
     expect(replicas[0].logged().split('lacks a part of the key').length - 1).toBe(1);
   });
 
-  it('takes a burst of a hundred for one key without a conflict of its own', async () => {
+  it('takes a burst of a hundred for one key without a conflict', async () => {
     const key = newKey();
     const answers = await Promise.all(Array.from({ length: 100 }, () => post('alerts', key, 'x', { to: 0 })));
     expect(new Set(answers.map((one) => `${one.status} ${one.session}`)).size).toBe(1);
@@ -242,7 +242,7 @@ describe('coalescing', () => {
 });
 
 describe('session_key', () => {
-  it('makes further turns of further webhooks, in order, from any replica, each once', async () => {
+  it('makes each further webhook a further turn, in order, from any replica, once', async () => {
     const key = newKey();
     const first = await post('issues', key, 'one');
     await doing(first.session, start(1));
@@ -257,7 +257,7 @@ describe('session_key', () => {
     expect(state.turns.map((turn) => turn.turn)).toEqual([1, 2, 3]);
   });
 
-  it('fences what a webhook says with the mark of its turn in the session that it comes to', async () => {
+  it('fences the values of a webhook with the mark of its turn in the session that it joins', async () => {
     const said = (text: string, seed: string | undefined, turn: number) => {
       const mark = markOf(seed ?? '', turn);
       return `Say <untrusted-${mark}>${text}</untrusted-${mark}>`;
@@ -279,14 +279,14 @@ describe('session_key', () => {
       said('the second one', seed, 2),
       said('the third one', seed, 2),
     ]);
-    // The continuation has a seed of its own: who has seen a mark of the old session can close nothing in it.
+    // The continuation has its own seed, so a mark of the old session closes nothing in it.
     await doing(session, answer(1, 'done'), start(2, 2), answer(2, 'done'));
     const { session: next } = await post('newest', key, 'after that');
     expect(await seedOf(next)).not.toBe(seed);
     expect((await inputsOf(next)).at(-1)).toBe(said('after that', await seedOf(next), 1));
   });
 
-  it('asks for an address only of the webhook that opens the session', async () => {
+  it('needs an address only from the webhook that opens the session', async () => {
     const key = newKey();
     expect((await post('asked', key, 'nowhere')).status).toBe(400);
     const first = await post('asked', key, 'one', { more: { place: 'here' } });
@@ -306,7 +306,7 @@ describe('session_key', () => {
     }
   });
 
-  it('continues in a new session after the end, which names the old one and has its transcript; two at once: one', async () => {
+  it('continues after the end in one new session, which names the old one and has its transcript', async () => {
     const key = newKey();
     const { session: old } = await post('issues', key, 'one');
     await doing(old, start(1), answer(1, 'first answer'));
@@ -325,7 +325,7 @@ describe('session_key', () => {
     expect(withoutFences(transcript(events)[2]?.content ?? '')).toMatch(/^Say later [01]$/);
   });
 
-  it('continues also a session that was cancelled, and one that was pruned begins anew', async () => {
+  it('also continues a cancelled session; a pruned one starts new', async () => {
     const key = newKey();
     const { session: cancelled } = await post('issues', key, 'one');
     await doing(cancelled, { type: 'cancel', by: 'api' });
@@ -357,7 +357,7 @@ describe('session_key', () => {
     }
   });
 
-  it('spends the rate limit on every webhook that is taken', async () => {
+  it('counts every accepted webhook against the rate limit', async () => {
     const key = newKey();
     const answers = [];
     for (const text of ['a', 'b', 'c']) answers.push(await post('limited', key, text));
@@ -366,7 +366,7 @@ describe('session_key', () => {
 });
 
 describe('on_busy', () => {
-  it('coalesce replaces what waits behind the run; when nothing waits it is a further turn', async () => {
+  it('coalesce replaces the turn that waits behind the run; if none waits, it is a further turn', async () => {
     const key = newKey();
     const { session } = await post('newest', key, 'one');
     await doing(session, start(1));
@@ -382,7 +382,7 @@ describe('on_busy', () => {
     expect(transcript(events).at(-1)?.content).toMatch(/^Say four\n\n\[This replaces 2 earlier/);
   });
 
-  it('interrupt cancels the run, frees its lease, tells the runner, and goes on with the new turn', async () => {
+  it('interrupt cancels the run, frees its lease, tells the runner, and continues with the new turn', async () => {
     const key = newKey();
     const { session } = await post('urgent', key, 'one');
     const lease = { resource: `run:${session}`, holder: 'runner#1', seconds: 60 };
@@ -399,7 +399,7 @@ describe('on_busy', () => {
     await expect(doing(session, answer(1, 'too late'))).rejects.toThrow('stale_generation');
   });
 
-  it('reject answers 409 with the reason while a turn has no answer; a duplicate is still one; afterwards it is taken', async () => {
+  it('reject answers 409 with the reason while a turn has no answer; a duplicate is still a duplicate; later it is taken', async () => {
     const key = newKey();
     const first = await post('strict', key, 'one', { deliveryId: 'strict one' });
     const refused = await post('strict', key, 'two', { deliveryId: 'strict two' });
@@ -416,7 +416,7 @@ describe('on_busy', () => {
 });
 
 describe('session_key and coalesce together', () => {
-  it('give each turn of the one session a window of its own', async () => {
+  it('give each turn of the session its own window', async () => {
     const key = newKey();
     const { session } = await post('both', key, 'one');
     expect((await post('both', key, 'two')).body).toMatchObject({ status: 'coalesced', session_id: session });

@@ -70,7 +70,7 @@ describe('a body', () => {
     }
   });
 
-  it('that is nested too deeply to keep its long numbers is refused with 400, and taken without any', () => {
+  it('that is nested too deeply to keep its long numbers is refused with 400; without long numbers it is taken', () => {
     const nested = (inner: string) => '['.repeat(100_000) + inner + ']'.repeat(100_000);
     expect(refusal(JSON_HEADERS, nested('12345678901234567890'))).toMatch(/^400 .*nested too deeply/);
     expect(refusal(JSON_HEADERS, nested('1'))).toBe('admitted');
@@ -94,7 +94,7 @@ describe('a form', () => {
   const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' };
   const payloadOf = (body: string) => admitted({}, FORM_HEADERS, body).payload;
 
-  it('is an object of its fields, with a list where one came several times', () => {
+  it('is an object of its fields; a repeated field is a list', () => {
     expect(payloadOf('text=gr%C3%BC%C3%9Fe+dich&to=%2B1&to=2&to=3&empty=&bare')).toEqual({
       text: 'grüße dich',
       to: ['+1', '2', '3'],
@@ -139,7 +139,7 @@ describe('a handshake', () => {
     '{"token":"t","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}';
   const slack = { ...JSON_HEADERS, 'x-slack-signature': 'v0=checked-before' };
 
-  it('of Slack is answered with its challenge, whichever events the route wants', () => {
+  it('of Slack is answered with its challenge, whatever events the route lists', () => {
     expect(admit(receivedOf(routeOf({ events: ['app_mention'] }), slack, body), null)).toEqual({
       kind: 'handshake',
       answer: { challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' },
@@ -151,7 +151,7 @@ describe('a handshake', () => {
     ['has a challenge that is no text', slack, '{"type":"url_verification","challenge":{"a":1}}'],
     ['has a very long challenge', slack, `{"type":"url_verification","challenge":"${'x'.repeat(201)}"}`],
     ['is only a null', slack, 'null'],
-  ])('is none when it %s', (_what, headers, text) => {
+  ])('is not recognised when it %s', (_what, headers, text) => {
     expect(admit(receivedOf(route, headers as Record<string, string>, text), null).kind).toBe('admitted');
   });
 });
@@ -233,10 +233,10 @@ describe('the delivery id', () => {
     expect(seen).toEqual(['g', 's', 'w', 'i', 'l', 'sh', 't', 'gl', 'r']);
   });
 
-  it('of Stripe and Slack is in the body, and only in theirs', () => {
+  it('of Stripe and Slack is in the body, and only for them', () => {
     const stripe = '{"id":"evt_1","object":"event","type":"a"}';
     const slack = '{"type":"event_callback","event_id":"Ev1","event":{"type":"a"}}';
-    // Also on a route that does not check the signature.
+    // Even on a route that does not check the signature.
     const of = (headers: Record<string, string>, body: string) =>
       admitted({ delivery_id: 'made-{event_type}' }, { ...headers, 'x-request-id': 'proxy' }, body).delivery
         .id;
@@ -248,14 +248,14 @@ describe('the delivery id', () => {
     expect(of({ 'x-slack-signature': '' }, '{"event_id":7}')).toBe('made-unknown');
   });
 
-  it('of an older GitLab is its event and the body: several events of one cause have the same UUID', () => {
+  it('of an older GitLab is its event and the body, because events with one cause share a UUID', () => {
     const of = (body: string) => admitted({}, { 'x-gitlab-event-uuid': 'u' }, body).delivery;
     expect(of('{"a":1}')).toEqual(of('{"a":1}'));
     expect(of('{"a":1}')).toMatchObject({ id: 'u', from: 'sender' });
     expect(deliveryKey('r', of('{"a":1}'))).not.toBe(deliveryKey('r', of('{"a":2}')));
   });
 
-  it("is made by the route's template when the provider has none, before that of a proxy", () => {
+  it("comes from the route's template if the provider has none, before that of a proxy", () => {
     const settings = { delivery_id: '{kind}-{id}' };
     const made = { id: 'a-7', from: 'sender' };
     expect(admitted(settings, {}, '{"kind":"a","id":7}').delivery).toEqual(made);
@@ -264,7 +264,7 @@ describe('the delivery id', () => {
     expect(admitted(settings, { 'webhook-id': 'w' }, '{"kind":"a","id":7}').delivery.id).toBe('w');
   });
 
-  it('is not made by a template that lacks a value: it would be the same for every request', () => {
+  it('does not come from a template that lacks a value, because it would be the same for every request', () => {
     const settings = { delivery_id: '{kind}-{id}' };
     const one = admitted(settings, {}, '{"kind":"a"}').delivery;
     const other = admitted(settings, {}, '{"kind":"b"}').delivery;
@@ -272,7 +272,7 @@ describe('the delivery id', () => {
     expect(one.id).not.toBe(other.id);
   });
 
-  it('is a hash of the body when nothing names it', () => {
+  it('is a hash of the body if there is no other', () => {
     const one = admitted({}, {}, '{"a":1}').delivery;
     expect(one).toEqual(admitted({}, {}, '{"a":1}').delivery);
     expect(one.id).toMatch(/^sha256:[0-9a-f]{64}$/);
@@ -286,7 +286,7 @@ describe('the delivery id', () => {
 });
 
 describe('the provider that signed a webhook', () => {
-  /** What senders of all kinds use, each with another value than the provider's. */
+  /** Headers of all kinds of senders, each with a value other than the provider's. */
   const FOREIGN = {
     'x-github-delivery': 'foreign',
     'svix-id': 'foreign',
@@ -320,7 +320,7 @@ describe('the provider that signed a webhook', () => {
     ['github', { 'x-github-delivery': 'own', 'x-github-event': 'push' }, '{"type":"b"}', 'own', 'push'],
     ['gitlab', { 'webhook-id': 'own', 'x-gitlab-event': 'Push Hook' }, '{}', 'own', 'Push Hook'],
     ['shopify', { 'x-shopify-webhook-id': 'own', 'x-shopify-topic': 'o/c' }, '{}', 'own', 'o/c'],
-  ])('names it, and no header of others does: %s', (scheme, own, body, id, event) => {
+  ])('names it, and no header of other providers does: %s', (scheme, own, body, id, event) => {
     const alone = signedBy(scheme, own, body, { delivery_id: 'made-{event_type}' });
     expect([alone.delivery.id, alone.event]).toEqual([id, event]);
     for (const [name, value] of Object.entries(FOREIGN)) {
@@ -329,7 +329,7 @@ describe('the provider that signed a webhook', () => {
     }
   });
 
-  it('names it by what is signed: an older GitLab, Shopify, Twilio', () => {
+  it('names it by the signed content: an older GitLab, Shopify, Twilio', () => {
     const of = (scheme: AuthScheme, headers: Record<string, string>, body = '{}') =>
       signedBy(scheme, { 'x-github-delivery': 'foreign', ...headers }, body).delivery;
     expect(of('gitlab', { 'idempotency-key': 'own' }).id).toBe('own');
@@ -341,14 +341,14 @@ describe('the provider that signed a webhook', () => {
     const token = { 'i-twilio-idempotency-token': 'token' };
     const sent = of('twilio', token, '{"MessageSid":"SM1","MessageStatus":"sent"}');
     expect(sent.id).toBe('SM1');
-    // The token is not signed: another one does not make another delivery. Another status does.
+    // The token is not signed, so another token is the same delivery. Another status is another delivery.
     expect(of('twilio', {}, '{"MessageSid":"SM1","MessageStatus":"sent"}')).toEqual(sent);
     expect(of('twilio', token, '{"MessageSid":"SM1","MessageStatus":"read"}').key).not.toBe(sent.key);
     expect(of('twilio', token, '{"CallSid":"CA1"}').id).toBe('token');
     expect(of('twilio', {}, '{"CallSid":"CA1"}').id).toBe('CA1');
   });
 
-  it('is one delivery of Twilio, however its fields are ordered, written or repeated', () => {
+  it('is one delivery of Twilio, in whatever order or form its fields come', () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const keyOf = (body: string, headers: Record<string, string> = {}) =>
       deliveryKey('hook', signedBy('twilio', { ...form, ...headers }, body).delivery);
@@ -357,14 +357,14 @@ describe('the provider that signed a webhook', () => {
       'To=%2B1&Body=a+b&MessageSid=SM1',
       'MessageSid=SM1&Body=a%20b&To=%2b1',
       '&MessageSid=SM1&&Body=a+b&To=%2B1&To=%2B1',
-      // The same text is signed; the id is in no field of its own.
+      // The same text is signed; the id is not in a separate field.
       'MessageSidS=M1&Bodya=+b&To=%2B1',
     ]) {
       expect([body, keyOf(body)]).toEqual([body, captured]);
       for (const name of Object.keys(FOREIGN)) expect(keyOf(body, { [name]: 'new' })).toBe(captured);
     }
     expect(keyOf('MessageSid=SM1&Body=a+c&To=%2B1')).not.toBe(captured);
-    // Of a call, which has a token in a header that nobody signed.
+    // For a call, which has a token in an unsigned header.
     const call = keyOf('CallSid=CA1&Digits=1', { 'i-twilio-idempotency-token': 'one' });
     expect(keyOf('Digits=1&CallSid=CA1', { 'i-twilio-idempotency-token': 'two' })).toBe(call);
     expect(keyOf('CallSid=CA1&Digits=2', { 'i-twilio-idempotency-token': 'one' })).not.toBe(call);
@@ -373,7 +373,7 @@ describe('the provider that signed a webhook', () => {
   it.each<[AuthScheme, string]>([
     ['stripe', '{"id":"ch_1"}'],
     ['slack', '{"command":"/deploy"}'],
-  ])('leaves it to the template and the body where %s has no id in what it signs', (scheme, body) => {
+  ])('leaves it to the template and the body if %s signs no id', (scheme, body) => {
     const made = signedBy(scheme, FOREIGN, body, { delivery_id: 'made-{event_type}' });
     expect([made.delivery.id, made.event]).toEqual(['made-unknown', null]);
     const hashed = signedBy(scheme, FOREIGN, body).delivery;
@@ -393,13 +393,13 @@ describe('the provider that signed a webhook', () => {
     },
   );
 
-  it.each<AuthScheme>(['hmac', 'hmac-body', 'bearer', 'basic'])('is anybody with %s', (scheme) => {
+  it.each<AuthScheme>(['hmac', 'hmac-body', 'bearer', 'basic'])('can be anybody with %s', (scheme) => {
     const headers = { 'x-github-delivery': 'g', 'x-github-event': 'push', 'webhook-id': 'w' };
     const taken = signedBy(scheme, headers, '{"type":"body"}');
     expect([taken.delivery.id, taken.event]).toEqual(['g', 'push']);
   });
 
-  it('may have its event in a header where Standard Webhooks has none in the body, as GitLab does', () => {
+  it('may have its event in a header if Standard Webhooks has none in the body, as in GitLab', () => {
     const headers = { 'webhook-id': 'w', 'x-gitlab-event': 'Push Hook' };
     expect(signedBy('standard-webhooks', headers, '{"object_kind":"push"}').event).toBe('Push Hook');
   });

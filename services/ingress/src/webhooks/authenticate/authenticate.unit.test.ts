@@ -31,7 +31,7 @@ const refused = '401 the signature or token is missing or wrong for this route';
 const route = routeOf({});
 
 describe('a GitHub signature', () => {
-  it('is accepted when it is over the raw bytes', () => {
+  it('is accepted over the raw bytes', () => {
     expect(verdict(route, githubHeaders('s3cret'))).toBe('ok');
   });
 
@@ -106,7 +106,7 @@ describe('a bearer token', () => {
 });
 
 describe('the scheme', () => {
-  it('is that of the first header present, and a failure does not fall through to the next', () => {
+  it('is that of the first header present; a failure does not fall through to the next', () => {
     expect(
       verdict(route, { ...timestampedHeaders('s3cret', NOW - 999), authorization: 'Bearer s3cret' }),
     ).toBe(refused);
@@ -132,18 +132,18 @@ describe('the secrets of a route', () => {
     expect(verdict(rotating, githubHeaders('older'))).toBe(refused);
   });
 
-  it('fall back to that of the config, and a route of its own secret does not take the fallback', () => {
+  it('fall back to the secret of the config; a route with its own secret does not use the fallback', () => {
     const config = { secret: 'shared' };
     expect(verdict(routeOf({ secret: undefined }, config), githubHeaders('shared'))).toBe('ok');
     expect(verdict(routeOf({ secret: 'own' }, config), githubHeaders('shared'))).toBe(refused);
   });
 
-  it('refuse everything when there is none at all', () => {
+  it('refuse everything if there is none at all', () => {
     expect(verdict(routeOf({ secret: undefined }), githubHeaders(''))).toBe(refused);
     expect(verdict(routeOf({ secret: undefined }), {})).toBe(refused);
   });
 
-  it('are not asked for with INSECURE_NO_AUTH, and are without any header otherwise', () => {
+  it('are not needed with INSECURE_NO_AUTH; otherwise a request without headers is refused', () => {
     expect(verdict(routeOf({ secret: 'INSECURE_NO_AUTH' }), {})).toBe('ok');
     expect(verdict(route, {})).toBe(refused);
     expect(verdict(routeOf({ secret: ['INSECURE_NO_AUTH', 'x'] }), {})).toBe(refused);

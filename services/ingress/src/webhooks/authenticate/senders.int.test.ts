@@ -9,7 +9,7 @@ import { Webhook as SvixWebhook } from 'svix';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
 import { rawBytes, rawRequest } from '../../testing/raw-request.ts';
 
-// What the providers' own libraries sign, over real HTTP, and senders that are slow, broken or late.
+// Requests signed by the providers' own libraries, over real HTTP, and senders that are slow, broken or late.
 
 const SVIX_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const STRIPE_SECRET = 'whsec_of_stripe';
@@ -86,7 +86,7 @@ describe('a webhook of', () => {
     expect((await post('svix', headers, `${body} `)).status).toBe(401);
   });
 
-  it('Stripe is known by the id in its body, whatever its signature', async () => {
+  it('Stripe is recognised by the id in its body, whatever its signature', async () => {
     const payload = '{"id":"evt_42","object":"event","type":"charge.succeeded"}';
     const signed = (timestamp: number) => ({
       'stripe-signature': Stripe.webhooks.generateTestHeaderString({
@@ -101,7 +101,7 @@ describe('a webhook of', () => {
     expect((await post('stripe', signed(now() - 301), payload)).status).toBe(401);
   });
 
-  it('Stripe, Slack or Svix cannot be sent once more as another one, by headers that nobody signed', async () => {
+  it('Stripe, Slack or Svix cannot become another delivery through unsigned headers', async () => {
     const at = new Date();
     const seconds = String(Math.floor(at.getTime() / 1000));
     const stripe = '{"id":"evt_77","object":"event","type":"charge.failed"}';
@@ -162,7 +162,7 @@ describe('a webhook of', () => {
     }
   });
 
-  it('Slack: its handshake is answered once it is signed, its events are taken, its forms are read', async () => {
+  it('Slack: a signed handshake is answered, events are taken, forms are read', async () => {
     const send = (body: string, headers = {}, at = now()) =>
       post(
         'slack',
@@ -219,7 +219,7 @@ describe('a webhook of', () => {
     expect((await post('gitlab', { 'x-gitlab-token': 'gitlab-tokem' }, '{}')).status).toBe(401);
   });
 
-  it('Twilio is judged by the public URL, and not by what it says of its host', async () => {
+  it('Twilio is authenticated by the public URL, not by its Host header', async () => {
     const signed = (url: string) => ({
       'content-type': 'application/x-www-form-urlencoded',
       'i-twilio-idempotency-token': url,
@@ -235,7 +235,7 @@ describe('a webhook of', () => {
     }
   });
 
-  it('Twilio is one session, in whatever order and writing its fields come again', async () => {
+  it('Twilio is one session, in whatever order and encoding its fields are repeated', async () => {
     const url = 'https://hooks.example.com/webhooks/twilio';
     const headers = {
       'content-type': 'application/x-www-form-urlencoded',
@@ -282,7 +282,7 @@ describe('a webhook of', () => {
     const sendAs = (id: string, also = {}) => post(route, { ...headers, [header]: id, ...also }, body);
     const first = await sendAs('d-1');
     expect([first.status, first.body.delivery_id]).toEqual([202, 'd-1']);
-    // Captured, and sent again under another id, under more of them, and under none.
+    // Captured, and sent again under another id, under several, and under none.
     const { [header]: _, ...bare } = { [header]: '', ...headers };
     for (const again of [
       await sendAs('d-1'),
@@ -296,7 +296,7 @@ describe('a webhook of', () => {
         first.body.session_id,
       ]);
     }
-    // The sender's own repeat: signed anew, under the same id.
+    // The sender's own repeat: signed again, under the same id.
     const [later, laterBody] = signed(10);
     const repeat = await post(route, { ...later, [header]: 'd-1' }, laterBody);
     expect([repeat.body.status, repeat.body.session_id]).toEqual(['duplicate', first.body.session_id]);
@@ -305,7 +305,7 @@ describe('a webhook of', () => {
     expect((await post(route, { ...next, [header]: 'd-3' }, nextBody)).status).toBe(202);
   });
 
-  it('a captured request that comes many times at once, each time under another id, is one session', async () => {
+  it('a captured request that is sent many times at once, each time under another id, is one session', async () => {
     const headers = stamped(now() - 40);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => post('hmac', { ...headers, 'x-request-id': `at-once-${n}` }, ref)),
@@ -319,7 +319,7 @@ describe('a webhook of', () => {
     expect(await inputOf(answer.body.session_id)).toBe('first');
   });
 
-  it('a sender without timestamps is taken, and warned of once per route', async () => {
+  it('a sender without timestamps is taken, with one warning per route', async () => {
     const send = (route: string, body: string) =>
       post(route, { 'x-webhook-signature': hex('legacy-secret', body) }, body);
     for (const [route, body] of [
@@ -353,7 +353,7 @@ describe('a sender that is too slow', () => {
     expect(text).toMatch(/^HTTP\/1.1 408 [\s\S]*\{"error":"[^"]+"\}$/);
   });
 
-  it('and sends a byte now and then is cut off all the same', async () => {
+  it('and sends a byte now and then is cut off too', async () => {
     const socket = connect(ingress.port, '127.0.0.1');
     const received: Buffer[] = [];
     socket.on('data', (part) => received.push(part));
@@ -374,7 +374,7 @@ describe('a sender that is too slow', () => {
 });
 
 describe('while ingress closes', () => {
-  it('what comes on an open connection is taken, or refused in the form of the interface', async () => {
+  it('requests on an open connection are taken, or refused in the form of the interface', async () => {
     const closing = await startIngress({ databaseUrl: database.url, config });
     const request = (body: string, more = '') =>
       `POST /webhooks/plain HTTP/1.1\r\nhost: x\r\nauthorization: Bearer plain-secret\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n${more}\r\n`;
@@ -384,7 +384,7 @@ describe('while ingress closes', () => {
       text += part;
     });
     const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()));
-    // A request under way keeps the connection open; the next one is pipelined behind it while the server closes.
+    // A request in flight keeps the connection open; the next one is pipelined behind it while the server closes.
     const first = '[{"text":"before"}]';
     const second = '[{"text":"while closing"}]';
     socket.write(request(first, 'expect: 100-continue\r\n'));

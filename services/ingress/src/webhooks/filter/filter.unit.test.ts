@@ -26,7 +26,7 @@ const subject: FilterSubject = {
   headers: { 'x-kind': 'nightly', host: 'example.com' },
 };
 
-/** As the config file would say it, by way of its schema. */
+/** Parses the filters as the config file would. */
 function matches(filters: unknown, more: Partial<FilterSubject> = {}): boolean {
   const parsed = parseConfig({ routes: { hook: { filters } } });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
@@ -108,7 +108,7 @@ describe('operators', () => {
     expect(matches([filter])).toBe(expected);
   });
 
-  it('must all hold when there are several, and one may stand without a list', () => {
+  it('must all hold if there are several; one may be given without a list', () => {
     const opened = { field: 'action', equals: 'opened' };
     expect(matches([])).toBe(true);
     expect(matches([opened, { field: 'number', equals: 7 }])).toBe(true);
@@ -116,7 +116,7 @@ describe('operators', () => {
     expect(matches(opened)).toBe(true);
   });
 
-  it('compare ids that no number can hold by their digits, in quotes', () => {
+  it('compare ids that a number cannot hold by their digits, in quotes', () => {
     const long = { payload: parseJsonBody(Buffer.from('{"id":12345678901234567890,"n":5,"half":0.5}')) };
     expect(matches({ field: 'id', equals: '12345678901234567890' }, long)).toBe(true);
     expect(matches({ field: 'id', equals: '12345678901234567891' }, long)).toBe(false);
@@ -143,14 +143,14 @@ describe('fields', () => {
     expect(matches({ field, equals: value })).toBe(expected);
   });
 
-  it('of `payload.` are inside of the payload of a provider that wraps it', () => {
+  it('of `payload.` are inside the payload of a provider that wraps it', () => {
     const wrapped = { payload: { payload: { labels: ['x'] }, action: 'outer' } };
     expect(matches({ field: 'payload.labels', contains: 'x' }, wrapped)).toBe(true);
     expect(matches({ field: 'payload.action', exists: true }, wrapped)).toBe(false);
     expect(matches({ field: 'action', equals: 'outer' }, wrapped)).toBe(true);
   });
 
-  it('are own data only', () => {
+  it('are own data properties only', () => {
     for (const field of [
       'constructor',
       'labels.length',
@@ -162,7 +162,7 @@ describe('fields', () => {
     }
   });
 
-  it('are not there when the payload is a list, a scalar, or has no event', () => {
+  it('are missing if the payload is a list, a scalar, or has no event', () => {
     expect(matches({ field: '0.a', equals: 1 }, { payload: [{ a: 1 }] })).toBe(true);
     expect(matches({ field: 'payload.0.a', equals: 1 }, { payload: [{ a: 1 }] })).toBe(true);
     expect(matches({ field: 'payload', equals: 3 }, { payload: 3 })).toBe(true);
@@ -170,7 +170,7 @@ describe('fields', () => {
     expect(matches({ field: 'event', missing: true }, { event: null })).toBe(true);
   });
 
-  it('may lie in a payload that is nested deeper than the stack', () => {
+  it('may be in a payload that is nested deeper than the stack allows', () => {
     const deep = parseJsonBody(Buffer.from(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`));
     expect(matches({ field: 'a', equals: [[]] }, { payload: deep })).toBe(false);
     expect(matches({ field: 'a', contains: 'x' }, { payload: deep })).toBe(false);
@@ -184,7 +184,7 @@ describe('a pattern and a long value', () => {
   const allowed = { field: 'ref', regex: '^refs/heads/[a-z]+$' };
   const forbidden = { not: { field: 'ref', regex: 'secret' } };
 
-  it.each([17, 16_384, 100_000])('%i characters are judged to their end', (length) => {
+  it.each([17, 16_384, 100_000])('%i characters are searched to the end', (length) => {
     const good = `refs/heads/${'a'.repeat(length - 11)}`;
     expect(matches(allowed, ref(good))).toBe(true);
     expect(matches(allowed, ref(`${good} and more`))).toBe(false);
@@ -192,7 +192,7 @@ describe('a pattern and a long value', () => {
     expect(matches(forbidden, ref(`${good}secret`))).toBe(false);
   });
 
-  it('a list or an object is judged to its end too', () => {
+  it('a list or an object is searched to the end too', () => {
     const long = ['a'.repeat(100_000), { note: 'secret' }];
     expect(matches({ field: 'ref', regex: 'secret' }, ref(long))).toBe(true);
     expect(matches(forbidden, ref(long))).toBe(false);
@@ -213,7 +213,7 @@ describe('a pattern and a long value', () => {
     }
   });
 
-  it('many patterns that would cost too much together are not run', () => {
+  it('many patterns that together would cost too much are not run', () => {
     const one = { field: 'ref', regex: '[ab]{1,20}c' };
     const value = ref('a'.repeat(MEGABYTE));
     expect(matches({ not: one }, value)).toBe(true);
@@ -225,7 +225,7 @@ describe('a pattern and a long value', () => {
     ).toThrow(tooLong);
   });
 
-  it('what a route may have for patterns can always judge a value of 16,384 characters', () => {
+  it('the patterns that a route may have can always search a value of 16,384 characters', () => {
     const most = Array.from({ length: 2 }, () => ({ not: { field: 'ref', regex: 'x{1,900}y' } }));
     expect(matches(most, ref('x'.repeat(16_384)))).toBe(true);
   });

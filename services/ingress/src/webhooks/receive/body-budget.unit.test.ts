@@ -26,8 +26,8 @@ function bodyOf(network = 'a'): HeldBody {
 
 const answered = (body: HeldBody) => refusals.get(body)?.status ?? null;
 
-describe('the budget of bodies whose senders are not known', () => {
-  it('cuts who was silent for the longest, with 503 and Retry-After, and not who comes last', () => {
+describe('the budget for bodies of unauthenticated senders', () => {
+  it('cuts the body that was silent the longest, with 503 and Retry-After, not the newest', () => {
     const budget = budgetOf({});
     const [first, second, third] = [bodyOf(), bodyOf(), bodyOf()];
     budget.hold(first, 40);
@@ -39,7 +39,7 @@ describe('the budget of bodies whose senders are not known', () => {
     expect(budget.bytes).toBe(70);
   });
 
-  it('holds no more than its total, however many come', () => {
+  it('holds no more than its total, however many bodies come', () => {
     const budget = budgetOf({});
     for (let n = 0; n < 1000; n += 1) {
       budget.hold(bodyOf(`network-${n}`), 30);
@@ -47,7 +47,7 @@ describe('the budget of bodies whose senders are not known', () => {
     }
   });
 
-  it('lets one address crowd out itself, and nobody else', () => {
+  it('lets one address crowd out only itself', () => {
     const budget = budgetOf({ bytesPerNetwork: 50 });
     const honest = bodyOf('honest');
     const flood = Array.from({ length: 10 }, () => bodyOf('flood'));
@@ -58,14 +58,14 @@ describe('the budget of bodies whose senders are not known', () => {
     expect(budget.bytes).toBe(50);
   });
 
-  it('lets one body alone be larger than the budget: what is too large says max_body_bytes', () => {
+  it('lets one body alone be larger than the budget: max_body_bytes decides what is too large', () => {
     const budget = budgetOf({ bytesPerNetwork: 10 });
     const large = bodyOf();
     budget.hold(large, 500);
     expect(answered(large)).toBeNull();
   });
 
-  it('gives back what was held when a body is whole', () => {
+  it('frees the bytes of a complete body', () => {
     const budget = budgetOf({});
     const [first, second] = [bodyOf(), bodyOf()];
     budget.hold(first, 90);
@@ -76,7 +76,7 @@ describe('the budget of bodies whose senders are not known', () => {
     expect([first, second].map(answered)).toEqual([null, null]);
   });
 
-  it('cuts a body that brought too little in a whole interval, with 408; one that is on its way stays', () => {
+  it('cuts a body that received too little in a whole interval, with 408; a faster one stays', () => {
     const budget = budgetOf({ bytesPerSecond: 10 });
     const [quick, slow] = [bodyOf(), bodyOf()];
     for (const body of [quick, slow]) budget.hold(body, 1);

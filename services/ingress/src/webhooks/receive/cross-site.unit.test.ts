@@ -21,7 +21,7 @@ describe('a route without a secret', () => {
     [{ host: 'angelia.localhost:8644' }],
     [{ host: '127.0.0.1:8644', origin: 'http://127.0.0.1:8644', 'sec-fetch-site': 'same-origin' }],
     [{ host: '127.0.0.1:8644', 'sec-fetch-site': 'none' }],
-  ])('takes what a program or our own page sends: %j', (headers) => {
+  ])('takes requests of a program or of our own page: %j', (headers) => {
     expect(judged(headers)).toBe('taken');
   });
 
@@ -33,14 +33,14 @@ describe('a route without a secret', () => {
     [{ host: '127.0.0.1:8644', 'sec-fetch-site': 'same-site' }],
     [{ host: 'localhost:8644', origin: 'http://localhost:3000' }],
     [{ host: 'localhost:8644', origin: 'http://127.0.0.1:8644' }],
-    // DNS rebinding: the name is the page's own, and so is the origin.
+    // DNS rebinding: the page uses its own host name, so the origin matches.
     [{ host: 'evil.example:8644', origin: 'http://evil.example:8644', 'sec-fetch-site': 'same-origin' }],
     [{ host: '127.0.0.1.evil.example' }],
     [{ host: 'localhost.evil.example' }],
     [{ host: '192.0.2.7' }],
     [{ host: '' }],
     [{}],
-  ])('refuses what a page of another origin sends: %j', (headers) => {
+  ])('refuses requests of a page of another origin: %j', (headers) => {
     expect(judged(headers as Record<string, string>)).toBe('403 cross_site');
   });
 

@@ -10,7 +10,7 @@ const held = () => {
 };
 
 describe('script slots', () => {
-  it('lets so many run at once, and the next when a place comes free, in order', async () => {
+  it('run a limited number at once, and the next in order when a slot becomes free', async () => {
     const slots = new ScriptSlots({ atOnce: 2, longestWaitMs: 60_000 });
     const began: number[] = [];
     const works = [held(), held(), held(), held()];
@@ -32,7 +32,7 @@ describe('script slots', () => {
     expect(began).toEqual([0, 1, 2, 3]);
   });
 
-  it('has no more places after one was handed on', async () => {
+  it('do not become more after one is passed on', async () => {
     const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 60_000 });
     const began: number[] = [];
     const works = [held(), held(), held()];
@@ -54,13 +54,13 @@ describe('script slots', () => {
     expect(began).toEqual([0, 1, 2]);
   });
 
-  it('gives the place back when the work fails', async () => {
+  it('are released when the work fails', async () => {
     const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 60_000 });
     await expect(slots.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await slots.run(async () => 'yes')).toBe('yes');
   });
 
-  it('turns away who waited too long, and nothing is run for them', async () => {
+  it('refuse work that waited too long, without running it', async () => {
     const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 5 });
     const { work, release } = held();
     const first = slots.run(() => work);
@@ -76,7 +76,7 @@ describe('script slots', () => {
     expect(await slots.run(async () => 'next')).toBe('next');
   });
 
-  it('turns away at once when too many wait', async () => {
+  it('refuse at once when too many wait', async () => {
     const slots = new ScriptSlots({ atOnce: 1, longestWaitMs: 60_000 });
     const { work, release } = held();
     const waiting = Array.from({ length: 65 }, () => slots.run(() => work));

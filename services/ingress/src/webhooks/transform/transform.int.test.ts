@@ -16,7 +16,7 @@ const scripts = join(base, 'scripts');
 const seen = join(base, 'seen');
 const NODE = process.execPath;
 
-/** Node programs: the only interpreter that is surely here. */
+/** Node programs, because Node is the only interpreter that is certainly installed. */
 const programs: Readonly<Record<string, string>> = {
   replace: `const payload = JSON.parse(require('fs').readFileSync(0, 'utf8'));
     process.stdout.write(JSON.stringify({ text: payload.text.toUpperCase(), id: payload.id, was: payload }));`,
@@ -118,7 +118,7 @@ async function eventsOf(sessionId: unknown) {
 }
 const inputOf = async (sessionId: unknown) =>
   withoutFences(String((await eventsOf(sessionId))[1]?.data.input));
-/** Why nothing happened, as an operator is told (GET /v1/webhooks is made of this table). */
+/** Why nothing happened, as an operator sees it (GET /v1/webhooks reads this table). */
 const recordedOf = (route: string) =>
   eventually(async () => {
     const rows = await database.query<{ reason: string }>(
@@ -130,7 +130,7 @@ const recordedOf = (route: string) =>
 const ignored = (route: string) => ({ status: 'ignored', reason: 'script', route });
 
 describe('a script', () => {
-  it('replaces the payload by the JSON object that it prints, and leaves the identity of the webhook alone', async () => {
+  it('replaces the payload with the JSON object that it prints; the identity of the webhook stays', async () => {
     const answer = await post('replace', { text: 'hello', id: 5 }, {}, 'delivery-1');
     expect(answer).toMatchObject({ status: 202, body: { delivery_id: 'delivery-1' } });
     const [created] = await eventsOf(answer.body.session_id);
@@ -143,7 +143,7 @@ describe('a script', () => {
     });
   });
 
-  it('gets and gives ids that no number can hold', async () => {
+  it('reads and prints ids that a number cannot hold', async () => {
     const answer = await post('exact-id', '{"id":12345678901234567890,"text":"t"}');
     expect((await eventsOf(answer.body.session_id))[0]?.data.title).toBe('12345678901234567890');
   });
@@ -155,7 +155,7 @@ describe('a script', () => {
     expect(await inputOf(list.body.session_id)).toBe('Do {text} three open incidents');
   });
 
-  it.each(['empty', 'silent', 'hermes-ignore'])('that says so has the webhook ignored: %s', async (route) => {
+  it.each(['empty', 'silent', 'hermes-ignore'])('can ignore the webhook: %s', async (route) => {
     const answer = await post(route, { text: 'x' });
     expect(answer).toMatchObject({ status: 200, body: ignored(route) });
     expect(await recordedOf(route)).toEqual(['script']);
@@ -166,7 +166,7 @@ describe('a script', () => {
     ['list', 'it printed JSON that is not an object'],
     ['slow', 'it took longer than 2000 ms'],
     ['loud', `it printed more than ${MAX_BODY} bytes`],
-  ])('that fails has the webhook ignored, and the log says why: %s', async (route, reason) => {
+  ])('that fails causes the webhook to be ignored, and the log says why: %s', async (route, reason) => {
     const answer = await post(route, { text: 'x' });
     expect(answer).toMatchObject({ status: 200, body: ignored(route) });
     expect(ingress.logged()).toContain(reason);
@@ -174,7 +174,7 @@ describe('a script', () => {
     expect(await recordedOf(route)).toEqual(['script_failed']);
   });
 
-  it('that fails has the webhook sent again with retry_on_script_failure, and taken when it is mended', async () => {
+  it('that fails makes the sender retry with retry_on_script_failure; after a repair the webhook is taken', async () => {
     const failed = await post('again', { text: 'x' }, {}, 'kept');
     expect(failed.status).toBe(503);
     expect(failed.headers['retry-after']).toMatch(/^\d+$/);
@@ -185,7 +185,7 @@ describe('a script', () => {
     expect((await post('veto', { text: 'x' })).status).toBe(200);
   });
 
-  it('that is gone by then counts as failed', async () => {
+  it('that no longer exists counts as failed', async () => {
     const path = join(scripts, 'deaf');
     const source = readFileSync(path);
     expect((await post('deaf', { text: 'y'.repeat(15_000) })).status).toBe(202);
@@ -195,10 +195,10 @@ describe('a script', () => {
     writeFileSync(path, source, { mode: 0o755 });
   });
 
-  it('sees nothing of our environment, works in its own directory and is told about the webhook', async () => {
+  it('sees nothing of our environment, runs in its own directory and is told about the webhook', async () => {
     const sent = await rawRequest({
       url: `${ingress.baseUrl}/webhooks/environment`,
-      // No event header: the event's type is the body's word, which may hold what no variable can.
+      // No event header: the type comes from the body, which may contain what a variable cannot hold.
       headers: {
         'content-type': 'application/json',
         authorization: `Bearer ${SECRET}`,
@@ -217,7 +217,7 @@ describe('a script', () => {
     expect(input).toContain(`${scripts}2`);
   });
 
-  it('that leaves something running does not hold the webhook, and what it left is ended', async () => {
+  it('that leaves a process running does not hold the webhook, and the process is killed', async () => {
     const answer = await post('leaves', { text: 'x' });
     expect(answer.status).toBe(202);
     const pid = Number(String(await inputOf(answer.body.session_id)).split(' ')[1]);
@@ -227,7 +227,7 @@ describe('a script', () => {
     );
   });
 
-  it('is not run for a body that is nested too deeply to be written again', async () => {
+  it('does not run for a body that is nested too deeply to be printed', async () => {
     const answer = await post('replace', `{"text":${'['.repeat(9_000)}${']'.repeat(9_000)}}`);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining('too deeply') } });
   });
@@ -242,7 +242,7 @@ describe('a script', () => {
 });
 
 describe('a filter', () => {
-  it('decides before the script, and what it does not want is ignored', async () => {
+  it('decides before the script; what it does not let pass is ignored', async () => {
     const wanted = { action: 'opened', user: { login: 'ada' }, text: 'hi' };
     const reason = { status: 'ignored', reason: 'filter', route: 'filtered' };
     expect((await post('filtered', wanted)).status).toBe(202);
@@ -256,7 +256,7 @@ describe('a filter', () => {
 });
 
 describe('a deliver_only route', () => {
-  it('has its answer in the log with the 202, as the payload says it, and no agent', async () => {
+  it('has its rendered answer in the log with the 202, and no agent', async () => {
     const notes = 'first line\nsecond line';
     const answer = await post('straight', { app: 'shop', notes }, {}, 'd-1');
     expect(answer).toMatchObject({ status: 202, body: { status: 'accepted', delivery_id: 'd-1' } });

@@ -70,7 +70,7 @@ async function get(path: string, ingress = here): Promise<{ status: number; item
   return { status: response.status, items: (JSON.parse(text) as { items: Item[] }).items, text };
 }
 
-describe('a webhook that starts nothing', () => {
+describe('a webhook that starts no session', () => {
   it.each<[string, Sent, Item]>([
     [
       'whose event is not wanted',
@@ -103,12 +103,12 @@ describe('a webhook that starts nothing', () => {
       { route: 'hook', outcome: 'bad_request', reason: 'body_too_large', status: 413 },
     ],
     [
-      'to a route that is switched off',
+      'to a disabled route',
       { route: 'closed', deliveryId: 'd-403' },
       { route: 'closed', outcome: 'disabled', reason: 'route_disabled', status: 403 },
     ],
     [
-      'to a route that is not there',
+      'to an unknown route',
       { route: 'hoook', deliveryId: 'd-404' },
       {
         route: null,
@@ -128,7 +128,7 @@ describe('a webhook that starts nothing', () => {
     expect(Date.parse(item?.received_at as string)).toBeGreaterThanOrEqual(since);
   });
 
-  it('because it came before is listed with the session that it started then', async () => {
+  it('because it is a duplicate is listed with the session that it started first', async () => {
     const first = await post({ deliveryId: 'twice' });
     await post({ deliveryId: 'twice' });
     const { items } = await get('/v1/webhooks?route=hook&outcome=duplicate');
@@ -151,7 +151,7 @@ describe('a webhook that starts nothing', () => {
     ]);
   });
 
-  it('is not one that started a session', async () => {
+  it('does not include one that started a session', async () => {
     await post({ deliveryId: 'accepted-one' });
     expect((await get('/v1/webhooks')).text).not.toContain('accepted-one');
   });
@@ -165,7 +165,7 @@ describe('a webhook that starts nothing', () => {
     expect(seen.map(({ delivery_id }) => delivery_id)).toEqual(['order-3', 'order-2', 'order-1']);
   });
 
-  it('leaves neither its body nor its signature nor who sent it', async () => {
+  it('leaves neither its body, nor its signature, nor its sender', async () => {
     const body = '{"text":"skip","private":"body-content"}';
     await post({
       body,
@@ -180,7 +180,7 @@ describe('a webhook that starts nothing', () => {
 });
 
 describe('a flood', () => {
-  it('is counted to the last one, keeps the newest, and fills its own ring only', async () => {
+  it('is counted completely, keeps the newest, and fills only its own ring', async () => {
     await post({ event: 'quiet', deliveryId: 'quiet-one' });
     const times = 300;
     for (let sent = 0; sent < times; sent += 50) {
@@ -202,7 +202,7 @@ describe('a flood', () => {
     expect((await get('/v1/webhooks?route=hook')).text).toContain('quiet-one');
   });
 
-  it('of names that are no routes shares one ring, whatever the names', async () => {
+  it('of unknown routes shares one ring, whatever the names', async () => {
     const names = Array.from({ length: 120 }, (_, n) => `scan-${n}`);
     for (const route of [...names, 'wp-login.php', '%2e%2e%2fetc', 'x'.repeat(90)]) {
       await post({ route, deliveryId: 'scanner' });
@@ -234,7 +234,7 @@ describe('the list', () => {
     }
   });
 
-  it('has what was answered while Postgres was away, once it is back', async () => {
+  it('has what was answered while Postgres was away, after it is back', async () => {
     await wire.cut();
     expect((await post({ deliveryId: 'in-the-dark' })).status).toBe(503);
     expect((await get('/v1/webhooks')).status).toBe(503);

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Refusal } from '../../http/refusal.ts';
 import { UnstartedWebhookRecorder } from './unstarted-webhook-recorder.ts';
 
-/** What the counter of webhooks has more of after `work`: route, outcome, how many. Other test files count with it, too. */
+/** What `work` adds to the counter of webhooks: route, outcome, how many. Other tests use the same counter. */
 function countedBy(work: () => void) {
   const counts = () =>
     new Map([...metrics.webhooks.series].map(({ labels, value }) => [labels.join(), value]));
@@ -15,7 +15,7 @@ function countedBy(work: () => void) {
     .filter(([, more]) => more !== 0);
 }
 
-/** The database is another test's; here it is only whether it took a batch. */
+/** Another test uses a real database. Here it only accepts or refuses a batch. */
 function recorder(routes: readonly string[] = ['hook']) {
   const written: UnstartedBatch[][] = [];
   const state = { away: false };
@@ -40,8 +40,8 @@ function recorder(routes: readonly string[] = ['hook']) {
   return { unstarted, refuse, written, state, ids };
 }
 
-describe('webhooks that start nothing', () => {
-  it('are counted by route and outcome; names that are no routes are one, however many come', async () => {
+describe('webhooks that start no session', () => {
+  it('are counted by route and outcome; all names without a route count as one', async () => {
     const { refuse, unstarted } = recorder();
     const counted = countedBy(() => {
       refuse('hook', 'a');
@@ -62,7 +62,7 @@ describe('webhooks that start nothing', () => {
     await unstarted.onModuleDestroy();
   });
 
-  it('are written together, the newest few of each kind in their order, and all counted', async () => {
+  it('are written together: the newest few of each kind in order, and the count of all', async () => {
     const { refuse, unstarted, written, ids } = recorder();
     for (let n = 1; n <= 12; n += 1) refuse('hook', `d${n}`);
     await unstarted.flush();
@@ -73,7 +73,7 @@ describe('webhooks that start nothing', () => {
     await unstarted.onModuleDestroy();
   });
 
-  it('are held while they cannot be written, and none is counted twice or lost', async () => {
+  it('are held while they cannot be written; none is lost or counted twice', async () => {
     const { refuse, unstarted, written, state, ids } = recorder();
     state.away = true;
     for (let n = 1; n <= 7; n += 1) refuse('hook', `d${n}`);
@@ -89,7 +89,7 @@ describe('webhooks that start nothing', () => {
     await unstarted.onModuleDestroy();
   });
 
-  it('are held within a bound, however many routes and however long', async () => {
+  it('are held within a bound, for any number of routes and any time', async () => {
     const routes = Array.from({ length: 3_000 }, (_, n) => `r${n}`);
     const { refuse, unstarted, written, state } = recorder(routes);
     state.away = true;
@@ -104,14 +104,14 @@ describe('webhooks that start nothing', () => {
     await unstarted.onModuleDestroy();
   });
 
-  it('are written when ingress goes down', async () => {
+  it('are written when ingress stops', async () => {
     const { refuse, unstarted, written } = recorder();
     refuse('hook', 'last');
     await unstarted.onModuleDestroy();
     expect(written).toHaveLength(1);
   });
 
-  it('keep no more of a sender’s text than a line, and nothing that cannot be stored', async () => {
+  it('keep at most a line of a sender’s text, and nothing that cannot be stored', async () => {
     const { refuse, unstarted, written } = recorder();
     refuse('hook', `${'x'.repeat(150)}\ud800`);
     await unstarted.flush();

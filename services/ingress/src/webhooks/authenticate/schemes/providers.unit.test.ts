@@ -24,13 +24,13 @@ interface Provider {
   readonly secret: string;
   /** Another secret that the scheme could have. */
   readonly otherSecret: string;
-  /** As the provider sends it at that time; with the provider's own library where it has one for this. */
+  /** As the provider sends it at that time; made with the provider's own library if it has one. */
   readonly send: (secret: string, atSeconds: number) => Promise<Sent> | Sent;
-  /** Of the header that holds the signature or token. */
+  /** The header that contains the signature or token. */
   readonly header: string;
   /** How far off the time may be; undefined: the scheme has none. */
   readonly windowSeconds?: number;
-  /** Whether what is signed has the body in it. */
+  /** Whether the signature covers the body. */
   readonly signsBody: boolean;
 }
 
@@ -316,10 +316,10 @@ describe.each(Object.entries(providers))('%s', (_name, provider) => {
     expect(verdict(routeOf({ secret: otherSecret }, CONFIG), sent)).toBe(REFUSED);
   });
 
-  it('is refused for one flipped bit anywhere in its signature, without any error of another kind', async () => {
+  it('is refused for one flipped bit anywhere in its signature, and causes no other error', async () => {
     const sent = await provider.send(secret, NOW);
     const value = Buffer.from(sent.headers[header] ?? '', 'latin1');
-    // The last character of base64 without padding has bits that mean nothing; Basic's name is not part of the proof.
+    // The last character of base64 without padding has unused bits; the user name of Basic is not part of the proof.
     for (let index = 0; index < value.length; index += 1) {
       const broken = flipped(value, index).toString('latin1');
       if (sameMeaning(sent.headers[header] ?? '', broken)) continue;
@@ -382,7 +382,7 @@ describe.each(Object.entries(providers))('%s', (_name, provider) => {
 
   const window = provider.windowSeconds;
   if (window !== undefined) {
-    it(`is taken up to ${window} s off, and refused beyond`, async () => {
+    it(`is accepted up to ${window} s off, and refused beyond`, async () => {
       for (const at of [NOW - window, NOW + window]) {
         expect(verdict(detecting, await provider.send(secret, at))).toBe('ok');
       }
@@ -393,7 +393,7 @@ describe.each(Object.entries(providers))('%s', (_name, provider) => {
   }
 });
 
-/** Whether two header values are the same proof: base64 ignores the last bits, hex and scheme names their case. */
+/** Whether two header values are the same proof: base64 ignores its last bits, hex and scheme names ignore case. */
 function sameMeaning(one: string, other: string): boolean {
   if (one.toLowerCase() === other.toLowerCase()) return true;
   const encoded = /^(?:basic |v1a?,)?([A-Za-z0-9+/]+)=*$/i;
@@ -407,7 +407,7 @@ describe('the schemes', () => {
     expect(schemes.map(({ name }) => name).sort()).toEqual([...authSchemes].sort());
   });
 
-  it('all have a provider above', () => {
+  it('all have a provider in this test', () => {
     expect([...new Set(Object.values(providers).map(({ scheme }) => scheme))].sort()).toEqual(
       [...authSchemes].sort(),
     );
@@ -437,10 +437,10 @@ describe('published test vectors', () => {
     });
     expect(at(1614265330, secret, sent('svix', signature))).toBe('svix');
     expect(at(1614265330, secret, sent('webhook', signature))).toBe('standard-webhooks');
-    // Several, of which one fits, and versions that are not known.
+    // Several signatures, one of which matches, and unknown versions.
     const several = `v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc= v2,x ${signature}`;
     expect(at(1614265330, secret, sent('webhook', several))).toBe('standard-webhooks');
-    // Without the prefix, as the libraries read it.
+    // Without the prefix, as the libraries allow.
     expect(at(1614265330, secret.slice('whsec_'.length), sent('webhook', signature))).toBe(
       'standard-webhooks',
     );
@@ -476,8 +476,8 @@ describe('published test vectors', () => {
   });
 });
 
-describe('what a scheme takes beside that', () => {
-  it('Basic with any user name, when the secret is the password alone', () => {
+describe('a scheme also accepts', () => {
+  it('Basic with any user name if the secret is the password alone', () => {
     const route = routeOf({ secret: 'pass:word' });
     const sent = (authorization: string) => verdict(route, { body: '{}', headers: { authorization } });
     expect(sent(basicOf('anybody:pass:word'))).toBe('ok');
@@ -489,7 +489,7 @@ describe('what a scheme takes beside that', () => {
     ).toBe(REFUSED);
   });
 
-  it('a plain text as the secret of Standard Webhooks, by its bytes', () => {
+  it('a plain text as the secret of Standard Webhooks, as bytes', () => {
     const signature = hmac('not base64!', `id.${NOW}.{}`).digest('base64');
     const headers = {
       'webhook-id': 'id',
@@ -499,7 +499,7 @@ describe('what a scheme takes beside that', () => {
     expect(verdict(routeOf({ secret: 'not base64!' }), { body: '{}', headers })).toBe('ok');
   });
 
-  it('the signature of GitLab alone, where it sends the token too', async () => {
+  it('only the signature of GitLab if it sends the token too', async () => {
     const signing = whsec(7);
     const stale = await providers['GitLab with a signing token']?.send(signing, NOW - 999);
     const headers = { ...stale?.headers, 'x-gitlab-token': 'the-token' };
@@ -508,7 +508,7 @@ describe('what a scheme takes beside that', () => {
     expect(verdict(route('gitlab'), { body: JSON_BODY, headers })).toBe(REFUSED);
   });
 
-  it('nothing of Twilio without a public URL, and no body that its address does not vouch for', async () => {
+  it('nothing from Twilio without a public URL, and no body whose hash is not in the address', async () => {
     const secret = 'twilio-token';
     const sent = (await providers['Twilio with a form']?.send(secret, NOW)) as Sent;
     const route = routeOf({ secret });
@@ -522,7 +522,7 @@ describe('what a scheme takes beside that', () => {
     expect(verdict(route, { body: '{"any":"body"}', headers })).toBe(REFUSED);
   });
 
-  it("no form of Twilio under the signature of a JSON body, which the form's missing fields would not change", async () => {
+  it('no form from Twilio under the signature of a JSON body', async () => {
     const sent = (await providers['Twilio with JSON']?.send('twilio-token', NOW)) as Sent;
     const route = routeOf({ secret: 'twilio-token' });
     expect(verdict(route, sent)).toBe('ok');
@@ -533,7 +533,7 @@ describe('what a scheme takes beside that', () => {
     }
   });
 
-  it('a form of Twilio by the names that its fields have, and no more of them than a form may have', () => {
+  it('a form from Twilio by the names of its fields, up to the maximum number of fields', () => {
     const route = routeOf({ secret: 'twilio-token' });
     const sent = (body: string, fields: Headers) => ({
       body,
@@ -557,7 +557,7 @@ describe('what a scheme takes beside that', () => {
   });
 });
 
-describe('a secret that can never fit', () => {
+describe('a secret that can never match', () => {
   it.each([
     ['standard-webhooks', 'whsec_not base64', 'base64'],
     ['svix', 'whsec_', 'base64'],
@@ -571,7 +571,7 @@ describe('a secret that can never fit', () => {
     expect(() => routeOf({ secret, auth })).toThrow(why);
   });
 
-  it('is taken where another scheme may be meant: secrets of Stripe look like it', () => {
+  it('is accepted if the route may use another scheme: secrets of Stripe look like it', () => {
     expect(() => routeOf({ secret: 'whsec_not base64' })).not.toThrow();
     expect(() => routeOf({ secret: 'whsec_not base64', auth: 'stripe' })).not.toThrow();
   });
@@ -584,7 +584,7 @@ describe('a public key', () => {
   it.each(
     Object.entries(providers).filter(([, { scheme }]) => scheme !== 'standard-webhooks' && scheme !== 'svix'),
   )('is no secret by which anybody is %s', async (_name, provider) => {
-    // The signing token of GitLab is of another form: whoever knows only the public key has its text.
+    // GitLab's signing token has another form. Anybody who knows only the public key has its text.
     const sent =
       provider.header === 'webhook-signature'
         ? { body: '{}', headers: { 'x-gitlab-token': key } }
@@ -593,7 +593,7 @@ describe('a public key', () => {
     expect(verdict(routeOf({ secret: [key, 'another'] }, CONFIG), sent)).toBe(REFUSED);
   });
 
-  it('is no password, with any user name, and none by its bytes', () => {
+  it('is not a password, with any user name, nor as bytes', () => {
     const sent = (headers: Headers) => verdict(route, { body: '{}', headers });
     expect(sent({ authorization: basicOf(`anybody:${key}`) })).toBe(REFUSED);
     expect(sent({ authorization: `Bearer ${key}` })).toBe(REFUSED);
