@@ -4,8 +4,8 @@ import { TokenGuesses } from './token-guesses.ts';
 const wrong = () => false;
 const right = () => true;
 
-function afterAFlood(guesses: TokenGuesses, peer: string, nowMs = 0): void {
-  for (let guess = 0; guess < 50; guess += 1) guesses.judge(peer, wrong, nowMs);
+function afterAFlood(guesses: TokenGuesses, client: string, nowMs = 0): void {
+  for (let guess = 0; guess < 50; guess += 1) guesses.judge(client, wrong, nowMs);
 }
 
 describe('guesses of the admin token', () => {
@@ -44,7 +44,7 @@ describe('guesses of the admin token', () => {
   it('a crowd of addresses pushes out neither the operator nor the addresses that were just slowed', () => {
     const guesses = new TokenGuesses();
     guesses.judge('operator', right, 0);
-    for (let peer = 0; peer < 20_000; peer += 1) guesses.judge(`crowd-${peer}`, wrong, 0);
+    for (let client = 0; client < 20_000; client += 1) guesses.judge(`crowd-${client}`, wrong, 0);
     afterAFlood(guesses, 'operator');
     expect(guesses.judge('operator', right, 0)).toBe('right');
     for (let guess = 0; guess < 9; guess += 1) guesses.judge('crowd-19999', wrong, 0);

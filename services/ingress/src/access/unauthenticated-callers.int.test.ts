@@ -12,7 +12,7 @@ import { MOST_PARTS } from '../webhooks/receive/read-body.ts';
 const SECRET = 'webhook-secret-kept-in-the-config';
 const BODY_BYTES = 100_000;
 const BUDGET = 3 * BODY_BYTES;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 let database: TestDatabase;
 let ingress: TestIngress;
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 /** Sends, and returns what came back so far. */
-function stranger(bytes: string): () => string {
+function sendRaw(bytes: string): () => string {
   const socket = connect(ingress.port, '127.0.0.1', () => socket.write(bytes)).setEncoding('latin1');
   sockets.push(socket);
   let text = '';
@@ -65,7 +65,7 @@ function unfinished(path: string): string {
 }
 
 async function until(holds: () => boolean): Promise<void> {
-  const giveUpAt = Date.now() + PATIENCE_MS;
+  const giveUpAt = Date.now() + TIMEOUT_MS;
   while (!holds()) {
     if (Date.now() > giveUpAt) throw new Error('waited in vain');
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -87,7 +87,7 @@ describe('bodies of unauthenticated senders', () => {
   it('beyond the budget the most silent are answered 503, while real webhooks are taken', async () => {
     const answers: (() => string)[] = [];
     for (let n = 0; n < 12; n += 1) {
-      answers.push(stranger(unfinished('/webhooks/hook')));
+      answers.push(sendRaw(unfinished('/webhooks/hook')));
       expect((await signed(`{"small":${n}}`)).status).toBe(202);
     }
     const refused = () => answers.filter((answer) => answer().startsWith('HTTP/1.1 503 '));
@@ -101,7 +101,7 @@ describe('bodies of unauthenticated senders', () => {
 
   it('a body in parts of one byte is refused after a bounded number of parts', async () => {
     const head = 'POST /webhooks/hook HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
-    const answer = stranger(head + '1\r\nx\r\n'.repeat(MOST_PARTS + 1));
+    const answer = sendRaw(head + '1\r\nx\r\n'.repeat(MOST_PARTS + 1));
     await until(() => answer() !== '');
     expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer()).toContain('larger');
@@ -134,7 +134,7 @@ describe('bodies of unauthenticated senders', () => {
     ['/callbacks/made-up', 404],
     ['/answers/made-up', 404],
   ])('%s is answered before the body is there', async (path, status) => {
-    const answer = stranger(unfinished(path));
+    const answer = sendRaw(unfinished(path));
     await until(() => answer() !== '');
     expect(answer()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer()).toMatch(/\r\nconnection: close\r\n/i);

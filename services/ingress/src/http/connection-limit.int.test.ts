@@ -4,7 +4,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { limitConnections } from './connection-limit.ts';
 
 const MOST = 10;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 let server: Server;
 const sockets: Socket[] = [];
@@ -46,7 +46,7 @@ function client(bytes: string): Client {
 }
 
 async function until(holds: () => boolean): Promise<void> {
-  const giveUpAt = Date.now() + PATIENCE_MS;
+  const giveUpAt = Date.now() + TIMEOUT_MS;
   while (!holds()) {
     if (Date.now() > giveUpAt) throw new Error('waited in vain');
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -31,7 +31,7 @@ const DEEPEST_DEFINITION = 32;
 /** Each conflict is another change. People and deployments make changes, so this many in a row is a bug. */
 const MOST_CONFLICTS = 50;
 /** A definition may have many problems, and an answer with all of them could be many times its size. */
-const MOST_TOLD = 10;
+const MOST_REPORTED = 10;
 /** Standard Webhooks requires 24 to 64. Every other scheme uses the whole text as the secret. */
 const SECRET_BYTES = 32;
 
@@ -256,7 +256,7 @@ function literal(wanted: Readonly<Record<string, unknown>>): Record<string, unkn
   const problems: ConfigProblem[] = [];
   const route = literalApiRoute(wanted, problems);
   if (problems.length === 0) return route;
-  const told = problems.slice(0, MOST_TOLD).map(({ place, reason }) => `\`${place}\`: ${reason}`);
+  const told = problems.slice(0, MOST_REPORTED).map(({ place, reason }) => `\`${place}\`: ${reason}`);
   throw new Refusal(400, 'bad_route', told.join('; '));
 }
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
   there = await start();
 });
 
-afterEach(() => wire.mend());
+afterEach(() => wire.restore());
 
 afterAll(async () => {
   await Promise.all(running.map((ingress) => ingress.close()));
@@ -618,7 +618,7 @@ describe('while Postgres is away', () => {
     }
     expect((await post(here, 'waiting', secret)).status).toBe(503);
     await eventually(async () => (await post(here, 'not-there', secret)).status === 503);
-    await wire.mend();
+    await wire.restore();
     await eventually(async () => (await post(here, 'waiting', secret)).status === 202);
     await eventually(async () => (await post(here, 'not-there', secret)).status === 404);
   });
@@ -628,7 +628,7 @@ describe('while Postgres is away', () => {
     await wire.cut();
     const early = await start({ databaseUrl: wire.url });
     expect((await post(early, 'later', secret)).status).toBe(503);
-    await wire.mend();
+    await wire.restore();
     await eventually(async () => (await post(early, 'later', secret)).status === 202);
   });
 });

@@ -196,17 +196,17 @@ function assembled(method: string, path: string, headers: readonly string[], bod
 const STATUS = /HTTP\/1\.1 (\d{3}) /g;
 
 /** How long to wait for an answer before the connection is dropped: after broken framing the server waits for more. */
-const PATIENCE_MS = { wellFramed: 3000, illFramed: 30 };
+const TIMEOUT_MS = { wellFramed: 3000, illFramed: 30 };
 
 /** Sends until `next` is empty, on one connection as long as the server keeps it; counts the status of every answer. */
-async function stranger(next: () => Request | null, note: (status: number) => void): Promise<void> {
+async function sendAll(next: () => Request | null, note: (status: number) => void): Promise<void> {
   let request = next();
   while (request !== null) {
     const { promise, resolve } = Promise.withResolvers<void>();
     const socket = connect(ingress.port, '127.0.0.1').setEncoding('latin1').setNoDelay();
     let answered = '';
     const send = ({ bytes, wellFramed }: Request) => {
-      socket.setTimeout(wellFramed ? PATIENCE_MS.wellFramed : PATIENCE_MS.illFramed);
+      socket.setTimeout(wellFramed ? TIMEOUT_MS.wellFramed : TIMEOUT_MS.illFramed);
       socket.write(bytes);
     };
     const first = request;
@@ -248,7 +248,7 @@ async function fuzz(seed: number, count: number): Promise<Map<number, number>> {
   const next = () => (left-- > 0 ? malformedRequest(random) : null);
   await Promise.all(
     Array.from({ length: CONNECTIONS }, () =>
-      stranger(next, (status) => statuses.set(status, (statuses.get(status) ?? 0) + 1)),
+      sendAll(next, (status) => statuses.set(status, (statuses.get(status) ?? 0) + 1)),
     ),
   );
   return statuses;

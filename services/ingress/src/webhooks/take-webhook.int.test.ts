@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  await wire.mend();
+  await wire.restore();
   expectNoSecret(ingress.logged());
 });
 
@@ -199,7 +199,7 @@ describe('a signed webhook', () => {
     );
     await eventually(async () => (await locks("l.mode = 'ShareRowExclusiveLock' AND l.granted")).length > 0);
     let answered = false;
-    const posted = post({ text: 'patience' }).finally(() => {
+    const posted = post({ text: 'waiting' }).finally(() => {
       answered = true;
     });
     await eventually(async () => (await locks('NOT l.granted')).length > 0);
@@ -435,12 +435,12 @@ describe('the trace of a session', () => {
   });
 
   it('does not continue that of an unauthenticated sender, nor nonsense', async () => {
-    const stranger = await sent({
+    const unauthenticated = await sent({
       url: `${ingress.baseUrl}/webhooks/open`,
       headers: { 'content-type': 'application/json', traceparent: given },
       body: '{}',
     });
-    expect(await traceOf(stranger)).not.toContain('0af7651916cd43dd8448eb211c80319c');
+    expect(await traceOf(unauthenticated)).not.toContain('0af7651916cd43dd8448eb211c80319c');
     const zeros = `00-${'0'.repeat(32)}-b7ad6b7169203331-01`;
     expect(await traceOf(await post({}, { headers: { traceparent: zeros } }))).not.toContain('0'.repeat(32));
   });
@@ -458,7 +458,7 @@ describe('while Postgres is away', () => {
     expect(Object.keys(refused.body)).toEqual(['error']);
     expect(await readiness()).toBe(503);
     expect((await post({}, { secret: 'wrong' })).status).toBe(401);
-    await wire.mend();
+    await wire.restore();
     const accepted = await eventually(
       async () => {
         const answer = await post({ text: 'x' }, { deliveryId: 'during-outage' });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   there = await startIngress({ databaseUrl: database.url, config });
 });
 
-afterEach(() => wire.mend());
+afterEach(() => wire.restore());
 
 afterAll(async () => {
   await here?.close();
@@ -157,7 +157,12 @@ describe('a webhook that starts no session', () => {
   });
 
   it('is listed by another replica within two seconds, the newest first', async () => {
-    for (const n of [1, 2, 3]) await post({ event: 'other', deliveryId: `order-${n}` });
+    for (const n of [1, 2, 3]) {
+      await post({ event: 'other', deliveryId: `order-${n}` });
+      // The list is sorted by the millisecond: two webhooks in the same one may come in any order.
+      const answeredAt = Date.now();
+      await eventually(() => Date.now() > answeredAt);
+    }
     const seen = await eventually(async () => {
       const { items } = await get('/v1/webhooks?route=hook&outcome=ignored&limit=3', there);
       return items[0]?.delivery_id === 'order-3' ? items : null;
@@ -238,7 +243,7 @@ describe('the list', () => {
     await wire.cut();
     expect((await post({ deliveryId: 'in-the-dark' })).status).toBe(503);
     expect((await get('/v1/webhooks')).status).toBe(503);
-    await wire.mend();
+    await wire.restore();
     const found = await eventually(async () => {
       const { items } = await get('/v1/webhooks?outcome=unavailable');
       return items.find(({ delivery_id }) => delivery_id === 'in-the-dark');
