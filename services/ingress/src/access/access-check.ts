@@ -95,7 +95,7 @@ export class AccessCheck implements OnModuleInit {
     const token = adminTokenOf(request.headers);
     if (token === null) {
       metrics.apiRefused.add({ reason: 'no_token' });
-      return tokenWanted();
+      return unauthorized();
     }
     const verdict = this.#guesses.judge(
       clientNetworkOf(request.ip),
@@ -105,7 +105,7 @@ export class AccessCheck implements OnModuleInit {
     if (verdict === 'right') return null;
     metrics.apiRefused.add({ reason: verdict === 'wrong' ? 'wrong_token' : 'slowed_down' });
     this.#logWrongToken(request.ip);
-    return verdict === 'wrong' ? tokenWanted() : tooManyGuesses();
+    return verdict === 'wrong' ? unauthorized() : tooManyGuesses();
   }
 
   #logWrongToken(address: string): void {
@@ -121,7 +121,7 @@ export class AccessCheck implements OnModuleInit {
   }
 }
 
-function tokenWanted(): Refusal {
+function unauthorized(): Refusal {
   return new Refusal(
     401,
     'unauthorized',

@@ -23,7 +23,11 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   }
   if (error instanceof Error && isRetryable(error)) {
     // From the log: unavailable, overloaded, closing, not migrated yet.
-    return expected(503, 'this cannot be stored right now: send it again later', RETRY_AFTER_SECONDS);
+    return expected(
+      503,
+      'the event log is not available right now: send it again later',
+      RETRY_AFTER_SECONDS,
+    );
   }
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   const known = typeof code === 'string' ? errorsByCode[code] : undefined;

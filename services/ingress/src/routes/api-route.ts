@@ -31,8 +31,8 @@ export interface ApiRoute extends StoredApiRoute {
   readonly compiled: CompiledApiRoute;
 }
 
-/** The last event of a route's stream defines the route; null if it was deleted. */
-export function lastOf(events: readonly RecordedEvent[]): RecordedEvent | null {
+/** The last event of a stream holds the whole definition; null if the route was deleted. */
+export function definitionIn(events: readonly RecordedEvent[]): RecordedEvent | null {
   const last = events.at(-1);
   return last === undefined || last.type === 'route.deleted' ? null : last;
 }

@@ -24,7 +24,14 @@ import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@ne
 import { Refusal } from '../http/refusal.ts';
 import { compileRoutes } from '../webhooks/compile-route.ts';
 import type { Route, RouteTable } from '../webhooks/route.ts';
-import { type ApiRoute, apiRouteFrom, lastOf, nameOf, type RouteContext, secretsOf } from './api-route.ts';
+import {
+  type ApiRoute,
+  apiRouteFrom,
+  definitionIn,
+  nameOf,
+  type RouteContext,
+  secretsOf,
+} from './api-route.ts';
 import { masterKeyOf } from './master-key.ts';
 
 /**
@@ -188,18 +195,18 @@ export class RouteRegistry implements RouteTable, OnModuleInit, OnModuleDestroy 
   }
 
   #apply(name: string, events: readonly RecordedEvent[]): void {
-    const last = lastOf(events);
+    const last = definitionIn(events);
     if (last === null) {
       this.#apiRoutes.delete(name);
       return;
     }
-    const live = apiRouteFrom(last, this.context);
-    this.#apiRoutes.set(name, live);
-    const { compiled } = live;
+    const route = apiRouteFrom(last, this.context);
+    this.#apiRoutes.set(name, route);
+    const { compiled } = route;
     if (!compiled.usable) {
       this.logger.error({ route: name, problem: compiled.problem }, 'a route made by API cannot be used');
     }
-    const opened = secretsOf(live, this.context.masterKey);
+    const opened = secretsOf(route, this.context.masterKey);
     if (opened.ok) this.#warnAboutShortSecrets(name, opened.secrets);
     if (this.#configRoutes.has(name)) {
       this.logger.warn(
