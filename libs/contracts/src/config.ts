@@ -334,7 +334,7 @@ export const refusedHermesKeys: Readonly<Record<string, string>> = {
   mirror_to_session: 'set `session_key`, so that further webhooks go to the same session',
 };
 
-/** Ways in which a sender proves who it is (services/ingress/src/schemes), as a route's `auth` names them. */
+/** Ways in which a sender proves who it is (services/ingress/src/webhooks/authenticate/schemes), as a route's `auth` names them. */
 export const authSchemes = [
   'standard-webhooks',
   'svix',

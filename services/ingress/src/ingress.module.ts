@@ -3,25 +3,25 @@ import type { Config } from '@angelia/contracts';
 import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT } from '@angelia/service-kit';
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { AccessCheck } from './access/access-check.ts';
 import { AnswersController } from './answers/answers.controller.ts';
-import { DeadLettersController } from './api/dead-letters.controller.ts';
-import { DeliveriesController } from './api/deliveries.controller.ts';
-import { LiveStreams } from './api/live-streams.ts';
+import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
+import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
-import { ProcessesController } from './api/processes.controller.ts';
-import { RoutesController } from './api/routes.controller.ts';
-import { SessionsController } from './api/sessions.controller.ts';
-import { StreamController } from './api/stream.controller.ts';
-import { TurnsController } from './api/turns.controller.ts';
-import { UnstartedWebhooksController } from './api/unstarted-webhooks.controller.ts';
+import { ProcessesController } from './api/processes/processes.controller.ts';
+import { RoutesController } from './api/routes/routes.controller.ts';
+import { SessionsController } from './api/sessions/sessions.controller.ts';
+import { SessionStreams } from './api/stream/session-streams.ts';
+import { StreamController } from './api/stream/stream.controller.ts';
+import { TurnsController } from './api/turns/turns.controller.ts';
+import { UnstartedWebhooksController } from './api/unstarted-webhooks/unstarted-webhooks.controller.ts';
 import { CallbacksController } from './callbacks/callbacks.controller.ts';
-import { ErrorFilter } from './error.filter.ts';
-import { LiveRoutes } from './routes/live-routes.ts';
+import { ErrorFilter } from './http/error.filter.ts';
 import { RouteChanges } from './routes/route-changes.ts';
-import { Entrance } from './strangers/entrance.ts';
+import { RouteRegistry } from './routes/route-registry.ts';
 import { ANSWER_LINKS, CALLBACK_LINKS, ROUTES } from './tokens.ts';
-import { UnstartedWebhooks } from './unstarted/unstarted-webhooks.ts';
-import { WebhookRoute } from './webhook.route.ts';
+import { UnstartedWebhookRecorder } from './webhooks/unstarted/unstarted-webhook-recorder.ts';
+import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
 
 @Module({
   controllers: [
@@ -48,13 +48,13 @@ import { WebhookRoute } from './webhook.route.ts';
       inject: [CONFIG, ENVIRONMENT],
       useFactory: (config: Config, environment: Environment) => callbackLinks(config, environment),
     },
-    LiveRoutes,
-    { provide: ROUTES, useExisting: LiveRoutes },
+    RouteRegistry,
+    { provide: ROUTES, useExisting: RouteRegistry },
     RouteChanges,
-    UnstartedWebhooks,
-    LiveStreams,
-    Entrance,
-    WebhookRoute,
+    UnstartedWebhookRecorder,
+    SessionStreams,
+    AccessCheck,
+    WebhookEndpoint,
     { provide: APP_FILTER, useClass: ErrorFilter },
   ],
 })

@@ -4,5 +4,7 @@ await runService({
   name: 'ingress',
   load: async () => (await import('./ingress.module.ts')).IngressModule,
   lead: async () => (await import('@angelia/service-kit/leading')).startLeader,
-  http: { options: async ({ config }) => (await import('./http-server.ts')).httpServerOptions(config) },
+  http: {
+    options: async ({ config }) => (await import('./http/server-options.ts')).httpServerOptions(config),
+  },
 });

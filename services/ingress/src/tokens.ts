@@ -1,4 +1,4 @@
-/** RouteTable of the config's routes. */
+/** RouteTable of all routes: of the config file and made by API. */
 export const ROUTES = Symbol('ROUTES');
 /** AnswerLinks, or null without a master key. */
 export const ANSWER_LINKS = Symbol('ANSWER_LINKS');

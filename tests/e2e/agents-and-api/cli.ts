@@ -315,7 +315,7 @@ export function cli(): void {
           .split('\n')
           .map((line) => JSON.parse(line).code),
       ]).toEqual([3, ['not_found', 'refused']]);
-      expect(await refused(2, 'message', id, ' ')).toContain('some text is wanted');
+      expect(await refused(2, 'message', id, ' ')).toContain('give some text');
     });
   });
 
@@ -357,7 +357,7 @@ export function cli(): void {
     it('dead letters can be listed; one that is not there cannot be replayed', async () => {
       expect(await json('dead-letters')).toEqual({ items: [], next_cursor: null });
       expect(await refused(3, 'dead-letters', 'replay', '7')).toContain('there is no dead letter');
-      expect(await refused(2, 'dead-letters', 'replay', 'x')).toContain('a number is wanted');
+      expect(await refused(2, 'dead-letters', 'replay', 'x')).toContain('give a number');
     });
   });
 

@@ -20,7 +20,7 @@ export interface Scheme {
   readonly stamp?: (body: Record<string, unknown>, nowMs: number) => Record<string, unknown>;
 }
 
-/** As services/ingress/src/schemes has them, from the sender's side. The tests send each to a real ingress. */
+/** As services/ingress/src/webhooks/authenticate/schemes has them, from the sender's side. The tests send each to a real ingress. */
 export const schemes: Readonly<Record<Exclude<AuthScheme, 'twilio'>, Scheme>> = {
   github: {
     headers: ({ body, secret, deliveryId, event }) => ({

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
-/** As templates have them (services/ingress/src/template.ts). */
+/** As templates have them (services/ingress/src/webhooks/payload/template.ts). */
 export const PLACEHOLDER = /\{[a-zA-Z0-9_.]+\}/;
 /** What a URL may begin with before its `:`; ended by a placeholder, it may go on (`http{s}://`). */
 const SCHEME = /^([a-z][a-z0-9+.-]*)(:|$)/i;

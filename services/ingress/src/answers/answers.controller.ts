@@ -4,18 +4,18 @@ import { decide } from '@angelia/session';
 import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { answerError, closeIfMuchIsToCome, errorAnswer } from '../answer-error.ts';
-import { parseBody } from '../api/query.ts';
-import { Refusal } from '../refusal.ts';
+import { answerError, closeIfBodyIsLarge, errorAnswer } from '../http/answer-error.ts';
+import { parseBody } from '../http/parse-request.ts';
+import { Refusal } from '../http/refusal.ts';
 import { ANSWER_LINKS } from '../tokens.ts';
 import { givenAnswer } from './answers.operations.ts';
 import { messagePage, questionPage, sendPage } from './page.ts';
 import { type Question, questionIn, whyClosed } from './question.ts';
 
 /**
- * The signed link that is delivered with a question. Whoever has it may answer: no admin token. It is single-use
- * because a question is answered once, and holds as long as the question is open; there is nothing else to keep.
- * Looking at the page changes nothing: chat programs fetch every link that they show.
+ * The signed link that is delivered with a question. Anybody who has it may answer; no admin token is needed. It works
+ * once, because a question is answered once, and as long as the question is open. Nothing else has to be stored for it.
+ * Opening the page changes nothing, because chat programs fetch every link that they show.
  */
 @Controller('/answers/:token')
 export class AnswersController {
@@ -30,8 +30,8 @@ export class AnswersController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.answering(request, reply, async (asPage) => {
-      const { question } = await this.open(token);
+    await this.#answering(request, reply, async (asPage) => {
+      const { question } = await this.#open(token);
       if (asPage) return sendPage(reply, 200, questionPage(question));
       const { question: text, choices, deadline } = question;
       reply.code(200).header('cache-control', 'no-store').send({ question: text, choices, deadline });
@@ -45,32 +45,32 @@ export class AnswersController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.answering(request, reply, async (asPage) => {
-      const { name, loaded, question } = await this.open(token);
+    await this.#answering(request, reply, async (asPage) => {
+      const { name, loaded, question } = await this.#open(token);
       if (asPage && !givenAnswer.safeParse(body).success) {
-        return sendPage(reply, 400, questionPage(question, 'An answer is wanted.'));
+        return sendPage(reply, 400, questionPage(question, 'Please give an answer.'));
       }
       const { answer } = parseBody(givenAnswer, body);
-      await this.record(name, loaded, question, storable(answer));
-      if (asPage) return sendPage(reply, 202, messagePage('Thank you', 'Your answer was taken.'));
+      await this.#record(name, loaded, question, storable(answer));
+      if (asPage) return sendPage(reply, 202, messagePage('Thank you', 'Your answer was received.'));
       reply.code(202).send({ session_id: name.sessionId });
     });
   }
 
   /** @throws Refusal 404, 410 */
-  private async open(token: string): Promise<{ name: QuestionName; loaded: Loaded; question: Question }> {
-    // The signature first: nobody makes us read a stream with an address that they made up.
+  async #open(token: string): Promise<{ name: QuestionName; loaded: Loaded; question: Question }> {
+    // The signature first, so that nobody can make us read a stream with an invented link.
     const name = this.links?.read(token) ?? null;
-    if (name === null) throw notOurs();
+    if (name === null) throw unknownLink();
     const loaded = await this.sessions.load(name.sessionId);
     const question = questionIn(loaded, name);
-    if (question === null) throw notOurs();
-    if (question.status !== 'open') throw over(question.status);
+    if (question === null) throw unknownLink();
+    if (question.status !== 'open') throw questionClosed(question.status);
     return { name, loaded, question };
   }
 
-  /** In the trace of the session: the request itself has no span, as its address is the key. */
-  private async record(
+  /** In the trace of the session. The request itself has no span, because its address contains the key. */
+  async #record(
     name: QuestionName,
     loaded: Loaded,
     { clarificationId }: Question,
@@ -85,13 +85,13 @@ export class AnswersController {
       ),
     );
     if (executed.status === 'appended') return;
-    // Somebody was quicker, or its time ran out, between our look and now.
+    // Since we read it, somebody else answered or its time ran out.
     const status = questionIn(await this.sessions.load(name.sessionId), name)?.status ?? 'closed';
-    throw over(status === 'open' ? 'closed' : status);
+    throw questionClosed(status === 'open' ? 'closed' : status);
   }
 
-  /** People get a page, also for an error; what is our own fault goes on to the filter, which logs it. */
-  private async answering(
+  /** People get a page, also for an error. An unexpected error goes on to the error filter, which logs it. */
+  async #answering(
     { headers }: FastifyRequest,
     reply: FastifyReply,
     work: (asPage: boolean) => Promise<void>,
@@ -106,17 +106,17 @@ export class AnswersController {
   }
 }
 
-/** Before the body is read: nobody sends us a megabyte with a link that they made up (strangers/entrance.ts). */
+/** Before the body is read, so that nobody sends a megabyte with an invented link (access-check.ts). */
 export function refuseAnswerLink({ headers }: FastifyRequest, reply: FastifyReply): void {
-  closeIfMuchIsToCome(reply);
-  if (wantsPage(headers.accept, headers['content-type'])) sendErrorPage(reply, notOurs());
-  else answerError(reply, notOurs());
+  closeIfBodyIsLarge(reply);
+  if (wantsPage(headers.accept, headers['content-type'])) sendErrorPage(reply, unknownLink());
+  else answerError(reply, unknownLink());
 }
 
 function sendErrorPage(reply: FastifyReply, error: unknown): void {
   const { status, message, retryAfterSeconds } = errorAnswer(error);
   if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds));
-  sendPage(reply, status, messagePage(headings[status] ?? 'This cannot be taken', message));
+  sendPage(reply, status, messagePage(headings[status] ?? 'This cannot be accepted', message));
 }
 
 const headings: Readonly<Record<number, string>> = {
@@ -125,20 +125,20 @@ const headings: Readonly<Record<number, string>> = {
   503: 'Not right now',
 };
 
-/** A browser says text/html; a program says JSON, in what it wants or in what it sends. */
+/** A browser accepts text/html. A program names JSON in what it accepts or in what it sends. */
 function wantsPage(accept = '', contentType = ''): boolean {
   if (accept.includes('text/html')) return true;
   return !accept.includes('application/json') && !contentType.includes('application/json');
 }
 
-function notOurs(): Refusal {
+function unknownLink(): Refusal {
   return new Refusal(
     404,
     'unknown_link',
-    'There is no question behind this link. Use it exactly as it was delivered, to its last character.',
+    'There is no question behind this link. Use the whole link exactly as it was delivered.',
   );
 }
 
-function over(status: Exclude<Question['status'], 'open'>): Refusal {
+function questionClosed(status: Exclude<Question['status'], 'open'>): Refusal {
   return new Refusal(410, `question_${status}`, whyClosed[status]);
 }

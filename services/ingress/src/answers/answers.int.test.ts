@@ -104,7 +104,7 @@ async function events(id: string) {
 const lastType = async (id: string) => (await events(id)).at(-1)?.type;
 
 describe('the link of a question', () => {
-  it('opens a page with the question and its choices, without any token of ours', async () => {
+  it('opens a page with the question and its choices, without a token', async () => {
     const { id, url } = await ask({ question: 'Red or\nblue?', choices: ['Red', 'Blue'] });
     const { status, headers, text } = await get(url, { accept: 'text/html,*/*' });
     expect(status).toBe(200);
@@ -114,16 +114,16 @@ describe('the link of a question', () => {
     expect(text.match(/<input type="radio" name="answer" value="(Red|Blue)" required>/g)).toHaveLength(2);
     expect(text).toContain('2030-01-02 03:04 UTC');
     expect(text).not.toContain('<textarea');
-    // Chat programs look at links before people do.
+    // Chat programs open links before people do.
     await get(url);
     expect(await lastType(id)).toBe('clarification.requested');
   });
 
-  it('takes the answer of the form once, and the session goes on with it', async () => {
+  it('takes the answer of the form once, and the session continues with it', async () => {
     const { id, url } = await ask({ choices: ['Red', 'Blue'] });
     const taken = await submit(url, { answer: 'Blue' });
     expect(taken.status).toBe(202);
-    expect(taken.text).toContain('Your answer was taken.');
+    expect(taken.text).toContain('Your answer was received.');
     expect((await events(id)).at(-1)).toMatchObject({
       type: 'clarification.answered',
       data: { answer: 'Blue', by: 'link' },
@@ -141,7 +141,7 @@ describe('the link of a question', () => {
     expect((await events(id)).length).toBe(before);
   });
 
-  it('takes free text where there are no choices, and JSON from programs', async () => {
+  it('takes free text if there are no choices, and JSON from programs', async () => {
     const first = await ask();
     expect((await get(first.url)).text).toContain('<textarea id="answer" name="answer"');
     expect((await submit(first.url, { answer: 'as you like é\u0000' })).status).toBe(202);
@@ -161,7 +161,7 @@ describe('the link of a question', () => {
     expect((await postJson(third.url, { text: 'again' })).status).toBe(410);
   });
 
-  it('wants an answer: without one it is asked for again, and stays usable', async () => {
+  it('asks again if the form has no answer, and stays usable', async () => {
     const { id, url } = await ask();
     const empty = await submit(url, { answer: '  \n' });
     expect(empty.status).toBe(400);
@@ -173,14 +173,14 @@ describe('the link of a question', () => {
     expect((await submit(url, { answer: 'x' })).status).toBe(202);
   });
 
-  it('is taken once of many at the same time', async () => {
+  it('takes one of many answers at the same time', async () => {
     const { id, url } = await ask();
     const all = await Promise.all(Array.from({ length: 8 }, (_, i) => submit(url, { answer: `a${i}` })));
     expect(all.map(({ status }) => status).sort()).toEqual([202, ...Array(7).fill(410)]);
     expect((await events(id)).filter(({ type }) => type === 'clarification.answered')).toHaveLength(1);
   });
 
-  it('says that the time is over, or that the session ended, when that is so', async () => {
+  it('says that the time is over or that the session ended', async () => {
     const late = await ask({ onTimeout: 'continue' });
     await worker.does(late.id, () => ({ type: 'time-out-clarification', clarificationId: 'question-1' }));
     const cancelled = await ask();
@@ -193,7 +193,7 @@ describe('the link of a question', () => {
       body: { text: 'something else', new_turn: true },
     });
     for (const [{ url }, told] of [
-      [superseded, 'something else was sent to the session instead of an answer'],
+      [superseded, 'another message was sent to the session instead of an answer'],
       [late, 'time to answer this question is over'],
       [cancelled, 'session that asked it has ended'],
       [byApi, 'answered already'],
@@ -206,7 +206,7 @@ describe('the link of a question', () => {
     }
   });
 
-  it('an earlier one does not answer a later question of the session', async () => {
+  it('does not answer a later question of the session', async () => {
     const { id, url } = await ask();
     await submit(url, { answer: 'x' });
     await worker.asksFor(id, 'clarify', 'call-2');
@@ -224,7 +224,7 @@ describe('the link of a question', () => {
     expect(await lastType(id)).toBe('clarification.requested');
   });
 
-  it('that nobody made is answered 404, whatever it names', async () => {
+  it('is answered 404 if it is forged, whatever it names', async () => {
     const { id, url } = await ask();
     const token = url.split('/').at(-1) ?? '';
     const changed = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
@@ -244,7 +244,7 @@ describe('the link of a question', () => {
     expect(await lastType(id)).toBe('clarification.requested');
   });
 
-  it('shows what a model or a sender wrote as text, and lets nothing run', async () => {
+  it('shows the words of a model or a sender as text, and runs nothing', async () => {
     const { url } = await ask({
       text: '</title><script>alert(1)</script>',
       question: '<img src=x onerror=alert(1)> & "quoted"',
@@ -262,7 +262,7 @@ describe('the link of a question', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('is in no event and in no line of the log', async () => {
+  it('is in no event and in no log line', async () => {
     const { id, url } = await ask();
     await get(url);
     await submit(url, { answer: 'x' });

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { answer, component, operation } from '../api/openapi/operation.ts';
+import { answer, component, operation } from '../http/operation.ts';
 
 export const givenAnswer = component(
   'Answer',
   z.preprocess(
-    // As in a message to a session: whoever knows the one need not look up the other.
+    // `text` works too, as in a message to a session, so that clients need to know only one of them.
     (body) => (isTextOnly(body) ? { answer: body.text } : body),
     z.strictObject({
       answer: z
-        .string({ error: 'an answer is wanted' })
-        .regex(/\S/, 'an answer is wanted')
-        .describe('one of the choices, or any text of your own; `text` is taken for it'),
+        .string({ error: 'give an answer' })
+        .regex(/\S/, 'give an answer')
+        .describe('one of the choices, or any other text; `text` is accepted instead of `answer`'),
     }),
   ),
 );
@@ -32,14 +32,14 @@ const taken = component('AnswerTaken', z.object({ session_id: z.uuid() }));
 
 const parameters = { token: 'signed; as it was delivered with the question' };
 const description =
-  'The link is single-use, and open as long as its question is: 404 is a link that is none of ours, 410 one whose ' +
-  'question was answered, or superseded by another message, or is over. A page for people unless JSON is asked for.';
+  'The link works once, as long as its question is open. 404: the link is not one of ours. 410: the question was ' +
+  'answered, was superseded by another message, or is over. The answer is a page unless the client asks for JSON.';
 
 export const answerOperations = [
   operation({
     method: 'get',
     path: '/answers/{token}',
-    summary: "A question of a session's agent, as a page to answer it",
+    summary: "A question of a session's agent, on a page where it can be answered",
     description,
     access: 'open',
     parameters,
@@ -50,13 +50,13 @@ export const answerOperations = [
   operation({
     method: 'post',
     path: '/answers/{token}',
-    summary: 'Answer the question; the run goes on',
+    summary: 'Answer the question; the run continues',
     description,
     access: 'open',
     parameters,
     body: givenAnswer,
     formBody: true,
-    answers: { 202: answer('taken, once it is durable', taken) },
+    answers: { 202: answer('taken and durable', taken) },
     errors: [400, 404, 410, 413, 415, 503],
     pages: true,
   }),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Question } from './question.ts';
 
-/** Readable by every browser and screen reader: no script, one style sheet, system fonts, dark where that is wanted. */
+/** Readable in every browser and screen reader: no script, one style sheet, system fonts, dark mode if preferred. */
 const STYLE = `:root{color-scheme:light dark}
 body{font:1.125rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.25rem}.question{white-space:pre-wrap;overflow-wrap:anywhere}
@@ -12,8 +12,8 @@ textarea{font:inherit;width:100%;box-sizing:border-box}
 button{font:inherit;padding:.5rem 1.5rem;margin-top:1rem}`;
 
 /**
- * Nothing but our own style and our own form: what a model wrote stands on this page. No referrer, no frame, no cache,
- * no index: the address is the key.
+ * Allows only our own style and our own form, because the page shows what a model wrote. No referrer, no frame, no cache,
+ * no index, because the address contains the key.
  */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
@@ -74,7 +74,7 @@ ${body}
 `;
 }
 
-/** `2026-11-16 07:20 UTC`: whoever reads it may be in any zone, and without a script the page does not know which. */
+/** `2026-11-16 07:20 UTC`: the reader may be in any time zone, and without a script the page does not know which. */
 function readable(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }

@@ -11,7 +11,7 @@ export interface Question {
   readonly status: 'open' | keyof typeof whyClosed;
 }
 
-/** The question that a link names, as the log has it now; null when there is none (any more). */
+/** The question that a link names, as it is in the log now; null if there is none (any more). */
 export function questionIn({ events, state }: Loaded, { output }: QuestionName): Question | null {
   // Streams are read from version 1 and have no gaps.
   const asked = events[output - 1];
@@ -38,11 +38,11 @@ const closedBy: Readonly<Record<string, keyof typeof whyClosed>> = {
   'clarification.superseded': 'superseded',
 };
 
-/** Why an answer is not taken any more, as the person reads it who has it ready. */
+/** Why an answer is no longer accepted, for the person who wants to give it. */
 export const whyClosed = {
-  answered: 'This question has been answered already. A link can be used once.',
+  answered: 'This question has been answered already. A link works once.',
   timed_out: 'The time to answer this question is over.',
   superseded:
-    'This question is not open any more: something else was sent to the session instead of an answer.',
-  closed: 'This question is not open any more: the session that asked it has ended.',
+    'This question is no longer open: another message was sent to the session instead of an answer.',
+  closed: 'This question is no longer open: the session that asked it has ended.',
 } as const;

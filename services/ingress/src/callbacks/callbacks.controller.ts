@@ -4,18 +4,18 @@ import { agentCallId, agentTools, type Decision, decide, type SessionState } fro
 import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { parseBody } from '../api/query.ts';
-import { Refusal } from '../refusal.ts';
+import { parseBody } from '../http/parse-request.ts';
+import { Refusal } from '../http/refusal.ts';
 import { CALLBACK_LINKS } from '../tokens.ts';
 import { callbackBody } from './callbacks.operations.ts';
 
-/** What an agent may say of itself during one run: beyond this it is talking, not reporting. */
+/** How many statuses an agent may send during one run. More than this is not useful to anybody. */
 const MOST_STATUSES = 200;
 
 /**
- * Where an agent of kind http brings its answer after a 202. The signed link is what it was given for this one call: no
- * admin token. The answer is recorded as the result of the call, which outlives the runner that asked; whichever run
- * has the turn then goes on with it.
+ * Takes the answer of an agent of kind http that replied 202. The agent got the signed link for this one call; no admin
+ * token is needed. The answer is recorded as the result of the call and survives the runner that asked: the run that has
+ * the turn then continues with it.
  */
 @Controller('/callbacks/:token')
 export class CallbacksController {
@@ -27,21 +27,21 @@ export class CallbacksController {
   @Post()
   @HttpCode(202)
   async take(@Param('token') token: string, @Body() body: unknown): Promise<{ session_id: string }> {
-    // The signature first: nobody makes us read a stream with an address that they made up.
+    // The signature first, so that nobody can make us read a stream with an invented link.
     const call = this.links?.read(token) ?? null;
     if (call === null) throw unknownCallbackLink();
-    const said = parseBody(callbackBody, body);
+    const report = parseBody(callbackBody, body);
     const loaded = await this.sessions.load(call.sessionId);
     if (loaded.version === 0) throw unknownCallbackLink();
-    await this.record(call, loaded, said);
+    await this.#record(call, loaded, report);
     return { session_id: call.sessionId };
   }
 
-  /** In the trace of the session: the request itself has no span, as its address is the key. */
-  private async record({ sessionId, callId }: CallName, loaded: Loaded, said: Said): Promise<void> {
+  /** In the trace of the session. The request itself has no span, because its address contains the key. */
+  async #record({ sessionId, callId }: CallName, loaded: Loaded, report: CallbackReport): Promise<void> {
     const parent = loaded.state.created?.traceparent ?? undefined;
     const executed = await withSpan('agent called back', { parent }, () =>
-      this.sessions.execute(sessionId, ({ state }) => decideOn(state, callId, said), {
+      this.sessions.execute(sessionId, ({ state }) => decideCallback(state, callId, report), {
         loaded,
         actor: 'callback',
       }),
@@ -51,20 +51,24 @@ export class CallbacksController {
       throw new Refusal(
         409,
         'no_open_run',
-        'no run is at work on this right now, so that nobody reports it: an answer is taken all the same',
+        'no run is working on this right now, so a status cannot be recorded: an answer still can',
       );
     }
     throw new Refusal(
       410,
       'call_over',
-      'this turn is over: it was answered, cancelled, or took longer than it may',
+      'this turn is over: it was answered, was cancelled, or took too long',
     );
   }
 }
 
-type Said = z.infer<typeof callbackBody>;
+type CallbackReport = z.infer<typeof callbackBody>;
 
-function decideOn(state: SessionState, callId: string, { text, error, status }: Said): Decision {
+function decideCallback(
+  state: SessionState,
+  callId: string,
+  { text, error, status }: CallbackReport,
+): Decision {
   const turn = state.turns[0];
   const call = turn?.calls.find(({ id, tool }) => id === callId && tool === agentTools.http);
   if (state.ended !== null || turn === undefined || call === undefined || agentCallId(turn.turn) !== callId) {
@@ -84,7 +88,11 @@ function decideOn(state: SessionState, callId: string, { text, error, status }: 
   const { run } = state;
   if (call.status === 'done') return { ok: false, code: 'call_closed', reason: `call ${callId} is over` };
   if (run === null || run.turn !== turn.turn || run.statuses >= MOST_STATUSES) {
-    return { ok: false, code: 'no_open_run', reason: 'nobody is at work, or enough was said' };
+    return {
+      ok: false,
+      code: 'no_open_run',
+      reason: 'no run is working on this turn, or it has too many statuses',
+    };
   }
   return decide(state, {
     type: 'interim-status',
@@ -95,11 +103,11 @@ function decideOn(state: SessionState, callId: string, { text, error, status }: 
   });
 }
 
-/** Also before the body is read (strangers/entrance.ts). */
+/** Also used before the body is read (access-check.ts). */
 export function unknownCallbackLink(): Refusal {
   return new Refusal(
     404,
     'unknown_link',
-    'there is no call behind this link: use `callback_url` exactly as it was given, to its last character',
+    'there is no call behind this link: use the whole `callback_url` exactly as it was given',
   );
 }

@@ -48,7 +48,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A session whose run has asked the agent, which said 202. */
+/** A session whose run has asked the agent, which answered 202. */
 async function asked() {
   const { sessionId: id } = await signedPost({
     baseUrl: ingress.baseUrl,
@@ -85,7 +85,7 @@ const interrupt = (id: string) =>
   worker.does(id, ({ generation }) => ({ type: 'interrupt-run', generation, reason: 'drain' }));
 
 describe('the callback of an agent', () => {
-  it('is recorded as the result of its call, once, however often it comes', async () => {
+  it('is recorded once as the result of its call, however often it comes', async () => {
     const { id, url } = await asked();
     expect(await post(url, { text: 'done é\u0000' })).toEqual({ status: 202, body: { session_id: id } });
     expect((await events(id)).at(-1)).toMatchObject({
@@ -100,7 +100,7 @@ describe('the callback of an agent', () => {
     expect(await events(id)).toHaveLength(before);
   });
 
-  it('is taken while no run is there to wait for it: it must not get lost with a runner', async () => {
+  it('is taken while no run waits for it, so that it is not lost with a runner', async () => {
     const { id, url } = await asked();
     await interrupt(id);
     expect((await post(url, { text: '' })).status).toBe(202);
@@ -119,7 +119,7 @@ describe('the callback of an agent', () => {
     });
   });
 
-  it('may say what the agent is doing, as often as it likes, until the answer', async () => {
+  it('may report what the agent is doing, many times, until the answer', async () => {
     const { id, url } = await asked();
     for (const status of ['reading', 'writing']) expect((await post(url, { status })).status).toBe(202);
     const said = (await events(id)).filter(({ type }) => type === 'session.interim-status');
@@ -159,13 +159,13 @@ describe('the callback of an agent', () => {
     expect((await post(url, { text: 'x' })).status).toBe(202);
   });
 
-  it('has a size and a type', async () => {
+  it('has a maximum size and a type', async () => {
     const { url } = await asked();
     expect((await post(url, { text: 'x'.repeat(20_000) })).status).toBe(413);
     expect((await post(url, '<text/>', { 'content-type': 'application/xml' })).status).toBe(415);
   });
 
-  it('by a link that nobody made is answered 404, whatever it names', async () => {
+  it('by a forged link is answered 404, whatever it names', async () => {
     const { id, url } = await asked();
     const token = url.split('/').at(-1) ?? '';
     const changed = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
@@ -177,7 +177,7 @@ describe('the callback of an agent', () => {
       const { status } = await post(new URL(`/callbacks/${forged}`, ingress.baseUrl).href, { text: 'x' });
       expect(status).toBe(404);
     }
-    // Signed, and for a call that there is not.
+    // Signed, but for a call that does not exist.
     const { status } = await post(
       new URL(`/callbacks/${signed.token(id, 'agent-2')}`, ingress.baseUrl).href,
       { text: 'x' },
@@ -186,7 +186,7 @@ describe('the callback of an agent', () => {
     expect((await events(id)).at(-1)?.type).toBe('tool.started');
   });
 
-  it('closes no call of a model, nor one of process-watcher', async () => {
+  it('closes no call of a model or of process-watcher', async () => {
     const { sessionId: id } = await signedPost({
       baseUrl: ingress.baseUrl,
       route: 'hook',

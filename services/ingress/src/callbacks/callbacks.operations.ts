@@ -1,16 +1,19 @@
 import { z } from 'zod';
-import { answer, component, operation } from '../api/openapi/operation.ts';
+import { answer, component, operation } from '../http/operation.ts';
 
 export const callbackBody = component(
   'AgentCallback',
   z
     .strictObject({
-      text: z.string().optional().describe('the answer; empty or `[SILENT]`: kept, and not delivered'),
+      text: z
+        .string()
+        .optional()
+        .describe('the answer; an empty one or `[SILENT]` is kept but not delivered'),
       error: z
         .string()
         .regex(/\S/, 'say what failed')
         .optional()
-        .describe('the work failed: for the operator, the user is told only that it did'),
+        .describe('why the work failed; for the operator: the user is told only that it failed'),
       status: z
         .string()
         .regex(/\S/, 'say what the agent is doing')
@@ -19,7 +22,7 @@ export const callbackBody = component(
     })
     .refine(
       ({ text, error, status }) => [text, error, status].filter((part) => part !== undefined).length === 1,
-      'exactly one of `text`, `error` and `status` is wanted',
+      'give exactly one of `text`, `error` and `status`',
     ),
 );
 
@@ -29,14 +32,14 @@ export const callbackOperations = [
   operation({
     method: 'post',
     path: '/callbacks/{token}',
-    summary: 'The answer of an agent of kind http that said 202, or what it is doing meanwhile',
+    summary: 'The answer of an agent of kind http that replied 202, or an interim status',
     description:
-      'To the `callback_url` that the agent was given, exactly as it was given. A repeat of an answer is taken for the ' +
-      'first one. 404: a link that is none of ours; 409: a status while no run is at work; 410: the turn is over.',
+      'Goes to the `callback_url` exactly as the agent got it. A repeated answer counts as the first one. 404: the link is ' +
+      'not one of ours; 409: a status while no run is working; 410: the turn is over.',
     access: 'open',
     parameters: { token: 'signed; part of the `callback_url`' },
     body: callbackBody,
-    answers: { 202: answer('taken, once it is durable', taken) },
+    answers: { 202: answer('taken and durable', taken) },
     errors: [400, 404, 409, 410, 413, 415, 503],
   }),
 ];

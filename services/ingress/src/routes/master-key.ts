@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, randomBy
 import { routeStreamId, type Sealed } from '@angelia/contracts';
 
 const ALGORITHM = 'aes-256-gcm';
-/** What GCM is defined for. Fresh for every sealing: one nonce used twice under a key gives both texts away. */
+/** The size that GCM is defined for. New for every sealing: a nonce that is used twice reveals both texts. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -10,15 +10,15 @@ export type Opened =
   | { readonly ok: true; readonly secrets: readonly string[] }
   | { readonly ok: false; readonly problem: string };
 
-/** Seals the secrets of routes made by API. They are bound to their route: a sealed secret fits no other. */
+/** Seals the secrets of routes made by API. A sealed secret is bound to its route and works for no other. */
 export interface MasterKey {
-  /** Names the key without giving it away, so that a stored secret says which key it needs. */
+  /** Names the key without revealing it, so that a stored secret says which key it needs. */
   readonly id: string;
   seal(route: string, secrets: readonly string[]): Sealed;
   open(route: string, sealed: Sealed): Opened;
 }
 
-/** @param base64 ANGELIA_MASTER_KEY: 32 bytes, as the environment's check has made sure */
+/** @param base64 ANGELIA_MASTER_KEY: 32 bytes; the check of the environment guarantees that */
 export function masterKeyOf(base64: string): MasterKey {
   const bytes = Buffer.from(base64, 'base64');
   const key = createSecretKey(bytes);
@@ -43,8 +43,8 @@ export function masterKeyOf(base64: string): MasterKey {
         return {
           ok: false,
           problem:
-            `its secret was sealed with another master key (${sealed.key}, this is ${id}): ` +
-            'give ingress the ANGELIA_MASTER_KEY of that time, or PUT the route with a new `secret`',
+            `its secret was sealed with another master key (${sealed.key}; this one is ${id}): ` +
+            'give ingress the old ANGELIA_MASTER_KEY, or PUT the route with a new `secret`',
         };
       }
       try {
@@ -56,11 +56,11 @@ export function masterKeyOf(base64: string): MasterKey {
         const text = Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]);
         return { ok: true, secrets: JSON.parse(text.toString('utf8')) as string[] };
       } catch {
-        // Which part of it does not fit cannot be told, and would tell nothing.
+        // GCM does not say which part is wrong.
         return {
           ok: false,
           problem:
-            'its stored secret is damaged, or was copied from another route: PUT it with a new `secret`',
+            'its stored secret is damaged, or was copied from another route: PUT the route with a new `secret`',
         };
       }
     },
@@ -72,5 +72,5 @@ function boundTo(route: string): Buffer {
 }
 
 export const NO_MASTER_KEY =
-  'ANGELIA_MASTER_KEY is not set, without which no secret can be kept: set it to 32 bytes in base64 ' +
-  '(`openssl rand -base64 32`), the same for every ingress, and start again';
+  'ANGELIA_MASTER_KEY is not set, and no secret can be stored without it: set it to 32 bytes in base64 ' +
+  '(`openssl rand -base64 32`), the same for every ingress, and restart';

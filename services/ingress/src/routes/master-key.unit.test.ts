@@ -13,11 +13,11 @@ function flipped(base64: string, at: number): string {
 }
 
 describe('a sealed secret', () => {
-  it('is opened by its key for its route', () => {
+  it('opens with its key for its route', () => {
     expect(key.open('hook', key.seal('hook', secrets))).toEqual({ ok: true, secrets });
   });
 
-  it('is another text every time, and holds nothing of the secret in the open', () => {
+  it('is a different text every time, and does not show the secret', () => {
     const sealed = Array.from({ length: 100 }, () => key.seal('hook', ['a-secret-of-some-length']));
     expect(new Set(sealed.map(({ nonce }) => nonce)).size).toBe(100);
     expect(new Set(sealed.map(({ ciphertext }) => ciphertext)).size).toBe(100);
@@ -26,7 +26,7 @@ describe('a sealed secret', () => {
     }
   });
 
-  it('does not fit another route: whoever can write to the log cannot move it', () => {
+  it('does not open for another route, so somebody who can write to the log cannot move it', () => {
     expect(key.open('hook2', key.seal('hook', secrets))).toEqual({
       ok: false,
       problem: expect.stringContaining('another route'),
@@ -47,7 +47,7 @@ describe('a sealed secret', () => {
     expect(key.open('hook', { ...key.seal('hook', secrets), ciphertext })).toMatchObject({ ok: false });
   });
 
-  it('says which key it needs, without giving any key away', () => {
+  it('says which key it needs without revealing any key', () => {
     const bytes = randomBytes(32);
     const other = masterKeyOf(bytes.toString('base64'));
     const opened = other.open('hook', key.seal('hook', secrets));

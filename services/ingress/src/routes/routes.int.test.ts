@@ -23,7 +23,7 @@ const config = {
       deliver: 'http',
       deliver_extra: { url: 'http://a.test' },
     },
-    // The loader would not take it: it is here to see that it would not be shown.
+    // The loader would refuse it. It is here to check that it is not shown.
     lax: {
       prompt: 'from the file',
       deliver: 'http',
@@ -45,7 +45,7 @@ beforeAll(async () => {
   there = await start();
 });
 
-afterEach(() => wire.mend());
+afterEach(() => wire.restore());
 
 afterAll(async () => {
   await Promise.all(running.map((ingress) => ingress.close()));
@@ -109,7 +109,7 @@ async function call(
 const put = (ingress: TestIngress, name: string, body: unknown, headers: Record<string, string> = {}) =>
   call(ingress, 'PUT', `/v1/routes/${name}`, body, headers);
 
-/** A route with a secret that was made for it. */
+/** A route with a generated secret. */
 async function made(ingress: TestIngress, name: string, definition: object = {}): Promise<string> {
   const answer = await put(ingress, name, definition);
   expect([answer.status, answer.body.error]).toEqual([201, undefined]);
@@ -140,13 +140,13 @@ async function routeEvents(name: string) {
   );
 }
 
-/** By the poll alone, as there is no NATS here. */
+/** By the poll alone, because there is no NATS here. */
 async function soon<T>(what: () => Promise<T>, is: (value: T) => boolean): Promise<void> {
   await eventually(async () => is(await what()));
 }
 
 describe('a route made by API', () => {
-  it('takes webhooks at once here, and soon on another replica without any bus', async () => {
+  it('takes webhooks at once here, and soon on another replica without a bus', async () => {
     const secret = await made(here, 'fresh', { prompt: 'Say {text}' });
     expect((await post(here, 'fresh', secret)).status).toBe(202);
     await soon(
@@ -157,7 +157,7 @@ describe('a route made by API', () => {
     expect((await post(there, 'fresh', FILE_SECRET)).status).toBe(401);
   });
 
-  it('is known on another replica by a ping over NATS long before the poll', async () => {
+  it('is known on another replica through a ping over NATS long before the poll', async () => {
     const nats = await NatsServer.prepare();
     await nats.start();
     try {
@@ -171,8 +171,8 @@ describe('a route made by API', () => {
         });
         took.push(performance.now() - since);
       }
-      // By the poll alone each but the first takes some 900 ms, since its predecessor was known by a poll too; on however
-      // busy a machine one is quicker by the ping.
+      // With the poll alone each but the first takes about 900 ms, because a poll also found its predecessor. With the
+      // ping one is faster, however busy the machine is.
       expect(Math.min(...took.slice(1))).toBeLessThan(200);
       await Promise.all([a.close(), b.close()]);
       running.splice(running.indexOf(a), 1);
@@ -182,7 +182,7 @@ describe('a route made by API', () => {
     }
   });
 
-  it('shows its secret once, and keeps it sealed: neither the log, nor any list, nor a log line has it', async () => {
+  it('shows its secret once and keeps it sealed: neither the log, nor a list, nor a log line contains it', async () => {
     const secret = await made(here, 'sealed');
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const shown = await call(here, 'GET', '/v1/routes/sealed');
@@ -207,7 +207,7 @@ describe('a route made by API', () => {
     });
   });
 
-  it('is shown with its defaults, its revision and without secrets, beside those of the file', async () => {
+  it('is shown with its defaults and its revision, without secrets, beside the routes of the file', async () => {
     await put(here, 'shown', {
       prompt: 'p',
       secret: ['one-secret', 'two-secret'],
@@ -272,7 +272,7 @@ describe('a route made by API', () => {
     expect((await post(restarted, 'lasting', secret)).status).toBe(202);
   });
 
-  it('changes and goes on another replica within a second, and may come back', async () => {
+  it('changes and disappears on another replica within a second, and may come back', async () => {
     const secret = await made(here, 'moving', { events: ['push'] });
     await soon(
       () => post(there, 'moving', secret),
@@ -308,7 +308,7 @@ describe('a route made by API', () => {
     ]);
   });
 
-  it('has secrets that rotate and a rate limit, as one of the file has', async () => {
+  it('has secrets that rotate and a rate limit, like a route of the file', async () => {
     await put(here, 'like-file', { secret: ['old-secret', 'new-secret'], rate_limit: 2 });
     expect((await post(here, 'like-file', 'old-secret')).status).toBe(202);
     expect((await post(here, 'like-file', 'new-secret')).status).toBe(202);
@@ -316,7 +316,7 @@ describe('a route made by API', () => {
     expect([limited.status, Number(limited.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
   });
 
-  it('is no session: the lists of sessions do not show its stream', async () => {
+  it('is not a session: the lists of sessions do not show its stream', async () => {
     await made(here, 'no-session');
     const { body } = await call(here, 'GET', '/v1/sessions');
     expect(JSON.stringify(body)).not.toContain('route-no-session');
@@ -324,7 +324,7 @@ describe('a route made by API', () => {
 });
 
 describe('PUT', () => {
-  it('of the same again changes nothing, with and without the secret', async () => {
+  it('of the same definition changes nothing, with and without the secret', async () => {
     const body = { prompt: 'same', secret: 'given-secret' };
     expect((await put(here, 'same', body)).status).toBe(201);
     for (const again of [body, { prompt: 'same' }, { secret: ['given-secret'], prompt: 'same' }]) {
@@ -337,7 +337,7 @@ describe('PUT', () => {
     expect((await post(here, 'same', 'changed-secret')).status).toBe(202);
   });
 
-  it('from two replicas at once comes in one order, and both answer with what they did', async () => {
+  it('from two replicas at once has one order, and both answer with what they did', async () => {
     await made(here, 'race');
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => put(n % 2 === 0 ? here : there, 'race', { prompt: `p${n}` })),
@@ -354,7 +354,7 @@ describe('PUT', () => {
     }
   });
 
-  it('with If-Match changes only what was seen, and with If-None-Match only what is not there', async () => {
+  it('with If-Match changes only the revision that was seen, and with If-None-Match only creates', async () => {
     await made(here, 'matched');
     const stale = { 'if-match': '"1"' };
     expect((await put(there, 'matched', { prompt: 'b' }, stale)).status).toBe(200);
@@ -432,7 +432,7 @@ describe('PUT', () => {
     },
   );
 
-  it('refuses what is no JSON, too large, or without the admin token', async () => {
+  it('refuses a body that is not JSON or too large, and a call without the admin token', async () => {
     expect((await put(here, 'refused', '{')).status).toBe(400);
     expect((await put(here, 'refused', { prompt: 'x'.repeat(70_000) })).status).toBe(413);
     for (const [method, path] of [
@@ -448,7 +448,7 @@ describe('PUT', () => {
     }
   });
 
-  it('keeps the part of its agent’s toolsets that is allowed, and does not read the environment', async () => {
+  it('keeps the allowed part of its agent’s toolsets, and does not read the environment', async () => {
     const secret = await made(here, 'modest', {
       agent: 'handy',
       toolsets: ['clarify'],
@@ -463,7 +463,7 @@ describe('PUT', () => {
     expect(turn?.data.input).toBe('$' + '{ANGELIA_MASTER_KEY}');
   });
 
-  it('may only deliver, and then has no part in its agent’s toolsets', async () => {
+  it('may be deliver_only, and then its agent’s toolsets do not matter', async () => {
     for (const agent of ['default', 'handy']) {
       const secret = await made(here, `only-${agent}`, {
         agent,
@@ -482,7 +482,7 @@ describe('PUT', () => {
     }
   });
 
-  it('stores an escaped variable as the literal, also in its secret, and is the same when PUT again', async () => {
+  it('stores an escaped variable as the literal, also in its secret, and does not change when PUT again', async () => {
     const definition = { prompt: 'pay $$' + '{amount}', secret: '$$' + '{NAME}' };
     expect((await put(here, 'literal', definition)).status).toBe(201);
     expect((await put(here, 'literal', definition)).body).toMatchObject({ revision: 1 });
@@ -492,15 +492,15 @@ describe('PUT', () => {
     });
   });
 
-  it('takes INSECURE_NO_AUTH on loopback only', async () => {
+  it('takes INSECURE_NO_AUTH only on loopback', async () => {
     expect((await put(here, 'open', { secret: 'INSECURE_NO_AUTH' })).status).toBe(201);
     expect((await post(here, 'open', 'whatever')).status).toBe(202);
     const exposed = await start({ host: '0.0.0.0' });
     const refused = await put(exposed, 'open-too', { secret: 'INSECURE_NO_AUTH' });
     expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('loopback')]);
-    // One that was made while it listened on loopback is not open to the world either.
+    // One that was created while ingress listened on loopback is not open to the world either.
     expect((await post(exposed, 'open', 'whatever')).status).toBe(503);
-    // Closing it again: a PUT without a secret makes one.
+    // Closing it again: a PUT without a secret generates one.
     const closed = await put(here, 'open', {});
     expect(closed.body.secret).toMatch(/^whsec_/);
     expect((await post(here, 'open', 'whatever')).status).toBe(401);
@@ -508,7 +508,7 @@ describe('PUT', () => {
 });
 
 describe('a route of the config file', () => {
-  it('cannot be changed or deleted, and hides one of its name made by API', async () => {
+  it('cannot be changed or deleted, and hides a route of the same name made by API', async () => {
     for (const answer of [await put(here, 'filed', {}), await call(here, 'DELETE', '/v1/routes/filed')]) {
       expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining('config file')]);
     }
@@ -522,7 +522,7 @@ describe('a route of the config file', () => {
 });
 
 describe('a session of a route made by API', () => {
-  it('keeps where and how to deliver when the route is edited, then deleted (config-is-a-fact)', async () => {
+  it('keeps where and how to deliver when the route is edited and then deleted (config-is-a-fact)', async () => {
     const secret = await made(here, 'captured', {
       title: 'About {text}',
       deliver: 'http',
@@ -538,7 +538,7 @@ describe('a session of a route made by API', () => {
     const before = await events();
     expect(before[0]?.data).toMatchObject({
       title: 'About x',
-      // Fixed addresses too: nobody who wrote the config vouched for them.
+      // Fixed addresses too, because nobody who wrote the config approved them.
       deliver: {
         target: 'http',
         to: { url: 'https://first.test/in' },
@@ -546,7 +546,7 @@ describe('a session of a route made by API', () => {
         untrusted_host: true,
       },
       fallback_target: { to: { url: 'https://second.test' }, untrusted_address: true, untrusted_host: true },
-      // Whoever works on it asks what such routes may do.
+      // The services check what such routes may do.
       api_route: true,
     });
     await put(here, 'captured', { deliver: 'log', enabled: false });
@@ -559,7 +559,7 @@ describe('a session of a route made by API', () => {
     });
   });
 
-  it('of a fixed address of the config file stays trusted', async () => {
+  it('with a fixed address in the config file stays trusted', async () => {
     const { session_id } = (await post(here, 'filed', FILE_SECRET)).body;
     const [created] = await database.query<{ data: { deliver: object } }>(
       'SELECT data FROM angelia.events WHERE stream_id = $1 AND version = 1',
@@ -571,8 +571,8 @@ describe('a session of a route made by API', () => {
 });
 
 describe('the master key', () => {
-  it('that is missing refuses PUT with what to do, and nothing else', async () => {
-    // An agent that asks questions needs it for their links, and does not start without.
+  it('if missing, makes PUT answer with what to do, and affects nothing else', async () => {
+    // An agent that asks questions needs it for their links; without it ingress would not start.
     await expect(start({ masterKey: null })).rejects.toThrow('agent `handy` has the toolset `clarify`');
     const agents = { ...config.agents, handy: { model: 'demo' } };
     const keyless = await start({ masterKey: null, config: { agents } });
@@ -585,7 +585,7 @@ describe('the master key', () => {
     expect((await put(keyless, 'keyless-open', { secret: 'INSECURE_NO_AUTH' })).status).toBe(201);
   });
 
-  it('that is another one is told by route at start: those routes answer 503, others work, and a new secret mends it', async () => {
+  it('if changed, is reported per route at the start: those routes answer 503, others work, and a new secret repairs it', async () => {
     const secret = await made(here, 'locked', { prompt: 'locked' });
     const other = await start({ masterKey: randomBytes(32).toString('base64') });
     expect(other.logged()).toMatch(/"route":"locked"[^\n]*another master key/);
@@ -606,7 +606,7 @@ describe('the master key', () => {
 });
 
 describe('while Postgres is away', () => {
-  it('changes are answered 503, known routes are known, and an unknown name is not called unknown for long', async () => {
+  it('changes are answered 503, known routes work, and an unknown name is soon answered 503 instead of 404', async () => {
     const secret = await made(here, 'waiting');
     await wire.cut();
     for (const answer of [
@@ -618,17 +618,17 @@ describe('while Postgres is away', () => {
     }
     expect((await post(here, 'waiting', secret)).status).toBe(503);
     await eventually(async () => (await post(here, 'not-there', secret)).status === 503);
-    await wire.mend();
+    await wire.restore();
     await eventually(async () => (await post(here, 'waiting', secret)).status === 202);
     await eventually(async () => (await post(here, 'not-there', secret)).status === 404);
   });
 
-  it('ingress starts all the same, does not say 404 of what it cannot know, and learns its routes by itself', async () => {
+  it('ingress still starts, does not answer 404 for names that it cannot know, and reads its routes later', async () => {
     const secret = await made(there, 'later');
     await wire.cut();
     const early = await start({ databaseUrl: wire.url });
     expect((await post(early, 'later', secret)).status).toBe(503);
-    await wire.mend();
+    await wire.restore();
     await eventually(async () => (await post(early, 'later', secret)).status === 202);
   });
 });

@@ -16,7 +16,7 @@ export interface ApiCall {
   readonly body?: unknown;
 }
 
-/** Calls the API as a client does. Every answer must be one that the OpenAPI document promises, to the last field. */
+/** Calls the API as a client does. Every answer must match the OpenAPI document, to the last field. */
 export async function apiCall(ingress: TestIngress, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
   const method = call.method ?? 'GET';
   const token = call.token === undefined ? ADMIN_TOKEN : call.token;
@@ -36,7 +36,7 @@ export async function apiCall(ingress: TestIngress, path: string, call: ApiCall 
   return { status: response.status, headers: response.headers, body };
 }
 
-/** @throws when the document has no such answer, or this one has other fields */
+/** @throws if the document has no such answer, or if the answer has other fields */
 export function expectPromised(method: string, path: string, status: number, body: unknown): void {
   const pathname = path.split('?', 1)[0] ?? '';
   const operation = operations.find(
@@ -84,7 +84,7 @@ function validators(): Map<string, ValidateFunction> {
   return compiled;
 }
 
-/** The document lets readers meet fields that they do not know; a test wants to hear of a field that it does not name. */
+/** The document allows fields that a client does not know. A test must fail for a field that the document does not name. */
 function strictly(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(strictly);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -9,15 +9,15 @@ export interface SeenEvent {
   readonly at: number;
 }
 
-/** A reader of server-sent events, close to the wire: what an EventSource would hide is what tests ask for. */
+/** A client for server-sent events that shows what an EventSource hides and tests need. */
 export interface EventSource {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly events: readonly SeenEvent[];
-  /** Everything as it came. */
+  /** Everything as received. */
   readonly text: () => string;
   readonly ended: () => boolean;
-  /** Stops reading without hanging up. */
+  /** Stops reading without closing the connection. */
   pause(): void;
   hangUp(): void;
 }

@@ -16,8 +16,8 @@ import {
 import { Sessions } from '@angelia/sessions';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { LiveStreams } from '../api/live-streams.ts';
-import { httpServerOptions, type TimeLimits } from '../http-server.ts';
+import { SessionStreams } from '../api/stream/session-streams.ts';
+import { httpServerOptions, type TimeLimits } from '../http/server-options.ts';
 import { IngressModule } from '../ingress.module.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token-0123';
@@ -25,23 +25,23 @@ export const ADMIN_TOKEN = 'test-admin-token-0123';
 export interface TestIngress {
   readonly baseUrl: string;
   readonly port: number;
-  /** What was sent over core NATS. */
+  /** Subjects of the pings that were sent over core NATS. */
   readonly pings: readonly string[];
-  /** What was put on the bus. */
+  /** Hints that were published on the bus. */
   readonly hints: readonly object[];
   /** Every route of the server, as Fastify knows them. */
   readonly served: readonly { readonly method: string; readonly path: string }[];
-  readonly streams: () => LiveStreams;
+  readonly streams: () => SessionStreams;
   /** Everything that was logged, as text. */
   readonly logged: () => string;
   close(): Promise<void>;
 }
 
-/** The whole app of ingress over real HTTP and a real log, without the process around it (signals, duties, NATS). */
+/** The whole app of ingress over real HTTP and a real log, without its process (signals, leading, NATS). */
 export async function startIngress(options: {
   readonly databaseUrl: string;
   readonly config: Record<string, unknown>;
-  /** A real bus, for what is woken by it. Without: pings are only noted. */
+  /** For a real bus, whose pings wake things up. Without it pings are only recorded. */
   readonly natsUrl?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimits?: TimeLimits;
@@ -117,7 +117,7 @@ export async function startIngress(options: {
     pings,
     hints,
     served,
-    streams: () => app.get(LiveStreams),
+    streams: () => app.get(SessionStreams),
     logged: () => lines.join(''),
     close: async () => {
       await app.close();
@@ -127,10 +127,10 @@ export async function startIngress(options: {
   };
 }
 
-/** Pings are noted; nothing comes in. */
+/** Records pings; nothing comes in. */
 function unconnectedBus(pings: string[], hints: object[]): ServiceRuntime['bus'] {
   return {
-    // The one of every commit would only be in the way.
+    // The ping of every commit is left out: it would hide the others.
     ping: (subject: string) => subject === TAIL_PING_SUBJECT || pings.push(subject),
     publishHints: async (some: readonly object[]) => void hints.push(...some),
     subscribe: () => () => {},

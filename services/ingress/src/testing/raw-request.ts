@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** node:http and not fetch: bodies in chunks, odd headers, and answers that come before the body is sent. */
+/** Uses node:http and not fetch, for bodies in chunks, odd headers, and answers before the body is sent. */
 export function rawRequest(options: {
   readonly url: string;
   readonly method?: string;
@@ -34,7 +34,7 @@ export function rawRequest(options: {
         );
       },
     );
-    // The server may close the connection on a body that it does not want while we still write.
+    // The server may refuse a body and close the connection while we still write.
     request.on('error', (error) => {
       if (!answered) reject(error);
     });
@@ -47,7 +47,7 @@ export function rawRequest(options: {
   });
 }
 
-/** Bytes as they are, for what is not HTTP. */
+/** Sends raw bytes, for input that is not HTTP. */
 export function rawBytes(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));

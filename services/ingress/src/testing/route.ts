@@ -1,8 +1,9 @@
 import { parseConfig } from '@angelia/contracts';
-import type { Received } from '../receive.ts';
-import { compileRoutes, type Route } from '../route-table.ts';
+import { compileRoutes } from '../webhooks/compile-route.ts';
+import type { Received } from '../webhooks/receive/receive.ts';
+import type { Route } from '../webhooks/route.ts';
 
-/** A route named `hook`, compiled from what the config file would say. */
+/** A route named `hook`, compiled as from the config file. */
 export function routeOf(settings: Record<string, unknown>, top: Record<string, unknown> = {}): Route {
   const parsed = parseConfig({ ...top, routes: { hook: { secret: 's3cret', ...settings } } });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));

@@ -1,11 +1,11 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A wire to Postgres that a test can cut and mend, as a real outage does: connections die, new ones are refused. */
+/** A proxy for Postgres that a test can cut and restore. As in a real outage, connections die and new ones are refused. */
 export interface SeverableProxy {
-  /** The given URL, by way of the wire. */
+  /** The given URL, through the proxy. */
   readonly url: string;
   cut(): Promise<void>;
-  mend(): Promise<void>;
+  restore(): Promise<void>;
 }
 
 export async function severable(postgresUrl: string): Promise<SeverableProxy> {
@@ -48,7 +48,7 @@ export async function severable(postgresUrl: string): Promise<SeverableProxy> {
       for (const socket of open) socket.destroy();
       await closed;
     },
-    mend: async () => {
+    restore: async () => {
       server ??= await listen(port);
     },
   };

@@ -4,8 +4,8 @@ import { projectSession } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 
 /**
- * Rebuilds the views until they show all of the log. One rebuild may not be enough: an open transaction anywhere in the
- * cluster, also of another test file, hides the end of the tail.
+ * Rebuilds the views until they show the whole log. One rebuild may not be enough: an open transaction anywhere in the
+ * cluster, even in another test file, hides the end of the tail.
  */
 export function viewsUpToDate(database: TestDatabase): Promise<unknown> {
   return eventually(

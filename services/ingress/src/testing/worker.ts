@@ -5,7 +5,7 @@ import { createLogger, tailPinger } from '@angelia/service-kit';
 import { decide, type SessionCommand, type SessionState } from '@angelia/session';
 import { type Loaded, Sessions } from '@angelia/sessions';
 
-/** Does to sessions what runner, delivery and process-watcher do, by the same decisions, on a log and a bus of its own. */
+/** Acts on sessions as runner, delivery and process-watcher do, with the same decisions, through its own log and bus. */
 export interface Worker {
   does(id: string, command: (state: SessionState) => SessionCommand): Promise<Loaded>;
   startsRun(id: string): Promise<void>;
@@ -15,7 +15,7 @@ export interface Worker {
   asksFor(id: string, tool: string, callId: string): Promise<void>;
   /** A run that asks the user. */
   asks(id: string, question: string): Promise<void>;
-  /** The next output is sent, and is delivered or given up for good. */
+  /** Sends the next output, which is delivered or given up. */
   delivers(id: string, how?: 'delivered' | 'dead'): Promise<void>;
   /** A run that starts a background process. */
   startsProcess(id: string, processId: string): Promise<void>;

@@ -2,21 +2,27 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { answerOperations } from '../../answers/answers.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
-import { deadLetterOperations } from '../dead-letters.operations.ts';
-import { deliveryOperations } from '../deliveries.operations.ts';
-import { processOperations } from '../processes.operations.ts';
-import { routeOperations } from '../routes.operations.ts';
-import { sessionOperations } from '../sessions.operations.ts';
-import { unstartedOperations } from '../unstarted-webhooks.operations.ts';
-import { components, errorBody, htmlPage, type Operation } from './operation.ts';
+import { components, errorBody, htmlPage, type Operation } from '../../http/operation.ts';
+import { webhookOperations } from '../../webhooks/webhook.operations.ts';
+import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
+import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
+import { processOperations } from '../processes/processes.operations.ts';
+import { routeOperations } from '../routes/routes.operations.ts';
+import { sessionOperations } from '../sessions/sessions.operations.ts';
+import { streamOperations } from '../stream/stream.operations.ts';
+import { turnOperations } from '../turns/turns.operations.ts';
+import { unstartedOperations } from '../unstarted-webhooks/unstarted-webhooks.operations.ts';
 import { publicOperations } from './public.operations.ts';
 
 /** Every call that ingress answers. */
 export const operations: readonly Operation[] = [
+  ...webhookOperations,
   ...publicOperations,
   ...answerOperations,
   ...callbackOperations,
   ...sessionOperations,
+  ...turnOperations,
+  ...streamOperations,
   ...deliveryOperations,
   ...deadLetterOperations,
   ...processOperations,
@@ -26,7 +32,7 @@ export const operations: readonly Operation[] = [
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI 3.1 document: what INTERFACES.md promises, made from what the code parses and answers. */
+/** The OpenAPI 3.1 document, made from the schemas that the code parses and answers with. */
 export function openApiDocument(): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const described of operations) {
@@ -41,7 +47,7 @@ export function openApiDocument(): Json {
       version: '1',
       summary: 'An event-sourced agent gateway: webhooks in, an agent works, answers delivered.',
       description:
-        'It changes only by adding: a reader ignores fields and event types that it does not know. ' +
+        'Changes only add to it: ignore fields and event types that you do not know. ' +
         'Every error is `{"error": "..."}` and says what to do; 429 and 503 carry `Retry-After`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -64,7 +70,7 @@ function operationJson(described: Operation): Json {
       ...(schema === null ? {} : { content: { [contentType]: { schema: reference(schema) } } }),
     };
   }
-  // Whatever the log is needed for: it may be away.
+  // Every call of the admin API needs the log, which may be away.
   const errors = [...(described.errors ?? []), ...(described.access === 'admin' ? [401, 429, 503] : [])];
   for (const status of errors.sort()) answers[status] ??= errorAnswer(status);
   if (described.pages === true) for (const given of Object.values(answers)) alsoAsPage(given);
@@ -152,11 +158,11 @@ function reference(schema: z.ZodType): Json {
 
 const COMPONENTS = '#/components/schemas/';
 
-/** `input`: readers must tolerate new fields, and defaults may be left out. */
+/** `input`: clients must tolerate new fields, and may leave out fields with a default. */
 const HOW = {
   io: 'input',
   unrepresentable: 'any',
-  // The pattern of zod's date-time is half a page, and `format` says it.
+  // zod's pattern of a date-time is half a page long, and `format` says the same.
   override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
     if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
   },

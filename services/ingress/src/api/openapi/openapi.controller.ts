@@ -1,15 +1,15 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { openApiDocument } from './document.ts';
 
-/** Made once, when it is first asked for. It holds no secret, and tools fetch it without a token. */
+/** Made once, at the first request. It contains no secret, and tools fetch it without a token. */
 @Controller('/openapi.json')
 export class OpenApiController {
-  private document: string | null = null;
+  #document: string | null = null;
 
   @Get()
   @Header('content-type', 'application/json; charset=utf-8')
   show(): string {
-    this.document ??= JSON.stringify(openApiDocument());
-    return this.document;
+    this.#document ??= JSON.stringify(openApiDocument());
+    return this.#document;
   }
 }

@@ -26,14 +26,14 @@ async function served() {
   return body as { openapi: string; paths: Record<string, Record<string, unknown>> };
 }
 
-it('is a valid OpenAPI 3.1 document, for whoever asks', async () => {
+it('is a valid OpenAPI 3.1 document that anybody can read', async () => {
   const document = await served();
   expect(document.openapi).toBe('3.1.0');
   const result = await new Validator().validate(structuredClone(document));
   expect(result).toMatchObject({ valid: true });
 });
 
-it('names every route that the server has, and no other', async () => {
+it('names exactly the routes of the server', async () => {
   const { paths } = await served();
   const documented = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
@@ -52,7 +52,7 @@ it('has every schema that it refers to', async () => {
   for (const name of referred) expect(components.schemas).toHaveProperty(name as string);
 });
 
-it('promises the answers that are given, health included', async () => {
+it('describes the answers that are given, also of health', async () => {
   for (const path of ['/healthz', '/health', '/readyz']) {
     expect((await apiCall(ingress, path, { token: null })).status).toBe(200);
   }

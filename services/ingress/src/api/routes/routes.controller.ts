@@ -1,0 +1,135 @@
+import type { Config } from '@angelia/contracts';
+import { InvalidCursor } from '@angelia/event-log';
+import { CONFIG } from '@angelia/service-kit';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Inject,
+  Param,
+  Put,
+  Query,
+  Res,
+  UseGuards,
+} from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { parseQuery, routeName } from '../../http/parse-request.ts';
+import { Refusal } from '../../http/refusal.ts';
+import { type Precondition, RouteChanges, unknownRoute } from '../../routes/route-changes.ts';
+import { RouteRegistry } from '../../routes/route-registry.ts';
+import { apiRouteJson, configRouteJson } from './route-json.ts';
+import { type PutRouteJson, type RouteJson, routesQuery } from './routes.operations.ts';
+
+/** Routes at run time. Answers show the current log, including changes that another replica made. */
+@Controller('/v1/routes')
+@UseGuards(AdminTokenGuard)
+export class RoutesController {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(RouteRegistry) private readonly registry: RouteRegistry,
+    @Inject(RouteChanges) private readonly changes: RouteChanges,
+  ) {}
+
+  @Get()
+  async list(@Query() query: unknown): Promise<{ items: RouteJson[]; next_cursor: string | null }> {
+    const { limit, cursor } = parseQuery(routesQuery, query);
+    await this.registry.catchUp();
+    const after = cursor === undefined ? '' : nameOfCursor(cursor);
+    const names = new Set([
+      ...Object.keys(this.config.routes),
+      ...this.registry.apiRoutes().map((route) => route.name),
+    ]);
+    const rest = [...names].filter((name) => name > after).sort();
+    const items = rest.slice(0, limit).flatMap((name) => this.#find(name) ?? []);
+    const last = items.at(-1)?.name;
+    return {
+      items,
+      next_cursor: rest.length > limit && last !== undefined ? Buffer.from(last).toString('base64url') : null,
+    };
+  }
+
+  @Get('/:name')
+  async show(
+    @Param('name') name: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RouteJson> {
+    const wanted = checkedName(name);
+    await this.registry.catchUp();
+    const found = this.#find(wanted);
+    if (found === undefined) throw unknownRoute(wanted);
+    tag(reply, found);
+    return found;
+  }
+
+  @Put('/:name')
+  async put(
+    @Param('name') name: string,
+    @Body() body: unknown,
+    @Headers() headers: Record<string, unknown>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PutRouteJson> {
+    const put = await this.changes.put(checkedName(name), body, preconditionOf(headers));
+    const route = apiRouteJson(put.route);
+    reply.code(put.created ? 201 : 200).header('cache-control', 'no-store');
+    tag(reply, route);
+    return put.generatedSecret === null ? route : { ...route, secret: put.generatedSecret };
+  }
+
+  @Delete('/:name')
+  @HttpCode(204)
+  async delete(@Param('name') name: string, @Headers() headers: Record<string, unknown>): Promise<void> {
+    await this.changes.delete(checkedName(name), preconditionOf(headers));
+  }
+
+  #find(name: string): RouteJson | undefined {
+    const configRoute = Object.hasOwn(this.config.routes, name) ? this.config.routes[name] : undefined;
+    if (configRoute !== undefined) return configRouteJson(name, configRoute, this.config.secret);
+    const apiRoute = this.registry.apiRoute(name);
+    return apiRoute === undefined ? undefined : apiRouteJson(apiRoute);
+  }
+}
+
+function tag(reply: FastifyReply, { revision }: RouteJson): void {
+  if (revision !== null) reply.header('etag', `"${revision}"`);
+}
+
+const ETAG = /^"([1-9][0-9]{0,8})"$/;
+
+function preconditionOf(headers: Record<string, unknown>): Precondition {
+  const match = headers['if-match'];
+  const noneMatch = headers['if-none-match'];
+  if (noneMatch !== undefined && noneMatch !== '*') {
+    throw new Refusal(400, 'bad_precondition', 'header `If-None-Match`: only `*` is supported');
+  }
+  const absent = noneMatch === '*';
+  if (match === undefined) return { absent };
+  const revision = ETAG.exec(String(match))?.[1];
+  if (revision === undefined) {
+    throw new Refusal(
+      400,
+      'bad_precondition',
+      'header `If-Match`: give the `ETag` of the route, for example "3"',
+    );
+  }
+  return { absent, revision: Number(revision) };
+}
+
+function nameOfCursor(cursor: string): string {
+  const parsed = routeName.safeParse(Buffer.from(cursor, 'base64url').toString());
+  if (parsed.success) return parsed.data;
+  throw new InvalidCursor('not a cursor of the list of routes');
+}
+
+function checkedName(name: string): string {
+  const parsed = routeName.safeParse(name);
+  if (parsed.success) return parsed.data;
+  throw new Refusal(
+    400,
+    'bad_route_name',
+    'this is not the name of a route: use lower-case letters, digits, - and _, at most 63, and start with a letter or digit',
+  );
+}

@@ -1,0 +1,111 @@
+import { cancelSubject, erasedSubject } from '@angelia/contracts';
+import { type EventLog, eraseSession } from '@angelia/event-log';
+import { BUS, EVENT_LOG, SESSIONS } from '@angelia/service-kit';
+import {
+  agenda,
+  decide,
+  type Message,
+  type SessionState,
+  type SessionSummary,
+  sessionSummary,
+  transcript,
+} from '@angelia/session';
+import type { Loaded, Sessions } from '@angelia/sessions';
+import { pause } from '@angelia/waiting';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { parseQuery } from '../../http/parse-request.ts';
+import { Refusal } from '../../http/refusal.ts';
+import { type EventJson, eventJson } from './event-json.ts';
+import { unknownSession, wholeSessionId } from './session-id.ts';
+import { sessionsQuery } from './sessions.operations.ts';
+
+/** Lists come from the views and may be a moment behind. One session is folded from its stream and always current. */
+@Controller('/v1/sessions')
+@UseGuards(AdminTokenGuard)
+export class SessionsController {
+  constructor(
+    @Inject(EVENT_LOG) private readonly log: EventLog,
+    @Inject(SESSIONS) private readonly sessions: Sessions,
+    @Inject(BUS) private readonly bus: { ping(subject: string): void },
+  ) {}
+
+  @Get()
+  async list(@Query() query: unknown): Promise<{ items: SessionSummary[]; next_cursor: string | null }> {
+    const page = await this.log.lists.sessions(parseQuery(sessionsQuery, query));
+    const items = page.items.flatMap((row) => sessionSummary(row.sessionId, row.state as SessionState) ?? []);
+    return { items, next_cursor: page.nextCursor };
+  }
+
+  @Get('/:id')
+  async show(@Param('id') id: string): Promise<SessionSummary> {
+    const loaded = await this.#load(id);
+    const summary = sessionSummary(loaded.id, loaded.state);
+    if (summary === null) throw unknownSession();
+    return summary;
+  }
+
+  @Get('/:id/events')
+  async events(@Param('id') id: string): Promise<{ items: EventJson[] }> {
+    return { items: (await this.#load(id)).events.map(eventJson) };
+  }
+
+  @Get('/:id/transcript')
+  async transcript(@Param('id') id: string): Promise<{ messages: Message[] }> {
+    return { messages: transcript((await this.#load(id)).events) };
+  }
+
+  @Post('/:id/cancel')
+  @HttpCode(202)
+  async cancel(@Param('id') id: string): Promise<{ session_id: string }> {
+    const session = wholeSessionId(id);
+    const executed = await this.sessions.execute(
+      session,
+      ({ state }) => decide(state, { type: 'cancel', by: 'api' }),
+      { actor: 'api' },
+    );
+    if (executed.status === 'refused') {
+      if (executed.code === 'unknown_session') throw unknownSession();
+      throw new Refusal(409, executed.code, `this session cannot be cancelled: ${executed.reason}`);
+    }
+    // The event is what counts. The ping makes the replica that runs the session act at once.
+    if (executed.status === 'appended') this.bus.ping(cancelSubject(session));
+    return { session_id: session };
+  }
+
+  /** For a data subject's request: removes every event and row at once. The idempotency key of its delivery stays for its time. */
+  @Delete('/:id')
+  async erase(@Param('id') id: string): Promise<{ session_id: string }> {
+    const { id: session, state } = await this.#load(id);
+    if (!agenda(state).settled) {
+      throw new Refusal(
+        409,
+        'not_settled',
+        'this session is still running or has something to deliver: cancel it, and try again when `deliveries.pending` is 0',
+      );
+    }
+    for (let tries = 1; !(await eraseSession(this.log, session)); tries += 1) {
+      if (tries >= ERASE_TRIES) {
+        throw new Refusal(
+          503,
+          'not_caught_up',
+          'the views have not caught up with this session yet: try again',
+          1,
+        );
+      }
+      await pause(ERASE_PAUSE_MS);
+    }
+    this.bus.ping(erasedSubject(session));
+    return { session_id: session };
+  }
+
+  async #load(id: string): Promise<Loaded> {
+    const loaded = await this.sessions.load(wholeSessionId(id));
+    if (loaded.version === 0) throw unknownSession();
+    return loaded;
+  }
+}
+
+/** The views and the relay are some tenths of a second behind. A rebuild takes longer; then the caller tries again. */
+const ERASE_TRIES = 20;
+const ERASE_PAUSE_MS = 100;

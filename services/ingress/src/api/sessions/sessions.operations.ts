@@ -1,0 +1,155 @@
+import type { ProcessSummary, SessionSummary } from '@angelia/session';
+import { z } from 'zod';
+import { answer, component, operation, pageOf } from '../../http/operation.ts';
+import { cursor, limit, routeName } from '../../http/parse-request.ts';
+import type { EventJson } from './event-json.ts';
+import { sessionIdJson, sessionIdParameter } from './session-id.ts';
+
+export const sessionsQuery = z.strictObject({
+  route: routeName.optional(),
+  status: z.enum(['queued', 'running', 'waiting', 'ended']).optional(),
+  limit,
+  cursor,
+});
+
+const time = z.iso.datetime();
+const count = z.number().int().nonnegative();
+const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
+
+export const processSummarySchema = component(
+  'Process',
+  z.object({
+    id: z.string(),
+    status: z.enum(['running', 'exited', 'lost']),
+    command: z.string(),
+    host: z.string(),
+    pid: z.number().int(),
+    started_at: time,
+    ended_at: time.nullable(),
+    exit_code: z.number().int().nullable(),
+    signal: z.string().nullable(),
+    notify_on_complete: z.boolean(),
+    watched: z.boolean(),
+  } satisfies Readonly<Record<keyof ProcessSummary, z.ZodType>>),
+);
+
+const session: z.ZodType<SessionSummary> = component(
+  'Session',
+  z.object({
+    id: z.uuid(),
+    title: z.string(),
+    route: z.string(),
+    event: z.string().nullable(),
+    delivery_id: z.string(),
+    status: z.enum(['queued', 'running', 'waiting', 'ended']),
+    outcome: outcome.nullable(),
+    end_reason: z.string().nullable().describe('`webhook_complete` if a webhook started it'),
+    created_at: time,
+    last_activity_at: time,
+    ended_at: time.nullable(),
+    generation: count.describe('how many runs were started'),
+    version: count.describe('version of the last event'),
+    model: z.string().nullable(),
+    usage: z.object({ input_tokens: count, output_tokens: count }),
+    deliver: z.object({ target: z.string(), to: z.record(z.string(), z.unknown()) }),
+    deliveries: z
+      .object({ pending: count, delivered: count, dead: count, dropped: count })
+      .describe('if the session has ended and nothing is pending, it is settled'),
+    processes: z.array(processSummarySchema),
+    trace_id: z.string().nullable(),
+    continues: z.uuid().optional().describe('only on a continuation: the session that it continues'),
+    clarification: z
+      .object({ id: z.string(), deadline: time })
+      .optional()
+      .describe('only while a question is open'),
+  }),
+);
+
+const event: z.ZodType<EventJson> = component(
+  'Event',
+  z.object({
+    position: count,
+    version: count,
+    type: z.string().describe('more types may be added: ignore types that you do not know'),
+    recorded_at: time,
+    data: z.unknown(),
+    meta: z.unknown(),
+  }),
+);
+
+const message = component(
+  'Message',
+  z.object({
+    role: z.enum(['user', 'assistant', 'tool']),
+    content: z.string(),
+    tool_calls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.string() })).optional(),
+    tool_call_id: z.string().optional(),
+    turn: z.number().int().optional(),
+    outcome: outcome.optional(),
+    silent: z.boolean().optional(),
+  }),
+);
+
+export const sessionOperations = [
+  operation({
+    method: 'get',
+    path: '/v1/sessions',
+    summary: 'Sessions, newest first; a moment behind the log',
+    access: 'admin',
+    query: sessionsQuery,
+    answers: { 200: answer('a page', pageOf('SessionPage', session)) },
+    errors: [400],
+  }),
+  operation({
+    method: 'get',
+    path: '/v1/sessions/{id}',
+    summary: 'One session, folded from the log; always current',
+    access: 'admin',
+    parameters: sessionIdParameter,
+    answers: { 200: answer('the session', session) },
+    errors: [400, 404],
+  }),
+  operation({
+    method: 'delete',
+    path: '/v1/sessions/{id}',
+    summary: 'Erase a session: every event and row of it, at once',
+    description:
+      'For a request of the person that the session is about. The session must be settled, else 409. A continuation ' +
+      'has a copy of the conversation and is erased by its own id. A repeat of its webhook is still a duplicate.',
+    access: 'admin',
+    parameters: sessionIdParameter,
+    answers: { 200: answer('erased', sessionIdJson) },
+    errors: [400, 404, 409],
+  }),
+  operation({
+    method: 'get',
+    path: '/v1/sessions/{id}/events',
+    summary: 'Everything that happened in a session',
+    access: 'admin',
+    parameters: sessionIdParameter,
+    answers: {
+      200: answer('all events', component('EventList', z.object({ items: z.array(event) }))),
+    },
+    errors: [400, 404],
+  }),
+  operation({
+    method: 'get',
+    path: '/v1/sessions/{id}/transcript',
+    summary: 'The conversation as the model sees it',
+    access: 'admin',
+    parameters: sessionIdParameter,
+    answers: {
+      200: answer('all messages', component('Transcript', z.object({ messages: z.array(message) }))),
+    },
+    errors: [400, 404],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/sessions/{id}/cancel',
+    summary: 'End a session now, as `cancelled`',
+    access: 'admin',
+    parameters: sessionIdParameter,
+    answers: { 202: answer('cancelled', sessionIdJson) },
+    errors: [400, 404, 409],
+  }),
+];

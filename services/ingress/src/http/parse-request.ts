@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { Refusal } from './refusal.ts';
+
+const DEFAULT_LIMIT = 50;
+/** One page fills a screen, or is one step of a script. More would only load the database. */
+const LARGEST_LIMIT = 200;
+
+export const limit = z
+  .string()
+  .regex(/^[0-9]{1,4}$/, `give a number from 1 to ${LARGEST_LIMIT}`)
+  .transform(Number)
+  .refine((n) => n >= 1 && n <= LARGEST_LIMIT, `give a number from 1 to ${LARGEST_LIMIT}`)
+  .default(DEFAULT_LIMIT)
+  .describe(`how many, up to ${LARGEST_LIMIT}; ${DEFAULT_LIMIT} if left out`);
+
+export const cursor = z
+  .string()
+  .min(1)
+  .max(500)
+  .optional()
+  .describe('opaque: `next_cursor` of the previous page');
+
+export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a route');
+
+/** @throws Refusal 400 that names the parameter */
+export function parseQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
+  const parsed = schema.safeParse(query);
+  if (parsed.success) return parsed.data;
+  throw new Refusal(400, 'bad_query', `query parameter ${whatIsWrong(parsed.error)}`);
+}
+
+/** @throws Refusal 400 that names the field */
+export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Refusal(400, 'bad_body', 'the body must be a JSON object with content-type application/json');
+  }
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new Refusal(400, 'bad_body', `body field ${whatIsWrong(parsed.error)}`);
+}
+
+function whatIsWrong(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const keys = issue?.code === 'unrecognized_keys' ? issue.keys : (issue?.path ?? []);
+  return `\`${keys.map(String).join('.')}\`: ${issue?.message ?? 'wrong'}`;
+}

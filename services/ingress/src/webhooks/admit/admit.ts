@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Refusal } from '../../http/refusal.ts';
+import type { Scheme } from '../authenticate/scheme.ts';
+import { FORM_TYPE, parseFormBody } from '../payload/form-body.ts';
+import { isJsonType, mediaTypeOf, parseJsonBody } from '../payload/json-body.ts';
+import type { Received } from '../receive/receive.ts';
+import { type DeliveryId, deliveryIdOf, withSignedContent } from './delivery-id.ts';
+import { eventTypeOf, isNamed } from './event-type.ts';
+
+export type Admission =
+  | Admitted
+  /** The route does not list this event. */
+  | { readonly kind: 'ignored'; readonly reason: 'event'; readonly event: string | null }
+  | { readonly kind: 'handshake'; readonly answer: Readonly<Record<string, string>> };
+
+export interface Admitted {
+  readonly kind: 'admitted';
+  readonly payload: unknown;
+  readonly event: string | null;
+  readonly delivery: DeliveryId;
+}
+
+/**
+ * Step 3: reads the payload, and checks whether the route wants the event.
+ *
+ * @param scheme the one that authenticated the sender; null for a route that needs none
+ * @throws Refusal 415 if the content-type is neither JSON nor a form, 400 if the body does not match its content-type
+ */
+export function admit(received: Received, scheme: Scheme | null): Admission {
+  const { route, headers, body } = received;
+  const payload = payloadOf(headers, body);
+  const answer = handshakeAnswer(headers, payload);
+  if (answer !== null) return { kind: 'handshake', answer };
+  const event = eventTypeOf(headers, payload, scheme);
+  if (route.events.size > 0 && !isNamed(route.events, event, payload)) {
+    return { kind: 'ignored', reason: 'event', event };
+  }
+  return {
+    kind: 'admitted',
+    payload,
+    event,
+    delivery: withSignedContent(
+      deliveryIdOf(headers, body, route.deliveryId, { payload, event }, scheme),
+      scheme?.signed?.(received),
+    ),
+  };
+}
+
+function payloadOf(headers: IncomingHttpHeaders, body: Buffer): unknown {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new Refusal(
+      415,
+      'unsupported_encoding',
+      'compressed bodies are not supported: send the body uncompressed',
+    );
+  }
+  const mediaType = mediaTypeOf(headers['content-type']);
+  if (isJsonType(mediaType)) return parseJsonBody(body);
+  if (mediaType === FORM_TYPE) return parseFormBody(body);
+  const given = mediaType === '' ? 'no content-type' : 'this content-type';
+  throw new Refusal(415, 'unsupported_type', `${given} is not supported: send content-type application/json`);
+}
+
+/** Slack's challenges have 52 characters. The limit keeps a sender from choosing a long message that we send back. */
+const LONGEST_CHALLENGE = 200;
+
+/**
+ * A provider asks whether its receiver is there when somebody creates a subscription. This is answered at once and
+ * starts no session. Slack's Events API sends `{"type":"url_verification","challenge":...}`, signed like everything
+ * else, so this comes after the signature is checked. (GitHub's `ping` is an ordinary event; list `events` to skip it.)
+ */
+function handshakeAnswer(
+  headers: IncomingHttpHeaders,
+  payload: unknown,
+): Readonly<Record<string, string>> | null {
+  if (headers['x-slack-signature'] === undefined) return null;
+  const { type, challenge } = (payload ?? {}) as { type?: unknown; challenge?: unknown };
+  if (type !== 'url_verification' || typeof challenge !== 'string') return null;
+  return challenge.length <= LONGEST_CHALLENGE ? { challenge } : null;
+}

@@ -1,0 +1,26 @@
+import { Refusal } from '../../http/refusal.ts';
+import type { Received } from '../receive/receive.ts';
+import { schemes } from './registry.ts';
+import type { Scheme } from './scheme.ts';
+
+/**
+ * Step 2: proves the identity of the sender on the raw bytes, before the answer reveals anything about the body.
+ * The refusal is the same for every reason, so a wrong guess teaches nothing.
+ *
+ * @returns the scheme that authenticated the sender; null for a route that needs none
+ * @throws Refusal 401
+ */
+export function authenticate(received: Received): Scheme | null {
+  const { access } = received.route;
+  if (access.kind === 'open') return null;
+  const scheme = access.scheme ?? schemes.find(({ claims }) => claims(received.headers));
+  let valid = false;
+  if (scheme !== undefined) {
+    // Tries every secret even after a match, so that the time does not reveal which one matched.
+    for (const secret of access.secrets) valid = scheme.verify(received, secret) || valid;
+  }
+  if (scheme === undefined || !valid) {
+    throw new Refusal(401, 'unauthorized', 'the signature or token is missing or wrong for this route');
+  }
+  return scheme;
+}

@@ -1,0 +1,151 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { Refusal } from '../../http/refusal.ts';
+import { NOW_MS, receivedOf, routeOf } from '../../testing/route.ts';
+import type { Route } from '../route.ts';
+import { authenticate } from './authenticate.ts';
+
+const BODY = '{"text":"grüße"}';
+const NOW = NOW_MS / 1000;
+
+const hex = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
+const githubHeaders = (secret: string, body = BODY) => ({
+  'x-hub-signature-256': `sha256=${hex(secret, body)}`,
+});
+const timestampedHeaders = (secret: string, at: number | string = NOW, body = BODY) => ({
+  'x-webhook-timestamp': String(at),
+  'x-webhook-signature-v2': hex(secret, `${at}.${body}`),
+});
+
+function verdict(route: Route, headers: Record<string, string>, body: string | Buffer = BODY): string {
+  try {
+    authenticate(receivedOf(route, headers, body));
+    return 'ok';
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.status} ${error.message}`;
+    throw error;
+  }
+}
+
+const refused = '401 the signature or token is missing or wrong for this route';
+const route = routeOf({});
+
+describe('a GitHub signature', () => {
+  it('is accepted over the raw bytes', () => {
+    expect(verdict(route, githubHeaders('s3cret'))).toBe('ok');
+  });
+
+  it("is accepted with GitHub's own published test vector", () => {
+    // docs.github.com, "Validating webhook deliveries", "Testing the webhook payload validation".
+    const documented = routeOf({ secret: "It's a Secret to Everybody" });
+    const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+    expect(verdict(documented, { 'x-hub-signature-256': signature }, 'Hello, World!')).toBe('ok');
+  });
+
+  it.each([
+    ['of another secret', githubHeaders('wrong')['x-hub-signature-256']],
+    ['without its prefix', hex('s3cret', BODY)],
+    ['cut short', githubHeaders('s3cret')['x-hub-signature-256'].slice(0, -2)],
+    ['with more behind it', `${githubHeaders('s3cret')['x-hub-signature-256']}00`],
+    ['that is empty', ''],
+    ['with non-ASCII bytes', `sha256=${'ÿ'.repeat(64)}`],
+    ['that came twice', `${githubHeaders('s3cret')['x-hub-signature-256']}, sha256=${'0'.repeat(64)}`],
+  ])('is refused %s', (_what, signature) => {
+    expect(verdict(route, { 'x-hub-signature-256': signature })).toBe(refused);
+  });
+});
+
+describe('a generic signature with timestamp', () => {
+  it('is accepted over `timestamp.body`, up to 300 seconds off', () => {
+    for (const at of [NOW, NOW - 300, NOW + 300]) {
+      expect(verdict(route, timestampedHeaders('s3cret', at))).toBe('ok');
+    }
+  });
+
+  it.each([
+    ['is stale', timestampedHeaders('s3cret', NOW - 301)],
+    ['comes from the future', timestampedHeaders('s3cret', NOW + 301)],
+    ['is not a number', timestampedHeaders('s3cret', '1e9')],
+    [
+      'is another than was signed',
+      { ...timestampedHeaders('s3cret'), 'x-webhook-timestamp': String(NOW - 1) },
+    ],
+    ['has non-ASCII digits', timestampedHeaders('s3cret', '١٧٦٠٠٠٠٠٠٠')],
+  ])('is refused when its timestamp %s', (_what, headers) => {
+    expect(verdict(route, headers)).toBe(refused);
+  });
+
+  it('is refused without a timestamp, with another secret, or over the body alone', () => {
+    expect(verdict(route, { 'x-webhook-signature-v2': hex('s3cret', BODY) })).toBe(refused);
+    expect(verdict(route, timestampedHeaders('wrong'))).toBe(refused);
+    expect(
+      verdict(route, { 'x-webhook-timestamp': String(NOW), 'x-webhook-signature-v2': hex('s3cret', BODY) }),
+    ).toBe(refused);
+  });
+});
+
+describe('a bearer token', () => {
+  it('is accepted when it is the secret', () => {
+    expect(verdict(route, { authorization: 'Bearer s3cret' })).toBe('ok');
+    expect(verdict(route, { authorization: 'bearer s3cret' })).toBe('ok');
+  });
+
+  it.each([
+    'Bearer wrong',
+    'Bearer s3cre',
+    'Bearer s3crett',
+    'Bearer ',
+    'Bearer',
+    's3cret',
+    'Basic s3cret',
+    'Bearer s3crét',
+    '',
+  ])('is refused when it is %j', (authorization) => {
+    expect(verdict(route, { authorization })).toBe(refused);
+  });
+});
+
+describe('the scheme', () => {
+  it('is that of the first header present; a failure does not fall through to the next', () => {
+    expect(
+      verdict(route, { ...timestampedHeaders('s3cret', NOW - 999), authorization: 'Bearer s3cret' }),
+    ).toBe(refused);
+    expect(verdict(route, { 'x-hub-signature-256': 'sha256=00', ...timestampedHeaders('s3cret') })).toBe(
+      refused,
+    );
+    expect(verdict(route, { ...githubHeaders('s3cret'), authorization: 'Basic of-a-proxy' })).toBe('ok');
+  });
+
+  it('can be named by the route, and then nothing else is accepted', () => {
+    const named = routeOf({ auth: 'hmac' });
+    expect(verdict(named, timestampedHeaders('s3cret'))).toBe('ok');
+    expect(verdict(named, githubHeaders('s3cret'))).toBe(refused);
+    expect(verdict(named, { authorization: 'Bearer s3cret' })).toBe(refused);
+  });
+});
+
+describe('the secrets of a route', () => {
+  it('are all accepted while they rotate', () => {
+    const rotating = routeOf({ secret: ['new', 'old'] });
+    expect(verdict(rotating, githubHeaders('new'))).toBe('ok');
+    expect(verdict(rotating, githubHeaders('old'))).toBe('ok');
+    expect(verdict(rotating, githubHeaders('older'))).toBe(refused);
+  });
+
+  it('fall back to the secret of the config; a route with its own secret does not use the fallback', () => {
+    const config = { secret: 'shared' };
+    expect(verdict(routeOf({ secret: undefined }, config), githubHeaders('shared'))).toBe('ok');
+    expect(verdict(routeOf({ secret: 'own' }, config), githubHeaders('shared'))).toBe(refused);
+  });
+
+  it('refuse everything if there is none at all', () => {
+    expect(verdict(routeOf({ secret: undefined }), githubHeaders(''))).toBe(refused);
+    expect(verdict(routeOf({ secret: undefined }), {})).toBe(refused);
+  });
+
+  it('are not needed with INSECURE_NO_AUTH; otherwise a request without headers is refused', () => {
+    expect(verdict(routeOf({ secret: 'INSECURE_NO_AUTH' }), {})).toBe('ok');
+    expect(verdict(route, {})).toBe(refused);
+    expect(verdict(routeOf({ secret: ['INSECURE_NO_AUTH', 'x'] }), {})).toBe(refused);
+  });
+});

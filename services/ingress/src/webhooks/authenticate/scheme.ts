@@ -1,0 +1,83 @@
+import { createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AuthScheme } from '@angelia/contracts';
+import type { ProviderNames } from './provider-names.ts';
+import { isPublicKey, type StandardKeys, standardKeysOf } from './standard-secret.ts';
+
+/** One way for a sender to prove its identity. To add a provider, add a file in schemes/ and a line in registry.ts. */
+export interface Scheme {
+  /** As in a route's `auth`. */
+  readonly name: AuthScheme;
+  /** Whether the request carries this scheme's header. The first scheme of the registry that says yes decides alone. */
+  readonly claims: (headers: IncomingHttpHeaders) => boolean;
+  verify(request: SignedRequest, secret: Secret): boolean;
+  /** undefined: senders of many kinds use this scheme, each with its own names. */
+  readonly provider?: ProviderNames;
+  /** Left out if the delivery's id is signed, or if nothing is. */
+  readonly signed?: (request: SignedRequest) => SignedContent;
+  /** What an operator should know about a route that uses this scheme. Logged once per route. */
+  readonly weakness?: string;
+  /** Whether it can check signatures with a public key (`whpk_`). No other scheme can use one. */
+  readonly takesPublicKeys?: true;
+  /** Why a secret of the config can never match, for a route that names this scheme. null: it can. */
+  readonly secretProblem?: (secret: string) => string | null;
+}
+
+/**
+ * What a signature proves. Somebody who captured a request can send it again with another id in an unsigned header, or
+ * with its fields in another order; the signed content stays the same.
+ */
+export interface SignedContent {
+  readonly sha256: string;
+  /**
+   * The content holds a time, so the sender's own repeat differs and is recognised by its id. After these seconds the
+   * signature is stale. null: the sender's own repeat has the same content, and the content alone names the delivery.
+   */
+  readonly staleAfterSeconds: number | null;
+}
+
+export interface SignedRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** The bytes as received. A signature covers these, never JSON that was parsed and printed again. */
+  readonly body: Buffer;
+  readonly nowMs: number;
+  /** The address that the sender called, built from `public_url` of the config; null if that is not set. */
+  readonly publicUrl: string | null;
+}
+
+/** Prepared when the route is defined, so that no request imports a key or hashes the secret again. */
+export interface Secret {
+  /** The bytes of the config's text. For a public key (`whpk_`), which anybody may know: random bytes. */
+  readonly key: KeyObject;
+  /** SHA-256 of the same bytes. */
+  readonly sha256: Buffer;
+  /** The keys that Standard Webhooks reads from the same text. */
+  readonly standard: StandardKeys;
+}
+
+/** As many as SHA-256 has: nobody can guess them. */
+const UNKNOWN_BYTES = 32;
+
+export function prepareSecret(secret: string): Secret {
+  const shared = isPublicKey(secret) ? randomBytes(UNKNOWN_BYTES) : Buffer.from(secret, 'utf8');
+  return {
+    key: createSecretKey(shared),
+    sha256: hash('sha256', shared, 'buffer'),
+    standard: standardKeysOf(secret),
+  };
+}
+
+export const claimsHeader =
+  (name: string) =>
+  (headers: IncomingHttpHeaders): boolean =>
+    headers[name] !== undefined;
+
+/**
+ * Node joins repeated headers with a comma, except for some: of `authorization` and `content-type` the first counts. In
+ * both cases this is the value that the later steps see. A joined value is valid only if one of its parts alone is a
+ * valid signature.
+ */
+export function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name];
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,413 @@
+import { createHmac } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+import { eventually } from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sign as octokitSign } from '@octokit/webhooks-methods';
+import Stripe from 'stripe';
+import { Webhook as SvixWebhook } from 'svix';
+import { startIngress, type TestIngress } from '../../testing/ingress.ts';
+import { rawBytes, rawRequest } from '../../testing/raw-request.ts';
+
+// Requests signed by the providers' own libraries, over real HTTP, and senders that are slow, broken or late.
+
+const SVIX_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+const STRIPE_SECRET = 'whsec_of_stripe';
+const config = {
+  public_url: 'https://hooks.example.com/',
+  limits: { rate_limit: 0 },
+  agents: { default: {} },
+  routes: {
+    svix: { secret: SVIX_SECRET, events: ['invoice.paid'] },
+    stripe: { secret: ['old', STRIPE_SECRET], auth: 'stripe' },
+    slack: { secret: 'slack-secret', events: ['app_mention'] },
+    github: { secret: 'github-secret', events: ['pull_request'], prompt: 'PR {number}' },
+    gitlab: { secret: 'gitlab-token', events: ['merge_request'] },
+    twilio: { secret: 'twilio-token', prompt: '{Body}' },
+    plain: { secret: 'plain-secret', prompt: '{0.text}' },
+    legacy: { secret: 'legacy-secret' },
+    other: { secret: 'legacy-secret' },
+    hmac: { secret: 'hmac-secret', auth: 'hmac' },
+    'hmac-keyed': { secret: 'hmac-secret', auth: 'hmac', session_key: '{ref}' },
+    linear: { secret: 'linear-secret', auth: 'linear' },
+  },
+};
+
+let database: TestDatabase;
+let ingress: TestIngress;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  ingress = await startIngress({
+    databaseUrl: database.url,
+    config,
+    timeLimits: { requestMs: 700, headersMs: 500, checkMs: 100 },
+  });
+});
+
+afterAll(async () => {
+  await ingress?.close();
+  await database?.drop();
+});
+
+async function post(route: string, headers: Record<string, string>, body: string) {
+  const answer = await rawRequest({
+    url: `${ingress.baseUrl}/webhooks/${route}`,
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+  return { ...answer, body: JSON.parse(answer.text) as Record<string, string> };
+}
+
+async function inputOf(sessionId: string | undefined): Promise<unknown> {
+  const rows = await database.query<{ data: { input: string } }>(
+    "SELECT data FROM angelia.events WHERE stream_id = $1 AND type = 'turn.requested'",
+    [sessionId],
+  );
+  return rows[0]?.data.input;
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+const hex = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
+
+describe('a webhook of', () => {
+  it('Svix is taken once, under its own id', async () => {
+    const body = '{"type":"invoice.paid"}';
+    const at = new Date();
+    const headers = {
+      'svix-id': 'msg_1',
+      'svix-timestamp': String(Math.floor(at.getTime() / 1000)),
+      'svix-signature': new SvixWebhook(SVIX_SECRET).sign('msg_1', at, body),
+    };
+    const first = await post('svix', headers, body);
+    expect([first.status, first.body.delivery_id, first.body.event]).toEqual([202, 'msg_1', 'invoice.paid']);
+    const again = await post('svix', headers, body);
+    expect([again.status, again.body.session_id]).toEqual([200, first.body.session_id]);
+    expect((await post('svix', headers, `${body} `)).status).toBe(401);
+  });
+
+  it('Stripe is recognised by the id in its body, whatever its signature', async () => {
+    const payload = '{"id":"evt_42","object":"event","type":"charge.succeeded"}';
+    const signed = (timestamp: number) => ({
+      'stripe-signature': Stripe.webhooks.generateTestHeaderString({
+        payload,
+        secret: STRIPE_SECRET,
+        timestamp,
+      }),
+    });
+    const first = await post('stripe', signed(now()), payload);
+    expect([first.status, first.body.delivery_id]).toEqual([202, 'evt_42']);
+    expect((await post('stripe', signed(now() - 5), payload)).body.status).toBe('duplicate');
+    expect((await post('stripe', signed(now() - 301), payload)).status).toBe(401);
+  });
+
+  it('Stripe, Slack or Svix cannot become another delivery through unsigned headers', async () => {
+    const at = new Date();
+    const seconds = String(Math.floor(at.getTime() / 1000));
+    const stripe = '{"id":"evt_77","object":"event","type":"charge.failed"}';
+    const slack = '{"type":"event_callback","event_id":"Ev77","event":{"type":"app_mention"}}';
+    const svix = '{"type":"invoice.paid"}';
+    const captured: [string, Record<string, string>, string][] = [
+      [
+        'stripe',
+        {
+          'stripe-signature': Stripe.webhooks.generateTestHeaderString({
+            payload: stripe,
+            secret: STRIPE_SECRET,
+          }),
+        },
+        stripe,
+      ],
+      [
+        'slack',
+        {
+          'x-slack-request-timestamp': seconds,
+          'x-slack-signature': `v0=${hex('slack-secret', `v0:${seconds}:${slack}`)}`,
+        },
+        slack,
+      ],
+      [
+        'svix',
+        {
+          'webhook-id': 'msg_77',
+          'webhook-timestamp': seconds,
+          'webhook-signature': new SvixWebhook(SVIX_SECRET).sign('msg_77', at, svix),
+        },
+        svix,
+      ],
+    ];
+    for (const [route, headers, body] of captured) {
+      const spoofed = { ...headers, 'x-event-type': 'foreign', 'x-github-event': 'foreign' };
+      const first = await post(route, spoofed, body);
+      expect([route, first.status, first.body.event]).toEqual([
+        route,
+        202,
+        expect.not.stringMatching('foreign'),
+      ]);
+      for (const name of [
+        'x-github-delivery',
+        'idempotency-key',
+        'svix-id',
+        'linear-delivery',
+        'x-request-id',
+      ]) {
+        const again = await post(route, { ...headers, [name]: `replay-${name}` }, body);
+        expect([route, name, again.status, again.body.session_id]).toEqual([
+          route,
+          name,
+          200,
+          first.body.session_id,
+        ]);
+      }
+    }
+  });
+
+  it('Slack: a signed handshake is answered, events are taken, forms are read', async () => {
+    const send = (body: string, headers = {}, at = now()) =>
+      post(
+        'slack',
+        {
+          'x-slack-request-timestamp': String(at),
+          'x-slack-signature': `v0=${hex('slack-secret', `v0:${at}:${body}`)}`,
+          ...headers,
+        },
+        body,
+      );
+    const handshake = '{"type":"url_verification","challenge":"c-123"}';
+    const answered = await send(handshake);
+    expect([answered.status, answered.body]).toEqual([200, { challenge: 'c-123' }]);
+    expect((await send(handshake, {}, now() - 301)).status).toBe(401);
+    expect((await send(handshake, { 'x-slack-signature': 'v0=00' })).status).toBe(401);
+    const mention = '{"type":"event_callback","event_id":"Ev7","event":{"type":"app_mention"}}';
+    const taken = await send(mention);
+    expect([taken.status, taken.body.delivery_id, taken.body.event]).toEqual([202, 'Ev7', 'app_mention']);
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const action = `payload=${encodeURIComponent('{"type":"block_actions"}')}`;
+    expect((await send(action, form)).body).toEqual({ status: 'ignored', reason: 'event', route: 'slack' });
+  });
+
+  it('GitHub is the same as a form and as JSON', async () => {
+    const json = '{"action":"opened","number":7}';
+    for (const [type, body] of [
+      ['application/json', json],
+      ['application/x-www-form-urlencoded', `payload=${encodeURIComponent(json)}`],
+    ] as const) {
+      const headers = {
+        'content-type': type,
+        'x-hub-signature-256': await octokitSign('github-secret', body),
+        'x-github-event': 'pull_request',
+        'x-github-delivery': type,
+      };
+      const answer = await post('github', headers, body);
+      expect([type, answer.status]).toEqual([type, 202]);
+      expect(await inputOf(answer.body.session_id)).toBe('PR 7');
+    }
+  });
+
+  it('GitLab is taken by its token, under the short name of its event', async () => {
+    const headers = { 'x-gitlab-token': 'gitlab-token', 'x-gitlab-event': 'Merge Request Hook' };
+    const answer = await post('gitlab', { ...headers, 'x-gitlab-event-uuid': 'u-1' }, '{"a":1}');
+    expect([answer.status, answer.body.delivery_id]).toEqual([202, 'u-1']);
+    const other = await post('gitlab', { ...headers, 'x-gitlab-event-uuid': 'u-1' }, '{"a":2}');
+    expect(other.status).toBe(202);
+    expect((await post('gitlab', { ...headers, 'x-gitlab-event-uuid': 'u-1' }, '{"a":1}')).body.status).toBe(
+      'duplicate',
+    );
+    expect((await post('gitlab', { ...headers, 'x-gitlab-event': 'Push Hook' }, '{}')).body.reason).toBe(
+      'event',
+    );
+    expect((await post('gitlab', { 'x-gitlab-token': 'gitlab-tokem' }, '{}')).status).toBe(401);
+  });
+
+  it('Twilio is authenticated by the public URL, not by its Host header', async () => {
+    const signed = (url: string) => ({
+      'content-type': 'application/x-www-form-urlencoded',
+      'i-twilio-idempotency-token': url,
+      'x-twilio-signature': createHmac('sha1', 'twilio-token').update(`${url}Bodyhi`).digest('base64'),
+    });
+    const good = await post('twilio?a=b', signed('https://hooks.example.com/webhooks/twilio?a=b'), 'Body=hi');
+    expect(good.status).toBe(202);
+    expect(await inputOf(good.body.session_id)).toBe('hi');
+    const elsewhere = signed('https://elsewhere.example.com/webhooks/twilio?a=b');
+    for (const name of ['host', 'x-forwarded-host']) {
+      const answer = await post('twilio?a=b', { ...elsewhere, [name]: 'elsewhere.example.com' }, 'Body=hi');
+      expect([name, answer.status]).toEqual([name, 401]);
+    }
+  });
+
+  it('Twilio is one session, in whatever order and encoding its fields are repeated', async () => {
+    const url = 'https://hooks.example.com/webhooks/twilio';
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': createHmac('sha1', 'twilio-token')
+        .update(`${url}Bodyhi youMessageSidSM9`)
+        .digest('base64'),
+    };
+    const first = await post('twilio', headers, 'MessageSid=SM9&Body=hi+you');
+    expect([first.status, first.body.delivery_id]).toEqual([202, 'SM9']);
+    for (const body of [
+      'Body=hi+you&MessageSid=SM9',
+      'Body=hi%20you&MessageSid=SM9&',
+      'Body=hi+you&MessageSid=SM9&Body=hi+you',
+      'MessageSidS=M9&Body=hi+you',
+    ]) {
+      const again = await post('twilio', { ...headers, 'idempotency-key': body }, body);
+      expect([body, again.body.status, again.body.session_id]).toEqual([
+        body,
+        'duplicate',
+        first.body.session_id,
+      ]);
+    }
+  });
+
+  const ref = '{"ref":"main"}';
+  const stamped = (at: number) => ({
+    'x-webhook-timestamp': String(at),
+    'x-webhook-signature-v2': hex('hmac-secret', `${at}.${ref}`),
+  });
+  const issue = (at: number) => `{"type":"Issue","webhookTimestamp":${at}}`;
+  it.each<[string, string, (n: number) => [Record<string, string>, string]]>([
+    ['hmac', 'x-request-id', (n) => [stamped(now() - n), ref]],
+    ['hmac-keyed', 'x-request-id', (n) => [stamped(now() - n), ref]],
+    [
+      'linear',
+      'linear-delivery',
+      (n) => {
+        const body = issue(Date.now() - n);
+        return [{ 'linear-signature': hex('linear-secret', body) }, body];
+      },
+    ],
+  ])('%s is one session for each signature, and for each id', async (route, header, signed) => {
+    const [headers, body] = signed(20);
+    const sendAs = (id: string, also = {}) => post(route, { ...headers, [header]: id, ...also }, body);
+    const first = await sendAs('d-1');
+    expect([first.status, first.body.delivery_id]).toEqual([202, 'd-1']);
+    // Captured, and sent again under another id, under several, and under none.
+    const { [header]: _, ...bare } = { [header]: '', ...headers };
+    for (const again of [
+      await sendAs('d-1'),
+      await sendAs('d-2'),
+      await sendAs('d-1', { 'idempotency-key': 'other', 'x-github-delivery': 'other' }),
+      await post(route, bare, body),
+    ]) {
+      expect([again.status, again.body.status, again.body.session_id]).toEqual([
+        200,
+        'duplicate',
+        first.body.session_id,
+      ]);
+    }
+    // The sender's own repeat: signed again, under the same id.
+    const [later, laterBody] = signed(10);
+    const repeat = await post(route, { ...later, [header]: 'd-1' }, laterBody);
+    expect([repeat.body.status, repeat.body.session_id]).toEqual(['duplicate', first.body.session_id]);
+    // Another delivery.
+    const [next, nextBody] = signed(5);
+    expect((await post(route, { ...next, [header]: 'd-3' }, nextBody)).status).toBe(202);
+  });
+
+  it('a captured request that is sent many times at once, each time under another id, is one session', async () => {
+    const headers = stamped(now() - 40);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => post('hmac', { ...headers, 'x-request-id': `at-once-${n}` }, ref)),
+    );
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+    expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(1);
+  });
+
+  it('a sender whose body is a list is taken, and the template can use it', async () => {
+    const answer = await post('plain', { authorization: 'Bearer plain-secret' }, '[{"text":"first"}]');
+    expect(await inputOf(answer.body.session_id)).toBe('first');
+  });
+
+  it('a sender without timestamps is taken, with one warning per route', async () => {
+    const send = (route: string, body: string) =>
+      post(route, { 'x-webhook-signature': hex('legacy-secret', body) }, body);
+    for (const [route, body] of [
+      ['legacy', '{"n":1}'],
+      ['legacy', '{"n":2}'],
+      ['other', '{"n":1}'],
+    ] as const) {
+      expect((await send(route, body)).status).toBe(202);
+    }
+    const warnings = ingress
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes('X-Webhook-Signature has no timestamp'))
+      .map((line) => (JSON.parse(line) as { route: string }).route);
+    expect(warnings).toEqual(['legacy', 'other']);
+  });
+});
+
+describe('a sender that is too slow', () => {
+  const head = 'POST /webhooks/plain HTTP/1.1\r\nhost: x\r\nauthorization: Bearer plain-secret\r\n';
+
+  it.each([
+    ['in its headers', `${head}x-slow: `],
+    ['in its body', `${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{"a":`],
+    [
+      'in a chunk',
+      `${head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"a":\r\n`,
+    ],
+  ])('%s is answered 408 and cut off', async (_what, bytes) => {
+    const text = await rawBytes(ingress.port, bytes);
+    expect(text).toMatch(/^HTTP\/1.1 408 [\s\S]*\{"error":"[^"]+"\}$/);
+  });
+
+  it('and sends a byte now and then is cut off too', async () => {
+    const socket = connect(ingress.port, '127.0.0.1');
+    const received: Buffer[] = [];
+    socket.on('data', (part) => received.push(part));
+    socket.on('error', () => {});
+    let closed = false;
+    socket.on('close', () => {
+      closed = true;
+    });
+    socket.write(`${head}content-type: application/json\r\ncontent-length: 100000\r\n\r\n`);
+    const drip = setInterval(() => socket.write(' '), 50);
+    try {
+      await eventually(() => closed, { describe: 'the slow sender is cut off' });
+    } finally {
+      clearInterval(drip);
+    }
+    expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1.1 408 /);
+  });
+});
+
+describe('while ingress closes', () => {
+  it('requests on an open connection are taken, or refused in the form of the interface', async () => {
+    const closing = await startIngress({ databaseUrl: database.url, config });
+    const request = (body: string, more = '') =>
+      `POST /webhooks/plain HTTP/1.1\r\nhost: x\r\nauthorization: Bearer plain-secret\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n${more}\r\n`;
+    const socket: Socket = connect(closing.port, '127.0.0.1');
+    let text = '';
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    // A request in flight keeps the connection open; the next one is pipelined behind it while the server closes.
+    const first = '[{"text":"before"}]';
+    const second = '[{"text":"while closing"}]';
+    socket.write(request(first, 'expect: 100-continue\r\n'));
+    await eventually(() => text.startsWith('HTTP/1.1 100 '));
+    const closed = closing.close();
+    await eventually(() => refusesConnections(closing.port));
+    socket.write(first + request(second) + second);
+    await Promise.all([closed, ended]);
+    const [, ...answers] = text.split(/(?=HTTP\/1\.1 )/);
+    expect(answers[0]).toMatch(/^HTTP\/1\.1 202 /);
+    for (const answer of answers.slice(1)) {
+      expect(answer).toMatch(/^HTTP\/1\.1 (202 |503 [\s\S]*retry-after: \d+)/i);
+      expect(answer).not.toContain('statusCode');
+    }
+  });
+});
+
+function refusesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(port, '127.0.0.1', () => {
+      probe.destroy();
+      resolve(false);
+    });
+    probe.on('error', () => resolve(true));
+  });
+}

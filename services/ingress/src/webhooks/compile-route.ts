@@ -1,0 +1,120 @@
+import { routeFileProblems, StartupError } from '@angelia/config';
+import type { AuthScheme, Config, RouteConfig } from '@angelia/contracts';
+import { eventNames } from './admit/event-type.ts';
+import { schemeNamed } from './authenticate/registry.ts';
+import { prepareSecret, type Scheme } from './authenticate/scheme.ts';
+import { isPublicKey } from './authenticate/standard-secret.ts';
+import { compileFilters } from './filter/compile-filters.ts';
+import { compileTemplate, type Template } from './payload/template.ts';
+import { compileTarget } from './render/delivery-target.ts';
+import { compileKeying } from './render/session-key.ts';
+import type { Access, Route } from './route.ts';
+import type { Script } from './transform/transform.ts';
+
+export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
+const SECONDS_PER_DAY = 86_400;
+
+/** Expects a checked config: every name exists, every route has a secret, no open route listens beyond loopback. */
+export function compileRoutes(
+  config: Config,
+  /** True for a route made by API: nobody who wrote the config has approved its addresses. */
+  { untrustedAddresses = false } = {},
+): ReadonlyMap<string, Route> {
+  return new Map(
+    Object.entries(config.routes).map(([name, route]) => [
+      name,
+      compileRoute(name, route, config, untrustedAddresses),
+    ]),
+  );
+}
+
+function compileRoute(name: string, route: RouteConfig, config: Config, untrusted: boolean): Route {
+  const access = accessOf(name, route, config.secret);
+  const problems = routeFileProblems(name, route, config.directories);
+  if (problems.length > 0) {
+    throw new StartupError(problems.map(({ place, reason }) => `${place}: ${reason}`));
+  }
+  const fallback = route.fallback_target;
+  const perMinute = route.rate_limit ?? config.limits.rate_limit;
+  return {
+    name,
+    madeByApi: untrusted,
+    enabled: route.enabled,
+    access,
+    publicUrl: config.public_url?.replace(/\/+$/, '') ?? null,
+    events: eventNames(route.events),
+    filter: compileFilters(route.filters),
+    script: scriptOf(route, config),
+    prompt: route.prompt === '' ? null : compileTemplate(route.prompt),
+    title: route.title === undefined ? null : compileTemplate(route.title),
+    deliver: compileTarget(config, route.deliver, route.deliver_extra, untrusted),
+    fallbackTarget:
+      fallback === undefined
+        ? null
+        : compileTarget(config, fallback.deliver, fallback.deliver_extra, untrusted),
+    deliveryId: deliveryIdTemplate(name, route),
+    keepSeconds: {
+      sender: Math.ceil(config.retention.delivery_ids_days * SECONDS_PER_DAY),
+      content: Math.ceil(route.dedupe_window_seconds),
+    },
+    agent: route.agent,
+    toolsets: route.toolsets ?? null,
+    skills: route.skills,
+    deliverOnly: route.deliver_only,
+    interim: route.interim,
+    maxQueueSeconds: route.max_queue_seconds ?? null,
+    maxConcurrency: route.max_concurrency ?? null,
+    keying: compileKeying(route),
+    rateLimit: perMinute === 0 ? undefined : { resource: `route:${name}`, perMinute },
+  };
+}
+
+function deliveryIdTemplate(routeName: string, { delivery_id: source = '' }: RouteConfig): Template | null {
+  if (source === '') return null;
+  const template = compileTemplate(source);
+  if (!template.dynamic) {
+    throw new StartupError([
+      `routes.${routeName}.delivery_id: it has no placeholder, so every webhook would be a duplicate of the first: name a value that differs, for example \`{id}\``,
+    ]);
+  }
+  return template;
+}
+
+function scriptOf(route: RouteConfig, { directories, limits }: Config): Script | null {
+  if (route.script === undefined) return null;
+  return {
+    directory: directories.scripts,
+    name: route.script,
+    retryOnFailure: route.retry_on_script_failure ?? false,
+    timeoutMs: limits.script_timeout_seconds * 1000,
+    // Its output becomes the payload.
+    maxOutputBytes: limits.max_body_bytes,
+  };
+}
+
+/** A route without any secret is not open: no secret can match, so every request is refused. */
+function accessOf(name: string, route: RouteConfig, fallbackSecret: string | undefined): Access {
+  const secrets = [route.secret ?? fallbackSecret ?? []].flat();
+  if (secrets.length === 1 && secrets[0] === INSECURE_NO_AUTH) return { kind: 'open' };
+  return {
+    kind: 'secret',
+    secrets: secrets.filter((secret) => secret !== INSECURE_NO_AUTH).map(prepareSecret),
+    scheme: route.auth === undefined ? undefined : schemeOf(name, route.auth, secrets),
+  };
+}
+
+function schemeOf(routeName: string, name: AuthScheme, secrets: readonly string[]): Scheme {
+  const scheme = schemeNamed(name);
+  for (const secret of secrets) {
+    const problem = secretProblem(scheme, secret);
+    if (problem !== null) throw new StartupError([`routes.${routeName}.secret: ${problem}`]);
+  }
+  return scheme;
+}
+
+function secretProblem(scheme: Scheme, secret: string): string | null {
+  if (isPublicKey(secret) && scheme.takesPublicKeys !== true) {
+    return `a public key (\`whpk_\`) works only with standard-webhooks and svix: ${scheme.name} needs a secret that nobody else knows`;
+  }
+  return scheme.secretProblem?.(secret) ?? null;
+}

@@ -1,0 +1,48 @@
+import { freshTraceparent, traceIdOf, traceparentNow, withSpan } from '@angelia/sessions';
+import { SpanKind } from '@opentelemetry/api';
+import type { Received } from './receive/receive.ts';
+
+/**
+ * The trace of everything in the session (invariant one-trace): the sender's own if it sent one and is authenticated,
+ * else a new one. An unauthenticated sender must not choose the trace of its webhook.
+ * A trace exists even if telemetry is off, because its id also connects log lines and events.
+ */
+export function traceOf(received: Received): string {
+  return traceparentNow() ?? trustedTraceparent(received) ?? freshTraceparent();
+}
+
+/**
+ * The server span of an authenticated request. Telemetry's own http spans leave webhooks out (service-kit,
+ * telemetry.ts), because they would join the trace of the header before the sender is authenticated.
+ */
+export function inServerSpan<T>(received: Received, take: () => Promise<T>): Promise<T> {
+  return withSpan(
+    `webhook ${received.route.name}`,
+    {
+      kind: SpanKind.SERVER,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/webhooks/:route',
+        'angelia.route': received.route.name,
+      },
+      parent: trustedTraceparent(received) ?? NEW_TRACE,
+    },
+    take,
+  );
+}
+
+/** Unreadable on purpose: withSpan starts a new trace for it, whatever span is active. */
+const NEW_TRACE = '';
+
+function trustedTraceparent({ route, headers }: Received): string | null {
+  const given = headers.traceparent;
+  const continues = route.access.kind === 'secret' && typeof given === 'string' && isWhole(given);
+  return continues ? given : null;
+}
+
+/** W3C trace context, version 00. Later versions may carry more, which nothing here understands. */
+const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+function isWhole(traceparent: string): boolean {
+  return TRACEPARENT.test(traceparent) && traceIdOf(traceparent) !== undefined;
+}

@@ -1,0 +1,202 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type EventLog, storable, type UnstartedBatch, type UnstartedWebhook } from '@angelia/event-log';
+import { EVENT_LOG, LOGGER, type Logger, metrics } from '@angelia/service-kit';
+import { within } from '@angelia/waiting';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { ROUTES } from '../../tokens.ts';
+import { deliveryIdOf } from '../admit/delivery-id.ts';
+import { eventTypeOf } from '../admit/event-type.ts';
+import type { RouteTable } from '../route.ts';
+import type { WebhookAnswer } from '../take-webhook.ts';
+import { countedAs, type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
+
+/** Short enough for somebody who looks right after. A flood causes one statement per second and replica. */
+const FLUSH_MS = 1_000;
+/** Per kind and flush: of a flood the last few are kept and the rest are counted. */
+const NEWEST_PER_FLUSH = 5;
+/** Kinds that may wait for a flush, mainly while Postgres is away. More are counted together as one. */
+const MOST_KINDS = 2_000;
+const LONGEST_TEXT = 200;
+const FORGET_EVERY_MS = 3_600_000;
+/** When ingress stops, the last flush may take this long; it must not hold up the drain. */
+const LAST_FLUSH_MS = 1_000;
+
+/** No route can have this name. All names without a route share one ring, so a scanner fills only that. */
+export const UNKNOWN_ROUTE = '(unknown)';
+const OTHER_KIND = '(others)';
+const ROUTE_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const NO_BODY = Buffer.alloc(0);
+
+interface Kind {
+  readonly attributes: {
+    readonly route: string;
+    readonly outcome: string;
+    readonly reason: string;
+  };
+  webhooks: number;
+  firstAt: number;
+  lastAt: number;
+  /** A ring: the n-th webhook is at n modulo its size. */
+  newest: UnstartedWebhook[];
+}
+
+export interface RecordedRequest {
+  readonly routeName: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/**
+ * Answers "why did nothing happen?". Counts every webhook that started no session by route, outcome and reason, and keeps
+ * the last of each kind for all replicas to list. A request costs only a look-up in a map. Once a second the result goes
+ * to the log's database, into unlogged rings of a fixed size. Bodies, signatures and addresses of senders are not kept.
+ */
+@Injectable()
+export class UnstartedWebhookRecorder implements OnModuleDestroy {
+  #kinds = new Map<string, Kind>();
+  #timer: NodeJS.Timeout | null = null;
+  #flushing: Promise<void> = Promise.resolve();
+  #failing = false;
+  #closed = false;
+  #forgotAt = -Infinity;
+
+  constructor(
+    @Inject(EVENT_LOG) private readonly log: EventLog,
+    @Inject(ROUTES) private readonly routes: RouteTable,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  answered(request: RecordedRequest, answer: WebhookAnswer): void {
+    const outcome = outcomeOfAnswer(answer);
+    if (outcome === null) return;
+    const { delivery_id, session_id } = answer.body;
+    this.#add(request, outcome, answer.event ?? null, delivery_id ?? null, session_id ?? null);
+  }
+
+  refused(request: RecordedRequest, error: unknown): void {
+    this.#add(request, outcomeOfError(error), null, null, null);
+  }
+
+  /** Writes what this replica still holds, so that a list from this replica contains all that it answered. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#write());
+    return this.#flushing;
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await within(LAST_FLUSH_MS, this.flush());
+  }
+
+  #add(
+    { routeName, headers }: RecordedRequest,
+    { outcome, reason, status }: Outcome,
+    event: string | null,
+    deliveryId: string | null,
+    sessionId: string | null,
+  ): void {
+    const known = this.routes.get(routeName) !== undefined || reason === 'route_unusable';
+    const route = known ? routeName : UNKNOWN_ROUTE;
+    const kind = this.#kindOf(route, outcome, reason);
+    const now = Date.now();
+    metrics.webhooks.add({ route, outcome: countedAs({ outcome, reason, status }) });
+    if (kind.webhooks === 0) kind.firstAt = now;
+    kind.lastAt = now;
+    kind.newest[kind.webhooks % NEWEST_PER_FLUSH] = {
+      ...kind.attributes,
+      receivedAt: now,
+      status,
+      event: clipped(event ?? eventTypeOf(headers, null)),
+      deliveryId: clipped(deliveryId ?? sentDeliveryId(headers)),
+      sessionId,
+      requestedRoute: !known && ROUTE_NAME.test(routeName) ? routeName : null,
+    };
+    kind.webhooks += 1;
+    if (this.#timer === null && !this.#closed) this.#flushLater();
+  }
+
+  #kindOf(route: string, outcome: string, reason: string): Kind {
+    const key = `${route} ${outcome} ${reason}`;
+    const held = this.#kinds.get(key);
+    if (held !== undefined) return held;
+    if (this.#kinds.size >= MOST_KINDS && route !== OTHER_KIND)
+      return this.#kindOf(OTHER_KIND, outcome, reason);
+    const kind: Kind = {
+      attributes: { route, outcome, reason },
+      webhooks: 0,
+      firstAt: 0,
+      lastAt: 0,
+      newest: [],
+    };
+    this.#kinds.set(key, kind);
+    return kind;
+  }
+
+  #flushLater(): void {
+    this.#timer = setTimeout(() => {
+      void this.flush().finally(() => {
+        this.#timer = null;
+        if (this.#kinds.size > 0 && !this.#closed) this.#flushLater();
+      });
+    }, FLUSH_MS);
+    this.#timer.unref();
+  }
+
+  /** Never throws. What cannot be written is held, within the bounds above, and goes with the next flush. */
+  async #write(): Promise<void> {
+    if (this.#kinds.size === 0) return;
+    const writing = this.#kinds;
+    this.#kinds = new Map();
+    try {
+      await this.log.unstartedWebhooks.record([...writing.values()].map(batchOf));
+      this.#failing = false;
+      if (performance.now() - this.#forgotAt > FORGET_EVERY_MS) {
+        this.#forgotAt = performance.now();
+        await this.log.unstartedWebhooks.forgetOld();
+      }
+    } catch (error) {
+      if (!this.#failing)
+        this.logger.warn({ err: error }, 'cannot record webhooks that started no session; will retry');
+      this.#failing = true;
+      this.#takeBack(writing);
+    }
+  }
+
+  #takeBack(unwritten: ReadonlyMap<string, Kind>): void {
+    for (const older of unwritten.values()) {
+      const { route, outcome, reason } = older.attributes;
+      const kind = this.#kindOf(route, outcome, reason);
+      const newest = [...inOrder(older), ...inOrder(kind)].slice(-NEWEST_PER_FLUSH);
+      kind.firstAt = older.firstAt;
+      kind.lastAt = Math.max(kind.lastAt, older.lastAt);
+      kind.webhooks += older.webhooks;
+      // Placed so that the next one replaces the oldest.
+      kind.newest = [];
+      const first = kind.webhooks - newest.length;
+      newest.forEach((webhook, index) => {
+        kind.newest[(first + index) % NEWEST_PER_FLUSH] = webhook;
+      });
+    }
+  }
+}
+
+function batchOf(kind: Kind): UnstartedBatch {
+  const { webhooks, firstAt, lastAt, attributes } = kind;
+  return { ...attributes, webhooks, firstAt, lastAt, newest: inOrder(kind) };
+}
+
+function inOrder({ newest, webhooks }: Kind): UnstartedWebhook[] {
+  if (webhooks <= NEWEST_PER_FLUSH) return newest.slice(0, webhooks);
+  const oldest = webhooks % NEWEST_PER_FLUSH;
+  return [...newest.slice(oldest), ...newest.slice(0, oldest)];
+}
+
+/** From the headers only: the body of a refused request is not read. */
+function sentDeliveryId(headers: IncomingHttpHeaders): string | null {
+  const { id, from } = deliveryIdOf(headers, NO_BODY, null, { payload: null, event: null });
+  return from === 'sender' ? id : null;
+}
+
+function clipped(text: string | null): string | null {
+  return text === null ? null : storable(text.slice(0, LONGEST_TEXT));
+}

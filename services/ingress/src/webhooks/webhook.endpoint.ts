@@ -1,0 +1,98 @@
+import type { Bus } from '@angelia/bus';
+import type { Config } from '@angelia/contracts';
+import { BUS, CONFIG, KEYED_SESSIONS, LOGGER, type Logger, metrics, SESSIONS } from '@angelia/service-kit';
+import type { KeyedSessions, Sessions } from '@angelia/sessions';
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answerError } from '../http/answer-error.ts';
+import { clientNetworkOf } from '../http/client-network.ts';
+import { ROUTES } from '../tokens.ts';
+import { BodyBudget } from './receive/body-budget.ts';
+import { refuseCrossSite } from './receive/cross-site.ts';
+import { readBody } from './receive/read-body.ts';
+import { openRoute } from './receive/receive.ts';
+import type { RouteTable } from './route.ts';
+import { RouteWarnings } from './route-warnings.ts';
+import { takeWebhook, type WebhookAnswer, type WebhookContext } from './take-webhook.ts';
+import { UnstartedWebhookRecorder } from './unstarted/unstarted-webhook-recorder.ts';
+
+type WebhookPost = FastifyRequest<{ Params: { route: string } }>;
+
+/**
+ * `POST /webhooks/:route`. It is registered on Fastify itself and not on Nest's router: the body must stay the bytes that
+ * were signed, and Nest's parsers are global. It also saves 1 to 4 of the 25 microseconds that an empty request costs.
+ */
+@Injectable()
+export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
+  readonly #context: WebhookContext;
+  readonly #budget: BodyBudget;
+  readonly #maxBodyBytes: number;
+
+  constructor(
+    @Inject(HttpAdapterHost) private readonly adapter: HttpAdapterHost,
+    @Inject(ROUTES) routes: RouteTable,
+    @Inject(SESSIONS) sessions: Sessions,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(UnstartedWebhookRecorder) private readonly unstarted: UnstartedWebhookRecorder,
+    @Inject(KEYED_SESSIONS) keyedSessions: KeyedSessions,
+    @Inject(BUS) bus: Pick<Bus, 'ping'>,
+    @Inject(CONFIG) { limits }: Config,
+  ) {
+    this.#context = { routes, sessions, keyedSessions, bus, logger, warnings: new RouteWarnings(logger) };
+    this.#maxBodyBytes = limits.max_body_bytes;
+    this.#budget = new BodyBudget({
+      totalBytes: limits.max_unauthenticated_bytes,
+      bytesPerNetwork: limits.max_unauthenticated_bytes_per_address,
+      bytesPerSecond: limits.min_body_bytes_per_second,
+    });
+  }
+
+  onModuleInit(): void {
+    const fastify = this.adapter.httpAdapter.getInstance<FastifyInstance>();
+    // A separate scope: its parser and its error handler apply to this route only.
+    fastify.register(async (scope) => {
+      scope.removeAllContentTypeParsers();
+      // `*` covers every type. The usual one is named too, because Fastify caches the parser only of a named type.
+      scope.addContentTypeParser(['application/json', '*'], (request, payload, done) =>
+        readBody(this.#budget, payload, () => clientNetworkOf(request.ip), this.#maxBodyBytes, done),
+      );
+      scope.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
+      scope.post<{ Params: { route: string } }>('/webhooks/:route', {
+        // Before the body is read, so that nobody sends a megabyte to a route that does not exist.
+        onRequest: (request: WebhookPost, _reply, done) => {
+          const { access } = openRoute(this.#context.routes, request.params.route);
+          if (access.kind === 'open') refuseCrossSite(request.headers);
+          done();
+        },
+        handler: async (request: WebhookPost, reply) => {
+          const startedAt = performance.now();
+          const { headers, body, params, url } = request;
+          // A sender that does not read our answers keeps its requests in memory, and one connection can have many.
+          request.body = undefined;
+          const answer = await takeWebhook(this.#context, { routeName: params.route, headers, body, url });
+          if (answer.status === 200) this.unstarted.answered({ routeName: params.route, headers }, answer);
+          else metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
+          metrics.webhookSeconds.observe({}, (performance.now() - startedAt) / 1000);
+          reply.code(answer.status);
+          return answer.body;
+        },
+      });
+    });
+  }
+
+  onModuleDestroy(): void {
+    this.#budget.close();
+  }
+
+  #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const answer = answerError(reply, error);
+    const { route } = request.params as { route: string };
+    this.unstarted.refused({ routeName: route, headers: request.headers }, error);
+    if (answer.unexpected) this.logger.error({ err: error, url: request.url }, 'webhook failed');
+  }
+}
+
+function startedAs({ body }: WebhookAnswer): 'accepted' | 'coalesced' {
+  return body.status === 'coalesced' ? 'coalesced' : 'accepted';
+}
