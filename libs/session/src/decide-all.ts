@@ -1,7 +1,7 @@
 import type { SessionFact } from '@angelia/contracts';
 import { decide, type SessionCommand } from './decide.ts';
 import type { Decision } from './decision.ts';
-import { afterwards } from './ending.ts';
+import { afterwards } from './ending/decide-ending.ts';
 import type { SessionState } from './state.ts';
 
 /** Several commands, each on the state that those before it leave, as one decision and so as one append. */

@@ -1,4 +1,3 @@
-import { type StartAgent, startAgent } from './agent-calls.ts';
 import {
   type AnswerClarification,
   answerClarification,
@@ -6,8 +5,7 @@ import {
   requestClarification,
   type TimeOutClarification,
   timeOutClarification,
-} from './clarifications.ts';
-import { type CompressContext, compressContext } from './compression.ts';
+} from './clarifications/decide-clarifications.ts';
 import type { Decision } from './decision.ts';
 import {
   type AttemptDelivery,
@@ -24,10 +22,10 @@ import {
   succeedDelivery,
   type TakeChunk,
   takeChunk,
-} from './deliveries.ts';
-import { type Cancel, cancel } from './ending.ts';
-import { type Expire, expire } from './expiry.ts';
-import { type FinishTurn, finishTurn, type SayInterim, sayInterim } from './outputs.ts';
+} from './deliveries/decide-deliveries.ts';
+import { type Cancel, cancel } from './ending/decide-ending.ts';
+import { type Expire, expire } from './ending/expiry.ts';
+import { type FinishTurn, finishTurn, type SayInterim, sayInterim } from './outputs/decide-outputs.ts';
 import {
   type ConsumeCompletion,
   consumeCompletion,
@@ -42,7 +40,7 @@ import {
   type RequestKill,
   requestKill,
   withNotices,
-} from './processes.ts';
+} from './processes/decide-processes.ts';
 import {
   type FailRun,
   type FinishTool,
@@ -56,8 +54,10 @@ import {
   type StartTool,
   startRun,
   startTool,
-} from './runs.ts';
+} from './runs/decide-runs.ts';
 import type { SessionState } from './state.ts';
+import { type StartAgent, startAgent } from './steps/agent-calls.ts';
+import { type CompressContext, compressContext } from './steps/compression.ts';
 import {
   type CoalesceWebhook,
   type CreateSession,
@@ -65,7 +65,7 @@ import {
   createSession,
   type RequestTurn,
   requestTurn,
-} from './turns.ts';
+} from './turns/decide-turns.ts';
 
 export type SessionCommand =
   | CreateSession

@@ -1,6 +1,5 @@
 import type { EventData, RecordedFact } from '@angelia/contracts';
-import { isAgentTool } from './agent-calls.ts';
-import { exitNotice, lostNotice } from './notices.ts';
+import { exitNotice, lostNotice } from './processes/notices.ts';
 import {
   askedAt,
   initialState,
@@ -14,6 +13,7 @@ import {
   type ProcessState,
   type SessionState,
 } from './state.ts';
+import { isAgentTool } from './steps/agent-calls.ts';
 import { ms, msOrNull, seconds } from './time.ts';
 
 /** What folding needs of an event of the log; a `RecordedEvent` is one. Types that we do not know are ignored. */

@@ -1,9 +1,8 @@
-export { type Agenda, agenda, WATCHER_TOOLS } from './agenda.ts';
-export { agentCall, agentCallId, agentTools, isAgentTool, type StartAgent } from './agent-calls.ts';
-export { conversation, fenceInstructions, programPrompt, type Said } from './agent-prompt.ts';
-export type { AnswerClarification, RequestClarification, TimeOutClarification } from './clarifications.ts';
-export type { CompressContext } from './compression.ts';
-export { type Continuation, continuation } from './continuation.ts';
+export type {
+  AnswerClarification,
+  RequestClarification,
+  TimeOutClarification,
+} from './clarifications/decide-clarifications.ts';
 export { decide, type SessionCommand } from './decide.ts';
 export { decideAll } from './decide-all.ts';
 export type { Accepted, Decision, RefusalCode, Refused } from './decision.ts';
@@ -15,13 +14,12 @@ export type {
   RetryDelivery,
   SucceedDelivery,
   TakeChunk,
-} from './deliveries.ts';
-export { type DeliveryPlan, deliveryPlan, type SendPlan } from './delivery-plan.ts';
-export { type Cancel, endsRun } from './ending.ts';
+} from './deliveries/decide-deliveries.ts';
+export { type DeliveryPlan, deliveryPlan, type SendPlan } from './deliveries/delivery-plan.ts';
+export { type Cancel, endsRun } from './ending/decide-ending.ts';
+export { type Expire, type ExpiryReason, expiryCodes } from './ending/expiry.ts';
 export { evolve, evolveAll, fold, type StreamEvent } from './evolve.ts';
-export { type Expire, type ExpiryReason, expiryCodes } from './expiry.ts';
-export { type Measure, type Milestone, measure } from './measure.ts';
-export { type FinishTurn, isSilent, type SayInterim } from './outputs.ts';
+export { type FinishTurn, isSilent, type SayInterim } from './outputs/decide-outputs.ts';
 export type {
   ConsumeCompletion,
   RecordProcessExited,
@@ -29,15 +27,15 @@ export type {
   RecordProcessMatched,
   RecordProcessStarted,
   RequestKill,
-} from './processes.ts';
+} from './processes/decide-processes.ts';
+export { type Agenda, agenda, WATCHER_TOOLS } from './recovery/agenda.ts';
 export {
-  type DeliveryViewRow,
-  type ProcessViewRow,
-  projectSession,
-  type SessionViewRow,
-  type SessionViews,
-} from './project-session.ts';
-export { type Recovery, type RecoveryPolicy, type RunLease, recover, type WaitReason } from './recover.ts';
+  type Recovery,
+  type RecoveryPolicy,
+  type RunLease,
+  recover,
+  type WaitReason,
+} from './recovery/recover.ts';
 export type {
   FailRun,
   FinishTool,
@@ -45,7 +43,7 @@ export type {
   RecordModelResponse,
   StartRun,
   StartTool,
-} from './runs.ts';
+} from './runs/decide-runs.ts';
 export {
   type CreatedFacts,
   type EndedFacts,
@@ -63,13 +61,9 @@ export {
   sessionStatus,
   type TurnSource,
 } from './state.ts';
-export {
-  type DeliveryCounts,
-  deliveryCounts,
-  type ProcessSummary,
-  type SessionSummary,
-  sessionSummary,
-} from './summary.ts';
+export { agentCall, agentCallId, agentTools, isAgentTool, type StartAgent } from './steps/agent-calls.ts';
+export type { CompressContext } from './steps/compression.ts';
+export { conversation, fenceInstructions, programPrompt, type Said } from './transcript/agent-prompt.ts';
 export {
   type Compressible,
   compressible,
@@ -79,14 +73,7 @@ export {
   resumeNote,
   transcript,
   UNKNOWN_RESULT,
-} from './transcript.ts';
-export {
-  type CoalesceWebhook,
-  type CreateSession,
-  type RequestTurn,
-  waitingWebhook,
-  windowEnd,
-} from './turns.ts';
+} from './transcript/transcript.ts';
 export {
   fenced,
   fencedBlock,
@@ -96,4 +83,27 @@ export {
   markOfTurn,
   type Surroundings,
   withoutFences,
-} from './untrusted.ts';
+} from './transcript/untrusted-text.ts';
+export { type Continuation, continuation } from './turns/continuation.ts';
+export {
+  type CoalesceWebhook,
+  type CreateSession,
+  type RequestTurn,
+  waitingWebhook,
+  windowEnd,
+} from './turns/decide-turns.ts';
+export { type Measure, type Milestone, measure } from './views/measure.ts';
+export {
+  type DeliveryViewRow,
+  type ProcessViewRow,
+  projectSession,
+  type SessionViewRow,
+  type SessionViews,
+} from './views/project-session.ts';
+export {
+  type DeliveryCounts,
+  deliveryCounts,
+  type ProcessSummary,
+  type SessionSummary,
+  sessionSummary,
+} from './views/session-summary.ts';

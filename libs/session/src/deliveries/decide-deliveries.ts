@@ -1,0 +1,207 @@
+import { accept, alreadySo, type Decision, fact, type Refused, refuse } from '../decision.ts';
+import type { OpenOutput, SessionState } from '../state.ts';
+import { iso } from '../time.ts';
+import { deliveryPlan } from './delivery-plan.ts';
+
+/**
+ * Deliveries: what delivery-plan.ts says, recorded. Attempting is the claim: the plan is asked again with the state as
+ * it stands, so that of two senders one is refused. Deliveries go on after the session ended.
+ */
+export interface AttemptDelivery {
+  readonly type: 'attempt-delivery';
+  readonly output: number;
+  /** As in the plan. */
+  readonly attempt: number;
+  readonly sender: string;
+  /** Longer than the request's time limit: past it the outcome is unknown. */
+  readonly deadlineSeconds: number;
+  readonly now: number;
+}
+
+export interface TakeChunk {
+  readonly type: 'take-chunk';
+  readonly output: number;
+  readonly attempt: number;
+  /** 1 is the first; the last one is `succeed-delivery`. */
+  readonly chunk: number;
+  readonly chunks: number;
+  readonly receipt?: string | null;
+  /** For the next chunk, as in `attempt-delivery`. */
+  readonly deadlineSeconds: number;
+}
+
+export interface SucceedDelivery {
+  readonly type: 'succeed-delivery';
+  readonly output: number;
+  readonly attempt: number;
+  readonly receipt?: string | null;
+}
+
+export interface FailDelivery {
+  readonly type: 'fail-delivery';
+  readonly output: number;
+  readonly attempt: number;
+  readonly reason: string;
+  readonly retryAt: number;
+  /** False for a flood wait: it spends no attempt of the schedule. */
+  readonly counts?: boolean;
+  /** The request went out and no answer came: whatever is sent from now on may be a second copy. */
+  readonly unknown?: boolean;
+}
+
+/** The schedule or the age is exhausted, or the platform refuses for good. With a fallback target it goes on there. */
+export interface GiveUpDelivery {
+  readonly type: 'give-up-delivery';
+  readonly output: number;
+  /** The last attempt made; 0 when none could be made (a target that cannot be resolved). */
+  readonly attempt: number;
+  /** Which of the two targets is given up, as in the plan. */
+  readonly via: 'target' | 'fallback_target';
+  readonly reason: string;
+}
+
+export interface DropDelivery {
+  readonly type: 'drop-delivery';
+  readonly output: number;
+  readonly now: number;
+}
+
+export interface RetryDelivery {
+  readonly type: 'retry-delivery';
+  readonly output: number;
+  readonly by: string;
+}
+
+export function attemptDelivery(state: SessionState, command: AttemptDelivery): Decision {
+  const plan = deliveryPlan(state, command.now);
+  if (plan.action === 'wait' && plan.output === command.output) {
+    return refuse('delivery_claimed', `output ${plan.output} is being sent, or its retry is not due`);
+  }
+  if (plan.action !== 'send' || plan.output !== command.output) {
+    return refuse('not_next_output', `output ${command.output} is not the next one to send`);
+  }
+  if (plan.attempt !== command.attempt) {
+    return refuse('stale_attempt', `attempt ${plan.attempt} is next, not ${command.attempt}`);
+  }
+  return accept(
+    fact('delivery.attempted', {
+      output: plan.output,
+      attempt: plan.attempt,
+      target: plan.target.target,
+      via: plan.via,
+      sender: command.sender,
+      deadline_seconds: command.deadlineSeconds,
+      possible_duplicate: plan.possibleDuplicate,
+    }),
+  );
+}
+
+export function takeChunk(state: SessionState, command: TakeChunk): Decision {
+  const output = unsettled(state, command.output);
+  if (!output.ok) return output;
+  // Renews the claim: only who holds it may.
+  if (command.attempt !== output.attempts) {
+    return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
+  }
+  if (command.chunk <= output.taken) return alreadySo;
+  if (
+    output.status !== 'attempting' ||
+    command.chunk !== output.taken + 1 ||
+    command.chunk >= command.chunks
+  ) {
+    return refuse('stale_attempt', `chunk ${output.taken + 1} is next, not ${command.chunk}`);
+  }
+  return accept(
+    fact('delivery.chunk-taken', {
+      output: output.output,
+      attempt: command.attempt,
+      chunk: command.chunk,
+      chunks: command.chunks,
+      receipt: command.receipt ?? null,
+      deadline_seconds: command.deadlineSeconds,
+    }),
+  );
+}
+
+export function succeedDelivery(state: SessionState, command: SucceedDelivery): Decision {
+  const output = unsettled(state, command.output);
+  if (!output.ok) return output;
+  // Also an earlier attempt than the current one: that the platform took it is true whenever it becomes known.
+  if (command.attempt > output.attempts) {
+    return refuse('stale_attempt', `attempt ${command.attempt} was not begun`);
+  }
+  return accept(
+    fact('delivery.succeeded', {
+      output: output.output,
+      attempt: command.attempt,
+      receipt: command.receipt ?? null,
+    }),
+  );
+}
+
+export function failDelivery(state: SessionState, command: FailDelivery): Decision {
+  const output = unsettled(state, command.output);
+  if (!output.ok) return output;
+  if (command.attempt !== output.attempts) {
+    return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
+  }
+  if (output.status !== 'attempting') return alreadySo;
+  return accept(
+    fact('delivery.failed', {
+      output: output.output,
+      attempt: command.attempt,
+      reason: command.reason,
+      retry_at: iso(command.retryAt),
+      counts: command.counts ?? true,
+      unknown: command.unknown ?? false,
+    }),
+  );
+}
+
+export function giveUpDelivery(state: SessionState, command: GiveUpDelivery): Decision {
+  const output = unsettled(state, command.output);
+  if (!output.ok) return output;
+  if (command.attempt !== output.attempts || command.via !== output.via) {
+    return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
+  }
+  // Else a repeated command would undo a retry that somebody asked for.
+  const revived = output.status === 'pending' && output.via === 'target' && output.reason !== null;
+  if (revived) return refuse('stale_attempt', 'a retry was requested: begin an attempt first');
+  return accept(
+    fact('delivery.dead', { output: output.output, attempt: command.attempt, reason: command.reason }),
+  );
+}
+
+export function dropDelivery(state: SessionState, command: DropDelivery): Decision {
+  const plan = deliveryPlan(state, command.now);
+  if (plan.action !== 'drop' || plan.output !== command.output) {
+    return refuse('not_next_output', `output ${command.output} is not to be dropped`);
+  }
+  return accept(fact('delivery.dropped', { output: plan.output, reason: plan.reason }));
+}
+
+export function retryDelivery(state: SessionState, command: RetryDelivery): Decision {
+  const output = state.outputs.find((o) => o.output === command.output);
+  if (output === undefined) {
+    return command.output <= state.version && state.created !== null
+      ? refuse('delivery_settled', `output ${command.output} is delivered, or there is none of that number`)
+      : refuse('unknown_output', `there is no output ${command.output}`);
+  }
+  if (output.status !== 'dead') return alreadySo;
+  const turnIsOpen = state.turns.some((turn) => turn.turn === output.turn);
+  if (output.kind === 'interim-status' && (state.lastOutput > output.output || !turnIsOpen)) {
+    return refuse('too_late', 'a later output followed: this interim status is not sent any more');
+  }
+  if (output.kind === 'clarification' && state.clarification?.output !== output.output) {
+    return refuse('too_late', 'the question is closed');
+  }
+  return accept(fact('delivery.retry-requested', { output: output.output, by: command.by }));
+}
+
+function unsettled(state: SessionState, version: number): ({ ok: true } & OpenOutput) | Refused {
+  const output = state.outputs.find((o) => o.output === version);
+  if (output === undefined || output.status === 'dead') {
+    return refuse('delivery_settled', `output ${version} is settled, or there is none of that number`);
+  }
+  return { ok: true, ...output };
+}

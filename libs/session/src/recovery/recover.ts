@@ -1,0 +1,152 @@
+import type { ExpiryReason } from '../ending/expiry.ts';
+import { fold, type StreamEvent } from '../evolve.ts';
+import { keepsOpen, type OpenTurn, type SessionState } from '../state.ts';
+import { seconds } from '../time.ts';
+
+/**
+ * What to do with a session when nobody seems to be at work on it (invariants resume-is-derived, no-phantom-turns).
+ * Asked at start, on a hint, by the sweep and by timers; all it knows are the events, the lease and the time. There is
+ * no marker that could outlive the work it stood for (seed 002).
+ *
+ *   ended, or no such session                    nothing
+ *   a question is open                           wait for its deadline, then expire (the expiry decides by `on_timeout`
+ *                                                whether the turn ends, or goes on with the next verdict)
+ *   every turn answered                          wait for the watched processes, at most until their deadline
+ *   the first turn never started                 resume, however long ago it came; but not before `start_after`, and
+ *                                                past its queue deadline it expires
+ *   it started, and a run is open
+ *     with a live lease                          wait: slow is not dead
+ *     without                                    the run is lost: take it over if the last sign of life is fresh and
+ *                                                attempts are left, else expire
+ *   it started, and its last run was interrupted resume at once, up to the maximum length of an interruption
+ *   it started, and its question was answered    go on: not a resumed run, nothing was lost
+ *
+ * A sign of life is an event of somebody at work on the turn, or the lease that the runner of the open run renewed.
+ * That something restarted is none. `run.started` and the lease are written in one append, so that a run without a
+ * lease is one that has lost it.
+ */
+export interface RunLease {
+  readonly holder: string;
+  readonly expiresAt: number;
+  readonly renewedAt: number;
+}
+
+export interface RecoveryPolicy {
+  /** A started turn whose last sign of life is older is not woken. */
+  readonly freshnessSeconds: number;
+  /** Runs without progress in between; those that a drain or an outage interrupted do not count. */
+  readonly maxAttempts: number;
+  /** How long after a drain or an outage the turn is still resumed. */
+  readonly maxInterruptionSeconds: number;
+}
+
+export type Recovery =
+  | {
+      readonly action: 'resume';
+      readonly turn: number;
+      readonly resumed: boolean;
+      readonly attempt: number;
+      readonly takeover: boolean;
+    }
+  | { readonly action: 'wait'; readonly until: number | null; readonly reason: WaitReason }
+  | { readonly action: 'expire'; readonly reason: ExpiryReason; readonly turn: number | null }
+  | { readonly action: 'nothing'; readonly reason: 'unknown' | 'ended' };
+
+export type WaitReason = 'lease' | 'start_after' | 'clarification' | 'process';
+
+export function recover(
+  source: SessionState | readonly StreamEvent[],
+  lease: RunLease | null,
+  now: number,
+  policy: RecoveryPolicy,
+): Recovery {
+  const state = isEvents(source) ? fold(source) : source;
+  if (state.created === null) return { action: 'nothing', reason: 'unknown' };
+  if (state.ended !== null) return { action: 'nothing', reason: 'ended' };
+
+  const clarification = state.clarification;
+  if (clarification !== null) {
+    return now < clarification.deadline
+      ? { action: 'wait', until: clarification.deadline, reason: 'clarification' }
+      : expire('clarification', clarification.turn);
+  }
+
+  const head = state.turns[0];
+  if (head === undefined) return waitForProcesses(state, now);
+  if (head.startedAt === null) return neverStarted(head, now);
+
+  if (state.run !== null) {
+    if (lease !== null && now < lease.expiresAt) {
+      return { action: 'wait', until: lease.expiresAt, reason: 'lease' };
+    }
+    const renewedAt = lease !== null && lease.holder === state.run.runner ? lease.renewedAt : null;
+    return goOn(head, latest(head.lastSignAt, renewedAt), now, policy, { resumed: true, takeover: true });
+  }
+  if (head.interruptedAt !== null) {
+    if (!within(head.interruptedAt, policy.maxInterruptionSeconds, now))
+      return expire('interrupted', head.turn);
+    return attempt(head, policy, { resumed: true, takeover: false });
+  }
+  return goOn(head, head.lastSignAt, now, policy, { resumed: false, takeover: false });
+}
+
+function neverStarted(head: OpenTurn, now: number): Recovery {
+  if (head.queueDeadline !== null && now >= head.queueDeadline) return expire('queue', head.turn);
+  if (head.startAfter !== null && now < head.startAfter) {
+    return { action: 'wait', until: head.startAfter, reason: 'start_after' };
+  }
+  return { action: 'resume', turn: head.turn, resumed: false, attempt: 1, takeover: false };
+}
+
+interface Manner {
+  readonly resumed: boolean;
+  readonly takeover: boolean;
+}
+
+function goOn(
+  head: OpenTurn,
+  lastSignAt: number | null,
+  now: number,
+  policy: RecoveryPolicy,
+  manner: Manner,
+): Recovery {
+  if (!within(lastSignAt, policy.freshnessSeconds, now)) return expire('stale', head.turn);
+  return attempt(head, policy, manner);
+}
+
+function attempt(head: OpenTurn, policy: RecoveryPolicy, manner: Manner): Recovery {
+  if (head.attempts >= policy.maxAttempts) return expire('attempts', head.turn);
+  return { action: 'resume', turn: head.turn, attempt: head.attempts + 1, ...manner };
+}
+
+function waitForProcesses(state: SessionState, now: number): Recovery {
+  const until = processesAwaitedUntil(state);
+  return until !== null && now < until
+    ? { action: 'wait', until, reason: 'process' }
+    : expire('process', null);
+}
+
+/** When the last of the watched processes is not waited for any longer; null: there is none. */
+export function processesAwaitedUntil(state: SessionState): number | null {
+  const awaited = state.processes.filter(keepsOpen);
+  return awaited.length === 0 ? null : Math.max(...awaited.map((process) => process.waitUntil));
+}
+
+function expire(reason: ExpiryReason, turn: number | null): Recovery {
+  return { action: 'expire', reason, turn };
+}
+
+/** A time that is missing or no number is never within anything. */
+function within(time: number | null, limitSeconds: number, now: number): boolean {
+  return time !== null && now - time <= seconds(limitSeconds);
+}
+
+function latest(a: number | null, b: number | null): number | null {
+  if (a === null || !Number.isFinite(a)) return b;
+  if (b === null || !Number.isFinite(b)) return a;
+  return Math.max(a, b);
+}
+
+function isEvents(source: SessionState | readonly StreamEvent[]): source is readonly StreamEvent[] {
+  return Array.isArray(source);
+}
