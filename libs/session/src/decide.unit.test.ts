@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { given } from '../testing/given-when-then.ts';
 import { created, runStarted, turn } from '../testing/sample-facts.ts';
-import type { SessionCommand } from './decide.ts';
-import { decideAll } from './decide-all.ts';
+import { decideAll, type SessionCommand } from './decide.ts';
 
 const { state } = given([created(), turn(1), runStarted(1)]);
 const respond: SessionCommand = {

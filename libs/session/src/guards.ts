@@ -2,10 +2,10 @@ import { type Refused, refuse } from './decision.ts';
 import type { OpenRun, OpenTurn, SessionState } from './state.ts';
 
 /**
- * The fence (invariant single-owner): what a run wants to append is taken only while its generation is the open one.
- * A runner that was frozen, taken over and woken gets `stale_generation` for whatever it still has to say.
+ * The fence of invariant single-owner: an append of a run is accepted only while its generation is the open one. A runner
+ * that was frozen, taken over and then woke up gets `stale_generation` for everything it still tries to append.
  */
-export function fence(
+export function requireOpenRun(
   state: SessionState,
   generation: number,
 ): { ok: true; run: OpenRun; turn: OpenTurn } | Refused {
@@ -23,8 +23,8 @@ export function fence(
   return { ok: true, run, turn };
 }
 
-/** For commands that no run gives: is there a session that can still change? */
-export function open(state: SessionState): Refused | null {
+/** For commands that do not come from a run. Null: the session exists and has not ended. */
+export function refuseUnlessOpen(state: SessionState): Refused | null {
   if (state.created === null) return refuse('unknown_session', 'there is no such session');
   if (state.ended !== null) return refuse('session_ended', `the session ended: ${state.ended.outcome}`);
   return null;

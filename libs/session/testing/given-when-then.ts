@@ -1,8 +1,8 @@
 import type { SessionFact } from '@angelia/contracts';
 import { decide, type SessionCommand } from '../src/decide.ts';
 import type { Decision, RefusalCode } from '../src/decision.ts';
-import { fold, type StreamEvent } from '../src/evolve.ts';
-import type { SessionState } from '../src/state.ts';
+import { fold } from '../src/evolve.ts';
+import type { SessionState, StreamEvent } from '../src/state.ts';
 
 /**
  * Given what happened, when this is asked for, then that follows:

@@ -1,10 +1,10 @@
 import type { SessionFact } from '@angelia/contracts';
 import { decide, type SessionCommand } from '../src/decide.ts';
 import { deliveryPlan } from '../src/deliveries/delivery-plan.ts';
-import { evolve, type StreamEvent } from '../src/evolve.ts';
+import { evolve } from '../src/evolve.ts';
 import { agenda } from '../src/recovery/agenda.ts';
 import { type RecoveryPolicy, type RunLease, recover } from '../src/recovery/recover.ts';
-import { initialState, type OpenCall, type SessionState } from '../src/state.ts';
+import { initialState, type OpenCall, type SessionState, type StreamEvent } from '../src/state.ts';
 import { agentCall, agentCallId, isAgentTool } from '../src/steps/agent-calls.ts';
 import { pendingAnswer } from '../src/transcript/transcript.ts';
 import { START, waitingCall } from './given-when-then.ts';

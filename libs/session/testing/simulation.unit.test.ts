@@ -4,11 +4,18 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decide, type SessionCommand } from '../src/decide.ts';
 import { deliveryPlan } from '../src/deliveries/delivery-plan.ts';
-import { evolve, REMEMBERED_IDS, type StreamEvent } from '../src/evolve.ts';
+import { evolve } from '../src/evolve.ts';
 import { agenda } from '../src/recovery/agenda.ts';
 import { recover } from '../src/recovery/recover.ts';
-import { initialState, nothingMoreCanCome, type SessionState, sessionStatus } from '../src/state.ts';
+import {
+  initialState,
+  nothingMoreCanCome,
+  type SessionState,
+  type StreamEvent,
+  sessionStatus,
+} from '../src/state.ts';
 import { type Message, transcript } from '../src/transcript/transcript.ts';
+import { REMEMBERED_IDS } from '../src/turns/evolve-turns.ts';
 import { projectSession } from '../src/views/project-session.ts';
 import {
   type Happening,

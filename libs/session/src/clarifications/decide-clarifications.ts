@@ -1,20 +1,20 @@
 import type { EventData } from '@angelia/contracts';
-import { accept, alreadySo, type Decision, fact, refuse } from '../decision.ts';
+import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
 import { timedOutWithoutAnswer } from '../ending/expiry.ts';
-import { fence, open } from '../guards.ts';
+import { refuseUnlessOpen, requireOpenRun } from '../guards.ts';
 import type { SessionState } from '../state.ts';
 import { iso } from '../time.ts';
 
 /**
- * Clarifications: a tool call that a person answers.
+ * A clarification is a tool call that a person answers.
  *
- *   (none) --requested--> open      the run is closed, the session waits; the question is an output
- *   open --answered--> (none)       the answer is the call's result; the turn is queued for its next run
- *   open --timed-out, on_timeout continue--> (none)   "no answer came" is the result; queued likewise
+ *   (none) --requested--> open      the run closes and the session waits; the question is an output
+ *   open --answered--> (none)       the answer is the result of the call; the turn is queued for its next run
+ *   open --timed-out, on_timeout continue--> (none)   the result is "no answer came"; the turn is queued too
  *   open --timed-out, on_timeout end--> the turn expires with a message
- *   open --superseded--> the turn is cancelled, without a message: a newer one takes its place (turns.ts)
+ *   open --superseded--> the turn is cancelled without a message; a newer one replaces it (turns/decide-turns.ts)
  *
- * Only one is open at a time. While it is, nothing runs: not this turn, not one behind it (no-phantom-turns, C5).
+ * At most one is open at a time. While it is open nothing runs, neither its turn nor a later one (no-phantom-turns, C5).
  */
 export interface RequestClarification {
   readonly type: 'request-clarification';
@@ -37,21 +37,21 @@ export interface AnswerClarification {
 export interface TimeOutClarification {
   readonly type: 'time-out-clarification';
   readonly clarificationId: string;
-  /** What the user reads when the session does not go on; has a default. */
+  /** What the user reads if the session does not go on. Has a default. */
   readonly text?: string;
 }
 
-const CLOSED = 'this question was answered or superseded, or its time is over';
+const CLOSED = 'this question was answered or superseded, or it timed out';
 
 export function requestClarification(state: SessionState, command: RequestClarification): Decision {
-  if (state.clarification?.id === command.clarificationId) return alreadySo;
-  const held = fence(state, command.generation);
+  if (state.clarification?.id === command.clarificationId) return alreadyDone;
+  const held = requireOpenRun(state, command.generation);
   if (!held.ok) return held;
   const { run, turn } = held;
   const call = turn.calls.find((asked) => asked.id === command.callId);
   if (call === undefined) return refuse('unknown_call', `the model did not ask for call ${command.callId}`);
   if (call.status === 'done') return refuse('call_closed', `call ${call.id} has its result`);
-  // Waiting closes the run: what it still has under way would be lost to it.
+  // Waiting closes the run, which would then miss the results of its other calls.
   const other = turn.calls.find(
     (c) => c.id !== call.id && c.status === 'started' && c.startedIn === run.generation,
   );
@@ -71,8 +71,8 @@ export function requestClarification(state: SessionState, command: RequestClarif
 }
 
 export function answerClarification(state: SessionState, command: AnswerClarification): Decision {
-  const closed = open(state);
-  if (closed !== null) return closed;
+  const refusal = refuseUnlessOpen(state);
+  if (refusal !== null) return refusal;
   if (state.clarification?.id !== command.clarificationId) {
     return refuse('clarification_closed', CLOSED);
   }
@@ -86,8 +86,8 @@ export function answerClarification(state: SessionState, command: AnswerClarific
 }
 
 export function timeOutClarification(state: SessionState, command: TimeOutClarification): Decision {
-  const closed = open(state);
-  if (closed !== null) return closed;
+  const refusal = refuseUnlessOpen(state);
+  if (refusal !== null) return refusal;
   const clarification = state.clarification;
   if (clarification === null || clarification.id !== command.clarificationId) {
     return refuse('clarification_closed', CLOSED);

@@ -1,11 +1,11 @@
-import { accept, alreadySo, type Decision, fact, type Refused, refuse } from '../decision.ts';
+import { accept, alreadyDone, type Decision, fact, type Refused, refuse } from '../decision.ts';
 import type { OpenOutput, SessionState } from '../state.ts';
 import { iso } from '../time.ts';
 import { deliveryPlan } from './delivery-plan.ts';
 
 /**
- * Deliveries: what delivery-plan.ts says, recorded. Attempting is the claim: the plan is asked again with the state as
- * it stands, so that of two senders one is refused. Deliveries go on after the session ended.
+ * Deliveries: records what delivery-plan.ts says. An attempt is a claim: it is checked against the plan for the current
+ * state, so that one of two senders is refused. Deliveries go on after the end of the session.
  */
 export interface AttemptDelivery {
   readonly type: 'attempt-delivery';
@@ -13,7 +13,7 @@ export interface AttemptDelivery {
   /** As in the plan. */
   readonly attempt: number;
   readonly sender: string;
-  /** Longer than the request's time limit: past it the outcome is unknown. */
+  /** Longer than the time limit of the request. After it the outcome is unknown. */
   readonly deadlineSeconds: number;
   readonly now: number;
 }
@@ -22,7 +22,7 @@ export interface TakeChunk {
   readonly type: 'take-chunk';
   readonly output: number;
   readonly attempt: number;
-  /** 1 is the first; the last one is `succeed-delivery`. */
+  /** Starts at 1. The last chunk is recorded by `succeed-delivery`. */
   readonly chunk: number;
   readonly chunks: number;
   readonly receipt?: string | null;
@@ -43,19 +43,19 @@ export interface FailDelivery {
   readonly attempt: number;
   readonly reason: string;
   readonly retryAt: number;
-  /** False for a flood wait: it spends no attempt of the schedule. */
+  /** False for a flood wait, which does not use up the retry schedule. */
   readonly counts?: boolean;
-  /** The request went out and no answer came: whatever is sent from now on may be a second copy. */
+  /** The request was sent and no response came. Whatever is sent from now on may be a second copy. */
   readonly unknown?: boolean;
 }
 
-/** The schedule or the age is exhausted, or the platform refuses for good. With a fallback target it goes on there. */
+/** The schedule is used up, the output is too old, or the platform refuses for good. Goes on at the fallback target, if any. */
 export interface GiveUpDelivery {
   readonly type: 'give-up-delivery';
   readonly output: number;
-  /** The last attempt made; 0 when none could be made (a target that cannot be resolved). */
+  /** The last attempt. 0 if none could be made (the target cannot be resolved). */
   readonly attempt: number;
-  /** Which of the two targets is given up, as in the plan. */
+  /** Which of the two targets to give up, as in the plan. */
   readonly via: 'target' | 'fallback_target';
   readonly reason: string;
 }
@@ -99,11 +99,11 @@ export function attemptDelivery(state: SessionState, command: AttemptDelivery): 
 export function takeChunk(state: SessionState, command: TakeChunk): Decision {
   const output = unsettled(state, command.output);
   if (!output.ok) return output;
-  // Renews the claim: only who holds it may.
+  // This renews the claim, so only its holder may do it.
   if (command.attempt !== output.attempts) {
     return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
   }
-  if (command.chunk <= output.taken) return alreadySo;
+  if (command.chunk <= output.taken) return alreadyDone;
   if (
     output.status !== 'attempting' ||
     command.chunk !== output.taken + 1 ||
@@ -126,9 +126,9 @@ export function takeChunk(state: SessionState, command: TakeChunk): Decision {
 export function succeedDelivery(state: SessionState, command: SucceedDelivery): Decision {
   const output = unsettled(state, command.output);
   if (!output.ok) return output;
-  // Also an earlier attempt than the current one: that the platform took it is true whenever it becomes known.
+  // An earlier attempt counts too: if the platform took it, that is true whenever we learn of it.
   if (command.attempt > output.attempts) {
-    return refuse('stale_attempt', `attempt ${command.attempt} was not begun`);
+    return refuse('stale_attempt', `attempt ${command.attempt} was not started`);
   }
   return accept(
     fact('delivery.succeeded', {
@@ -145,7 +145,7 @@ export function failDelivery(state: SessionState, command: FailDelivery): Decisi
   if (command.attempt !== output.attempts) {
     return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
   }
-  if (output.status !== 'attempting') return alreadySo;
+  if (output.status !== 'attempting') return alreadyDone;
   return accept(
     fact('delivery.failed', {
       output: output.output,
@@ -164,9 +164,9 @@ export function giveUpDelivery(state: SessionState, command: GiveUpDelivery): De
   if (command.attempt !== output.attempts || command.via !== output.via) {
     return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
   }
-  // Else a repeated command would undo a retry that somebody asked for.
+  // Otherwise a repeated command would undo a requested retry.
   const revived = output.status === 'pending' && output.via === 'target' && output.reason !== null;
-  if (revived) return refuse('stale_attempt', 'a retry was requested: begin an attempt first');
+  if (revived) return refuse('stale_attempt', 'a retry was requested: start an attempt first');
   return accept(
     fact('delivery.dead', { output: output.output, attempt: command.attempt, reason: command.reason }),
   );
@@ -184,13 +184,13 @@ export function retryDelivery(state: SessionState, command: RetryDelivery): Deci
   const output = state.outputs.find((o) => o.output === command.output);
   if (output === undefined) {
     return command.output <= state.version && state.created !== null
-      ? refuse('delivery_settled', `output ${command.output} is delivered, or there is none of that number`)
+      ? refuse('delivery_settled', `output ${command.output} is settled or does not exist`)
       : refuse('unknown_output', `there is no output ${command.output}`);
   }
-  if (output.status !== 'dead') return alreadySo;
+  if (output.status !== 'dead') return alreadyDone;
   const turnIsOpen = state.turns.some((turn) => turn.turn === output.turn);
   if (output.kind === 'interim-status' && (state.lastOutput > output.output || !turnIsOpen)) {
-    return refuse('too_late', 'a later output followed: this interim status is not sent any more');
+    return refuse('too_late', 'a later output exists, so this interim status is not sent any more');
   }
   if (output.kind === 'clarification' && state.clarification?.output !== output.output) {
     return refuse('too_late', 'the question is closed');
@@ -201,7 +201,7 @@ export function retryDelivery(state: SessionState, command: RetryDelivery): Deci
 function unsettled(state: SessionState, version: number): ({ ok: true } & OpenOutput) | Refused {
   const output = state.outputs.find((o) => o.output === version);
   if (output === undefined || output.status === 'dead') {
-    return refuse('delivery_settled', `output ${version} is settled, or there is none of that number`);
+    return refuse('delivery_settled', `output ${version} is settled or does not exist`);
   }
   return { ok: true, ...output };
 }

@@ -5,20 +5,20 @@ import type { OpenOutput, OutputKind, SessionState } from '../state.ts';
  * Which output is next, and what to do about it (invariant in-order-once).
  *
  *   pending --attempted--> attempting --succeeded--> delivered
- *   attempting --chunk-taken--> attempting     a long output is several messages; a retry goes on after the last taken
+ *   attempting --chunk-taken--> attempting     a long output is several messages; a retry continues after the last taken
  *   attempting --failed--> retry (at retry_at) --attempted--> attempting
  *   attempting, past its deadline: outcome unknown --attempted, possible duplicate--> attempting
  *   pending | attempting | retry --dead--> pending via the fallback target if there is one, else dead
  *   dead --retry-requested--> pending
  *   pending | retry --dropped--> dropped
  *
- * Per session one at a time and in log order: an output that waits holds back those behind it. Interim statuses must
- * not delay an answer by that: each gets its first attempt, and once that failed and something newer is there, or its
- * turn is answered, it is dropped. Dead outputs hold back nothing.
+ * A session sends one output at a time, in log order: an output that waits holds back the later ones. Interim statuses must
+ * not delay an answer that way. Each gets one attempt. If that fails, and there is a newer output or its turn is
+ * answered, it is dropped. Dead outputs hold back nothing.
  */
 export type DeliveryPlan =
   | SendPlan
-  /** Somebody is sending it, or its retry is not due: look again at `until`. */
+  /** Somebody is sending it, or its retry is not due. Check again at `until`. */
   | { readonly action: 'wait'; readonly output: number; readonly until: number }
   | { readonly action: 'drop'; readonly output: number; readonly reason: string }
   | { readonly action: 'nothing' };
@@ -31,15 +31,15 @@ export interface SendPlan {
   readonly attempt: number;
   readonly via: 'target' | 'fallback_target';
   readonly target: DeliveryTarget;
-  /** Messages of it that the target has already, when it is cut into several. */
+  /** Number of its messages that the target already has, if it is split into several. */
   readonly taken: number;
-  /** So many attempts at what is to be sent now ended unknown: where not 0, it may be there already. */
+  /** Attempts at the next message that ended with an unknown outcome. If not 0, it may have arrived already. */
   readonly unknowns: number;
   /** An earlier attempt may have reached the platform. */
   readonly possibleDuplicate: boolean;
-  /** Failed attempts that spent the retry schedule so far: the index of the next delay in it. */
+  /** Failed attempts that used up the retry schedule so far: the index of the next delay in it. */
   readonly failures: number;
-  /** When the output was recorded: for `max_age_seconds`. */
+  /** When the output was recorded. For `max_age_seconds`. */
   readonly recordedAt: number;
 }
 
@@ -47,7 +47,7 @@ export function deliveryPlan(state: SessionState, now: number): DeliveryPlan {
   const created = state.created;
   const next = state.outputs.find((output) => output.status !== 'dead');
   if (next === undefined || created === null) return { action: 'nothing' };
-  // Not always the next one: a dead output may be revived while a later one is being sent.
+  // Not always `next`: a dead output may be revived while a later one is being sent.
   const sending = state.outputs.find((output) => output.status === 'attempting' && now < output.until);
   if (sending !== undefined) return wait(sending);
 
@@ -76,7 +76,7 @@ function wait(output: OpenOutput): DeliveryPlan {
   return { action: 'wait', output: output.output, until: output.until };
 }
 
-/** Why this output is not to be sent any more; only asked when nobody is sending it. */
+/** Why this output must not be sent any more. Only called when nobody is sending it. */
 function dropReason(state: SessionState, output: OpenOutput): string | null {
   switch (output.kind) {
     case 'final-response':
@@ -91,7 +91,7 @@ function dropReason(state: SessionState, output: OpenOutput): string | null {
   }
 }
 
-/** An attempt of unknown outcome is made up for once; after a definite failure, or a second unknown one, it had it. */
+/** An attempt with an unknown outcome is repeated once. A definite failure, or a second unknown one, counts as the attempt. */
 function hadItsAttempt(output: OpenOutput): boolean {
   if (output.status === 'attempting') return output.attempts > 1;
   return output.attempts > 0 || output.reason !== null;

@@ -1,30 +1,30 @@
 import type { SessionFact } from '@angelia/contracts';
 import { type Accepted, accept, type Decision, fact, refuse } from '../decision.ts';
-import { open } from '../guards.ts';
+import { refuseUnlessOpen } from '../guards.ts';
 import { keepsOpen, type OpenClarification, type SessionState } from '../state.ts';
 import { turnRequested } from '../turns/decide-turns.ts';
 import { sessionEnded, withEnd } from './decide-ending.ts';
 
 /**
- * Expiry: what `recover` says cannot or must not go on is told to the user, once, and ends.
+ * Expiry ends a turn that, according to `recover`, cannot or must not go on, and tells the user once.
  *
- * `run.failed` (code for the operator), the final response (a sentence for the user), and the end where nothing more
- * can come. A turn that ran out of attempts failed; whatever ran out of time expired.
+ * It records `run.failed` (a code for the operator), the final response (a sentence for the user), and the end of the
+ * session if nothing more can come. A turn that ran out of attempts has failed. A turn that ran out of time has expired.
  */
 export type ExpiryReason = 'stale' | 'attempts' | 'interrupted' | 'queue' | 'clarification' | 'process';
 
 export interface Expire {
   readonly type: 'expire';
   readonly reason: ExpiryReason;
-  /** As in the verdict; null for `process`: every turn is answered and the session only waits. */
+  /** As in the verdict. Null for `process`: every turn is answered and the session only waits. */
   readonly turn: number | null;
-  /** `state.generation` that the verdict was made from: if a run started since, the verdict is void. */
+  /** `state.generation` at the time of the verdict. If a run started since then, the verdict is void. */
   readonly generation: number;
-  /** What the user reads; has a default. */
+  /** What the user reads. Has a default. */
   readonly text?: string;
 }
 
-const told: Record<ExpiryReason, string> = {
+const userTexts: Record<ExpiryReason, string> = {
   stale:
     'Sorry, the work on this stopped and was not resumed in time. Please send it again if it is still wanted.',
   attempts: 'Sorry, this could not be finished: the work on it stopped several times.',
@@ -44,12 +44,12 @@ const codes: Record<ExpiryReason, string> = {
   process: 'process_timeout',
 };
 
-/** Of `run.failed`, for whoever counts them. */
+/** The codes of `run.failed` that an expiry records, for metrics. */
 export const expiryCodes: readonly string[] = Object.values(codes);
 
 export function expire(state: SessionState, command: Expire): Decision {
-  const closed = open(state);
-  if (closed !== null) return closed;
+  const refusal = refuseUnlessOpen(state);
+  if (refusal !== null) return refusal;
   if (command.generation !== state.generation) {
     return refuse('stale_generation', `generation ${state.generation} started since`);
   }
@@ -66,7 +66,7 @@ export function expire(state: SessionState, command: Expire): Decision {
   return withEnd(state, expired(state, head.turn, command.reason, command.text));
 }
 
-/** Per `on_timeout`: the turn goes on with "no answer" as the call's result, or it expires. */
+/** Depending on `on_timeout`, the turn goes on with "no answer" as the result of the call, or expires. */
 export function timedOutWithoutAnswer(
   state: SessionState,
   clarification: OpenClarification,
@@ -84,7 +84,7 @@ function expired(state: SessionState, turn: number, reason: ExpiryReason, text?:
     fact('session.final-response', {
       generation,
       turn,
-      text: text?.trim() ? text : told[reason],
+      text: text?.trim() ? text : userTexts[reason],
       outcome: reason === 'attempts' ? 'failed' : 'expired',
       silent: false,
     }),
@@ -92,8 +92,8 @@ function expired(state: SessionState, turn: number, reason: ExpiryReason, text?:
 }
 
 /**
- * The wait for background processes is over. The user was promised their result, so they are told, by a turn
- * that is answered in the same decision: no run starts for it.
+ * The session stops waiting for background processes. The user was promised a result, so a turn tells them. The same
+ * decision answers that turn, so no run starts for it.
  */
 function stopWaiting(state: SessionState, text: string | undefined): Decision {
   if (state.turns.length > 0) return refuse('not_next_turn', 'a turn is waiting to be answered');
@@ -102,7 +102,7 @@ function stopWaiting(state: SessionState, text: string | undefined): Decision {
   const ids = awaited.map((process) => process.processId).join(', ');
   const promised = awaited.find((process) => process.notify);
   if (promised === undefined) {
-    // Watch patterns only: nobody was promised anything, and how the last turn went stands.
+    // Watch patterns only: nobody was promised a result, so the outcome of the last turn stands.
     return accept(sessionEnded(state, state.answered?.outcome ?? 'expired', `stopped waiting for ${ids}`));
   }
   const turn = state.lastTurn + 1;
@@ -116,7 +116,7 @@ function stopWaiting(state: SessionState, text: string | undefined): Decision {
     fact('session.final-response', {
       generation: null,
       turn,
-      text: text?.trim() ? text : told.process,
+      text: text?.trim() ? text : userTexts.process,
       outcome: 'expired',
       silent: false,
     }),

@@ -1,17 +1,17 @@
 import type { EventData } from '@angelia/contracts';
-import { accept, alreadySo, type Decision, fact } from '../decision.ts';
+import { accept, alreadyDone, type Decision, fact } from '../decision.ts';
 import { withEnd } from '../ending/decide-ending.ts';
-import { fence } from '../guards.ts';
+import { requireOpenRun } from '../guards.ts';
 import type { SessionState } from '../state.ts';
 
 /**
- * Outputs: what the session says to its target. They are facts first and are sent from the log only (invariant
- * written-before-sent; seed 003), in order. An answer that is empty or says `[SILENT]` is kept and not sent.
+ * Outputs: what the session says to its target. An output is recorded first and sent only from the log (invariant
+ * written-before-sent; seed 003), in order. An answer that is empty or says `[SILENT]` is recorded and not sent.
  */
 export interface SayInterim {
   readonly type: 'interim-status';
   readonly generation: number;
-  /** The n-th status of this run (`state.run.statuses + 1`). */
+  /** The number of the status within this run (`state.run.statuses + 1`). */
   readonly sequence: number;
   readonly kind: EventData<'session.interim-status'>['kind'];
   readonly text: string;
@@ -24,9 +24,9 @@ export interface FinishTurn {
 }
 
 export function sayInterim(state: SessionState, command: SayInterim): Decision {
-  const held = fence(state, command.generation);
+  const held = requireOpenRun(state, command.generation);
   if (!held.ok) return held;
-  if (command.sequence <= held.run.statuses) return alreadySo;
+  if (command.sequence <= held.run.statuses) return alreadyDone;
   return accept(
     fact('session.interim-status', {
       generation: held.run.generation,
@@ -39,7 +39,7 @@ export function sayInterim(state: SessionState, command: SayInterim): Decision {
 }
 
 export function finishTurn(state: SessionState, command: FinishTurn): Decision {
-  const held = fence(state, command.generation);
+  const held = requireOpenRun(state, command.generation);
   if (!held.ok) return held;
   return withEnd(state, [
     fact('session.final-response', {
@@ -52,7 +52,7 @@ export function finishTurn(state: SessionState, command: FinishTurn): Decision {
   ]);
 }
 
-/** Nothing to say (D3), or the agent's way to say that it wants to say nothing (D4). */
+/** The answer is empty (D3), or the agent asks to send nothing (D4). */
 export function isSilent(text: string): boolean {
   const said = text.trim();
   return said === '' || said.toUpperCase().startsWith('[SILENT]');

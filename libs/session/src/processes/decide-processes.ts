@@ -1,7 +1,8 @@
 import type { EventData } from '@angelia/contracts';
-import { accept, alreadySo, type Decision, fact, refuse } from '../decision.ts';
-import { afterwards, withEnd } from '../ending/decide-ending.ts';
-import { open } from '../guards.ts';
+import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
+import { withEnd } from '../ending/decide-ending.ts';
+import { stateAfter } from '../evolve.ts';
+import { refuseUnlessOpen } from '../guards.ts';
 import { isUntold, type Notice, type NoticeKind, type ProcessState, type SessionState } from '../state.ts';
 import { iso } from '../time.ts';
 import { markOfTurn } from '../transcript/untrusted-text.ts';
@@ -13,28 +14,29 @@ import { matchNotice, noticeText, overloadNotice } from './notices.ts';
  *
  *   (call started) --process.started--> running --matched*--> running
  *   running --exited | lost--> over
- *   running | over --completion-consumed--> the model knows how it ended: no notice, a queued one is withdrawn
+ *   running | over --completion-consumed--> the model knows how it ended: no notice follows, a queued one is withdrawn
  *
- * An exit becomes a turn when `notify_on_complete` was asked for, it was not consumed and the session has not ended.
- * Its turn may long be answered: that is the point of the notice. An end that a call waits for is no turn, in whichever
- * order the two come:
+ * An exit becomes a turn if `notify_on_complete` was set, the exit was not consumed and the session has not ended. The turn
+ * that started the process may be long answered: that is what the notice is for. If a call waits for the end, the end is
+ * not a turn, whichever of the two comes first:
  *
  *   tool.started (waits_for) --exited--> untold --completion-consumed, tool.finished--> known, no turn
- *                                        untold --the call closes without having told--> turn.requested, once
+ *                                        untold --the call closes without telling the model--> turn.requested, once
  *   exited + turn.requested --tool.started--> the notice stays in the queue, behind the turn that waits
- *                           --completion-consumed--> withdrawn, before anybody could start it
+ *                           --completion-consumed--> withdrawn before a run can start it
  *
- * The call closes when its time is up, when its run or its watcher is gone and the model is told that its outcome is
- * unknown, or with its turn. Whatever closes it decides the notice, too (`withNotices`). A match becomes a turn only while the turn that
- * started the process is the current one: not answered, its last model answer not already the final one, no further
- * message or webhook behind it. While a notice of a match still waits in the queue, further matches of that process
- * are recorded and no more. The fact and its turn are one append, so that a crash in between cannot make a second
- * turn (E7), and a report that comes twice is one.
+ * The call closes when it times out, when its run or its watcher is gone and the model is told that the outcome is
+ * unknown, or together with its turn. Whatever closes it also decides about the notice (`withNotices`).
+ *
+ * A match becomes a turn only while the turn that started the process is the current one: it is not answered, its last
+ * model answer is not the final one, and no message or webhook is queued behind it. While a notice about a match is
+ * queued, further matches of that process are recorded and start nothing. The fact and its turn are one append: a crash
+ * in between cannot make a second turn (E7), and a report that arrives twice counts once.
  */
 export interface RecordProcessStarted {
   readonly type: 'process-started';
   readonly processId: string;
-  /** The `terminal` call that it answers. */
+  /** The `terminal` call that started it. */
   readonly callId: string;
   readonly command: string;
   readonly host: string;
@@ -51,7 +53,7 @@ export interface RecordProcessStarted {
 export interface RecordProcessMatched {
   readonly type: 'process-matched';
   readonly processId: string;
-  /** The n-th recorded match (`process.matches + 1`). */
+  /** The number of the match (`process.matches + 1`). */
   readonly match: number;
   readonly pattern: string;
   readonly line: string;
@@ -65,7 +67,7 @@ export interface RecordProcessExited {
   readonly signal: string | null;
   readonly durationSeconds: number;
   readonly outputTail: string;
-  /** Why we ended it. */
+  /** Why we ended it, if we did. */
   readonly reason?: string | null;
 }
 
@@ -82,7 +84,7 @@ export interface ConsumeCompletion {
   readonly by: EventData<'process.completion-consumed'>['by'];
 }
 
-/** By somebody outside: the watcher ends the process. Its session is told of the end as of any other. */
+/** Somebody outside asks for it, and the watcher ends the process. The session learns of the end like of any other. */
 export interface RequestKill {
   readonly type: 'request-kill';
   readonly processId: string;
@@ -90,11 +92,11 @@ export interface RequestKill {
 }
 
 export function processStarted(state: SessionState, command: RecordProcessStarted): Decision {
-  if (find(state, command.processId) !== undefined) return alreadySo;
-  const closed = open(state);
-  if (closed !== null) return closed;
-  // Like a tool's result it is taken from the watcher also when another run took over meanwhile, as long as the call
-  // is open. If not, the watcher ends what it began: nobody would know of it.
+  if (find(state, command.processId) !== undefined) return alreadyDone;
+  const refusal = refuseUnlessOpen(state);
+  if (refusal !== null) return refusal;
+  // Like the result of a tool, this is accepted from the watcher while the call is open, even if another run has taken
+  // over. Otherwise the watcher ends the process that it started, because nobody would know of it.
   const turn = state.turns[0];
   const call = turn?.calls.find((asked) => asked.id === command.callId);
   if (turn === undefined || call === undefined || call.status !== 'started' || call.startedIn === null) {
@@ -123,8 +125,8 @@ export function processStarted(state: SessionState, command: RecordProcessStarte
 export function processMatched(state: SessionState, command: RecordProcessMatched): Decision {
   const process = find(state, command.processId);
   if (process === undefined) return unknown(command.processId);
-  // Nothing after the exit; and the same match once.
-  if (process.status !== 'running' || command.match <= process.matches) return alreadySo;
+  // Nothing follows the exit, and each match counts once.
+  if (process.status !== 'running' || command.match <= process.matches) return alreadyDone;
   const overload = command.overload ?? false;
   const matched = fact('process.matched', {
     process_id: process.processId,
@@ -143,7 +145,7 @@ export function processMatched(state: SessionState, command: RecordProcessMatche
 export function processExited(state: SessionState, command: RecordProcessExited): Decision {
   const process = find(state, command.processId);
   if (process === undefined) return unknown(command.processId);
-  if (process.status !== 'running') return alreadySo;
+  if (process.status !== 'running') return alreadyDone;
   const exited = fact('process.exited', {
     process_id: process.processId,
     exit_code: command.exitCode,
@@ -158,7 +160,7 @@ export function processExited(state: SessionState, command: RecordProcessExited)
 export function processLost(state: SessionState, command: RecordProcessLost): Decision {
   const process = find(state, command.processId);
   if (process === undefined) return unknown(command.processId);
-  if (process.status !== 'running') return alreadySo;
+  if (process.status !== 'running') return alreadyDone;
   const lost = fact('process.lost', {
     process_id: process.processId,
     reason: command.reason,
@@ -170,7 +172,7 @@ export function processLost(state: SessionState, command: RecordProcessLost): De
 export function consumeCompletion(state: SessionState, command: ConsumeCompletion): Decision {
   const process = find(state, command.processId);
   if (process === undefined) return unknown(command.processId);
-  if (process.consumed) return alreadySo;
+  if (process.consumed) return alreadyDone;
   return withEndIfOpen(state, [
     fact('process.completion-consumed', { process_id: process.processId, by: command.by }),
   ]);
@@ -182,18 +184,18 @@ export function requestKill(state: SessionState, command: RequestKill): Decision
   if (process.status !== 'running') {
     return refuse('process_over', `${command.processId} is not running any more: it is ${process.status}`);
   }
-  if (process.killRequested) return alreadySo;
+  if (process.killRequested) return alreadyDone;
   return accept(fact('process.kill-requested', { process_id: process.processId, by: command.by }));
 }
 
 /**
- * What was decided, and behind it a turn for each end that is still to be told and that no call waits for: the only place
- * where an end becomes a turn (invariant exit-is-kept). Whatever the decision was, so that no way in which a call closes
- * can lose the notice.
+ * Adds to a decision a turn for each end that was not told yet and that no call waits for. This is the only place where an
+ * end becomes a turn (invariant exit-is-kept). It runs on every decision, so that no way of closing a call can lose the
+ * notice.
  */
 export function withNotices(state: SessionState, decision: Decision): Decision {
   if (!decision.ok || decision.events.length === 0 || state.processes.length === 0) return decision;
-  const after = afterwards(state, decision.events);
+  const after = stateAfter(state, decision.events);
   if (after.ended !== null) return decision;
   const due = after.processes.filter((process) => isUntold(process) && !isWaitedFor(after, process));
   if (due.length === 0) return decision;
@@ -212,8 +214,8 @@ function isWaitedFor({ turns }: SessionState, { processId }: ProcessState): bool
 }
 
 /**
- * The process whose end a call waits for; null: it does something else. Arguments that are of no use otherwise do no
- * harm: the call fails, and whatever closes it tells of the end.
+ * The process whose end a call waits for. Null: the call does something else. Invalid arguments do no harm here: the call
+ * fails, and whatever closes it decides about the notice.
  */
 export function waitsFor(tool: string, written: string): string | null {
   if (tool !== 'process') return null;
@@ -244,7 +246,7 @@ function noticeTurn(state: SessionState, turn: number, processId: string, kind: 
   });
 }
 
-/** After the end facts are recorded and start nothing; before it, this may have been the last thing waited for. */
+/** After the end of the session, facts are recorded and start nothing. Before it, the session may have waited only for this. */
 function withEndIfOpen(state: SessionState, events: Parameters<typeof withEnd>[1]): Decision {
   return state.ended === null ? withEnd(state, events) : accept(...events);
 }

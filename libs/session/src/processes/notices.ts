@@ -2,7 +2,7 @@ import type { EventData } from '@angelia/contracts';
 import type { Notice, ProcessState } from '../state.ts';
 import { fenced } from '../transcript/untrusted-text.ts';
 
-/** The user message that a notice becomes. How it begins is public (INTERFACES.md); what follows the process wrote. */
+/** The user message that a notice becomes. Its first line is public (INTERFACES.md); the rest is output of the process. */
 export function noticeText({ head, output }: Notice, mark: string | null): string {
   if (output.trim() === '') return head;
   return `${head}\n${mark === null ? output : fenced(output, mark, 'alone')}`;

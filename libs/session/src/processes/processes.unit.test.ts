@@ -15,11 +15,10 @@ import {
   toolStarted,
   turn,
 } from '../../testing/sample-facts.ts';
-import type { SessionCommand } from '../decide.ts';
-import { decideAll } from '../decide-all.ts';
+import { decideAll, type SessionCommand } from '../decide.ts';
 import { fact } from '../decision.ts';
 import { agenda } from '../recovery/agenda.ts';
-import type { FinishTool } from '../runs/decide-runs.ts';
+import type { FinishTool } from '../steps/decide-steps.ts';
 import { transcript } from '../transcript/transcript.ts';
 import { markOf } from '../transcript/untrusted-text.ts';
 

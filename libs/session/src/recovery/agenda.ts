@@ -4,23 +4,23 @@ import { agentTools } from '../steps/agent-calls.ts';
 import { processesAwaitedUntil } from './recover.ts';
 
 /**
- * When each owner should look at the session if nothing else happens: what the queue view, the due timers and the sweep
- * are made of. A time that is not ahead means "now", and is the time of what made it due. Null: no need.
+ * When each service should look at the session if nothing else happens. The queue view, the due timers and the sweep are
+ * made of this. A time in the past means "now"; it is the time at which the work became due. Null: nothing to do.
  */
 export interface Agenda {
   /** agent-runner: a turn to start or resume, or a deadline to enforce. */
   readonly run: number | null;
-  /** A run is open: its runner is at work as long as it has a live lease, and there is no time at which it is due. */
+  /** A run is open. It is never due: its runner works on it as long as the lease is alive. */
   readonly running: boolean;
-  /** delivery: an output to send, to retry, to drop, or whose attempt has become unknown. */
+  /** delivery: an output to send, retry or drop, or one whose attempt has passed its deadline. */
   readonly delivery: number | null;
-  /** process-watcher: a call that waits for it, or a process to end. Live processes are found by their own leases, not by time. */
+  /** process-watcher: a call to carry out, or a process to end. Live processes are found by their own leases, not by time. */
   readonly process: number | null;
-  /** Nothing will happen to this session any more: it may be pruned. */
+  /** Nothing will happen to this session any more, so it may be pruned. */
   readonly settled: boolean;
 }
 
-/** The tools whose calls process-watcher carries out. */
+/** Process-watcher carries out the calls of these tools. */
 export const WATCHER_TOOLS: readonly string[] = ['terminal', 'process', agentTools.command];
 
 export function agenda(state: SessionState): Agenda {
@@ -41,7 +41,7 @@ function runDue(state: SessionState): number | null {
   const head = state.turns[0];
   if (head === undefined) return processesAwaitedUntil(state) ?? state.lastActivityAt;
   if (head.startedAt !== null) return head.interruptedAt ?? head.lastSignAt ?? state.lastActivityAt;
-  // It became the first when the turn before it was answered.
+  // It became the first in the queue when the turn before it was answered.
   const queuedSince = Math.max(head.requestedAt, state.answered?.at ?? 0);
   return Math.max(queuedSince, head.startAfter ?? 0);
 }
@@ -58,7 +58,7 @@ function processDue(state: SessionState): number | null {
   const started = (state.turns[0]?.calls ?? [])
     .filter((call) => call.status === 'started' && WATCHER_TOOLS.includes(call.tool))
     .map((call) => call.startedAt ?? state.lastActivityAt);
-  // When it was asked for is not kept: since it began is early enough for the sweep.
+  // The time of the request is not stored. The start of the process is early enough for the sweep.
   const toEnd = state.processes.filter((p) => p.status === 'running' && p.killRequested);
   const due = [...started, ...toEnd.map((process) => process.startedAt)];
   return due.length === 0 ? null : Math.min(...due);

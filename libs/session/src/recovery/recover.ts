@@ -1,29 +1,28 @@
 import type { ExpiryReason } from '../ending/expiry.ts';
-import { fold, type StreamEvent } from '../evolve.ts';
-import { keepsOpen, type OpenTurn, type SessionState } from '../state.ts';
+import { fold } from '../evolve.ts';
+import { keepsOpen, type OpenTurn, type SessionState, type StreamEvent } from '../state.ts';
 import { seconds } from '../time.ts';
 
 /**
- * What to do with a session when nobody seems to be at work on it (invariants resume-is-derived, no-phantom-turns).
- * Asked at start, on a hint, by the sweep and by timers; all it knows are the events, the lease and the time. There is
- * no marker that could outlive the work it stood for (seed 002).
+ * What to do with a session when nobody seems to work on it (invariants resume-is-derived, no-phantom-turns). Called at
+ * start, on a hint, by the sweep and by timers. It knows only the events, the lease and the time. There is no marker
+ * that could outlive the work that it stands for (seed 002).
  *
  *   ended, or no such session                    nothing
- *   a question is open                           wait for its deadline, then expire (the expiry decides by `on_timeout`
- *                                                whether the turn ends, or goes on with the next verdict)
- *   every turn answered                          wait for the watched processes, at most until their deadline
- *   the first turn never started                 resume, however long ago it came; but not before `start_after`, and
- *                                                past its queue deadline it expires
+ *   a question is open                           wait for its deadline, then expire (depending on `on_timeout` the expiry
+ *                                                ends the turn, or it goes on with the next verdict)
+ *   every turn is answered                       wait for the watched processes, at most until their deadline
+ *   the first turn never started                 resume, however long ago it was requested; but not before `start_after`,
+ *                                                and after its queue deadline it expires
  *   it started, and a run is open
  *     with a live lease                          wait: slow is not dead
  *     without                                    the run is lost: take it over if the last sign of life is fresh and
- *                                                attempts are left, else expire
+ *                                                attempts are left, otherwise expire
  *   it started, and its last run was interrupted resume at once, up to the maximum length of an interruption
  *   it started, and its question was answered    go on: not a resumed run, nothing was lost
  *
- * A sign of life is an event of somebody at work on the turn, or the lease that the runner of the open run renewed.
- * That something restarted is none. `run.started` and the lease are written in one append, so that a run without a
- * lease is one that has lost it.
+ * A sign of life is an event from somebody who works on the turn, or a renewal of the lease by the runner of the open run.
+ * A restart is not one. `run.started` and the lease are written in one append, so a run without a lease has lost it.
  */
 export interface RunLease {
   readonly holder: string;
@@ -32,11 +31,11 @@ export interface RunLease {
 }
 
 export interface RecoveryPolicy {
-  /** A started turn whose last sign of life is older is not woken. */
+  /** A started turn whose last sign of life is older than this is not resumed. */
   readonly freshnessSeconds: number;
-  /** Runs without progress in between; those that a drain or an outage interrupted do not count. */
+  /** Most runs without progress in between. Runs that a drain or an outage interrupted do not count. */
   readonly maxAttempts: number;
-  /** How long after a drain or an outage the turn is still resumed. */
+  /** How long after a drain or an outage a turn is still resumed. */
   readonly maxInterruptionSeconds: number;
 }
 
@@ -80,14 +79,17 @@ export function recover(
       return { action: 'wait', until: lease.expiresAt, reason: 'lease' };
     }
     const renewedAt = lease !== null && lease.holder === state.run.runner ? lease.renewedAt : null;
-    return goOn(head, latest(head.lastSignAt, renewedAt), now, policy, { resumed: true, takeover: true });
+    return resumeIfFresh(head, latest(head.lastSignAt, renewedAt), now, policy, {
+      resumed: true,
+      takeover: true,
+    });
   }
   if (head.interruptedAt !== null) {
-    if (!within(head.interruptedAt, policy.maxInterruptionSeconds, now))
+    if (!isRecent(head.interruptedAt, policy.maxInterruptionSeconds, now))
       return expire('interrupted', head.turn);
-    return attempt(head, policy, { resumed: true, takeover: false });
+    return resume(head, policy, { resumed: true, takeover: false });
   }
-  return goOn(head, head.lastSignAt, now, policy, { resumed: false, takeover: false });
+  return resumeIfFresh(head, head.lastSignAt, now, policy, { resumed: false, takeover: false });
 }
 
 function neverStarted(head: OpenTurn, now: number): Recovery {
@@ -98,25 +100,25 @@ function neverStarted(head: OpenTurn, now: number): Recovery {
   return { action: 'resume', turn: head.turn, resumed: false, attempt: 1, takeover: false };
 }
 
-interface Manner {
+interface RunKind {
   readonly resumed: boolean;
   readonly takeover: boolean;
 }
 
-function goOn(
+function resumeIfFresh(
   head: OpenTurn,
   lastSignAt: number | null,
   now: number,
   policy: RecoveryPolicy,
-  manner: Manner,
+  kind: RunKind,
 ): Recovery {
-  if (!within(lastSignAt, policy.freshnessSeconds, now)) return expire('stale', head.turn);
-  return attempt(head, policy, manner);
+  if (!isRecent(lastSignAt, policy.freshnessSeconds, now)) return expire('stale', head.turn);
+  return resume(head, policy, kind);
 }
 
-function attempt(head: OpenTurn, policy: RecoveryPolicy, manner: Manner): Recovery {
+function resume(head: OpenTurn, policy: RecoveryPolicy, kind: RunKind): Recovery {
   if (head.attempts >= policy.maxAttempts) return expire('attempts', head.turn);
-  return { action: 'resume', turn: head.turn, attempt: head.attempts + 1, ...manner };
+  return { action: 'resume', turn: head.turn, attempt: head.attempts + 1, ...kind };
 }
 
 function waitForProcesses(state: SessionState, now: number): Recovery {
@@ -126,7 +128,7 @@ function waitForProcesses(state: SessionState, now: number): Recovery {
     : expire('process', null);
 }
 
-/** When the last of the watched processes is not waited for any longer; null: there is none. */
+/** When the session stops waiting for the last of its watched processes. Null: there is none. */
 export function processesAwaitedUntil(state: SessionState): number | null {
   const awaited = state.processes.filter(keepsOpen);
   return awaited.length === 0 ? null : Math.max(...awaited.map((process) => process.waitUntil));
@@ -136,8 +138,8 @@ function expire(reason: ExpiryReason, turn: number | null): Recovery {
   return { action: 'expire', reason, turn };
 }
 
-/** A time that is missing or no number is never within anything. */
-function within(time: number | null, limitSeconds: number, now: number): boolean {
+/** A missing or invalid time is never recent. */
+function isRecent(time: number | null, limitSeconds: number, now: number): boolean {
   return time !== null && now - time <= seconds(limitSeconds);
 }
 

@@ -1,20 +1,20 @@
-import { accept, alreadySo, type Decision, fact, refuse } from '../decision.ts';
-import { fence } from '../guards.ts';
+import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
+import { requireOpenRun } from '../guards.ts';
 import type { OpenCall, OpenTurn, SessionState } from '../state.ts';
 
 /**
- * Agents that are no model (kind `command` and `http`): the whole turn is one call, and its result is the answer.
+ * Agents that are not models (kinds `command` and `http`): the whole turn is one call, and its result is the answer.
  *
  *   (none) --tool.started `agent-<turn>`--> started --tool.finished--> done --final-response | run.failed-->
  *
- * No model asked for it, so it is no row of the transcript. Its result comes from whoever carries it out (the watcher,
- * a callback) and outlives the run that began it. A call is begun once. Where it has no result, the next run
- * waits for it, or asks the agent again under the same name.
+ * No model asked for the call, so the transcript has no row for it. The result comes from whoever carries out the call
+ * (the watcher, a callback) and is accepted even after the run that started it is gone. A call is started once. If it
+ * has no result, the next run waits for it or asks the agent again with the same call id.
  */
 export const agentTools = {
-  /** A program: process-watcher carries it out. */
+  /** A program, carried out by process-watcher. */
   command: 'agent',
-  /** A service elsewhere: the run calls it, and its callback may bring the result. */
+  /** A remote service: the run calls it, and its callback may bring the result. */
   http: 'agent:http',
 } as const;
 
@@ -26,17 +26,17 @@ export interface StartAgent {
 }
 
 export function startAgent(state: SessionState, command: StartAgent): Decision {
-  const held = fence(state, command.generation);
+  const held = requireOpenRun(state, command.generation);
   if (!held.ok) return held;
   const { run, turn } = held;
   const call = agentCall(turn);
   if (call?.status === 'done' || turn.step > 0) {
-    return refuse('call_closed', `the agent of turn ${turn.turn} has done its work`);
+    return refuse('call_closed', `the agent of turn ${turn.turn} has finished`);
   }
   if (call !== null) {
     return call.startedIn === run.generation
-      ? alreadySo
-      : refuse('call_started', `generation ${call.startedIn} began call ${call.id}: it has no result yet`);
+      ? alreadyDone
+      : refuse('call_started', `generation ${call.startedIn} started call ${call.id}: it has no result yet`);
   }
   return accept(
     fact('tool.started', {
@@ -54,7 +54,7 @@ export function agentCallId(turn: number): string {
   return `agent-${turn}`;
 }
 
-/** The turn's call to its agent; null: it was not begun. */
+/** The turn's call to its agent. Null: not started. */
 export function agentCall(turn: OpenTurn): OpenCall | null {
   return turn.calls.find((call) => isAgentTool(call.tool)) ?? null;
 }

@@ -1,31 +1,31 @@
-import type { StreamEvent } from '../evolve.ts';
 import { isSilent } from '../outputs/decide-outputs.ts';
+import type { StreamEvent } from '../state.ts';
 import { transcript } from './transcript.ts';
 import { fenceNote, hasFence } from './untrusted-text.ts';
 
-/** One thing that was said. */
-export interface Said {
+/** One message of the conversation, without tool calls. */
+export interface Utterance {
   readonly role: 'user' | 'assistant';
   readonly content: string;
 }
 
-/** What was said so far, for an agent that is no model: without its tools, and without answers that say nothing. */
-export function conversation(events: readonly StreamEvent[]): Said[] {
-  return transcript(events).flatMap(({ role, content }): Said[] =>
+/** The conversation so far, for an agent that is not a model: without tool rows and silent answers. */
+export function conversation(events: readonly StreamEvent[]): Utterance[] {
+  return transcript(events).flatMap(({ role, content }): Utterance[] =>
     role === 'tool' || (role === 'assistant' && isSilent(content)) ? [] : [{ role, content }],
   );
 }
 
-/** What an agent that is no model has to know about the fences in what was said; nothing where there are none. */
-export function fenceInstructions(said: readonly Said[]): string[] {
+/** What an agent that is not a model must know about the fences in the conversation. Empty if there are none. */
+export function fenceInstructions(said: readonly Utterance[]): string[] {
   return said.some(({ content }) => hasFence(content)) ? [fenceNote(null)] : [];
 }
 
 /**
- * The prompt of a program: the input of the turn as it is. What was said before and the route's instructions, where
- * there are any, stand above it.
+ * The prompt of a program: the unchanged input of the turn, preceded by the route's instructions and the earlier
+ * conversation, if there are any.
  */
-export function programPrompt(said: readonly Said[], instructions: readonly string[]): string {
+export function programPrompt(said: readonly Utterance[], instructions: readonly string[]): string {
   const input = said.findLast(({ role }) => role === 'user')?.content ?? '';
   const before = said.slice(
     0,
@@ -42,6 +42,6 @@ export function programPrompt(said: readonly Said[], instructions: readonly stri
   return parts.join('\n\n');
 }
 
-function line({ role, content }: Said): string {
+function line({ role, content }: Utterance): string {
   return `${role === 'user' ? 'User' : 'You'}: ${content}`;
 }

@@ -1,35 +1,34 @@
 import type { EventData, Outcome, RecordedFact, ToolCall, TranscriptMessage } from '@angelia/contracts';
-import type { StreamEvent } from '../evolve.ts';
-import type { SessionState } from '../state.ts';
+import type { SessionState, StreamEvent } from '../state.ts';
 import { fenced, markOf } from './untrusted-text.ts';
 
 /**
- * The conversation as the model sees it, made of recorded things only (seed 003).
+ * The conversation as the model sees it, made only of recorded events (seed 003).
  *
- * Turns stand in their order, each with its input, its steps and its answer; a turn is not shown before the one in
- * front of it is over, so that roles alternate however many messages were queued (D8). An answer is one row: the
- * final response, of which the model's own last text is an earlier copy. Within a step every call has one result, in
- * the order of the calls: the recorded one, the answer to the question, or that it is unknown. That a run is a resumed
- * one is no row here (C4): see `resumeNote`. Where a conversation was compressed, it begins with the input of the turn
- * in which it was, and the summary of what is left out.
+ * Turns appear in order, each with its input, its steps and its answer. A turn does not appear before the previous one is
+ * over, so that roles alternate however many messages are queued (D8). An answer is one row: the final response replaces
+ * the model's own last text, of which it is a copy. Within a step every call has one result, in the order of the calls:
+ * the recorded result, the answer to the question, or a note that it is unknown. There is no row that says that a run
+ * was resumed (C4): see `resumeNote`. A compressed conversation begins with the input of the turn that compressed it,
+ * and the summary.
  */
 export interface Message extends TranscriptMessage {
   readonly turn?: number;
-  /** On the row of a final response. */
+  /** Only on the row of a final response. */
   readonly outcome?: Outcome;
   readonly silent?: boolean;
 }
 
-/** C14: the model decides what to do about it; we do not run the call again. */
+/** C14: the model decides what to do. We do not run the call again. */
 export const UNKNOWN_RESULT =
   'The outcome of this call is unknown: the work was interrupted before its result was recorded. ' +
   'It may have taken effect. Check before you do it again.';
 const NOT_RUN_RESULT = 'This call was not carried out.';
-const SUPERSEDED = 'The question was not answered: something else was sent instead.';
-const CANCELLED = '[This was cancelled before it was answered.]';
+const SUPERSEDED_REASON = 'The question was not answered: something else was sent instead.';
+const CANCELLED_ANSWER = '[This was cancelled before it was answered.]';
 
 interface Step {
-  /** Version of the model's answer: all rows of the step have it. */
+  /** Version of the model answer. All rows of the step carry it. */
   readonly version: number;
   readonly calls: readonly ToolCall[];
   readonly startedIn: Map<string, number>;
@@ -48,8 +47,8 @@ interface Turn {
   generation: number | null;
   rows: TurnRow[];
   step: Step | null;
-  /** The model's text without tool calls: its answer, until the final response takes its place. */
-  said: string | null;
+  /** The model's text without tool calls. It is the answer until the final response replaces it. */
+  draftAnswer: string | null;
   over: boolean;
   withdrawn: boolean;
 }
@@ -64,22 +63,22 @@ export function transcript(events: readonly StreamEvent[]): Message[] {
   return rowsOf(read(events));
 }
 
-/** What a summary could take the place of. */
+/** The part of the conversation that a summary can replace. */
 export interface Compressible {
-  /** The rows that it would be made of, oldest first: with the input of the turn under way. */
+  /** The rows to summarise, oldest first, including the input of the current turn. */
   readonly older: readonly Message[];
-  /** Those of them that are not there any more afterwards. None: only a shorter input can help. */
+  /** The rows that disappear. If there are none, only a shorter input can help. */
   readonly replaced: readonly Message[];
   readonly throughVersion: number;
-  /** The turn's input, as it was given. */
+  /** The original input of the turn. */
   readonly input: string;
-  /** It stands shortened already. */
+  /** The input was already shortened. */
   readonly inputShortened: boolean;
 }
 
 /**
- * The older part of the conversation: everything before the last steps of the turn under way that `keeps` says are
- * to stay as they are. Null when no turn is under way.
+ * The older part of the conversation: everything before the last steps of the current turn that `keeps` wants to keep.
+ * Null if that turn is over.
  */
 export function compressible(
   events: readonly StreamEvent[],
@@ -112,7 +111,7 @@ function read(events: readonly StreamEvent[]): Conversation {
   const turns = new Map<number, Turn>();
   let compressed: Conversation['compressed'] = null;
   const questions = new Map<string, { turn: number; callId: string }>();
-  const settle = (question: string, result: object): void => {
+  const closeQuestion = (question: string, result: object): void => {
     const asked = questions.get(question);
     if (asked === undefined) return;
     turns.get(asked.turn)?.step?.results.set(asked.callId, JSON.stringify(result));
@@ -157,13 +156,17 @@ function read(events: readonly StreamEvent[]): Conversation {
         questions.set(fact.data.clarification_id, { turn: fact.data.turn, callId: fact.data.call_id });
         break;
       case 'clarification.answered':
-        settle(fact.data.clarification_id, { answer: fact.data.answer });
+        closeQuestion(fact.data.clarification_id, { answer: fact.data.answer });
         break;
       case 'clarification.timed-out':
-        settle(fact.data.clarification_id, { answer: null, timed_out: true });
+        closeQuestion(fact.data.clarification_id, { answer: null, timed_out: true });
         break;
       case 'clarification.superseded':
-        settle(fact.data.clarification_id, { answer: null, superseded: true, reason: SUPERSEDED });
+        closeQuestion(fact.data.clarification_id, {
+          answer: null,
+          superseded: true,
+          reason: SUPERSEDED_REASON,
+        });
         break;
       case 'session.final-response': {
         const { text: content, outcome, silent } = fact.data;
@@ -172,7 +175,7 @@ function read(events: readonly StreamEvent[]): Conversation {
       }
       case 'run.cancelled':
         if (fact.data.turn !== null) {
-          const cancelled: Message = { role: 'assistant', content: CANCELLED, outcome: 'cancelled' };
+          const cancelled: Message = { role: 'assistant', content: CANCELLED_ANSWER, outcome: 'cancelled' };
           close(turns.get(fact.data.turn), cancelled, event.version);
         }
         break;
@@ -186,7 +189,7 @@ function read(events: readonly StreamEvent[]): Conversation {
         ended = true;
         break;
       default:
-        // Deliveries, processes and failures are told by the rows of their turns.
+        // Deliveries, processes and failures have no rows of their own.
         break;
     }
   }
@@ -194,8 +197,8 @@ function read(events: readonly StreamEvent[]): Conversation {
 }
 
 /**
- * The answer that a lost run had recorded as the model's and not yet as the final response: the next run finishes the
- * turn with it and does not call the model again. Null: the turn under way has none.
+ * The model answer that a lost run recorded before it could record the final response. The next run finishes the turn with
+ * it and does not call the model again. Null: the current turn has none.
  */
 export function pendingAnswer(events: readonly StreamEvent[]): string | null {
   const last = transcript(events).at(-1);
@@ -204,7 +207,7 @@ export function pendingAnswer(events: readonly StreamEvent[]): string | null {
     : null;
 }
 
-/** Told to the model when the prompt of a resumed run is rendered: one note, however often it was resumed (C4, C9). */
+/** Added to the prompt of a resumed run: one note, however often the run was resumed (C4, C9). */
 export function resumeNote(state: SessionState): string | null {
   if (state.run?.resumed !== true) return null;
   return (
@@ -221,7 +224,7 @@ function newTurn(requested: EventData<'turn.requested'>): Turn {
     generation: null,
     rows: [],
     step: null,
-    said: null,
+    draftAnswer: null,
     over: false,
     withdrawn: false,
   };
@@ -230,12 +233,12 @@ function newTurn(requested: EventData<'turn.requested'>): Turn {
 function modelResponded(turn: Turn | undefined, data: EventData<'model.responded'>, version: number): void {
   if (turn === undefined) return;
   closeStep(turn);
-  const content = turn.said === null ? data.text : `${turn.said}\n\n${data.text}`;
+  const content = turn.draftAnswer === null ? data.text : `${turn.draftAnswer}\n\n${data.text}`;
   if (data.tool_calls.length === 0) {
-    turn.said = content;
+    turn.draftAnswer = content;
     return;
   }
-  turn.said = null;
+  turn.draftAnswer = null;
   turn.rows.push({ message: { role: 'assistant', content, tool_calls: data.tool_calls }, version });
   turn.step = { version, calls: data.tool_calls, startedIn: new Map(), results: new Map() };
 }
@@ -244,11 +247,11 @@ function close(turn: Turn | undefined, answer: Message, version: number): void {
   if (turn === undefined || turn.over) return;
   closeStep(turn);
   turn.rows.push({ message: answer, version });
-  turn.said = null;
+  turn.draftAnswer = null;
   turn.over = true;
 }
 
-/** The conversation went on: a call that has no result by now will not get one. */
+/** The conversation went on, so a call without a result will not get one. */
 function closeStep(turn: Turn): void {
   const step = turn.step;
   if (step === null) return;
@@ -263,10 +266,10 @@ function closeStep(turn: Turn): void {
 function rowsOf({ turns, ended, compressed }: Conversation): Message[] {
   const rows: Message[] = [];
   for (const turn of turns.values()) {
-    // Queued behind a cancelled turn and never answered: nobody will.
+    // Queued behind a cancelled turn: nobody will answer it.
     if (turn.withdrawn || (ended && !turn.over)) continue;
     const number = turn.requested.turn;
-    // Turns before the one in which it was compressed are all over, and in the summary.
+    // All turns before the compression are over and part of the summary.
     if (compressed !== null && number < compressed.turn) continue;
     const summary = compressed?.turn === number ? compressed : null;
     if (summary === null) rows.push(...(turn.requested.history ?? []));
@@ -276,16 +279,16 @@ function rowsOf({ turns, ended, compressed }: Conversation): Message[] {
       turn: number,
     });
     const shown = turn.rows.filter(({ version }) => version > (summary?.through_version ?? 0));
-    for (const row of [...shown.map(({ message }) => message), ...underWay(turn, summary)])
+    for (const row of [...shown.map(({ message }) => message), ...currentStepRows(turn, summary)])
       rows.push({ ...row, turn: number });
     if (!turn.over) break;
   }
   return rows;
 }
 
-/** What the last step of the turn under way has so far; a call that an earlier run began is unknown to this one. */
-function underWay(turn: Turn, summary: Conversation['compressed']): Message[] {
-  if (turn.said !== null) return [{ role: 'assistant', content: turn.said }];
+/** The results of the current step so far. A call that an earlier run started has an unknown outcome. */
+function currentStepRows(turn: Turn, summary: Conversation['compressed']): Message[] {
+  if (turn.draftAnswer !== null) return [{ role: 'assistant', content: turn.draftAnswer }];
   const step = turn.step;
   if (step === null || step.version <= (summary?.through_version ?? 0)) return [];
   return step.calls.flatMap((call) => {
@@ -297,10 +300,10 @@ function underWay(turn: Turn, summary: Conversation['compressed']): Message[] {
   });
 }
 
-/** Whose results are JSON that we made: what a command printed is a quoted text in it, which it cannot end. */
+/** The results of these tools are JSON that we write. Output of a command is a quoted string in it and cannot break out. */
 const JSON_TOOLS: readonly string[] = ['terminal', 'process', 'clarify'];
 
-/** Whether what the tool answers is its own words, as it wrote them. */
+/** Whether the result is text that the tool wrote itself. */
 export function resultsAreFenced(tool: string): boolean {
   return !JSON_TOOLS.includes(tool);
 }
@@ -321,11 +324,11 @@ function inputOf(turn: Turn): string {
   return `${input}\n\n[This replaces ${webhooks} that arrived shortly before.]`;
 }
 
-const SUMMARISED =
+const SUMMARY_NOTE =
   '[To save room, the conversation before this and the steps that were already taken are left out here. ' +
   'This is a summary of them, written by you. Go on from there.]';
 
-/** One row, so that roles alternate; the input first, since the summary tells what was done about it as well. */
+/** One row, so that roles alternate. The input comes first, because the summary also says what was done about it. */
 function summarised(turn: Turn, { input, summary }: EventData<'context.compressed'>): string {
-  return `${input ?? inputOf(turn)}\n\n${SUMMARISED}\n\n${summary}`;
+  return `${input ?? inputOf(turn)}\n\n${SUMMARY_NOTE}\n\n${summary}`;
 }

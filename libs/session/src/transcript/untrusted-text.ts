@@ -2,51 +2,49 @@ import { hash } from 'node:crypto';
 import type { SessionState } from '../state.ts';
 
 /**
- * What strangers, tools and processes wrote may read like an instruction. In what a model is given it stands in a fence
- * with a random mark, `<untrusted-3f9c0a71be52>...</untrusted-3f9c0a71be52>`, which nobody who wrote it can know, and so
- * cannot close; the system prompt says what the fence means (`fenceNote`). It helps the model; it is no border: what an
- * agent may do is limited by its toolsets.
+ * Text from outsiders, tools and processes may read like an instruction. In a prompt it is inside a fence with a random
+ * mark, `<untrusted-3f9c0a71be52>...</untrusted-3f9c0a71be52>`. Its author cannot know the mark, and so cannot close the
+ * fence. The system prompt explains the fence (`fenceNote`). The fence helps the model; it is not a security boundary. The
+ * toolsets of an agent limit what it may do.
  *
- * The mark is another for every turn, and is made of the session's seed (`session.created`), so that a run that follows a
- * lost one, a replay and the transcript all show the same. One turn's mark, once a model has told it to somebody, closes
- * no fence of the next.
+ * Each turn has its own mark, derived from the session's seed (`session.created`), so that a resumed run, a replay and the
+ * transcript all show the same mark. If a model reveals the mark of one turn, it does not close a fence of the next.
  *
- * Unfenced stay:
+ * No fence is put around:
  *
- * - values that have no room for a sentence: numbers, and words of up to 40 letters, digits and `._/@#+:-`;
- * - one line of up to 200 characters that is all of its message (`alone`: the prompt `{text}`, the result of a tool, what
- *   follows the first line of a notice). There is nothing of ours beside it that it could pass for: the end of the message is
- *   the fence, and a reader of the message alone finds the very text. A line that begins with `[`, as our own notes do, is
- *   fenced there too.
+ * - values too short for a sentence: numbers, and words of up to 40 letters, digits and `._/@#+:-`;
+ * - one line of up to 200 characters that is the whole message (`alone`: the prompt `{text}`, the result of a tool, the
+ *   text below the first line of a notice). No text of ours is beside it that it could imitate, and a reader of the
+ *   message finds exactly the original text. A line that begins with `[`, as our own notes do, is fenced nevertheless.
  */
 export type Surroundings = 'sentence' | 'alone';
 
-/** Characters of hexadecimal: 48 bits. There is one guess per message, and nobody says whether it was right. */
+/** In hexadecimal digits: 48 bits. An attacker has one guess per message and does not learn whether it was right. */
 const MARK_LENGTH = 12;
-/** The longest that is common: the hash of a commit. ASCII only: forty Chinese characters are a paragraph. */
+/** 40 is the length of a commit hash, the longest common word. ASCII only: forty Chinese characters are a paragraph. */
 const WORD = /^[A-Za-z0-9@#][A-Za-z0-9._/@#+:-]{0,39}$/;
 const LONGEST_LINE = 200;
 const LINE_BREAK = /[\n\r\u2028\u2029]/;
 
-/** The mark of a turn's message and of what is found out in it. */
+/** The mark of a turn: of its input and of its tool results. */
 export function markOf(seed: string, turn: number): string {
   return hash('sha256', `${seed}:${turn}`).slice(0, MARK_LENGTH);
 }
 
-/** Null: the session is from before there were marks. */
+/** Null: the session is older than the marks. */
 export function markOfTurn(state: SessionState, turn: number): string | null {
   const seed = state.created?.fenceSeed ?? null;
   return seed === null ? null : markOf(seed, turn);
 }
 
-/** The text itself stays as it is, in one piece. */
+/** The text itself is not changed. */
 export function fenced(text: string, mark: string, surroundings: Surroundings): string {
   const isLine = text.length <= LONGEST_LINE && !LINE_BREAK.test(text);
   if (isLine && (surroundings === 'alone' ? !/^\s*\[/.test(text) : WORD.test(text))) return text;
   return isLine ? `${opening(mark)}${text}${closing(mark)}` : fencedBlock(text, mark);
 }
 
-/** Also when it is short: JSON, which has lines of its own. */
+/** Fences the text even if it is short. For JSON, which has lines of its own. */
 export function fencedBlock(text: string, mark: string): string {
   return `${opening(mark)}\n${text}\n${closing(mark)}`;
 }
@@ -56,7 +54,7 @@ const closing = (mark: string) => `</untrusted-${mark}>`;
 const OPENING = /<untrusted-[0-9a-f]{12}>/;
 const ANY_FENCE = /<untrusted-[0-9a-f]{12}>\n?|\n?<\/untrusted-[0-9a-f]{12}>/g;
 
-/** For people: the words without the fences around them. */
+/** For people: the text without the fences. */
 export function withoutFences(text: string): string {
   return text.replace(ANY_FENCE, '');
 }
@@ -65,7 +63,7 @@ export function hasFence(text: string, mark?: string): boolean {
   return mark === undefined ? OPENING.test(text) : text.includes(opening(mark));
 }
 
-/** For the system prompt. The same text in every session, but for the mark, which is named where it is in use. */
+/** For the system prompt. The same text in every session, except for the mark of the current turn, if there is one. */
 export function fenceNote(mark: string | null): string {
   const named = mark === null ? '' : ` In the turn under way MARK is ${mark}.`;
   return [

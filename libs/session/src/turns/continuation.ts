@@ -1,10 +1,9 @@
 import type { TranscriptMessage } from '@angelia/contracts';
-import type { StreamEvent } from '../evolve.ts';
-import type { SessionState } from '../state.ts';
+import type { SessionState, StreamEvent } from '../state.ts';
 import { transcript } from '../transcript/transcript.ts';
 import type { CreateSession } from './decide-turns.ts';
 
-/** What a continuation takes over from the session that it goes on from; the rest is its own first turn. */
+/** What a continuation inherits from the session that it continues. The rest is its own first turn. */
 export type Continuation = Pick<
   CreateSession,
   | 'route'
@@ -24,9 +23,9 @@ export type Continuation = Pick<
 >;
 
 /**
- * The fields of `create-session` for a session that goes on from an ended one: its config as it was captured then
- * (config-is-a-fact) and its transcript, so that the new stream is enough to go on. A webhook that continues a session
- * brings config of its own and takes only `continues` and `history`.
+ * The fields of `create-session` for a session that continues an ended one: its captured config (config-is-a-fact) and its
+ * transcript, so that the new stream is enough to go on. A webhook that continues a session brings its own config and
+ * takes only `continues` and `history`.
  */
 export function continuation(old: {
   readonly id: string;
@@ -54,13 +53,13 @@ export function continuation(old: {
 }
 
 /**
- * In characters; about 250,000 tokens, more than most models take. Each continuation carries all that went before, so
- * that without a bound a chain of a thousand webhooks under one key would store a thousand growing copies.
+ * In characters; about 250,000 tokens, more than most models accept. Each continuation carries everything before it.
+ * Without a bound, a chain of a thousand webhooks under one key would store a thousand growing copies.
  */
 export const LONGEST_HISTORY = 1_000_000;
-const LEFT_OUT = '[The beginning of this conversation is left out here.]\n\n';
+const OMITTED_NOTE = '[The beginning of this conversation is left out here.]\n\n';
 
-/** Whole exchanges are left out, the oldest first, so that a tool's result never stands without its call. */
+/** Leaves out whole exchanges, the oldest first, so that no tool result is without its call. */
 function bounded(messages: readonly TranscriptMessage[]): readonly TranscriptMessage[] {
   let size = 0;
   let from = messages.length;
@@ -72,5 +71,5 @@ function bounded(messages: readonly TranscriptMessage[]): readonly TranscriptMes
   }
   const [first, ...rest] = messages.slice(from);
   if (from === 0 || first === undefined) return messages.slice(from);
-  return [{ ...first, content: `${LEFT_OUT}${first.content}` }, ...rest];
+  return [{ ...first, content: `${OMITTED_NOTE}${first.content}` }, ...rest];
 }

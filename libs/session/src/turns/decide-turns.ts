@@ -1,20 +1,20 @@
 import type { DeliveryTarget, EventData, SessionFact, TranscriptMessage } from '@angelia/contracts';
-import { accept, alreadySo, type Decision, fact, refuse } from '../decision.ts';
-import { open } from '../guards.ts';
+import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
+import { refuseUnlessOpen } from '../guards.ts';
 import type { OpenTurn, SessionState, TurnSource } from '../state.ts';
 import { iso, seconds } from '../time.ts';
 
 /**
  * Turns: inputs that want an answer. They are numbered and answered in order, one at a time.
  *
- *   requested (queued) --webhook.coalesced--> requested      the input is replaced, until a run starts
+ *   requested (queued) --webhook.coalesced--> requested      replaces the input, until a run starts
  *   requested --run.started--> started --final-response--> answered
- *   requested --process.completion-consumed--> withdrawn      a notice about what the model knows by now
- *   requested | started --run.cancelled--> cancelled          interrupted by a newer one, or the session cancelled;
- *                                                            also when a newer one takes the place of its question
+ *   requested --process.completion-consumed--> withdrawn      a notice about what the model already knows
+ *   requested | started --run.cancelled--> cancelled          interrupted or superseded by a newer turn, or the session
+ *                                                            was cancelled
  *
- * A session begins with its first turn. `deliver_only` sessions are answered and ended in the same decision: the
- * rendered prompt is the answer and no agent works on it.
+ * A session begins with its first turn. A `deliver_only` session is answered and ended in the same decision: the rendered
+ * prompt is the answer, and no agent works on it.
  */
 export interface CreateSession {
   readonly type: 'create-session';
@@ -30,15 +30,15 @@ export interface CreateSession {
   readonly interim?: 'message' | 'edit' | 'off';
   readonly deliverOnly?: boolean;
   readonly sessionKey?: string | null;
-  /** A continuation: the session that it goes on from, and that one's transcript. */
+  /** For a continuation: the session that it continues, and the transcript of that session. */
   readonly continues?: string | null;
   readonly history?: readonly TranscriptMessage[];
   readonly startAfter?: number | null;
   readonly queueDeadline?: number | null;
   readonly maxConcurrency?: number | null;
-  /** Its route was made by API: what such routes may do is asked again whenever a run starts. */
+  /** The route was made through the API. What such routes may do is checked again whenever a run starts. */
   readonly apiRoute?: boolean;
-  /** Random: see untrusted.ts. */
+  /** Random. See transcript/untrusted-text.ts. */
   readonly fenceSeed?: string | null;
   readonly source?: Exclude<TurnSource, 'process'>;
   readonly input: string;
@@ -48,17 +48,17 @@ export interface RequestTurn {
   readonly type: 'request-turn';
   readonly source: Exclude<TurnSource, 'process'>;
   readonly input: string;
-  /** Taken once per id. Null: every request is a new turn (the append's idempotency key may still say otherwise). */
+  /** Each id is taken once. Null: every request is a new turn, unless the append's idempotency key says otherwise. */
   readonly deliveryId: string | null;
-  /** The append carries an idempotency key, which alone says whether it was taken before (see `known`). */
+  /** The append carries an idempotency key, which alone decides whether it was taken before (see `isKnown`). */
   readonly keyed?: boolean;
   readonly startAfter?: number | null;
   readonly queueDeadline?: number | null;
-  /** Route key `on_busy: interrupt`: the turn under way is cancelled, the session goes on with this one. */
+  /** Route key `on_busy: interrupt`: cancels the current turn; the session goes on with this one. */
   readonly interrupt?: boolean;
   /**
-   * Who sends this could have answered the open question and says something else: the question is closed, its turn is
-   * cancelled, and this one need not wait until nobody may answer any more. Without an open question: nothing.
+   * The sender could have answered the open question but wrote something else. Closes the question and cancels its turn,
+   * so that this one need not wait for the deadline of the question. Has no effect if no question is open.
    */
   readonly supersede?: boolean;
 }
@@ -70,7 +70,7 @@ export interface CoalesceWebhook {
   readonly keyed?: boolean;
   readonly input: string;
   readonly startAfter: number;
-  /** Null: as it was. */
+  /** Null: unchanged. */
   readonly queueDeadline?: number | null;
   readonly traceparent?: string | null;
 }
@@ -78,7 +78,7 @@ export interface CoalesceWebhook {
 export function createSession(state: SessionState, command: CreateSession): Decision {
   if (state.created !== null) {
     return state.created.deliveryId === command.deliveryId
-      ? alreadySo
+      ? alreadyDone
       : refuse('session_exists', 'this stream already holds another session');
   }
   const deliverOnly = command.deliverOnly ?? false;
@@ -119,7 +119,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
         turn: 1,
         text: command.input,
         outcome: 'succeeded',
-        // Not an agent's answer: `[SILENT]` in somebody's payload is text. Nothing at all cannot be sent.
+        // This is not an agent's answer: `[SILENT]` in a payload is plain text. An empty text cannot be sent.
         silent: command.input.trim() === '',
       }),
       fact('session.ended', { outcome: 'succeeded', reason: `${source}_complete`, detail: null }),
@@ -130,9 +130,9 @@ export function createSession(state: SessionState, command: CreateSession): Deci
 
 export function requestTurn(state: SessionState, command: RequestTurn): Decision {
   const { deliveryId } = command;
-  if (deliveryId !== null && !command.keyed && known(state, deliveryId)) return alreadySo;
-  const closed = open(state);
-  if (closed !== null) return closed;
+  if (deliveryId !== null && !command.keyed && isKnown(state, deliveryId)) return alreadyDone;
+  const refusal = refuseUnlessOpen(state);
+  if (refusal !== null) return refusal;
   const requested = turnRequested({
     turn: state.lastTurn + 1,
     source: command.source,
@@ -146,7 +146,7 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
   const givesWay = command.interrupt || (command.supersede && clarification !== null);
   if (!givesWay || head === undefined || head.startedAt === null) return accept(requested);
   return accept(
-    // The question that is open is always of the turn under way.
+    // An open question always belongs to the current turn.
     ...(clarification === null
       ? []
       : [fact('clarification.superseded', { clarification_id: clarification.id })]),
@@ -156,12 +156,12 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
 }
 
 export function coalesceWebhook(state: SessionState, command: CoalesceWebhook): Decision {
-  if (!command.keyed && known(state, command.deliveryId)) return alreadySo;
-  const closed = open(state);
-  if (closed !== null) return closed;
+  if (!command.keyed && isKnown(state, command.deliveryId)) return alreadyDone;
+  const refusal = refuseUnlessOpen(state);
+  if (refusal !== null) return refusal;
   const turn = waitingWebhook(state);
   if (turn === undefined)
-    return refuse('turn_started', 'the run has begun: this webhook needs a turn of its own');
+    return refuse('turn_started', 'the run has started: this webhook needs a turn of its own');
   return accept(
     fact('webhook.coalesced', {
       delivery_id: command.deliveryId,
@@ -174,14 +174,14 @@ export function coalesceWebhook(state: SessionState, command: CoalesceWebhook): 
   );
 }
 
-/** The webhook that a further one may replace: the last that no run has begun. */
+/** The turn whose webhook a newer one may replace: the last one that no run has started. */
 export function waitingWebhook(state: SessionState): OpenTurn | undefined {
   return state.turns.findLast((open) => open.source === 'webhook' && open.startedAt === null);
 }
 
 /**
- * When a turn may start after one more webhook came into its window: a whole window later, but not past the longest
- * wait of the first one, and never earlier than was said before.
+ * When a turn may start after another webhook arrived in its window: one whole window later, but no later than the maximum
+ * wait of the first webhook, and never earlier than before.
  */
 export function windowEnd(
   turn: Pick<OpenTurn, 'requestedAt' | 'startAfter'>,
@@ -192,7 +192,7 @@ export function windowEnd(
   return Math.max(turn.startAfter ?? 0, Math.min(now + seconds(window.seconds), latest));
 }
 
-/** The defaults of `turn.requested` in one place: what is written is complete. */
+/** Fills in the defaults of `turn.requested`, so that every written event is complete. */
 export function turnRequested(
   data: Pick<EventData<'turn.requested'>, 'turn' | 'source' | 'input'> & Partial<EventData<'turn.requested'>>,
 ): SessionFact {
@@ -206,7 +206,7 @@ export function turnRequested(
   });
 }
 
-/** A row of a transcript without what we note beside it. */
+/** A transcript row without our own annotations. */
 function bare({ role, content, tool_calls, tool_call_id }: TranscriptMessage): TranscriptMessage {
   return {
     role,
@@ -217,10 +217,10 @@ function bare({ role, content, tool_calls, tool_call_id }: TranscriptMessage): T
 }
 
 /**
- * By the ids that the state remembers, for callers without an idempotency key. Not for webhooks: an id made of the
- * content only says that two bodies are equal, and after its time the same alert is a new one.
+ * Checks the ids that the state remembers, for callers without an idempotency key. Not for webhooks: an id derived from
+ * the content only says that two bodies are equal, and after a while the same alert is a new one.
  */
-function known(state: SessionState, deliveryId: string): boolean {
+function isKnown(state: SessionState, deliveryId: string): boolean {
   return state.recentDeliveryIds.includes(deliveryId);
 }
 

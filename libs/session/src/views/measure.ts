@@ -1,22 +1,20 @@
 import type { EventData, Outcome, RecordedFact } from '@angelia/contracts';
-import type { StreamEvent } from '../evolve.ts';
-import { askedAt, type OpenOutput, type SessionState } from '../state.ts';
+import { askedAt, type OpenOutput, type SessionState, type StreamEvent } from '../state.ts';
 
 /**
- * What one event says to somebody who counts: how long a thing took, by the log's own clock, and how it came out. All of
- * it is derived from the session before and after the event, so that it is the same whoever appended it, however
- * often things restarted meanwhile. Names are as the config and the events have them; whoever makes labels of them
- * sees to it that they are few.
+ * What one event adds to the metrics: how long something took, by the clock of the log, and how it ended. Everything is
+ * derived from the session before and after the event, so it does not matter who appended the event or what restarted
+ * in between. Names are those of the config and the events. Whoever turns them into labels must keep their number small.
  */
 export type Measure =
-  /** From the time a turn was asked for until ... */
+  /** From the request for a turn until `until`. */
   | { readonly what: 'waited'; readonly until: Milestone; readonly route: string; readonly ms: number }
   | { readonly what: 'run-ended'; readonly agent: string; readonly outcome: RunOutcome; readonly ms: number }
-  /** Also of turns that no run has: they expired. */
+  /** Includes turns that expired without a run. */
   | { readonly what: 'turn-failed'; readonly agent: string; readonly code: string }
   | { readonly what: 'step'; readonly agent: string; readonly outcome: 'answer' | 'tools' }
   | { readonly what: 'tokens'; readonly model: string; readonly input: number; readonly output: number }
-  /** `ms` is null for a call that was refused without being begun. */
+  /** `ms` is null for a call that was refused before it started. */
   | {
       readonly what: 'tool-ended';
       readonly tool: string;
@@ -34,9 +32,9 @@ export type Measure =
   | { readonly what: 'session-ended'; readonly route: string; readonly outcome: Outcome };
 
 export type Milestone = 'started' | 'first-status' | 'final' | 'delivered';
-/** `lost`: another run took over. `asked`: it ended with a question to a person. */
+/** `lost`: another run took over. `asked`: the run ended with a question to a person. */
 export type RunOutcome = Outcome | 'interrupted' | 'lost' | 'asked';
-/** `held`: the target asked us to wait. `unknown`: no answer came. Of these and `failed` a further attempt follows. */
+/** `held`: the target asked us to wait. `unknown`: no response came. After these and `failed` another attempt follows. */
 export type DeliveryOutcome = 'delivered' | 'failed' | 'held' | 'unknown' | 'dead' | 'dropped';
 
 export function measure(before: SessionState, event: StreamEvent, after: SessionState): Measure[] {
@@ -126,7 +124,7 @@ export function measure(before: SessionState, event: StreamEvent, after: Session
   return measures;
 }
 
-/** Whatever ended it: of a run no event is missed, because all of them go through the state. */
+/** Compares the state before and after, so it cannot miss an event that ends a run. */
 function runEnded(before: SessionState, event: StreamEvent, after: SessionState): Measure[] {
   const { run } = before;
   if (run === null || after.run?.generation === run.generation) return [];

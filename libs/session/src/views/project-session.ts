@@ -1,19 +1,20 @@
 import type { Outcome, RecordedFact } from '@angelia/contracts';
-import { evolve, type StreamEvent } from '../evolve.ts';
+import { evolve } from '../evolve.ts';
 import { agenda } from '../recovery/agenda.ts';
 import {
   initialState,
   type OpenOutput,
   type SessionState,
   type SessionStatus,
+  type StreamEvent,
   sessionStatus,
 } from '../state.ts';
 import { processSummary } from './session-summary.ts';
 
 /**
- * The rows of the read models, made from the state that was stored with them and the events since. Only deliveries and
- * processes that these events touch are in the result. The same rows come out in whatever portions the events come
- * (invariant views-are-disposable).
+ * The rows of the read models, made from the stored state and the events since then. The result has only the deliveries and
+ * processes that these events touch. The rows do not depend on how the events are split into batches (invariant
+ * views-are-disposable).
  */
 export interface SessionViews {
   readonly state: SessionState;
@@ -40,7 +41,7 @@ export interface SessionViewRow {
 export interface DeliveryViewRow {
   readonly output: number;
   readonly kind: OpenOutput['kind'];
-  /** Name of the target that it goes, or went, to. */
+  /** Name of the target that it goes or went to. */
   readonly target: string;
   readonly status: 'pending' | 'delivered' | 'dead' | 'dropped';
   readonly attempts: number;
@@ -65,13 +66,13 @@ export interface ProcessViewRow {
 }
 
 /**
- * Fits `ProjectSession` of libs/event-log: `previous` is what an earlier call returned as `state`, or null.
- * @param seen told of each event with the session before and after it, so that who wants to know need not fold again
+ * Implements `ProjectSession` of libs/event-log. `previous` is the `state` that an earlier call returned, or null.
+ * @param onEvent called with each event and the state before and after it, so that the caller need not fold again
  */
 export function projectSession(
   previous: unknown,
   events: readonly StreamEvent[],
-  seen?: (before: SessionState, event: StreamEvent, after: SessionState) => void,
+  onEvent?: (before: SessionState, event: StreamEvent, after: SessionState) => void,
 ): SessionViews {
   let state = (previous ?? initialState()) as SessionState;
   const deliveries = new Map<number, DeliveryViewRow>();
@@ -79,7 +80,7 @@ export function projectSession(
   for (const event of events) {
     const before = state;
     state = evolve(before, event);
-    seen?.(before, event, state);
+    onEvent?.(before, event, state);
     const delivery = deliveryRow(before, state, event);
     if (delivery !== null) deliveries.set(delivery.output, delivery);
     const process = processRow(state, event);
@@ -142,7 +143,7 @@ function deliveryRow(before: SessionState, after: SessionState, event: StreamEve
   }
   const byNumber = (output: OpenOutput) => output.output === number;
   const open = after.outputs.find(byNumber);
-  // Settled by this event: what was known of it a moment ago. Neither: a silent answer, which is no delivery.
+  // If this event settled the output, use its previous state. If it is in neither, it is a silent answer: no delivery.
   const output = open ?? before.outputs.find(byNumber);
   if (output === undefined || after.created === null) return null;
   const { deliver, fallbackTarget } = after.created;
@@ -190,7 +191,7 @@ function processRow(state: SessionState, event: StreamEvent): ProcessViewRow | n
   }
 }
 
-/** Besides what the API shows: what the watcher of that host needs to know its process again after a restart. */
+/** What the API shows, and what the watcher of that host needs to recognise its process after a restart. */
 function processDetail(process: SessionState['processes'][number]) {
   return {
     ...processSummary(process),

@@ -2,7 +2,7 @@ import type { Outcome } from '@angelia/contracts';
 import { type ProcessState, type SessionState, type SessionStatus, sessionStatus } from '../state.ts';
 import { iso } from '../time.ts';
 
-/** A session as the API shows it (INTERFACES.md). Ids are whole (seed 000, A7). */
+/** A session as the API shows it (INTERFACES.md). Ids are never shortened (seed 000, A7). */
 export interface SessionSummary {
   readonly id: string;
   readonly title: string;
@@ -23,7 +23,7 @@ export interface SessionSummary {
   readonly deliveries: DeliveryCounts;
   readonly processes: readonly ProcessSummary[];
   readonly trace_id: string | null;
-  /** Only on a continuation: the session that it goes on from. */
+  /** Only on a continuation: the session that it continues. */
   readonly continues?: string;
   /** Only while a question is open. */
   readonly clarification?: { readonly id: string; readonly deadline: string };
