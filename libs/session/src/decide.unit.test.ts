@@ -26,7 +26,7 @@ const start = (callId: string): SessionCommand => ({
 });
 
 describe('several commands as one decision', () => {
-  it('are decided each on what those before it leave', () => {
+  it('are decided in order, each on the state that the previous ones leave', () => {
     const decision = decideAll(state, [
       respond,
       { type: 'finish-tool', generation: 1, callId: 'b', outcome: 'error', result: 'no such tool' },
@@ -39,7 +39,7 @@ describe('several commands as one decision', () => {
     ]);
   });
 
-  it('are all refused when one of them is', () => {
+  it('are all refused if one of them is', () => {
     expect(decideAll(state, [respond, start('a'), start('c')])).toMatchObject({
       ok: false,
       code: 'unknown_call',

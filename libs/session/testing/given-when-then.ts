@@ -5,18 +5,18 @@ import { fold } from '../src/evolve.ts';
 import type { SessionState, StreamEvent } from '../src/state.ts';
 
 /**
- * Given what happened, when this is asked for, then that follows:
+ * Given these facts, when this command comes, then these facts follow:
  *
  *   given([created, turn(1), runStarted(1)]).when({ type: 'finish-turn', ... }).then([answered, ended])
  */
 
-/** The first event of a history that says no other time. */
+/** Default time of the first event of a history. */
 export const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** Between two events that say no other time. */
+/** Default time between two events. */
 const STEP = 1000;
 
-/** A fact, or a fact and the time at which it was recorded. */
+/** A fact, or a fact with the time at which it was recorded. */
 export type GivenFact = SessionFact | { readonly at: number; readonly fact: SessionFact };
 
 export interface Given {
@@ -25,18 +25,18 @@ export interface Given {
   /** The time of the last event. */
   readonly now: number;
   when(command: SessionCommand): When;
-  /** The same history and more. */
+  /** The same history with more facts. */
   and(facts: readonly GivenFact[]): Given;
 }
 
 export interface When {
   readonly decision: Decision;
-  /** The history with the new events in it. */
+  /** The history with the new events. */
   readonly after: Given;
   then(facts: readonly SessionFact[]): Given;
   /** Accepted, with events of these types in this order. */
   thenTypes(types: readonly SessionFact['type'][]): Given;
-  /** Accepted, and it is already so. */
+  /** Accepted without events: already done. */
   thenNothing(): Given;
   thenRefused(code: RefusalCode): Given;
 }
@@ -77,7 +77,7 @@ function when(events: readonly StreamEvent[], state: SessionState, decision: Dec
   return {
     decision,
     after: next,
-    // biome-ignore lint/suspicious/noThenProperty: given, when, then are the words of the trade; nobody awaits this.
+    // biome-ignore lint/suspicious/noThenProperty: given, when and then are the usual words, and nobody awaits this.
     then: (facts) => check(facts, decision.ok ? decision.events : decision),
     thenTypes: (types) => check(types, decision.ok ? decision.events.map((event) => event.type) : decision),
     thenNothing: () => check([], decision.ok ? decision.events : decision),
@@ -85,7 +85,7 @@ function when(events: readonly StreamEvent[], state: SessionState, decision: Dec
   };
 }
 
-/** The first run of a session begins `proc_0` and waits for its end. */
+/** The first run of a session starts `proc_0` and waits for its end. */
 export function waitingCall(now: number): SessionCommand[] {
   const respond = (step: number, callId: string, name: string): SessionCommand => ({
     type: 'record-model-response',
@@ -135,7 +135,7 @@ export function waitingCall(now: number): SessionCommand[] {
   ];
 }
 
-/** Keys sorted: the order in which a decision writes its fields is no difference. */
+/** Sorts the keys, because the order of fields does not matter. */
 function pretty(value: unknown): string {
   return JSON.stringify(
     value,

@@ -3,7 +3,7 @@ import { fact } from '../src/decision.ts';
 import { iso } from '../src/time.ts';
 import { turnRequested } from '../src/turns/decide-turns.ts';
 
-/** Facts for tests, each with the fields that the test is about. */
+/** Facts for tests. Each test names only the fields that it is about. */
 
 export const telegram = {
   target: 'telegram',

@@ -27,14 +27,15 @@ import {
 } from './simulated-system.ts';
 
 /**
- * What holds for all histories, checked on random ones of the simulated system. Every history is played once, stopped
- * somewhere, brought to rest, and judged by all of it. Some seconds; more with `ANGELIA_PROPERTY_RUNS=20000`.
+ * Invariants of all histories, checked on random histories of the simulated system. Each history is played once, stopped
+ * somewhere and brought to rest, and then every invariant is checked. Takes some seconds; longer with
+ * `ANGELIA_PROPERTY_RUNS=20000`.
  */
 const RUNS = Number(process.env.ANGELIA_PROPERTY_RUNS ?? 400);
-/** Another one each time. What fails is made small, and printed with its seed: then `ANGELIA_PROPERTY_SEED=...`. */
+/** Different each time. A failing history is shrunk and printed with its seed: repeat it with `ANGELIA_PROPERTY_SEED=...`. */
 const SEED = Number(process.env.ANGELIA_PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
-/** Long enough for leases, attempts, questions, windows and freshness to run out now and then. */
+/** Long enough that leases, attempts, questions, windows and freshness expire now and then. */
 const PAUSES = [...Array(12).fill(1_000), 5_000, 25_000, 50_000, 130_000, 700_000, 1_300_000] as number[];
 const USUAL: Readonly<Record<Happening, number>> = {
   hint: 16,
@@ -48,10 +49,10 @@ const USUAL: Readonly<Record<Happening, number>> = {
   person: 14,
   again: 6,
 };
-/** Runners that die again and again, and now and then get a step done. */
+/** Runners that die again and again and only sometimes finish a step. */
 const CRASHES: Readonly<Record<string, number>> = { hint: 40, work: 6, pass: 8, sweep: 16, crash: 30 };
 
-/** As plain objects, which are printed as such. */
+/** Plain objects, so that they are printed as such. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
   fc.record(model, { noNullPrototype: true });
 
@@ -64,7 +65,7 @@ const setting: fc.Arbitrary<Setting> = record({
   leftWaiting: fc.nat(3).map((n) => n === 0),
 });
 
-// No bias towards small numbers and short lists: those histories end before anything happens to them.
+// No bias towards small numbers and short lists: such histories end before anything happens.
 const rollsOf = (weights: Readonly<Record<string, number>>, pauses: readonly number[]) => {
   const what = fc.constantFrom(
     ...Object.entries(weights).flatMap(([name, weight]) => Array<Happening>(weight).fill(name as Happening)),
@@ -89,11 +90,11 @@ const plays = fc.noBias(
 
 interface Played {
   readonly system: SimulatedSystem;
-  /** Whether everything came to rest. */
+  /** Whether nothing was left to do at the end. */
   readonly rested: boolean;
-  /** As they stood when the last roll had been played. */
+  /** The histories right after the last roll. */
   readonly stopped: readonly History[];
-  /** The same at rest. */
+  /** The same histories at rest. */
   readonly histories: readonly History[];
 }
 
@@ -105,7 +106,7 @@ function play({ settings, rolls }: { settings: readonly Setting[]; rolls: readon
   return { system, rested, stopped, histories: system.histories() };
 }
 
-/** As `expect(actual).toEqual(expected)`, which costs much more where they are the same, as they mostly are. */
+/** Like `expect(actual).toEqual(expected)`, but much cheaper if they are equal, as they mostly are. */
 function same(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
 }
@@ -122,19 +123,19 @@ const inEachStopped =
   ({ stopped }: Played): void =>
     stopped.forEach(check);
 
-/** What the histories met: shows that they are not all about nothing. */
-const met = new Set<string>();
+/** What occurred in the histories. Shows that they are not trivial. */
+const covered = new Set<string>();
 
 const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
   'what decide returns is valid by its schema, and complete': inEach(({ events }) => {
     for (const event of events) {
-      met.add(event.type);
+      covered.add(event.type);
       same(eventSchemas[event.type as SessionFact['type']].parse(event.data), event.data);
     }
   }),
 
-  'any prefix folds, through stored JSON as well, and the projection comes to the same in any portions':
-    inEach(({ events, state: last }) => {
+  'any prefix folds, also through stored JSON, and the projection is the same for any batches': inEach(
+    ({ events, state: last }) => {
       let [state, stored] = [initialState(), initialState()];
       for (const [i, event] of events.entries()) {
         state = evolve(state, event);
@@ -148,31 +149,34 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
       const before = projectSession(null, events.slice(0, half)).state;
       same(projectSession(before, events.slice(half)).state, last);
       same(projectSession(null, events).state, last);
-    }),
+    },
+  ),
 
-  'folding changes no state that somebody holds': inEach(({ events, asked }) => {
+  'folding does not change an earlier state': inEach(({ events, decided }) => {
     let state = initialState();
-    for (const [i, { before, after }] of asked.entries()) {
+    for (const [i, { before, after }] of decided.entries()) {
       if (i % 5 === 0) same(state, before);
       for (const event of events.slice(before.version, after.version)) state = evolve(state, event);
     }
   }),
 
-  'repeating a command at once changes nothing': inEach(({ asked }) => {
-    for (const { command, appended, after } of asked) {
+  'repeating a command at once changes nothing': inEach(({ decided }) => {
+    for (const { command, appended, after } of decided) {
       if (appended.length === 0) continue;
       const again = decide(after, command);
       same(again.ok ? again.events : [], []);
     }
   }),
 
-  'a command that comes again later starts, says and ends nothing a second time': inEachStopped(
-    ({ asked, state, now }) => {
-      const withId = asked.filter(({ command, appended }) => 'deliveryId' in command && appended.length > 0);
+  'a command that is repeated later starts, says and ends nothing a second time': inEachStopped(
+    ({ decided, state, now }) => {
+      const withId = decided.filter(
+        ({ command, appended }) => 'deliveryId' in command && appended.length > 0,
+      );
       const forgotten = new Set(withId.slice(0, -REMEMBERED_IDS));
-      for (const one of asked) {
+      for (const one of decided) {
         const { command, appended } = one;
-        // A person may ask for a further retry, or cancel later what was not cancelled then.
+        // A person may ask for another retry, or cancel later.
         if (appended.length === 0 || command.type === 'retry-delivery' || command.type === 'cancel') continue;
         if (forgotten.has(one)) continue;
         const again = decide(state, 'now' in command ? { ...command, now } : command);
@@ -181,7 +185,7 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
     },
   ),
 
-  'every-session-ends: once, and nothing starts after it': ({ rested, histories }) => {
+  'every-session-ends: exactly once, and nothing starts afterwards': ({ rested, histories }) => {
     same(rested, true);
     for (const { events } of histories) {
       const types = events.map(({ type }) => type);
@@ -194,57 +198,54 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
     }
   },
 
-  'every-session-ends: what is not ended has something that it waits for': inEach(({ asked }) => {
-    for (const { after } of asked) same(nothingMoreCanCome(after), false);
+  'every-session-ends: a session that has not ended waits for something': inEach(({ decided }) => {
+    for (const { after } of decided) same(nothingMoreCanCome(after), false);
   }),
 
-  'every-session-ends: left alone it always ends, and its deliveries settle': inEachStopped(leftAlone),
+  'every-session-ends: a session that is left alone ends, and its deliveries settle':
+    inEachStopped(checkEndsWhenLeftAlone),
 
   'single-owner: nobody takes over from a live lease, and an older generation can append nothing': ({
     system,
     histories,
   }) => {
     same(system.liveRunsTaken, 0);
-    for (const { command, before, appended } of histories.flatMap(({ asked }) => asked)) {
+    for (const { command, before, appended } of histories.flatMap(({ decided }) => decided)) {
       if (!('generation' in command) || command.generation === null) continue;
       if (command.generation < before.generation) same(appended, []);
     }
   },
 
-  'single-owner: generations rise by one, and facts of a run carry the one that is open': inEach(
-    ({ events }) => {
-      let generation = 0;
-      for (const event of events) {
-        const own = data(event).generation;
-        if (event.type === 'run.started') same(own, ++generation);
-        // A process belongs to the run that began its call.
-        else if (typeof own === 'number' && event.type !== 'process.started') same(own, generation);
-      }
-    },
-  ),
+  'single-owner: generations rise by one, and the facts of a run carry the open one': inEach(({ events }) => {
+    let generation = 0;
+    for (const event of events) {
+      const own = data(event).generation;
+      if (event.type === 'run.started') same(own, ++generation);
+      // A process belongs to the run that started its call.
+      else if (typeof own === 'number' && event.type !== 'process.started') same(own, generation);
+    }
+  }),
 
-  'a turn is answered once, and in the order of turns; no run starts for one that is': inEach(
-    ({ events }) => {
-      let answered = 0;
-      for (const event of events) {
-        const turn = data(event).turn as number;
-        if (event.type === 'run.started') same(turn > answered, true);
-        if (event.type !== 'session.final-response') continue;
-        same(turn > answered, true);
-        answered = turn;
-      }
-    },
-  ),
+  'turns are answered once and in order, and no run starts for an answered turn': inEach(({ events }) => {
+    let answered = 0;
+    for (const event of events) {
+      const turn = data(event).turn as number;
+      if (event.type === 'run.started') same(turn > answered, true);
+      if (event.type !== 'session.final-response') continue;
+      same(turn > answered, true);
+      answered = turn;
+    }
+  }),
 
   'no-phantom-turns: recover never resumes an answered, cancelled or withdrawn turn, or past an open question':
-    inEach(resumesNothingThatIsOver),
+    inEach(checkNothingOverIsResumed),
 
   'no-phantom-turns: a call is carried out at most once (C14)': ({ system }) => {
     const calls = system.carriedOut.map(({ session, callId }) => `${session} ${callId}`);
     same(new Set(calls).size, calls.length);
   },
 
-  'no-phantom-turns: runs without progress stay under the cap, interrupted ones not counted (C7)': inEach(
+  'no-phantom-turns: runs without progress stay below the cap, without interrupted ones (C7)': inEach(
     ({ events }) => {
       const attempts = new Map<number, number>();
       for (const event of events) {
@@ -257,18 +258,18 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
         if (event.type === 'run.interrupted') attempts.set(turn, Math.max(0, count - 1));
         if (/model.responded|tool.finished|context.compressed/.test(event.type)) attempts.set(turn, 0);
         if (event.type.startsWith('clarification.')) attempts.clear();
-        if (event.type === 'run.failed') met.add(`failed: ${data(event).code}`);
+        if (event.type === 'run.failed') covered.add(`failed: ${data(event).code}`);
       }
     },
   ),
 
-  'a question is closed once at most, and a message that supersedes it waits for no deadline': inEach(
-    ({ events, asked }) => {
+  'a question is closed at most once, and a message that supersedes it waits for no deadline': inEach(
+    ({ events, decided }) => {
       const closed = events.filter(({ type }) =>
         /^clarification\.(answered|timed-out|superseded)$/.test(type),
       );
       same(new Set(closed.map((event) => data(event).clarification_id)).size, closed.length);
-      for (const { command, before, after, appended } of asked) {
+      for (const { command, before, after, appended } of decided) {
         if (command.type !== 'request-turn' || !command.supersede || appended.length === 0) continue;
         const superseded = appended.some(({ type }) => type === 'clarification.superseded');
         same([superseded, after.clarification], [before.clarification !== null, null]);
@@ -276,10 +277,10 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
     },
   ),
 
-  'in-order-once: outputs are begun in log order, a status never after the final response of its turn':
-    inEach(begunInOrder),
+  'in-order-once: outputs are started in log order, a status never after the final response of its turn':
+    inEach(checkStartedInOrder),
 
-  'in-order-once: nothing is sent a second time unmarked, unless the attempt before failed for certain':
+  'in-order-once: nothing is sent a second time without a mark, unless the previous attempt definitely failed':
     inEach(({ events }) => {
       const open = new Map<number, boolean>();
       const settled = new Set<number>();
@@ -295,8 +296,8 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
       }
     }),
 
-  'in-order-once: once an outcome was unknown, whatever follows there is marked, until more of it was taken':
-    inEach(markedAfterUnknown),
+  'in-order-once: after an unknown outcome everything sent there is marked, until another chunk is taken':
+    inEach(checkMarkedAfterUnknown),
 
   'in-order-once: two senders never hold the same output at the same time': inEach(({ events }) => {
     const until = new Map<number, number>();
@@ -311,17 +312,17 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
     }
   }),
 
-  'in-order-once: messages arrive in order and once, or marked; every answer arrives or is known to be dead':
-    arrivesInOrder,
+  'in-order-once: messages arrive in order and once, or marked; every answer arrives or is dead':
+    checkArrivals,
 
-  'written-before-sent: the transcript alternates, and every answer is in it exactly once': inEach(
+  'written-before-sent: the transcript checkRolesAlternate, and every answer is in it exactly once': inEach(
     ({ events }) => {
       for (const upTo of [events.length, Math.floor(events.length / 2), Math.floor(events.length / 3)]) {
         const seen = events.slice(0, upTo);
         const rows = transcript(seen);
-        alternates(rows);
+        checkRolesAlternate(rows);
         const answers = rows.filter((row) => row.outcome !== undefined && row.outcome !== 'cancelled');
-        // What was compressed is told by its summary; of the rest every answer is there.
+        // The summary replaces what was compressed. Every answer after that is there.
         const last = seen.findLast((event) => event.type === 'context.compressed');
         const from = last === undefined ? 1 : (data(last).turn as number);
         same(
@@ -334,8 +335,8 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
     },
   ),
 
-  'exit-is-kept: an end that is wanted is told at once, or when the call that waits for it closes; once':
-    inEach(tellsOfEnds),
+  'exit-is-kept: a requested notice comes once, at once or when the call that waits for the end closes':
+    inEach(checkNotices),
 
   'bounded: what is over leaves the state': ({ stopped, histories }) => {
     for (const { events, state } of [...stopped, ...histories]) {
@@ -347,7 +348,7 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
 };
 
 describe('services that crash, freeze and lose their hints, and people who write at any time', () => {
-  /** By invariant: the first history that breaks it. */
+  /** For each invariant, the first history that breaks it. */
   const broken = new Map<string, number>();
 
   beforeAll(() => {
@@ -367,17 +368,17 @@ describe('services that crash, freeze and lose their hints, and people who write
   it.each(Object.entries(INVARIANTS))('%s', (name, check) => {
     const n = broken.get(name);
     if (n === undefined) return;
-    // Again, and smaller, as far as that goes in half a minute.
+    // Play it again and shrink it for at most half a minute.
     fc.assert(
       fc.property(plays, (one) => check(play(one))),
       { numRuns: RUNS, seed: SEED, path: String(n), interruptAfterTimeLimit: 30_000 },
     );
-    throw new Error(`broken in history ${n} of seed ${SEED}, and not when it was played again`);
+    throw new Error(`history ${n} of seed ${SEED} breaks this, but not when played again`);
   });
 });
 
-it('the histories get around: every event, what the fences are for, and every way to tell of an end', () => {
-  met.clear();
+it('the histories cover every event, the main refusals and every way to report the end of a process', () => {
+  covered.clear();
   const expected = [
     ...Object.keys(eventSchemas),
     ...['stale_generation', 'session_ended', 'stale_attempt', 'tools_open', 'call_started', 'turn_started'],
@@ -385,18 +386,18 @@ it('the histories get around: every event, what the fences are for, and every wa
     ...['failed: attempts', 'failed: stale', 'failed: interrupted', 'failed: queue'],
     ...['failed: clarification_timeout', 'duplicate', 'revived', 'dead', 'fallback'],
   ];
-  const left = () => expected.filter((name) => !met.has(name));
+  const left = () => expected.filter((name) => !covered.has(name));
   for (const one of fc.sample(plays, { numRuns: 400, seed: 7 })) {
     if (left().length === 0) break;
     const played = play(one);
-    for (const code of played.system.refusals) met.add(code);
+    for (const code of played.system.refusals) covered.add(code);
     for (const check of Object.values(INVARIANTS)) check(played);
   }
   expect(left()).toEqual([]);
 });
 
-/** Nobody is at work any more: only time passes, and what is due is looked at. Every run is lost at once. */
-function leftAlone({ state: stopped, now: then }: History): void {
+/** Nobody works any more: time passes, and due work is checked. Every run is lost at once. */
+function checkEndsWhenLeftAlone({ state: stopped, now: then }: History): void {
   let state = stopped;
   let now = then;
   const ask = (command: SessionCommand): void => {
@@ -434,7 +435,7 @@ function leftAlone({ state: stopped, now: then }: History): void {
   same({ run, delivery, settled }, { run: null, delivery: null, settled: true });
 }
 
-function resumesNothingThatIsOver({ events, now }: History): void {
+function checkNothingOverIsResumed({ events, now }: History): void {
   const over = new Set<number>();
   const notices = new Map<number, string>();
   let asking = false;
@@ -459,10 +460,10 @@ function resumesNothingThatIsOver({ events, now }: History): void {
   }
 }
 
-function begunInOrder({ events }: History): void {
+function checkStartedInOrder({ events }: History): void {
   const outputs = new Map<number, { type: string; turn: number }>();
   const revived = new Set<number>();
-  const begunFinals = new Set<number>();
+  const startedFinals = new Set<number>();
   let last = 0;
   for (const event of events) {
     const { output: version, turn } = event.data as { output: number; turn: number };
@@ -475,12 +476,12 @@ function begunInOrder({ events }: History): void {
     if (output === undefined) throw new Error(`no output ${version}`);
     if (!revived.has(version)) same(version >= last, true);
     last = Math.max(last, version);
-    if (output.type === 'session.final-response') begunFinals.add(output.turn);
-    if (output.type === 'session.interim-status') same(begunFinals.has(output.turn), false);
+    if (output.type === 'session.final-response') startedFinals.add(output.turn);
+    if (output.type === 'session.interim-status') same(startedFinals.has(output.turn), false);
   }
 }
 
-function markedAfterUnknown({ events }: History): void {
+function checkMarkedAfterUnknown({ events }: History): void {
   /** By output and target. */
   const sending = new Set<string>();
   const unknown = new Set<string>();
@@ -493,16 +494,16 @@ function markedAfterUnknown({ events }: History): void {
       if (sending.has(name)) unknown.add(name);
       if (unknown.has(name)) same([name, fact.possible_duplicate], [name, true]);
       sending.add(name);
-      if (fact.via === 'fallback_target') met.add('fallback');
+      if (fact.via === 'fallback_target') covered.add('fallback');
     }
     if (event.type === 'delivery.failed' && fact.unknown) unknown.add(name);
-    // The claim goes on with the next chunk.
+    // The claim continues with the next chunk.
     if (event.type === 'delivery.chunk-taken') unknown.delete(name);
     else if (/delivery.(failed|dead|succeeded|dropped)/.test(event.type)) sending.delete(name);
   }
 }
 
-function arrivesInOrder({ system, histories }: Played): void {
+function checkArrivals({ system, histories }: Played): void {
   for (const { session, events, state } of histories) {
     const revived = new Set(ofType(events, 'delivery.retry-requested').map((event) => data(event).output));
     const arrived = new Set<string>();
@@ -510,22 +511,22 @@ function arrivesInOrder({ system, histories }: Played): void {
     for (const arrival of system.arrivals.filter((one) => one.session === session)) {
       const { output, via, part, possibleDuplicate } = arrival;
       const name = `${output} ${via} ${part}`;
-      // One that somebody asked to be sent again begins anew when it comes back from the fallback: its first is marked.
+      // After a requested retry, an output starts again when it comes back from the fallback: its first message is marked.
       if (arrived.has(name) && (part === 1 || !revived.has(output))) {
-        met.add('duplicate');
+        covered.add('duplicate');
         same([name, possibleDuplicate], [name, true]);
       }
       arrived.add(name);
       if (!firsts.includes(output)) firsts.push(output);
     }
-    if (revived.size > 0) met.add('revived');
+    if (revived.size > 0) covered.add('revived');
     const inOrder = firsts.filter((output) => !revived.has(output));
     same(
       inOrder,
       inOrder.toSorted((a, b) => a - b),
     );
     const dead = state.outputs.map(({ output }) => output);
-    if (dead.length > 0) met.add('dead');
+    if (dead.length > 0) covered.add('dead');
     for (const answer of ofType(events, 'session.final-response')) {
       if (data(answer).silent === true) continue;
       same(
@@ -536,24 +537,25 @@ function arrivesInOrder({ system, histories }: Played): void {
   }
 }
 
-function tellsOfEnds({ events, asked }: History): void {
+function checkNotices({ events, decided }: History): void {
   const told = new Map<string, number>();
   let state = initialState();
   let folded = 0;
-  for (const { appended } of asked) {
+  for (const { appended } of decided) {
     for (const event of events.slice(folded, folded + appended.length)) {
       const before = state;
       state = evolve(state, event);
-      tellsOfEnd(event, events, before);
-      if (event.type === 'session.ended' && data(event).outcome !== 'cancelled') allToldOrKnown(before, told);
+      checkImmediateNotice(event, events, before);
+      if (event.type === 'session.ended' && data(event).outcome !== 'cancelled')
+        checkAllReported(before, told);
       if (event.type === 'process.completion-consumed' && data(event).by === 'wait')
-        met.add('told by the call');
+        covered.add('told by the call');
       const { notice } = event.data as { notice?: { kind: string; process_id: string } | null };
       if (event.type !== 'turn.requested' || !/exited|lost/.test(notice?.kind ?? '')) continue;
       const id = notice?.process_id ?? '';
       same([id, isWaitedFor(state, id)], [id, false]);
       told.set(id, (told.get(id) ?? 0) + 1);
-      met.add(
+      covered.add(
         /process\.(exited|lost)/.test(events[event.version - 2]?.type ?? '') ? 'told at once' : 'told late',
       );
     }
@@ -567,16 +569,16 @@ function tellsOfEnds({ events, asked }: History): void {
   for (const [id, times] of told) same([id, times], [id, 1]);
 }
 
-/** What the session knew when it ended: a process that was still running then tells nobody. */
-function allToldOrKnown({ processes }: SessionState, told: ReadonlyMap<string, number>): void {
+/** At the end of a session. A process that is still running then reports to nobody. */
+function checkAllReported({ processes }: SessionState, told: ReadonlyMap<string, number>): void {
   for (const { processId, status, notify, consumed } of processes) {
     if (status === 'running' || !notify) continue;
     same([processId, consumed || told.get(processId) === 1], [processId, true]);
   }
 }
 
-/** At once, where nobody waits for it: with the end itself. */
-function tellsOfEnd(end: StreamEvent, events: readonly StreamEvent[], before: SessionState): void {
+/** If no call waits for the end, the notice follows it at once. */
+function checkImmediateNotice(end: StreamEvent, events: readonly StreamEvent[], before: SessionState): void {
   if (!/process\.(exited|lost)/.test(end.type)) return;
   const id = data(end).process_id as string;
   const process = before.processes.find(({ processId }) => processId === id);
@@ -594,7 +596,7 @@ function isWaitedFor({ turns }: SessionState, processId: string): boolean {
   );
 }
 
-function alternates(rows: readonly Message[]): void {
+function checkRolesAlternate(rows: readonly Message[]): void {
   let before: Message | undefined;
   for (const row of rows) {
     if (row.role === 'user') same(before === undefined || before.role === 'assistant', true);

@@ -47,13 +47,13 @@ describe('a clarification', () => {
     after.when(request).thenNothing();
   });
 
-  it('is not asked while other calls of the run are under way', () => {
+  it('is refused while other calls of the run are in flight', () => {
     given([...asking, toolStarted('c-1')])
       .when(request)
       .thenRefused('tools_open');
   });
 
-  it('is one of the calls that the model asked for', () => {
+  it('must be one of the calls that the model asked for', () => {
     given(asking)
       .when({ ...request, callId: 'x' })
       .thenRefused('unknown_call');
@@ -77,13 +77,13 @@ describe('a clarification', () => {
     after.when(answer).thenRefused('session_ended');
   });
 
-  it('without an answer the turn goes on where the route says so', () => {
+  it('without an answer the turn goes on if the route says so', () => {
     given([...asking, asked(DEADLINE, { on_timeout: 'continue' })])
       .when(timeOut)
       .then([fact('clarification.timed-out', { clarification_id: 'q-1' })]);
   });
 
-  it('the verdict of recover times it out likewise', () => {
+  it('the verdict of recover times it out too', () => {
     given(waiting)
       .when({ type: 'expire', reason: 'clarification', turn: 1, generation: 1, text: 'Too late.' })
       .then([
@@ -99,7 +99,7 @@ describe('a clarification', () => {
       ]);
   });
 
-  it('C5: an unrelated message while it is open is a turn behind it', () => {
+  it('C5: an unrelated message while it is open is queued behind it', () => {
     const after = given(waiting)
       .when({ type: 'request-turn', source: 'message', input: 'something else', deliveryId: 'd-2' })
       .thenTypes(['turn.requested']);
@@ -110,7 +110,7 @@ describe('a clarification', () => {
     expect(timedOut.state.turns.map((t) => t.turn)).toEqual([2]);
   });
 
-  it('C5: a message that supersedes it is the next turn: the one that asked is cancelled and says nothing', () => {
+  it('C5: a message that supersedes it is the next turn; the turn that asked is cancelled and says nothing', () => {
     const after = given(waiting)
       .when({
         type: 'request-turn',
@@ -132,7 +132,7 @@ describe('a clarification', () => {
     });
     after.when(answer).thenRefused('clarification_closed');
     after.when(timeOut).thenRefused('clarification_closed');
-    // Nobody is asked any more what was not delivered yet.
+    // The question was not delivered yet, and nobody needs it any more.
     expect(deliveryPlan(after.state, START)).toMatchObject({
       action: 'drop',
       reason: 'the question is closed',
@@ -152,13 +152,13 @@ describe('a clarification', () => {
     expect(ended.state.ended?.outcome).toBe('succeeded');
   });
 
-  it('a message that may supersede it is a further turn where none is open', () => {
+  it('a message that may supersede it is simply a further turn if no question is open', () => {
     given([created(), turn(1), runStarted(1)])
       .when({ type: 'request-turn', source: 'message', input: 'x', deliveryId: null, supersede: true })
       .thenTypes(['turn.requested']);
   });
 
-  it('is superseded by a webhook that interrupts its turn, too', () => {
+  it('a webhook that interrupts its turn also supersedes it', () => {
     given(waiting)
       .when({ type: 'request-turn', source: 'webhook', input: 'x', deliveryId: 'd-2', interrupt: true })
       .thenTypes(['clarification.superseded', 'run.cancelled', 'turn.requested']);

@@ -54,7 +54,7 @@ const dead = (output: number, n = 1): SessionFact =>
 const delivered = (output: number, n = 1): SessionFact =>
   fact('delivery.succeeded', { output, attempt: n, receipt: null });
 
-describe('the plan', () => {
+describe('the delivery plan', () => {
   it('is nothing without outputs', () => {
     expect(plan(given(running()))).toEqual({ action: 'nothing' });
   });
@@ -73,12 +73,12 @@ describe('the plan', () => {
     expect(plan(next.and([attempted(ANSWER), delivered(ANSWER)]))).toEqual({ action: 'nothing' });
   });
 
-  it('A1: a status does not use up where the answer goes', () => {
+  it('A1: a status does not consume the delivery config of the answer', () => {
     const next = said.and([attempted(STATUS), delivered(STATUS)]);
     expect(plan(next)).toMatchObject({ target: telegram });
   });
 
-  it('D5: an attempt past its deadline is of unknown outcome: sent again, marked', () => {
+  it('D5: an attempt past its deadline has an unknown outcome: the output is sent again, marked', () => {
     const sending = onlyAnswer.and([attempted(4)]);
     expect(plan(sending, sending.now + 29_999)).toMatchObject({ action: 'wait' });
     expect(plan(sending, sending.now + 30_000)).toMatchObject({
@@ -88,7 +88,7 @@ describe('the plan', () => {
     });
   });
 
-  it('the mark stays when the second attempt fails for certain', () => {
+  it('the mark stays if the second attempt definitely fails', () => {
     const history = onlyAnswer.and([
       attempted(4),
       attempted(4, { attempt: 2, possible_duplicate: true }),
@@ -97,12 +97,12 @@ describe('the plan', () => {
     expect(plan(history)).toMatchObject({ action: 'send', attempt: 3, possibleDuplicate: true });
   });
 
-  it('a request that went out and got no answer marks what follows', () => {
+  it('a request without a response marks what follows', () => {
     const history = onlyAnswer.and([attempted(4), failed(4, START, { unknown: true })]);
     expect(plan(history)).toMatchObject({ action: 'send', attempt: 2, possibleDuplicate: true });
   });
 
-  it('waits for the time of the retry, and holds back what is behind', () => {
+  it('waits for the time of the retry and holds back later outputs', () => {
     const first = given([...running(), turn(2), answered('first')]);
     const history = first.and([
       attempted(5),
@@ -119,12 +119,12 @@ describe('the plan', () => {
     });
   });
 
-  it('a flood wait spends no attempt of the schedule', () => {
+  it('a flood wait does not use up the retry schedule', () => {
     const history = onlyAnswer.and([attempted(4), failed(4, START, { counts: false })]);
     expect(plan(history)).toMatchObject({ attempt: 2, failures: 0 });
   });
 
-  it('D4: a silent answer is no delivery', () => {
+  it('D4: a silent answer is not delivered', () => {
     expect(plan(given([...running(), answered('[SILENT]', { silent: true }), ended()]))).toEqual({
       action: 'nothing',
     });
@@ -143,14 +143,14 @@ describe('an output in several messages', () => {
     deadlineSeconds: 30,
   });
 
-  it('is taken step by step, each of which renews the claim', () => {
+  it('is taken chunk by chunk, and each chunk renews the claim', () => {
     const one = sending.when(chunk(1)).then([chunkTaken(4, 1, { receipt: 'm-1' })]);
     expect(plan(one)).toEqual({ action: 'wait', output: 4, until: one.now + 30_000 });
     const two = one.when(chunk(2)).thenTypes(['delivery.chunk-taken']);
     two.when(succeed(4)).thenTypes(['delivery.succeeded']);
   });
 
-  it('goes on after the last one taken, at the next attempt', () => {
+  it('continues after the last taken chunk at the next attempt', () => {
     const history = sending.and([chunkTaken(4, 1), failed(4, START)]);
     expect(plan(history)).toMatchObject({ action: 'send', attempt: 2, taken: 1, possibleDuplicate: false });
     history
@@ -159,7 +159,7 @@ describe('an output in several messages', () => {
       .thenTypes(['delivery.chunk-taken']);
   });
 
-  it('is marked where it broke off, and not after that', () => {
+  it('is marked where it broke off, and not afterwards', () => {
     const died = sending.and([chunkTaken(4, 1)]);
     expect(plan(died, died.now + 30_000)).toMatchObject({ taken: 1, unknowns: 1, possibleDuplicate: true });
     const next = died.and([
@@ -169,7 +169,7 @@ describe('an output in several messages', () => {
     expect(plan(next.and([failed(4, START, { attempt: 2 })]))).toMatchObject({ taken: 2, unknowns: 0 });
   });
 
-  it('is recorded once, in order, by who holds the claim', () => {
+  it('is recorded once and in order, and only by the holder of the claim', () => {
     const one = sending.and([chunkTaken(4, 1)]);
     one.when(chunk(1)).thenNothing();
     one.when(chunk(3)).thenRefused('stale_attempt');
@@ -185,7 +185,7 @@ describe('an output in several messages', () => {
       .thenRefused('delivery_settled');
   });
 
-  it('begins anew at the fallback target, and when it comes back from there', () => {
+  it('starts again at the fallback target, and when it comes back from there', () => {
     const history = given([...running({ fallback_target: email }), answered(), ended()]).and([
       attempted(4),
       chunkTaken(4, 1),
@@ -197,22 +197,22 @@ describe('an output in several messages', () => {
       dead(4, 2),
       fact('delivery.retry-requested', { output: 4, by: 'api' }),
     ]);
-    // The first target has a part of it already.
+    // The first target already has a part of it.
     expect(plan(revived)).toMatchObject({ via: 'target', taken: 0, possibleDuplicate: true });
   });
 });
 
 describe('unknown outcomes', () => {
-  it('are counted: claims that ran out, and requests without an answer', () => {
+  it('are counted: expired claims and requests without a response', () => {
     const once = onlyAnswer.and([attempted(4), failed(4, START, { unknown: true })]);
     expect(plan(once)).toMatchObject({ unknowns: 1 });
     const twice = once.and([attempted(4, { attempt: 2, possible_duplicate: true })]);
     expect(plan(twice, twice.now + 30_000)).toMatchObject({ unknowns: 2 });
-    // A definite failure is none.
+    // A definite failure is not counted.
     expect(plan(twice.and([failed(4, START, { attempt: 2 })]))).toMatchObject({ unknowns: 1 });
   });
 
-  it('do not keep from another attempt who asks for it, which is marked', () => {
+  it('do not prevent a requested retry, which is marked', () => {
     const given2 = onlyAnswer.and([
       attempted(4),
       failed(4, START, { unknown: true }),
@@ -227,7 +227,7 @@ describe('unknown outcomes', () => {
 });
 
 describe('interim statuses', () => {
-  it('are dropped where the route switched them off; questions and answers are not', () => {
+  it('are dropped if the route switches them off; questions and answers are not', () => {
     const off = given([...running({ interim: 'off' }), interim('Still working'), answered()]);
     expect(plan(off)).toMatchObject({ action: 'drop', output: STATUS });
     const next = off
@@ -238,11 +238,11 @@ describe('interim statuses', () => {
     expect(plan(question)).toMatchObject({ action: 'send', kind: 'clarification' });
   });
 
-  it('get their first attempt even when the answer is there', () => {
+  it('get their first attempt even if the answer exists', () => {
     expect(plan(said)).toMatchObject({ action: 'send', output: STATUS });
   });
 
-  it('are dropped once that failed and a later output exists, so that they never delay an answer', () => {
+  it('are dropped once that attempt failed and a later output exists, so that they never delay an answer', () => {
     const history = said.and([attempted(STATUS), failed(STATUS, START + 3_600_000)]);
     expect(plan(history)).toMatchObject({
       action: 'drop',
@@ -251,7 +251,7 @@ describe('interim statuses', () => {
     });
   });
 
-  it('are retried while nothing newer is there', () => {
+  it('are retried while there is no newer output', () => {
     const history = given([
       ...running(),
       interim('Still working'),
@@ -262,7 +262,7 @@ describe('interim statuses', () => {
     expect(plan(history, START + 60_000)).toMatchObject({ action: 'send', output: STATUS, attempt: 2 });
   });
 
-  it('are dropped when their turn ended silently', () => {
+  it('are dropped if their turn ended silently', () => {
     const history = given([
       ...running(),
       interim('Still working'),
@@ -273,7 +273,7 @@ describe('interim statuses', () => {
     expect(plan(history)).toMatchObject({ action: 'drop', reason: 'its turn is over' });
   });
 
-  it('of unknown outcome are made up for once', () => {
+  it('are sent once more after an unknown outcome', () => {
     const once = said.and([attempted(STATUS)]);
     expect(plan(once, once.now + 30_000)).toMatchObject({ action: 'send', output: STATUS, attempt: 2 });
     const twice = once.and([attempted(STATUS, { attempt: 2 })]);
@@ -306,7 +306,7 @@ describe('dead deliveries', () => {
     const revived = history.when(retry(5)).thenTypes(['delivery.retry-requested']);
     expect(plan(revived)).toMatchObject({ action: 'send', output: 5, attempt: 2 });
     revived.when(retry(5)).thenNothing();
-    // One at a time also then: it waits for the later one that is being sent.
+    // Still one at a time: it waits for the later one that is being sent.
     const meanwhile = history
       .and([attempted(9)])
       .when(retry(5))
@@ -316,20 +316,20 @@ describe('dead deliveries', () => {
     expect(plan(meanwhile.and([delivered(9)]))).toMatchObject({ action: 'send', output: 5, attempt: 2 });
   });
 
-  it('a status that a later output follows is not revived', () => {
+  it('a status is not revived if a later output exists', () => {
     said
       .and([attempted(STATUS), dead(STATUS)])
       .when(retry(STATUS))
       .thenRefused('too_late');
   });
 
-  it('A5: a target that cannot be resolved is dead without an attempt, never sent elsewhere', () => {
+  it('A5: an output whose target cannot be resolved is dead without an attempt, and never sent elsewhere', () => {
     const history = onlyAnswer.when(giveUp(4, 0)).then([dead(4, 0)]);
     expect(plan(history)).toEqual({ action: 'nothing' });
     expect(history.state.outputs).toMatchObject([{ status: 'dead', reason: 'chat gone' }]);
   });
 
-  it('go to the fallback target where one is configured, with a schedule of its own, then are dead', () => {
+  it('go to the fallback target if there is one, with a retry schedule of its own, and are then dead', () => {
     const base = given([...running({ fallback_target: email }), answered(), ended()]);
     const failing = base.and([attempted(4), failed(4, START)]);
     const next = failing.when(giveUp(4)).then([dead(4)]);
@@ -350,7 +350,7 @@ describe('dead deliveries', () => {
     expect(plan(over.when(retry(4)).after)).toMatchObject({ via: 'target', attempt: 3 });
   });
 
-  it('are marked at the fallback target when a retry leads there again and it may have them from before', () => {
+  it('are marked at the fallback target if a retry leads there again and it may already have them', () => {
     const base = given([...running({ fallback_target: email }), answered(), ended()]);
     const atFallback = { attempt: 2, via: 'fallback_target', target: 'email' } as const;
     const there = base.and([attempted(4), dead(4), attempted(4, atFallback)]);
@@ -363,7 +363,7 @@ describe('dead deliveries', () => {
     expect(again(there)).toMatchObject({ via: 'fallback_target', possibleDuplicate: false });
   });
 
-  it('a repeated giving up does not undo a retry', () => {
+  it('a repeated give-up does not undo a retry', () => {
     const revived = onlyAnswer.and([attempted(4), dead(4)]).when(retry(4)).after;
     revived.when(giveUp(4)).thenRefused('stale_attempt');
   });
@@ -395,7 +395,7 @@ describe('recording deliveries', () => {
     done.when(retry(99)).thenRefused('unknown_output');
   });
 
-  it('that the platform took an earlier attempt is true whenever it becomes known', () => {
+  it('the success of an earlier attempt is accepted whenever it becomes known', () => {
     onlyAnswer
       .and([attempted(4), attempted(4, { attempt: 2 })])
       .when(succeed(4, 1))
@@ -425,7 +425,7 @@ describe('recording deliveries', () => {
       .thenRefused('stale_attempt');
   });
 
-  it('what the plan does not drop is not dropped', () => {
+  it('only outputs that the plan drops can be dropped', () => {
     onlyAnswer.when({ type: 'drop-delivery', output: 4, now: onlyAnswer.now }).thenRefused('not_next_output');
   });
 });

@@ -31,13 +31,13 @@ describe('every-session-ends: the end is decided with the answer', () => {
       .thenRefused('session_ended');
   });
 
-  it('goes on while a turn is queued', () => {
+  it('the session goes on while a turn is queued', () => {
     given([...running, turn(2)])
       .when(finish('the answer'))
       .then([answered()]);
   });
 
-  it('waits while a watched process is alive, and not for one that nobody watches', () => {
+  it('the session waits for a live watched process, and not for one that nobody watches', () => {
     const step = [modelAsked(['c-1']), toolStarted('c-1')];
     const done = toolFinished('c-1');
     given([...running, ...step, processStarted('proc_1'), done])
@@ -62,7 +62,7 @@ describe('every-session-ends: the end is decided with the answer', () => {
       .then([answered('done', { generation: 2, turn: 2 }), ended()]);
   });
 
-  it('a session that a message began says so in its reason', () => {
+  it('the reason says that a message began the session', () => {
     given([created(), turn(1, { source: 'message' }), runStarted(1)])
       .when(finish('the answer'))
       .then([answered(), ended({ reason: 'message_complete' })]);
@@ -73,14 +73,14 @@ describe('cancel', () => {
   const cancel: SessionCommand = { type: 'cancel', by: 'api' };
   const cancelled = ended({ outcome: 'cancelled', detail: 'cancelled by api' });
 
-  it('B3: stops the run and ends the session; a second one changes nothing', () => {
+  it('B3: stops the run and ends the session; a second cancel changes nothing', () => {
     const after = given([...running, turn(2)])
       .when(cancel)
       .then([fact('run.cancelled', { generation: 1, turn: 1, by: 'api' }), cancelled]);
     after.when(cancel).thenNothing();
   });
 
-  it('works on a queued turn that no run has', () => {
+  it('works on a queued turn without a run', () => {
     given([created(), turn(1)])
       .when(cancel)
       .then([fact('run.cancelled', { generation: null, turn: 1, by: 'api' }), cancelled]);
@@ -99,7 +99,7 @@ describe('cancel', () => {
       .then([cancelled]);
   });
 
-  it('is refused where the session ended otherwise, or never was', () => {
+  it('is refused if the session ended otherwise or does not exist', () => {
     given([...running, answered(), ended()])
       .when(cancel)
       .thenRefused('session_ended');

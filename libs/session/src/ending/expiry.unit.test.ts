@@ -29,7 +29,7 @@ describe('expiry tells the user once and ends the session', () => {
     after.when(expire(reason)).thenRefused('session_ended');
   });
 
-  it('a turn that no run ever had expires in the queue', () => {
+  it('a turn that never had a run expires in the queue', () => {
     given([created(), turn(1)])
       .when(expire('queue', 0))
       .then([
@@ -46,14 +46,14 @@ describe('expiry tells the user once and ends the session', () => {
       .thenTypes(['run.failed', 'session.final-response']);
   });
 
-  it('the verdict is void when a run started since', () => {
+  it('the verdict is void if a run started since', () => {
     running
       .and([runStarted(2)])
       .when(expire('stale'))
       .thenRefused('stale_generation');
   });
 
-  it('the verdict is void when the turn was answered since', () => {
+  it('the verdict is void if the turn was answered since', () => {
     running
       .and([turn(2), answered()])
       .when(expire('stale'))

@@ -7,7 +7,7 @@ const finish = (text: string, generation = 1): SessionCommand => ({ type: 'finis
 const running = [created(), turn(1), runStarted(1)];
 
 describe('an interim status', () => {
-  it('interim statuses are told apart by their number, not by their text', () => {
+  it('is identified by its number, not by its text', () => {
     const say: SessionCommand = {
       type: 'interim-status',
       generation: 1,

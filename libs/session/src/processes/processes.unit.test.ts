@@ -79,26 +79,26 @@ describe('starting a process', () => {
       .thenRefused('call_closed');
   });
 
-  it('is taken from the watcher also when another run took over meanwhile', () => {
+  it('is accepted from the watcher even if another run took over', () => {
     given([...called, runStarted(2, { resumed: true })])
       .when(start)
       .then([processStarted('proc_1')]);
   });
 
-  it('is refused after the end, so that the watcher ends what it began', () => {
+  it('is refused after the end, so that the watcher ends the process that it started', () => {
     given(called).when({ type: 'cancel', by: 'api' }).after.when(start).thenRefused('session_ended');
   });
 });
 
 describe('exit-is-kept', () => {
-  it('E1: the exit becomes a turn of the session that waits for it, once, with exit code and last output', () => {
+  it('E1: the exit becomes one turn of the session that waits for it, with exit code and last output', () => {
     const after = given([...withProcess(), answered()])
       .when(exit)
       .then([exited('proc_1'), notice(2, exitNotice)]);
     after.when(exit).thenNothing();
   });
 
-  it('what the process printed is fenced with the mark of its turn, unless it is a line that is all there is', () => {
+  it('the output of the process is fenced with the mark of its turn, unless it is a single line', () => {
     const fencedSession = (end: SessionCommand) => {
       const [first, ...rest] = [...withProcess(), answered()];
       const { decision } = given([created({ fence_seed: 'seed' }), ...rest]).when(end);
@@ -116,13 +116,13 @@ describe('exit-is-kept', () => {
     ).toEqual([`${head}\n<untrusted-${mark}>[Background process proc_2 was lost]</untrusted-${mark}>`]);
   });
 
-  it('also when another turn runs', () => {
+  it('an exit during another turn becomes a turn too', () => {
     given(withProcess())
       .when(exit)
       .then([exited('proc_1'), notice(2, exitNotice)]);
   });
 
-  it('names the signal where there is no exit code', () => {
+  it('the notice names the signal if there is no exit code', () => {
     given([...withProcess(), answered()])
       .when({ ...exit, exitCode: null, signal: 'SIGKILL', outputTail: '' })
       .then([
@@ -163,18 +163,18 @@ describe('exit-is-kept', () => {
       .then([answered('It failed.', { generation: 2, turn: 2 }), ended()]);
   });
 
-  it('E3: nobody asked: the exit is recorded and starts nothing', () => {
+  it('E3: without notify_on_complete the exit is recorded and starts nothing', () => {
     given(withProcess({ notify_on_complete: false }))
       .when(exit)
       .then([exited('proc_1')]);
   });
 
-  it('E8: after cancel it is recorded and starts nothing', () => {
+  it('E8: after a cancel the exit is recorded and starts nothing', () => {
     const after = given([...withProcess(), answered()]).when({ type: 'cancel', by: 'api' }).after;
     after.when(exit).then([exited('proc_1')]);
   });
 
-  it('a session that waited for a watch without notice ends with the process', () => {
+  it('a session that only waits for a watched process ends with it', () => {
     given([...withProcess({ notify_on_complete: false, watch_patterns: ['ERROR'] }), answered()])
       .when(exit)
       .then([exited('proc_1'), ended()]);
@@ -196,7 +196,7 @@ describe('an end that a call waits for', () => {
     ...more,
   });
 
-  it('is known to the log from the start of the call on', () => {
+  it('is recorded with the start of the call', () => {
     const asked = given([...withProcess(), modelAsked(['w-1'], { step: 2 })]);
     const start = { type: 'start-tool', generation: 1, callId: 'w-1', tool: 'process' } as const;
     asked
@@ -209,7 +209,7 @@ describe('an end that a call waits for', () => {
     }
   });
 
-  it('is no turn: the call tells of it', () => {
+  it('is not a turn: the call tells the model', () => {
     const after = given(waiting)
       .when(exit)
       .then([exited('proc_1')]);
@@ -220,13 +220,13 @@ describe('an end that a call waits for', () => {
     ]);
   });
 
-  it('is no turn either when it came before the call: the notice is withdrawn', () => {
+  it('is not a turn if it came before the call either: the notice is withdrawn', () => {
     const after = given([...withProcess(), exited('proc_1'), notice(2, exitNotice), ...waiting.slice(-2)]);
     expect(after.state.turns.map((t) => t.turn)).toEqual([1, 2]);
     expect(after.when(consume('wait')).after.state.turns.map((t) => t.turn)).toEqual([1]);
   });
 
-  it('is a turn when the process is lost and the call given up', () => {
+  it('is a turn if the process is lost and the call is given up', () => {
     given(waiting)
       .when({ type: 'process-lost', processId: 'proc_1', reason: 'host gone', outputTail: 'x' })
       .after.when(finish({ outcome: 'unknown' }))
@@ -267,7 +267,7 @@ describe('an end that a call waits for', () => {
       .thenTypes(['turn.requested']);
   });
 
-  it('is a turn when the model goes on without the result', () => {
+  it('is a turn if the model goes on without the result', () => {
     given([...waiting, runStarted(2, { resumed: true })])
       .when(exit)
       .after.when({
@@ -282,7 +282,7 @@ describe('an end that a call waits for', () => {
       .thenTypes(['model.responded', 'turn.requested']);
   });
 
-  it('starts nothing when the session is cancelled', () => {
+  it('starts nothing if the session is cancelled', () => {
     const after = given(waiting)
       .when(exit)
       .after.when({ type: 'cancel', by: 'api' })
@@ -290,13 +290,13 @@ describe('an end that a call waits for', () => {
     expect(after.state.processes[0]?.untold).toBeNull();
   });
 
-  it('does not count for another process', () => {
+  it('has no effect on another process', () => {
     given([...withProcess(), processStarted('proc_2'), ...waiting.slice(-2)])
       .when({ ...exit, processId: 'proc_2' })
       .thenTypes(['process.exited', 'turn.requested']);
   });
 
-  it('of an event that older versions wrote is told as they told it', () => {
+  it('is a turn at once if an older version wrote the start of the call', () => {
     const { waits_for: _, ...old } = {
       ...(toolStarted('w-1', { tool: 'process', arguments: WAIT }).data as EventData<'tool.started'>),
     };
@@ -314,7 +314,7 @@ describe('no-phantom-turns: a completion that was consumed', () => {
       .then([exited('proc_1')]);
   });
 
-  it('withdraws the notice that is still queued, from the transcript too', () => {
+  it('withdraws a queued notice, also from the transcript', () => {
     const after = given(withProcess())
       .when(exit)
       .after.when(consume('kill'))
@@ -326,7 +326,7 @@ describe('no-phantom-turns: a completion that was consumed', () => {
     expect(transcript(done.events).filter((row) => row.role === 'user')).toHaveLength(1);
   });
 
-  it('leaves a notice alone whose run has begun', () => {
+  it('does not withdraw a notice whose run has started', () => {
     const after = given([...withProcess(), answered()])
       .when(exit)
       .after.and([runStarted(2, { turn: 2 })])
@@ -334,7 +334,7 @@ describe('no-phantom-turns: a completion that was consumed', () => {
     expect(after.state.turns.map((t) => t.turn)).toEqual([2]);
   });
 
-  it('ends a session that waited for nothing else', () => {
+  it('ends a session that waits for nothing else', () => {
     const after = given([...withProcess(), answered()])
       .when(consume('kill'))
       .thenTypes(['process.completion-consumed', 'session.ended']);
@@ -361,11 +361,11 @@ describe('no-phantom-turns: a watch match', () => {
       ]);
   });
 
-  it('is one, however often it is reported', () => {
+  it('counts once, however often it is reported', () => {
     given(watching).when(match(1)).after.when(match(1)).thenNothing();
   });
 
-  it('starts no second turn while a notice of it is still queued', () => {
+  it('starts no second turn while a notice about it is queued', () => {
     given(watching).when(match(1)).after.when(match(2)).thenTypes(['process.matched']);
   });
 
@@ -381,13 +381,13 @@ describe('no-phantom-turns: a watch match', () => {
       .thenTypes(['process.matched']);
   });
 
-  it('C11: starts nothing when a further message follows its turn', () => {
+  it('C11: starts nothing if a message is queued behind its turn', () => {
     given([...watching, turn(2)])
       .when(match(1))
       .thenTypes(['process.matched']);
   });
 
-  it('says once that the watch was switched off, and then is quiet', () => {
+  it('says once that the watch was switched off, and nothing after that', () => {
     const after = given(watching)
       .when(match(1))
       .after.when(match(2, true))
@@ -395,23 +395,23 @@ describe('no-phantom-turns: a watch match', () => {
     after.when(match(3)).thenTypes(['process.matched']);
   });
 
-  it('that switches off the only thing waited for ends the session', () => {
+  it('ends the session if it switches off the last watch', () => {
     given([...watching, answered()])
       .when(match(1, true))
       .thenTypes(['process.matched', 'session.ended']);
   });
 
-  it('after the exit is nothing', () => {
+  it('has no effect after the exit', () => {
     given([...watching, exited('proc_1')])
       .when(match(1))
       .thenNothing();
   });
 });
 
-describe('a kill that somebody asks for by API', () => {
+describe('a kill that is requested through the API', () => {
   const kill: SessionCommand = { type: 'request-kill', processId: 'proc_1', by: 'api' };
 
-  it('is a fact that the watcher acts on, once, also after the end of the session', () => {
+  it('is recorded once for the watcher to act on, also after the end of the session', () => {
     const asked = given(withProcess())
       .when(kill)
       .then([killRequested('proc_1')]);
@@ -421,7 +421,7 @@ describe('a kill that somebody asks for by API', () => {
       .thenTypes(['process.kill-requested']);
   });
 
-  it('is due at the watcher until the process has ended', () => {
+  it('is on the watcher’s agenda until the process has ended', () => {
     const calm = given([...withProcess(), answered()]);
     expect(agenda(calm.state).process).toBeNull();
     const asked = calm.when(kill).after;
@@ -429,14 +429,14 @@ describe('a kill that somebody asks for by API', () => {
     expect(agenda(asked.and([exited('proc_1')]).state).process).toBeNull();
   });
 
-  it('does not take the notice away: the agent did not do it', () => {
+  it('does not suppress the notice, because the agent did not ask for it', () => {
     given([...withProcess(), answered()])
       .when(kill)
       .after.when({ ...exit, exitCode: null, signal: 'SIGTERM', reason: 'on request' })
       .thenTypes(['process.exited', 'turn.requested']);
   });
 
-  it('is refused when the process is over', () => {
+  it('is refused if the process is over', () => {
     given([...withProcess(), exited('proc_1')])
       .when(kill)
       .thenRefused('process_over');
@@ -452,12 +452,12 @@ it('the session belongs to the watcher that carried out its last command', () =>
   );
 });
 
-it('a process that the session does not know is refused', () => {
+it('an unknown process is refused', () => {
   for (const command of [exit, match(1), consume('kill')])
     given(called).when(command).thenRefused('unknown_process');
 });
 
-it('many ended processes do not make the state grow for ever', () => {
+it('the state keeps a bounded number of ended processes', () => {
   let history = given(withProcess());
   for (let n = 2; n < 100; n += 1) {
     history = history.and([processStarted(`proc_${n}`, { notify_on_complete: false }), exited(`proc_${n}`)]);

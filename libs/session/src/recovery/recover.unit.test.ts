@@ -32,7 +32,7 @@ const queued = given([created(), turn(1)]);
 const running = given([created(), turn(1), runStarted(1)]);
 
 describe('nothing', () => {
-  it('for a session that is not there, or has ended', () => {
+  it('for an unknown or ended session', () => {
     expect(verdict(given([]), START)).toEqual({ action: 'nothing', reason: 'unknown' });
     expect(verdict(running.and([answered(), ended()]), START)).toEqual({
       action: 'nothing',
@@ -55,7 +55,7 @@ describe('nothing', () => {
 });
 
 describe('a turn that never started', () => {
-  it('C3: is run however long the outage was, and is no resumed one', () => {
+  it('C3: is run however long the outage was, and not as a resumed run', () => {
     expect(verdict(queued, START + 30 * DAY)).toEqual({
       action: 'resume',
       turn: 1,
@@ -75,13 +75,13 @@ describe('a turn that never started', () => {
     expect(verdict(coalescing, START + 30_000)).toMatchObject({ action: 'resume' });
   });
 
-  it('expires past the queue deadline of its route', () => {
+  it('expires after the queue deadline of its route', () => {
     const limited = given([created({ queue_deadline: iso(START + 60_000) }), turn(1)]);
     expect(verdict(limited, START + 59_999)).toMatchObject({ action: 'resume' });
     expect(verdict(limited, START + 60_000)).toEqual({ action: 'expire', reason: 'queue', turn: 1 });
   });
 
-  it('a further turn has a deadline of its own', () => {
+  it('each turn has a deadline of its own', () => {
     const history = given([
       created({ queue_deadline: iso(START + 60_000) }),
       turn(1),
@@ -94,7 +94,7 @@ describe('a turn that never started', () => {
     expect(verdict(history, START + HOUR)).toMatchObject({ action: 'expire', reason: 'queue', turn: 2 });
   });
 
-  it('a lease left over from an earlier run does not hold it back', () => {
+  it('is not held back by the lease of an earlier run', () => {
     expect(verdict(queued, START + 5000, lease(START))).toMatchObject({ action: 'resume' });
   });
 });
@@ -109,7 +109,7 @@ describe('a run with a lease', () => {
     });
   });
 
-  it('C2: whose lease expired is taken over when its last sign of life is fresh', () => {
+  it('C2: is taken over if its lease expired and its last sign of life is fresh', () => {
     expect(verdict(running, running.now + 20_000, lease(running.now))).toEqual({
       action: 'resume',
       turn: 1,
@@ -120,21 +120,21 @@ describe('a run with a lease', () => {
     expect(verdict(running, running.now + HOUR)).toMatchObject({ action: 'resume' });
   });
 
-  it('C3: whose last sign of life is older than the window is not, however often things restart', () => {
+  it('C3: is not taken over if its last sign of life is too old, however often things restart', () => {
     for (let restart = 0; restart < 5; restart += 1) {
       const now = running.now + HOUR + 1 + restart * 1000;
       expect(verdict(running, now)).toEqual({ action: 'expire', reason: 'stale', turn: 1 });
     }
   });
 
-  it('the lease of its own runner is a sign of life, that of another is none', () => {
+  it('the lease of its own runner is a sign of life, the lease of another is not', () => {
     const renewed = running.now + HOUR;
     const now = renewed + HOUR;
     expect(verdict(running, now, lease(renewed))).toMatchObject({ action: 'resume' });
     expect(verdict(running, now, lease(renewed, 'runner#2'))).toMatchObject({ action: 'expire' });
   });
 
-  it('a missing timestamp is never read as fresh', () => {
+  it('a missing timestamp never counts as fresh', () => {
     const head = running.state.turns[0];
     if (head === undefined) throw new Error('no turn');
     for (const lastSignAt of [null, Number.NaN]) {
@@ -148,14 +148,14 @@ describe('a run with a lease', () => {
     }
   });
 
-  it('every event of its work is a sign of life', () => {
+  it('every event of the run is a sign of life', () => {
     const at = START + HOUR;
     for (const event of [modelAsked(['c-1']), interim('Still working')]) {
       expect(verdict(running.and([{ at, fact: event }]), at + HOUR)).toMatchObject({ action: 'resume' });
     }
   });
 
-  it('events of deliveries are none', () => {
+  it('events of deliveries are not signs of life', () => {
     const history = running.and([
       interim('Still working'),
       { at: START + HOUR, fact: fact('delivery.dropped', { output: 4, reason: 'x' }) },
@@ -180,7 +180,7 @@ describe('attempts', () => {
     expect(verdict(history, history.now)).toMatchObject({ action: 'resume', attempt: 1 });
   });
 
-  it('C4: are not reset by starting, or by saying that it works', () => {
+  it('C4: are not reset by a start or an interim status', () => {
     const history = running.and([
       interim('switching'),
       runStarted(2),
@@ -204,7 +204,7 @@ describe('attempts', () => {
 });
 
 describe('an interrupted run', () => {
-  it('C6: is resumed at once, without a lease to wait for', () => {
+  it('C6: is resumed at once and waits for no lease', () => {
     const drained = running.and([interrupted(1)]);
     expect(verdict(drained, drained.now, lease(drained.now))).toEqual({
       action: 'resume',
@@ -215,7 +215,7 @@ describe('an interrupted run', () => {
     });
   });
 
-  it('is resumed beyond the freshness window, up to the maximum of an interruption', () => {
+  it('is resumed after the freshness window, up to the maximum length of an interruption', () => {
     const drained = running.and([interrupted(1)]);
     expect(verdict(drained, drained.now + DAY)).toMatchObject({ action: 'resume' });
     expect(verdict(drained, drained.now + DAY + 1)).toEqual({
@@ -227,7 +227,7 @@ describe('an interrupted run', () => {
 });
 
 describe('a run that an outage interrupted', () => {
-  it('was interrupted when its work stopped, not when that could be said at last', () => {
+  it('was interrupted when its work stopped, not when that could be recorded', () => {
     const said = running.and([interrupted(1, { reason: 'infrastructure', silent_seconds: 86_400 })]);
     expect(verdict(said, said.now)).toMatchObject({ action: 'resume', attempt: 1 });
     expect(verdict(said, said.now + 1)).toEqual({ action: 'expire', reason: 'interrupted', turn: 1 });
@@ -243,7 +243,7 @@ describe('a clarification', () => {
     expect(verdict(open, deadline)).toEqual({ action: 'expire', reason: 'clarification', turn: 1 });
   });
 
-  it('goes on once it is answered: not a resumed run, nothing was lost', () => {
+  it('goes on once it is answered, not as a resumed run: nothing was lost', () => {
     const answer = fact('clarification.answered', { clarification_id: 'q-1', answer: 'x', by: 'link' });
     const history = open.and([answer]);
     expect(verdict(history, history.now)).toEqual({
@@ -275,7 +275,7 @@ describe('waiting for processes', () => {
       answered(),
     ]);
 
-  it('has an end, at which the user is told once and the session ends', () => {
+  it('ends at the deadline: the user is told once and the session ends', () => {
     const history = waiting();
     expect(verdict(history, START + HOUR - 1)).toEqual({
       action: 'wait',
@@ -290,23 +290,23 @@ describe('waiting for processes', () => {
     expect(after.state.outputs).toHaveLength(2);
   });
 
-  it('has an end also where the process has no deadline of its own', () => {
+  it('ends even if the process has no deadline of its own', () => {
     const history = waiting({ wait_deadline: null });
     expect(verdict(history, START + 2 * DAY)).toMatchObject({ action: 'expire', reason: 'process' });
   });
 
-  it('says nothing to anybody where only patterns were watched', () => {
+  it('ends without a message if only patterns were watched', () => {
     waiting({ notify_on_complete: false, watch_patterns: ['x'] })
       .when({ type: 'expire', reason: 'process', turn: null, generation: 1 })
       .thenTypes(['session.ended']);
   });
 });
 
-it('C8: a message that comes while a run is lost is queued behind it', () => {
+it('C8: a message that arrives while a run is lost is queued behind it', () => {
   const history = running.and([turn(2)]);
   expect(verdict(history, history.now)).toMatchObject({ action: 'resume', turn: 1, takeover: true });
 });
 
-it('folds events by itself where it is given those', () => {
+it('folds the events if it is given events', () => {
   expect(recover(queued.events, null, START, policy)).toEqual(verdict(queued, START));
 });

@@ -43,20 +43,20 @@ describe('starting a run', () => {
       .then([runStarted(1)]);
   });
 
-  it('is refused while one is open, and again for the same generation', () => {
+  it('is refused while a run is open, and for the same generation again', () => {
     given(running).when(start).thenRefused('stale_generation');
     given(running)
       .when({ ...start, generation: 2 })
       .thenRefused('run_open');
   });
 
-  it('takes the place of an open run whose lease is said to be expired', () => {
+  it('takes over from an open run if the command says that its lease expired', () => {
     given(running)
       .when({ ...start, generation: 2, takeover: true, resumed: true, attempt: 2 })
       .then([runStarted(2, { resumed: true, attempt: 2 })]);
   });
 
-  it('is for the first turn of the queue only', () => {
+  it('is only possible for the first turn in the queue', () => {
     given([created(), turn(1), turn(2)])
       .when({ ...start, turn: 2 })
       .thenRefused('not_next_turn');
@@ -65,13 +65,13 @@ describe('starting a run', () => {
       .thenRefused('not_next_turn');
   });
 
-  it('waits for the answer to an open question', () => {
+  it('is refused while a question is open', () => {
     given([...running, modelAsked(['ask-1']), asked(START)])
       .when({ ...start, generation: 2 })
       .thenRefused('waiting_for_answer');
   });
 
-  it('never happens after the end', () => {
+  it('is refused after the end', () => {
     given([...running, answered(), ended()])
       .when({ ...start, generation: 2 })
       .thenRefused('session_ended');
@@ -113,7 +113,7 @@ describe('single-owner: the generation is the fence', () => {
     },
   );
 
-  it('a run that was interrupted has nothing more to say', () => {
+  it('an interrupted run can append nothing more', () => {
     given([...running, interrupted(1)])
       .when(finish('late'))
       .thenRefused('no_open_run');
@@ -121,7 +121,7 @@ describe('single-owner: the generation is the fence', () => {
 });
 
 describe('a failed run', () => {
-  it('B2: a failed run tells the user and ends the session as failed', () => {
+  it('B2: tells the user and ends the session as failed', () => {
     given(running)
       .when({ type: 'fail-run', generation: 1, code: 'models_failed', message: 'm', text: 'Sorry.' })
       .then([
@@ -131,7 +131,7 @@ describe('a failed run', () => {
       ]);
   });
 
-  it('a failure is never silent', () => {
+  it('is never silent', () => {
     const { state } = given(running).when({
       type: 'fail-run',
       generation: 1,

@@ -26,15 +26,15 @@ const result: SessionCommand = {
   result: 'result of agent-1',
 };
 
-describe('an agent that is no model', () => {
-  it('is called without a model having asked for it, under a name of its turn', () => {
+describe('an agent that is not a model', () => {
+  it('is called without a request from a model, with a call id named after its turn', () => {
     given(running).when(start).then([called()]);
     given(running)
       .when({ ...start, kind: 'http' })
       .then([called({ tool: 'agent:http' })]);
   });
 
-  it('is called once: not again while its call has no result, by no run, nor after it', () => {
+  it('is called once: no run calls it again, with or without a result', () => {
     given([...running, called()])
       .when(start)
       .thenNothing();
@@ -49,13 +49,13 @@ describe('an agent that is no model', () => {
       .thenRefused('call_closed');
   });
 
-  it('is called by the open run only', () => {
+  it('is called only by the open run', () => {
     given([...running, runStarted(2)])
       .when(start)
       .thenRefused('stale_generation');
   });
 
-  it('has its result taken once, also when no run is there to wait for it', () => {
+  it('its result is accepted once, even if no run waits for it', () => {
     const after = given([...running, called(), runStarted(2)])
       .when(result)
       .then([done()]);
@@ -66,7 +66,7 @@ describe('an agent that is no model', () => {
     given(running).when(result).thenRefused('call_closed');
   });
 
-  it('leaves no row of its own in the transcript', () => {
+  it('has no row of its own in the transcript', () => {
     const rows = transcript(given([...running, called(), done(), answered('the answer')]).events);
     expect(rows.map(({ role, content }) => [role, content])).toEqual([
       ['user', 'input 1'],
@@ -74,7 +74,7 @@ describe('an agent that is no model', () => {
     ]);
   });
 
-  it('is on the watcher’s agenda when it is a program, and not when it is a service', () => {
+  it('is on the watcher’s agenda if it is a program, and not if it is a remote service', () => {
     expect(agenda(given([...running, called()]).state).process).not.toBe(null);
     expect(agenda(given([...running, called(), done()]).state).process).toBe(null);
     expect(agenda(given([...running, called({ tool: 'agent:http' })]).state).process).toBe(null);

@@ -26,25 +26,25 @@ const compress = (over: Partial<CompressContext> = {}): CompressContext => ({
 });
 
 describe('compressing the conversation', () => {
-  it('is a fact, and its tokens count', () => {
+  it('is recorded, and its tokens count', () => {
     const after = given([...running, ...step])
       .when(compress())
       .then([compressed(4)]);
     expect(after.state.usage).toEqual({ input_tokens: 110, output_tokens: 25 });
   });
 
-  it('is done once, however often it is said', () => {
+  it('is recorded once, however often the command is repeated', () => {
     const once = given([...running, ...step, compressed(4)]);
     once.when(compress()).thenNothing();
     once.when(compress({ sequence: 2 })).thenTypes(['context.compressed']);
   });
 
-  it('is refused to a run that was taken over', () => {
+  it('is refused for a run that was taken over', () => {
     const over = given([...running, ...step, runStarted(2)]);
     over.when(compress()).thenRefused('stale_generation');
   });
 
-  it('waits for the results of the calls under way', () => {
+  it('is refused while calls have no result', () => {
     const open = given([...running, modelAsked(['c-1']), toolStarted('c-1')]);
     open.when(compress()).thenRefused('tools_open');
   });

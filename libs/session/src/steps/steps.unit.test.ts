@@ -24,7 +24,7 @@ const respond: Extract<SessionCommand, { type: 'record-model-response' }> = {
 const running = [created(), turn(1), runStarted(1)];
 
 describe('the steps of a run', () => {
-  it('are recorded in order, each once', () => {
+  it('are recorded once each and in order', () => {
     const after = given(running)
       .when(respond)
       .then([modelAsked(['c-1'])]);
@@ -63,7 +63,7 @@ describe('the steps of a run', () => {
       .then([toolStarted('c-1', { generation: 2 })]);
   });
 
-  it('a result of the watcher survives the runner: it is taken while the call is open', () => {
+  it('a result from the watcher is accepted while the call is open, even if its runner is gone', () => {
     const result: SessionCommand = {
       type: 'finish-tool',
       generation: null,
@@ -80,7 +80,7 @@ describe('the steps of a run', () => {
       .then([toolFinished('c-1')]);
   });
 
-  it('a result that comes after the model went on without it is refused', () => {
+  it('a result is refused if the model has gone on without it', () => {
     given([
       ...running,
       modelAsked(['c-1']),
@@ -92,7 +92,7 @@ describe('the steps of a run', () => {
       .thenRefused('call_closed');
   });
 
-  it('the model is not asked again while calls of the same run are open', () => {
+  it('a model answer is refused while calls of the same run are open', () => {
     given([...running, modelAsked(['c-1']), toolStarted('c-1')])
       .when({ ...respond, step: 2 })
       .thenRefused('tools_open');

@@ -5,11 +5,11 @@ import { fencedBlock, fenceNote } from './untrusted-text.ts';
 const foreign = fencedBlock('a\nb', '0123456789ab');
 
 describe('the prompt of a program', () => {
-  it('is the input as it is', () => {
+  it('is the unchanged input', () => {
     expect(programPrompt([{ role: 'user', content: 'do it' }], [])).toBe('do it');
   });
 
-  it('says above it what the fences in it mean', () => {
+  it('explains the fences above the input', () => {
     const said = [{ role: 'user' as const, content: `Review ${foreign}` }];
     expect(programPrompt(said, ['Be brief.'])).toBe(`Be brief.\n\n${fenceNote(null)}\n\nReview ${foreign}`);
     expect(fenceInstructions(said)).toEqual([fenceNote(null)]);

@@ -24,14 +24,14 @@ const rows = (facts: readonly GivenFact[]) =>
 const running = [created(), turn(1), runStarted(1)];
 
 describe('the transcript', () => {
-  it('D2: an answer is one row, though the model said it and the session answered it', () => {
+  it('D2: an answer is one row, although both the model answer and the final response record it', () => {
     expect(rows([...running, modelSaid('the answer'), answered(), ended()])).toEqual([
       'user: input 1',
       'assistant: the answer',
     ]);
   });
 
-  it('fences what a tool wrote itself with the mark of its turn; JSON that we made stands as it is', () => {
+  it('fences text that a tool wrote with the mark of its turn; JSON that we write is unchanged', () => {
     const mark = markOf('seed', 1);
     const steps = (seed: Partial<EventData<'session.created'>>) => [
       created(seed),
@@ -51,11 +51,11 @@ describe('the transcript', () => {
       'tool: This call was not carried out.',
       'assistant: done',
     ]);
-    // As they were: sessions from before there were fences.
+    // Sessions that are older than the fences are unchanged.
     expect(rows(steps({}))[3]).toBe('tool: a\n</untrusted-000000000000>\nb');
   });
 
-  it('D8: queued turns are not shown before the answer of the turn before', () => {
+  it('D8: a queued turn is not shown before the previous turn is answered', () => {
     const queued = [...running, turn(2), turn(3), modelSaid('one')];
     expect(rows(queued)).toEqual(['user: input 1', 'assistant: one']);
     const next = [...queued, answered('one'), runStarted(2, { turn: 2 })];
@@ -80,7 +80,7 @@ describe('the transcript', () => {
     expect(rows([...running, answered('[SILENT]', { silent: true })])).toContain('assistant: [SILENT]');
   });
 
-  it('tool calls have their results behind them, in the order of the calls', () => {
+  it('tool calls are followed by their results, in the order of the calls', () => {
     const messages = transcript(
       given([
         ...running,
@@ -102,26 +102,26 @@ describe('the transcript', () => {
     expect(messages[1]?.tool_calls).toHaveLength(2);
   });
 
-  it('C14: a call without a result is unknown once a later run goes on, not before', () => {
+  it('C14: a call without a result is unknown once a later run goes on, not earlier', () => {
     const open = [...running, modelAsked(['c-1']), toolStarted('c-1')];
     expect(rows(open)).toHaveLength(2);
     expect(rows([...open, runStarted(2, { resumed: true })])[2]).toMatch(/^tool: The outcome .* is unknown/);
     expect(rows([...open, runStarted(2), toolFinished('c-1')])[2]).toBe('tool: result of c-1');
   });
 
-  it('a call that was never started is open for the next run, and not carried out where the model went on', () => {
+  it('a call that was never started is open for the next run, and "not carried out" if the model went on', () => {
     const open = [...running, modelAsked(['c-1']), runStarted(2)];
     expect(rows(open)).toHaveLength(2);
     expect(rows([...open, answered()])[2]).toBe('tool: This call was not carried out.');
   });
 
-  it('D6: tool rows without an answer are followed by none', () => {
+  it('D6: no answer is made up after tool rows without one', () => {
     expect(rows([...running, modelAsked(['c-1']), toolStarted('c-1'), toolFinished('c-1')]).at(-1)).toBe(
       'tool: result of c-1',
     );
   });
 
-  it('a failed turn has what the user was told as its answer', () => {
+  it('the answer of a failed turn is the text that the user read', () => {
     expect(
       rows([
         ...running,
@@ -138,7 +138,7 @@ describe('the transcript', () => {
     ]);
   });
 
-  it('the answer to a question is the result of its call, and so is that none came', () => {
+  it('the answer to a question, or that none came, is the result of its call', () => {
     const open = [...running, modelAsked(['ask-1']), asked(START)];
     const answer = fact('clarification.answered', { clarification_id: 'q-1', answer: 'red', by: 'api' });
     expect(rows([...open, answer]).at(-1)).toBe('tool: {"answer":"red"}');
@@ -146,7 +146,7 @@ describe('the transcript', () => {
     expect(rows([...open, none]).at(-1)).toBe('tool: {"answer":null,"timed_out":true}');
   });
 
-  it('C5: a superseded question has its result, its turn is over, and the newer one is not unfinished work', () => {
+  it('C5: a superseded question has a result, its turn is over, and the newer turn is not unfinished work', () => {
     const after = given([...running, modelAsked(['ask-1']), asked(START)]).when({
       type: 'request-turn',
       source: 'message',
@@ -179,7 +179,7 @@ describe('the transcript', () => {
     ]);
   });
 
-  it('C4: that a run is resumed is no message, and the note is one however often it was', () => {
+  it('C4: a resumed run adds no message; its prompt has one note, however often it was resumed', () => {
     const history = given([
       ...running,
       runStarted(2, { resumed: true, attempt: 2 }),
@@ -222,14 +222,14 @@ describe('the transcript', () => {
   });
 });
 
-describe('an answer that a lost run had already recorded', () => {
-  it('is found, so that the model is not asked again', () => {
+describe('a model answer that a lost run recorded', () => {
+  it('is found, so that the model is not called again', () => {
     expect(pendingAnswer(given([...running, modelSaid('the answer'), runStarted(2)]).events)).toBe(
       'the answer',
     );
   });
 
-  it('is none when the turn is answered, or calls tools', () => {
+  it('is null if the turn is answered or calls tools', () => {
     expect(pendingAnswer(given([...running, modelSaid('a'), answered('a')]).events)).toBeNull();
     expect(pendingAnswer(given([...running, modelAsked(['c-1'])]).events)).toBeNull();
     expect(pendingAnswer(given(running).events)).toBeNull();
@@ -245,18 +245,18 @@ describe('a compressed conversation', () => {
   /** Versions 4, 7 and 10 are the model's answers. */
   const threeSteps = [...running, ...step(1), ...step(2), ...step(3)];
 
-  it('begins with the input and the summary, and goes on with the steps that were kept', () => {
+  it('begins with the input and the summary, followed by the kept steps', () => {
     const shown = rows([...threeSteps, compressed(7)]);
     expect(shown).toHaveLength(3);
     expect(shown[0]).toMatch(/^user: input 1\n\n\[To save room.*\n\nwhat happened so far$/s);
     expect(shown.slice(1)).toEqual(['assistant: step 3', 'tool: result of c-3']);
   });
 
-  it('has no result without its call, when all steps were replaced', () => {
+  it('has no result without its call if all steps were replaced', () => {
     expect(rows([...threeSteps, compressed(10)])).toHaveLength(1);
   });
 
-  it('goes on from there: further steps, the answer, further turns', () => {
+  it('goes on with further steps, the answer and further turns', () => {
     const shown = rows([
       ...threeSteps,
       compressed(10),
@@ -276,7 +276,7 @@ describe('a compressed conversation', () => {
     expect(shown.at(-1)).toBe('user: input 2');
   });
 
-  it('leaves out the turns before, and what a continuation inherited', () => {
+  it('leaves out earlier turns and the inherited history of a continuation', () => {
     const earlier = [created(), turn(1, { history: [{ role: 'user', content: 'long ago' }] }), runStarted(1)];
     const shown = rows([
       ...earlier,
@@ -289,7 +289,7 @@ describe('a compressed conversation', () => {
     expect(shown[0]).toMatch(/^user: input 2.*the turn before$/s);
   });
 
-  it('does not lose a turn that was requested before it and comes after it', () => {
+  it('keeps a turn that was requested before the compression and runs after it', () => {
     const shown = rows([
       ...running,
       turn(2),
@@ -302,11 +302,11 @@ describe('a compressed conversation', () => {
     expect(shown.slice(1)).toEqual(['assistant: done', 'user: input 2']);
   });
 
-  it('has the shortened input where the whole one is too long', () => {
+  it('has the shortened input if the whole one is too long', () => {
     expect(rows([...running, compressed(0, { input: 'inp...' })])[0]).toMatch(/^user: inp\.\.\.\n\n/);
   });
 
-  it('may be compressed again: the last summary counts', () => {
+  it('can be compressed again: the last summary counts', () => {
     const shown = rows([
       ...threeSteps,
       compressed(4),
@@ -323,7 +323,7 @@ describe('a compressed conversation', () => {
       return found && { ...found, replaced: found.replaced.length };
     };
 
-    it('is everything but the last steps, whole ones', () => {
+    it('is everything except the last whole steps', () => {
       const found = split(threeSteps, 3);
       expect(found).toMatchObject({
         throughVersion: 7,
@@ -341,7 +341,7 @@ describe('a compressed conversation', () => {
       expect(split(threeSteps, 0)).toMatchObject({ throughVersion: 10, replaced: 6 });
     });
 
-    it('is nothing when all of it is kept, or was replaced before', () => {
+    it('is nothing if everything is kept or was replaced before', () => {
       expect(split(threeSteps, 99)).toMatchObject({ throughVersion: 0, replaced: 0 });
       expect(split([...threeSteps, compressed(10, { input: 'i' })], 0)).toMatchObject({
         throughVersion: 10,
@@ -350,12 +350,12 @@ describe('a compressed conversation', () => {
       });
     });
 
-    it('is the turns before as well', () => {
+    it('includes earlier turns', () => {
       const second = [...threeSteps, answered('one'), turn(2), runStarted(2, { turn: 2 })];
       expect(split(second, 99, 2)).toMatchObject({ throughVersion: 0, replaced: 8, input: 'input 2' });
     });
 
-    it('is nothing of a turn that is over', () => {
+    it('is nothing if the turn is over', () => {
       expect(split([...threeSteps, answered('one')], 0)).toBeNull();
     });
   });

@@ -12,7 +12,7 @@ const of = (facts: readonly GivenFact[]) => {
 };
 
 describe('a continuation', () => {
-  it('names the old session, and has its config and its transcript', () => {
+  it('names the old session and inherits its config and transcript', () => {
     const next = of([
       created({ session_key: 'pr-7', max_concurrency: 2, skills: ['review'] }),
       turn(1, { input: 'first' }),
@@ -26,7 +26,7 @@ describe('a continuation', () => {
     ]);
   });
 
-  it('shows the model all that went before, also of a continuation of a continuation', () => {
+  it('shows the model everything before it, also in a continuation of a continuation', () => {
     const first = of([created(), turn(1, { input: 'a' }), runStarted(1), answered('A')]);
     const second = of([
       created(),
@@ -44,7 +44,7 @@ describe('a continuation', () => {
     ]);
   });
 
-  it('leaves out the oldest exchanges when there is too much of it, whole ones, and says so', () => {
+  it('leaves out the oldest whole exchanges if the history is too long, and says so', () => {
     const long = 'x'.repeat(LONGEST_HISTORY / 2);
     const history = ['1', '2', '3'].flatMap((n) => [
       { role: 'user' as const, content: `ask ${n}` },
@@ -62,7 +62,7 @@ describe('a continuation', () => {
     expect(next.history?.[0]?.content).toMatch(/^\[The beginning .*left out.*\]\n\nask 2$/);
   });
 
-  it('of nothing is a mistake of the caller', () => {
+  it('throws if there is no session to continue', () => {
     expect(() => continuation({ id: OLD, state: initialState(), events: [] })).toThrow('no such session');
   });
 });

@@ -37,7 +37,7 @@ describe('creating a session', () => {
       .then([created(), turn(1)]);
   });
 
-  it('captures delivery, deadlines and the session that it continues', () => {
+  it('records delivery, deadlines and the session that it continues', () => {
     given([])
       .when({
         ...create,
@@ -63,13 +63,13 @@ describe('creating a session', () => {
       ]);
   });
 
-  it('is answered and ended at once where it is deliver_only', () => {
+  it('answers and ends a deliver_only session at once', () => {
     given([])
       .when({ ...create, deliverOnly: true })
       .then([created({ deliver_only: true }), turn(1), answered('input 1', { generation: null }), ended()]);
   });
 
-  it('is already so for the same delivery id and refused for another', () => {
+  it('is already done for the same delivery id and refused for another', () => {
     given([created(), turn(1)])
       .when(create)
       .thenNothing();
@@ -80,13 +80,13 @@ describe('creating a session', () => {
 });
 
 describe('a further turn', () => {
-  it('is queued behind the one under way', () => {
+  it('is queued behind the current one', () => {
     given([created(), turn(1), runStarted(1)])
       .when(message)
       .then([turn(2)]);
   });
 
-  it('is taken once per delivery id, also after it was answered', () => {
+  it('is taken once per delivery id, even after it was answered', () => {
     const after = given([created(), turn(1)]).when(message).after;
     after.when(message).thenNothing();
     after
@@ -105,11 +105,11 @@ describe('a further turn', () => {
       .thenRefused('session_ended');
   });
 
-  it('is refused in a stream that holds no session', () => {
+  it('is refused in an empty stream', () => {
     given([]).when(message).thenRefused('unknown_session');
   });
 
-  it('cancels the turn under way where the route says interrupt, and the session goes on', () => {
+  it('cancels the current turn if the route says interrupt, and the session goes on', () => {
     const after = given([created(), turn(1), runStarted(1)])
       .when({ ...message, interrupt: true })
       .thenTypes(['run.cancelled', 'turn.requested']);
@@ -118,7 +118,7 @@ describe('a further turn', () => {
     expect(after.state.turns.map((t) => t.turn)).toEqual([2]);
   });
 
-  it('interrupts nothing that has not begun', () => {
+  it('does not interrupt a turn that has not started', () => {
     given([created(), turn(1)])
       .when({ ...message, interrupt: true })
       .thenTypes(['turn.requested']);
@@ -141,14 +141,14 @@ describe('coalescing', () => {
     after.when(coalesce).thenNothing();
   });
 
-  it('takes an id again when the append has a key: equal bodies are not one delivery for ever', () => {
+  it('takes an id again if the append has a key: equal bodies are not one delivery for ever', () => {
     given([created(), turn(1)])
       .when({ ...coalesce, keyed: true })
       .after.when({ ...coalesce, keyed: true })
       .thenTypes(['webhook.coalesced']);
   });
 
-  it('moves the queue deadline along: time in the window is no time in the queue', () => {
+  it('moves the queue deadline: time in the window is not time in the queue', () => {
     const start = [created({ queue_deadline: iso(START + 40_000) }), turn(1)];
     const moved = given(start).when({ ...coalesce, queueDeadline: START + 70_000 }).after;
     expect(moved.state.turns[0]?.queueDeadline).toBe(START + 70_000);
@@ -156,13 +156,13 @@ describe('coalescing', () => {
     expect(kept.state.turns[0]?.queueDeadline).toBe(START + 40_000);
   });
 
-  it('ends the window a whole window after the last webhook, up to the longest wait, and never earlier', () => {
+  it('ends the window one whole window after the last webhook, up to the maximum wait, and never earlier', () => {
     const window = { seconds: 30, maxWaitSeconds: 100 };
     const first = { requestedAt: START, startAfter: START + 30_000 };
     expect(windowEnd(first, START + 10_000, window)).toBe(START + 40_000);
     expect(windowEnd({ ...first, startAfter: START + 95_000 }, START + 90_000, window)).toBe(START + 100_000);
     expect(windowEnd(first, START + 500_000, window)).toBe(START + 100_000);
-    // Two replicas whose clocks differ: the window does not shrink.
+    // The clocks of two replicas differ: the window does not shrink.
     expect(windowEnd(first, START - 5_000, window)).toBe(START + 30_000);
   });
 
@@ -172,7 +172,7 @@ describe('coalescing', () => {
       .thenRefused('turn_started');
   });
 
-  it('goes into the queued webhook behind a busy session', () => {
+  it('replaces the queued webhook of a busy session', () => {
     const { state } = given([
       created(),
       turn(1),

@@ -25,7 +25,7 @@ import { iso } from '../time.ts';
 import { type Measure, measure } from './measure.ts';
 import { projectSession } from './project-session.ts';
 
-/** What a history says; its events are a second apart, beginning with 0. */
+/** The measures of a history. Its events are one second apart. */
 function measured(facts: readonly GivenFact[]): Measure[] {
   const said: Measure[] = [];
   projectSession(null, recorded([], facts), (before, event, after) => {
@@ -44,7 +44,7 @@ const waited = (until: string, seconds: number) => ({
   ms: seconds * 1000,
 });
 
-describe('what the events of a session say to somebody who counts', () => {
+describe('what the events of a session add to the metrics', () => {
   it('how long its turn waited for a run, a status, the answer and its delivery, by the log’s clock', () => {
     const said = measured([
       ...running,
@@ -63,7 +63,7 @@ describe('what the events of a session say to somebody who counts', () => {
     ]);
   });
 
-  it('the same after a takeover: started once, and by the first run', () => {
+  it('the same after a takeover: the start counts once, for the first run', () => {
     const said = measured([
       ...running,
       interim('a'),
@@ -78,13 +78,13 @@ describe('what the events of a session say to somebody who counts', () => {
     ]);
   });
 
-  it('of a coalesced webhook the waiting begins with the end of its window', () => {
+  it('a coalesced webhook waits from the end of its window', () => {
     const window = START + 1_500;
     const said = measured([created({ start_after: iso(window) }), turn(1), runStarted(1)]);
     expect(said).toEqual([waited('started', 0.5)]);
   });
 
-  it('each run once, with the way it ended', () => {
+  it('each run once, with its outcome', () => {
     const outcomes = (facts: readonly GivenFact[]) =>
       measured(facts).flatMap((said) => (said.what === 'run-ended' ? [said.outcome] : []));
     expect(outcomes([...running, answered()])).toEqual(['succeeded']);
@@ -126,7 +126,7 @@ describe('what the events of a session say to somebody who counts', () => {
     ]);
   });
 
-  it('what became of each attempt to deliver, at the target that it went to', () => {
+  it('the outcome of each delivery attempt, by target', () => {
     const history = [
       created({ fallback_target: email }),
       turn(1),

@@ -47,7 +47,7 @@ describe('the projection', () => {
     expect(views.processes).toMatchObject([{ processId: 'p', status: 'exited', detail: { exit_code: 0 } }]);
   });
 
-  it('views-are-disposable: comes out the same in whatever portions the events come', () => {
+  it('views-are-disposable: the rows do not depend on how the events are split into batches', () => {
     const whole = projectSession(null, events);
     const deliveries = new Map<number, unknown>();
     const processes = new Map<string, unknown>();
@@ -72,7 +72,7 @@ describe('the projection', () => {
     ).toEqual([]);
   });
 
-  it('an event type that it does not know moves the version and nothing else', () => {
+  it('an unknown event type changes the version and nothing else', () => {
     const before = fold(events);
     const after = fold([...events, { type: 'session.summarised', data: {}, version: 15, recordedAt: START }]);
     expect(after).toEqual({ ...before, version: 15, lastActivityAt: START });

@@ -22,13 +22,13 @@ import { sessionSummary } from './session-summary.ts';
 
 const running = [created(), turn(1), runStarted(1)];
 const delivered = (output: number) => fact('delivery.succeeded', { output, attempt: 1, receipt: 'm-1' });
-/** Time of the n-th event of a history that says no other. */
+/** Time of the n-th event of a history with default times. */
 const at = (n: number) => START + (n - 1) * 1000;
 
 describe('a session as the API shows it', () => {
   const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
-  it('A7: has its whole id, its title, where it delivers, what is left to deliver, and its trace', () => {
+  it('A7: has its whole id, its title, its target, its delivery counts and its trace', () => {
     const events = given([
       ...running,
       interim('x'),
@@ -65,7 +65,7 @@ describe('a session as the API shows it', () => {
     });
   });
 
-  it('is null where there is none', () => {
+  it('is null if there is no session', () => {
     expect(sessionSummary(id, fold([]))).toBeNull();
   });
 
