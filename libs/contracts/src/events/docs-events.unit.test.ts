@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { hintSchema, ownerHints, STREAM_NAME, unhintedTypes } from '../subjects.ts';
 import { metaSchema } from './envelope.ts';
-import { eventSchemas, keyEventSchemas, SCHEMA_VERSION } from './events.ts';
 import { routeEventSchemas } from './route-events.ts';
-import { hintSchema, ownerHints, STREAM_NAME, unhintedTypes } from './subjects.ts';
+import { eventSchemas, keyEventSchemas, SCHEMA_VERSION } from './session-events.ts';
 
-/** docs/events.md has every event type and field, and no other. */
-const page = readFileSync(new URL('../../../docs/events.md', import.meta.url), 'utf8');
+/** docs/events.md has exactly our event types and fields. */
+const page = readFileSync(new URL('../../../../docs/events.md', import.meta.url), 'utf8');
 
 interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -22,15 +22,15 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
 const jsonOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema;
 const fieldsOf = (schema: z.ZodType) => Object.keys(jsonOf(schema).properties ?? {});
 
-/** First cells of the first table behind `start`. */
+/** The first cells of the first table after `start`. */
 function rowsAfter(start: string): string[] {
   const from = page.indexOf(start);
-  if (from === -1) throw new Error(`docs/events.md does not have: ${start}`);
+  if (from === -1) throw new Error(`docs/events.md does not contain: ${start}`);
   const table = /\n\|.*\n\| -.*\n((?:\|.*\n)*)/.exec(page.slice(from))?.[1] ?? '';
   return [...table.matchAll(/^\| `([a-z_]+)`/gm)].map(([, name]) => name as string);
 }
 
-/** Objects inside of the data: a target, tool calls and so on. */
+/** The nested objects of the data: a target, tool calls and so on. */
 function partsIn(schema: JsonSchema): string[][] {
   const nested = [...Object.values(schema.properties ?? {}), ...(schema.anyOf ?? [])];
   if (schema.items !== undefined) nested.push(schema.items);
@@ -41,7 +41,7 @@ function partsIn(schema: JsonSchema): string[][] {
 }
 
 describe('docs/events.md', () => {
-  it('has a section for every event type, and for no other', () => {
+  it('has a section for exactly the event types', () => {
     const sections = [...page.matchAll(/^#### `(.+)`$/gm)].map(([, type]) => type);
     expect(sections.sort()).toEqual(Object.keys(schemas).sort());
   });
@@ -50,7 +50,7 @@ describe('docs/events.md', () => {
     expect(rowsAfter(`#### \`${type}\`\n`)).toEqual(fieldsOf(schema));
   });
 
-  it('has every part that fields are made of', () => {
+  it('has a table for every nested object', () => {
     const documented = [...page.matchAll(/\*\*.*\*\*.*:\n\n\| part/g)].map(([heading]) =>
       rowsAfter(heading).sort(),
     );
@@ -70,7 +70,7 @@ describe('docs/events.md', () => {
     expect([...list.matchAll(/`([a-z.-]+)`/g)].map(([, type]) => type)).toEqual(unhintedTypes);
   });
 
-  it('leads nowhere that is not there', () => {
+  it('has no broken links within the page', () => {
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading
         .toLowerCase()

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { configSchemaText } from './config-schema-text.ts';
-import { type ConfigProblem, parseConfig } from './index.ts';
+import { type ConfigProblem, configSchemaText, parseConfig } from './config.ts';
 
 function configOf(raw: unknown) {
   const parsed = parseConfig(raw);
@@ -15,7 +14,7 @@ function problemsOf(raw: unknown): ConfigProblem[] {
 }
 
 describe('defaults of the config (INTERFACES.md, "Config file")', () => {
-  it('has them at the top', () => {
+  it('are filled in at the top level', () => {
     expect(configOf({})).toEqual({
       limits: {
         max_body_bytes: 1_048_576,
@@ -63,7 +62,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
     });
   });
 
-  it('has them for an agent', () => {
+  it('are filled in for an agent', () => {
     expect(configOf({ agents: { default: { model: 'main' } } }).agents.default).toMatchObject({
       kind: 'llm',
       fallback_models: [],
@@ -79,7 +78,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
     });
   });
 
-  it('has them for a model', () => {
+  it('are filled in for a model', () => {
     const model = { provider: 'anthropic', model: 'm', api_key: 'k' };
     expect(configOf({ models: { main: model } }).models.main).toEqual({
       ...model,
@@ -90,7 +89,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
     });
   });
 
-  it('has them for a route', () => {
+  it('are filled in for a route', () => {
     expect(configOf({ routes: { r: {} } }).routes.r).toMatchObject({
       enabled: true,
       agent: 'default',
@@ -103,7 +102,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
     });
   });
 
-  it('fills the rest of a part that is given in part', () => {
+  it('are filled in for the missing keys of a section', () => {
     expect(configOf({ timing: { lease_seconds: 2 } }).timing).toEqual({
       lease_seconds: 2,
       sweep_seconds: 10,
@@ -112,7 +111,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
     });
   });
 
-  it('takes an empty file', () => {
+  it('are enough for an empty file', () => {
     expect(parseConfig(null).ok).toBe(true);
   });
 });
@@ -146,11 +145,11 @@ describe('what the config refuses', () => {
     expect(problem?.reason).not.toContain('unknown key');
   });
 
-  it('speaks of Hermes in routes only', () => {
+  it('mentions Hermes only for routes', () => {
     expect(problemsOf({ profile: 'x' })[0]?.reason).toBe('unknown key `profile`');
   });
 
-  it('keeps delivery ids for no less than 7 days (one-delivery-one-session)', () => {
+  it('a retention of delivery ids below 7 days (one-delivery-one-session)', () => {
     expect(problemsOf({ retention: { delivery_ids_days: 1 } })[0]).toEqual({
       place: 'retention.delivery_ids_days',
       reason: 'delivery ids are kept for at least 7 days',
@@ -161,16 +160,19 @@ describe('what the config refuses', () => {
     expect(problemsOf({ limits: { max_body_bytes: 'many' } })[0]?.place).toBe('limits.max_body_bytes');
   });
 
-  it.each(['openai', 'anthropic'])('needs an api_key for %s, unless another server is named', (provider) => {
-    const model = { provider, model: 'm' };
-    expect(problemsOf({ models: { main: model } })).toEqual([
-      { place: 'models.main.api_key', reason: 'an api_key is wanted' },
-    ]);
-    expect(problemsOf({ models: { main: { ...model, api_key: 'k' } } })).toEqual([]);
-    expect(problemsOf({ models: { main: { ...model, base_url: 'http://127.0.0.1:1/v1' } } })).toEqual([]);
-  });
+  it.each(['openai', 'anthropic'])(
+    'a model of %s without an api_key, unless it names another server',
+    (provider) => {
+      const model = { provider, model: 'm' };
+      expect(problemsOf({ models: { main: model } })).toEqual([
+        { place: 'models.main.api_key', reason: 'an api_key is wanted' },
+      ]);
+      expect(problemsOf({ models: { main: { ...model, api_key: 'k' } } })).toEqual([]);
+      expect(problemsOf({ models: { main: { ...model, base_url: 'http://127.0.0.1:1/v1' } } })).toEqual([]);
+    },
+  );
 
-  it('takes no credentials and no query in the base_url of a model', () => {
+  it('credentials and a query in the base_url of a model', () => {
     const model = { provider: 'openai-compatible', model: 'm' };
     for (const base_url of [
       'http://me:secret@x/v1',
@@ -187,7 +189,7 @@ describe('what the config refuses', () => {
     ]);
   });
 
-  it('needs the base_url of an openai-compatible model', () => {
+  it('an openai-compatible model without a base_url', () => {
     expect(problemsOf({ models: { m: { provider: 'openai-compatible', model: 'x' } } })[0]?.place).toBe(
       'models.m.base_url',
     );
@@ -195,8 +197,10 @@ describe('what the config refuses', () => {
 });
 
 describe('the JSON Schema for editors', () => {
-  it('is up to date (else: node libs/contracts/src/commands/write-schema.ts)', () => {
-    expect(readFileSync(new URL('../angelia.schema.json', import.meta.url), 'utf8')).toBe(configSchemaText());
+  it('is up to date (if not: node libs/contracts/src/commands/write-schema.ts)', () => {
+    expect(readFileSync(new URL('../../angelia.schema.json', import.meta.url), 'utf8')).toBe(
+      configSchemaText(),
+    );
   });
 
   it('refuses unknown keys and shows defaults', () => {
@@ -210,7 +214,7 @@ describe('an MCP server', () => {
   const problems = (server: object) =>
     problemsOf({ mcp_servers: { m: server } }).map(({ place, reason }) => `${place}: ${reason}`);
 
-  it('is a program or an address', () => {
+  it('is a program or a URL', () => {
     const config = configOf({
       mcp_servers: {
         files: { command: 'npx', args: ['-y', 'x'], env: { A: 'b' }, cwd: '/srv' },
@@ -221,7 +225,7 @@ describe('an MCP server', () => {
     expect(config.mcp_servers.search?.timeout_seconds).toBe(5);
   });
 
-  it('is refused by name where it is neither, both, or has keys of the other', () => {
+  it('is refused if it is neither or both, or has keys of the other kind', () => {
     const either = 'mcp_servers.m: an MCP server has either a `command` (stdio) or a `url` (streamable HTTP)';
     expect(problems({})).toEqual([either]);
     expect(problems({ command: 'x', url: 'https://example.com' })).toEqual([either]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventSchemas, eventTypes, isEventType, outputTypes } from './index.ts';
+import { eventSchemas, eventTypes, isEventType, outputTypes } from '../index.ts';
 
-/** INTERFACES.md, "Event types in a session's stream", and what was added since: written out here, so that a type cannot vanish unseen. */
+/** INTERFACES.md, "Event types in a session's stream", and later additions. Written out here, so that no type can vanish unnoticed. */
 const PUBLIC_TYPES = `
   session.created turn.requested run.started model.responded tool.started tool.finished webhook.coalesced
   session.interim-status clarification.requested clarification.answered clarification.timed-out session.final-response
@@ -20,7 +20,7 @@ describe('event types', () => {
     expect([...eventTypes].sort()).toEqual([...PUBLIC_TYPES].sort());
   });
 
-  it('does not take a property of Object for a type', () => {
+  it('does not mistake a property of Object for a type', () => {
     expect(isEventType('constructor')).toBe(false);
   });
 
@@ -33,7 +33,7 @@ describe('event types', () => {
     expect(eventSchemas[type].safeParse(null).success).toBe(false);
   });
 
-  it('fills the defaults of a session that was accepted', () => {
+  it('fills in the defaults of an accepted session', () => {
     const data = eventSchemas['session.created'].parse({
       route: 'r',
       event: null,
@@ -60,7 +60,7 @@ describe('event types', () => {
     expect(parsed.outcome).toBe('succeeded');
   });
 
-  it('names as outputs what is delivered', () => {
+  it('lists the delivered types as outputs', () => {
     expect(outputTypes).toEqual([
       'session.interim-status',
       'clarification.requested',

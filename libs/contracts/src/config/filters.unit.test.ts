@@ -30,7 +30,7 @@ describe('filters that are refused, with their place', () => {
     expect(problems(filters)).toContainEqual({ place, reason: expect.stringContaining(reason) });
   });
 
-  it('are those that are nested or counted beyond reason, without running out of stack', () => {
+  it('include those that are nested too deep or too large, without a stack overflow', () => {
     let deep: unknown = { field: 'a', exists: true };
     for (let depth = 0; depth < 50_000; depth += 1) deep = { not: deep };
     expect(problems([deep])).toEqual([
@@ -43,8 +43,11 @@ describe('filters that are refused, with their place', () => {
 });
 
 describe('skills', () => {
-  it.each(['../secret', 'a/b', '.hidden', 'a.md', '', 'x'.repeat(64)])('are refused by name: %j', (name) => {
-    const parsed = parseConfig({ routes: { r: { skills: [name] } } });
-    expect(parsed).toMatchObject({ ok: false, problems: [{ place: 'routes.r.skills.0' }] });
-  });
+  it.each(['../secret', 'a/b', '.hidden', 'a.md', '', 'x'.repeat(64)])(
+    'are refused if the name is not valid: %j',
+    (name) => {
+      const parsed = parseConfig({ routes: { r: { skills: [name] } } });
+      expect(parsed).toMatchObject({ ok: false, problems: [{ place: 'routes.r.skills.0' }] });
+    },
+  );
 });

@@ -1,33 +1,33 @@
 import { z } from 'zod';
 
 /**
- * Every fact that a session's stream can hold. Names and meanings are public (INTERFACES.md): add, never change.
- * Times inside data are ISO strings; `recorded_at` of the envelope is the database's clock.
- * `generation` is the run that appended the event: `decide` refuses an older one (invariant single-owner).
+ * Every fact that the stream of a session can hold. Names and meanings are public (INTERFACES.md): add, never change.
+ * Times inside data are ISO strings. `recorded_at` of the envelope is the database's clock.
+ * `generation` names the run that appended the event. `decide` refuses an older one (invariant single-owner).
  */
 
 const isoTime = z.iso.datetime({ offset: true });
 const count = z.number().int().nonnegative();
 const ordinal = z.number().int().positive();
 const target = z.object({
-  /** Name of the target adapter, as under `targets` in the config. Credentials stay there (by reference). */
+  /** Name of the target, as under `targets` in the config. Credentials stay there and are not copied. */
   target: z.string().min(1),
-  /** Where at the target: chat_id, url, repo and so on, already rendered. */
+  /** The address at the target: chat_id, url, repo and so on, already rendered. */
   to: z.record(z.string(), z.unknown()),
-  /** Whether an address in `to` came from a payload, a template or an API route: then it must not be private. */
+  /** An address in `to` came from a payload, a template or an API route, so it must not be private. */
   untrusted_address: z.boolean().default(false),
-  /** Whether even its host came from there: then no credential of the target's goes with it. Absent in older events: no. */
+  /** Even the host came from there, so no credential of the target is sent with it. Missing in older events: false. */
   untrusted_host: z.boolean().optional(),
   /**
-   * Where `${NAME}` in `to` is the operator's, of the config file: it stands for an environment variable, which is read when
-   * it is sent. By place and not by its look, since a payload may hold the same characters. Absent: there is none.
+   * The places where the operator wrote `${NAME}` in the config file. Each stands for an environment variable, which is read
+   * when the message is sent. They are recorded by place, because a payload may contain the same characters. Missing: none.
    */
   references: z
     .array(
       z.object({
-        /** Of the text in `to`. */
+        /** Path of the text in `to`. */
         path: z.array(z.string()),
-        /** Where in the text `${NAME}` begins, in UTF-16 units. */
+        /** Where `${NAME}` begins in the text, in UTF-16 units. */
         at: count,
         name: z.string().min(1),
       }),
@@ -35,8 +35,7 @@ const target = z.object({
     .optional(),
 });
 const usage = z.object({ input_tokens: count, output_tokens: count });
-export const outcomes = ['succeeded', 'failed', 'cancelled', 'expired'] as const;
-const outcome = z.enum(outcomes);
+const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
 
 const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
 
@@ -46,30 +45,30 @@ const sessionCreated = z.object({
   delivery_id: z.string(),
   title: z.string(),
   agent: z.string(),
-  /** null: the agent's own toolsets. */
+  /** null: the toolsets of the agent. */
   toolsets: z.array(z.string()).nullable().default(null),
-  /** Names of the texts that are added to the agent's instructions. */
+  /** Names of texts that are added to the agent's instructions. */
   skills: z.array(z.string()).default([]),
   deliver: target,
   fallback_target: target.nullable().default(null),
   interim: z.enum(['message', 'edit', 'off']).default('message'),
-  /** The rendered prompt is the answer; no agent works on it. */
+  /** The rendered prompt is the answer. No agent works on it. */
   deliver_only: z.boolean().default(false),
   session_key: z.string().nullable().default(null),
   continues: z.string().nullable().default(null),
   /** Coalescing: no run before this time. */
   start_after: isoTime.nullable().default(null),
-  /** From the route's max_queue_seconds: a turn not started by then expires. */
+  /** From the route's max_queue_seconds: a turn that has not started by then expires. */
   queue_deadline: isoTime.nullable().default(null),
-  /** Of the route: so many runs of it at once, by all runners together. null: no limit. */
+  /** Most runs of the route at the same time, over all runners. null: no limit. */
   max_concurrency: ordinal.nullable().default(null),
-  /** True: by a route that was made by API, for which the config's `api_routes` holds. */
+  /** True: the route was made through the API, so `api_routes` of the config applies. */
   api_route: z.boolean().optional(),
-  /** Random: what the marks of the fences around foreign text in its prompts are made of. Absent in older events: none. */
+  /** Random seed of the marks around untrusted text in prompts. Missing in older events: no marks. */
   fence_seed: z.string().min(1).optional(),
 });
 
-/** One row of what the model sees. */
+/** One row of the conversation that the model sees. */
 const transcriptMessage = z.object({
   role: z.enum(['user', 'assistant', 'tool']),
   content: z.string(),
@@ -81,17 +80,17 @@ const turnRequested = z.object({
   turn: ordinal,
   source: z.enum(['webhook', 'message', 'process', 'resume']),
   input: z.string(),
-  /** Set for a process notice: which process, and what about it. */
+  /** Set for a notice about a process. */
   notice: z
     .object({ process_id: z.string(), kind: z.enum(['exited', 'matched', 'lost', 'overload']) })
     .nullable()
     .default(null),
   delivery_id: z.string().nullable().default(null),
-  /** No run before this time. For turn 1 null means: as `session.created` says. */
+  /** No run before this time. For turn 1, null means the value of `session.created`. */
   start_after: isoTime.nullable().default(null),
-  /** Not started by then: it expires. For turn 1 null means: as `session.created` says. */
+  /** The turn expires if it has not started by then. For turn 1, null means the value of `session.created`. */
   queue_deadline: isoTime.nullable().default(null),
-  /** A continuation's first turn carries the old transcript, so that its own stream is enough to go on. */
+  /** The first turn of a continuation carries the old transcript, so that its own stream is enough to go on. */
   history: z.array(transcriptMessage).default([]),
 });
 
@@ -99,9 +98,9 @@ const runStarted = z.object({
   generation: ordinal,
   turn: ordinal,
   runner: z.string(),
-  /** True when an earlier run of this turn was lost or interrupted: told to the model when the prompt is rendered. */
+  /** True if an earlier run of this turn was lost or interrupted. The prompt then tells the model. */
   resumed: z.boolean(),
-  /** The n-th attempt since the turn last made progress. */
+  /** Number of the attempt since the last progress of the turn. */
   attempt: ordinal,
 });
 
@@ -117,18 +116,18 @@ const modelResponded = z.object({
   usage,
 });
 
-/** For the model, from here on, a summary stands in place of what came before; the log keeps all of it. */
+/** From here on the model sees a summary in place of what came before. The log keeps everything. */
 const contextCompressed = z.object({
   generation: ordinal,
   turn: ordinal,
-  /** The n-th of this run: tells a repeated command from a second one. */
+  /** Number of the compression within this run. Tells a repeated command from a second compression. */
   sequence: ordinal.default(1),
-  /** Of this turn the steps up to this version are replaced, of what is before it everything. */
+  /** The summary replaces the steps of this turn up to this version, and everything before the turn. */
   through_version: count,
   summary: z.string(),
-  /** Takes the place of the turn's input, when that alone is too long for the model. null: as it was given. */
+  /** Replaces the input of the turn if that alone is too long for the model. null: the input stays. */
   input: z.string().nullable().default(null),
-  /** Name in the config of the model that made the summary, and what that took. */
+  /** Config name of the model that wrote the summary, and its usage. */
   model: z.string(),
   usage,
 });
@@ -139,7 +138,7 @@ const toolStarted = z.object({
   call_id: z.string(),
   tool: z.string(),
   arguments: z.string(),
-  /** The process whose end this call waits for: while it is open, that end is no notice. */
+  /** The process whose end this call waits for. While the call is open, the end becomes no notice. */
   waits_for: z.string().nullable().default(null),
 });
 
@@ -149,7 +148,7 @@ const toolFinished = z.object({
   tool: z.string(),
   outcome: z.enum(['ok', 'error', 'unknown']),
   result: z.string(),
-  /** The process-watcher that carried it out: the session's files are there, and so are its further commands. */
+  /** The process-watcher that carried it out. It has the session's files, so further commands run there. */
   watcher: z.string().nullable().default(null),
 });
 
@@ -158,16 +157,16 @@ const webhookCoalesced = z.object({
   turn: ordinal,
   input: z.string(),
   start_after: isoTime,
-  /** Moves along with start_after: time in the window is no time in the queue. null: as it was. */
+  /** Moves with start_after, because time in the window is not time in the queue. null: unchanged. */
   queue_deadline: isoTime.nullable().default(null),
-  /** The superseding POST's own trace: linked, not joined (one-trace). */
+  /** The trace of the later POST. It is linked, not joined (one-trace). */
   traceparent: z.string().nullable().default(null),
 });
 
 const interimStatus = z.object({
   generation: ordinal,
   turn: ordinal,
-  /** The n-th status of this run: tells a repeated command from a second status with the same text. */
+  /** Number of the status within this run. Tells a repeated command from a second status with the same text. */
   sequence: ordinal.default(1),
   kind: z.enum(['fallback', 'compression', 'progress', 'agent']),
   text: z.string(),
@@ -192,16 +191,16 @@ const clarificationAnswered = z.object({
 
 const clarificationTimedOut = z.object({ clarification_id: z.string() });
 
-/** Its turn is cancelled by the next event: somebody asked for something else instead of answering. */
+/** Somebody asked for something else instead of answering. The next event cancels the turn. */
 const clarificationSuperseded = z.object({ clarification_id: z.string() });
 
 const finalResponse = z.object({
-  /** null: appended by no run (deliver_only, expiry of a turn that no runner holds). */
+  /** null: not appended by a run (deliver_only, expiry of a turn without a runner). */
   generation: ordinal.nullable(),
   turn: ordinal,
   text: z.string(),
   outcome,
-  /** Kept in the transcript, not delivered: an empty or [SILENT] answer. A failure is never silent. */
+  /** An empty or [SILENT] answer: in the transcript, but not delivered. A failure is never silent. */
   silent: z.boolean(),
 });
 
@@ -210,7 +209,7 @@ const runFailed = z.object({
   turn: ordinal,
   /** Stable code, e.g. `models_failed`, `timeout`, `max_steps`, `budget`, `stale`, `attempts`, `agent_missing`. */
   code: z.string(),
-  /** For the operator; no secrets. The user reads the final response. */
+  /** For the operator, without secrets. The user reads the final response. */
   message: z.string(),
 });
 
@@ -219,9 +218,9 @@ const runCancelled = z.object({ generation: ordinal.nullable(), turn: ordinal.nu
 const runInterrupted = z.object({
   generation: ordinal,
   turn: ordinal,
-  /** `drain`: the runner was told to stop. `infrastructure`: Postgres or NATS was away; not counted as an attempt. */
+  /** `drain`: the runner was told to stop. `infrastructure`: an outage of Postgres or NATS. Neither counts as an attempt. */
   reason: z.enum(['drain', 'infrastructure']),
-  /** For so long before this was recorded nobody was at work: while Postgres is away it cannot be said that it is. */
+  /** How long nobody had worked when this was recorded: during an outage of Postgres nothing can be recorded. */
   silent_seconds: z.number().nonnegative().default(0),
 });
 
@@ -232,7 +231,7 @@ const deliveryAttempted = z.object({
   target: z.string(),
   via: z.enum(['target', 'fallback_target']).default('target'),
   sender: z.string(),
-  /** The claim holds for this long after recorded_at; past it the outcome is unknown, not failed. */
+  /** The claim holds for this long after recorded_at. After that the outcome is unknown, not failed. */
   deadline_seconds: z.number().positive(),
   possible_duplicate: z.boolean().default(false),
 });
@@ -240,19 +239,19 @@ const deliveryAttempted = z.object({
 const deliverySucceeded = z.object({
   output: ordinal,
   attempt: ordinal,
-  /** What the platform called the message, where it says so. */
+  /** The platform's id of the message, if it has one. */
   receipt: z.string().nullable().default(null),
 });
 
-/** One of the messages that a long output is cut into was taken; `delivery.succeeded` stands for the last of them. */
+/** The target took one of the messages that a long output is split into. The last one is `delivery.succeeded`. */
 const deliveryChunkTaken = z.object({
   output: ordinal,
   attempt: ordinal,
-  /** 1 is the first. */
+  /** Starts at 1. */
   chunk: ordinal,
   chunks: ordinal,
   receipt: z.string().nullable().default(null),
-  /** The claim holds for this long after recorded_at: each chunk renews it. */
+  /** The claim holds for this long after recorded_at. Each chunk renews it. */
   deadline_seconds: z.number().positive(),
 });
 
@@ -261,9 +260,9 @@ const deliveryFailed = z.object({
   attempt: ordinal,
   reason: z.string(),
   retry_at: isoTime,
-  /** False for a flood wait: honoured without spending an attempt of the schedule. */
+  /** False for a flood wait, which does not use up the retry schedule. */
   counts: z.boolean().default(true),
-  /** The request went out and no answer came: the platform may have it, and the next attempt says so. */
+  /** The request was sent and no response came. The platform may have the message, and the next attempt says so. */
   unknown: z.boolean().default(false),
 });
 
@@ -281,12 +280,12 @@ const processStarted = z.object({
   host: z.string(),
   boot_id: z.string(),
   pid: z.number().int().positive(),
-  /** Start time of the pid in clock ticks since boot: tells a reused pid apart. */
+  /** Start time of the pid in clock ticks since boot. Detects a reused pid. */
   pid_start_time: z.string(),
   cwd: z.string(),
   notify_on_complete: z.boolean().default(false),
   watch_patterns: z.array(z.string()).default([]),
-  /** The session stops waiting for this process then. */
+  /** When the session stops waiting for this process. */
   wait_deadline: isoTime.nullable().default(null),
   /** The instance of process-watcher that started it. */
   watcher: z.string().nullable().default(null),
@@ -294,7 +293,7 @@ const processStarted = z.object({
 
 const processMatched = z.object({
   process_id: z.string(),
-  /** The n-th recorded match of this process: the same match reported twice is one. */
+  /** Number of the match of this process. A match that is reported twice counts once. */
   match: ordinal.default(1),
   pattern: z.string(),
   line: z.string(),
@@ -308,7 +307,7 @@ const processExited = z.object({
   signal: z.string().nullable(),
   duration_seconds: z.number().nonnegative(),
   output_tail: z.string(),
-  /** Set when we ended it: at which limit, or at whose request. */
+  /** Set if we ended the process: at which limit or at whose request. */
   reason: z.string().nullable().default(null),
 });
 
@@ -317,7 +316,7 @@ const processLost = z.object({
   reason: z.string(),
   output_tail: z.string().default(''),
 });
-/** By the API: the watcher ends it. How it ended is told by `process.exited`, and its session hears of it. */
+/** Requested through the API: the watcher ends the process. `process.exited` follows, and the session is told as usual. */
 const processKillRequested = z.object({ process_id: z.string(), by: z.string() });
 const processCompletionConsumed = z.object({ process_id: z.string(), by: z.enum(['wait', 'log', 'kill']) });
 
@@ -363,18 +362,17 @@ export const eventSchemas = {
 
 export type EventType = keyof typeof eventSchemas;
 export type EventData<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
-/** What may be left out when an event is written: defaults are filled by the domain, not by the reader alone. */
 export type Outcome = z.infer<typeof outcome>;
 export type DeliveryTarget = z.infer<typeof target>;
 export type TranscriptMessage = z.infer<typeof transcriptMessage>;
 export type ToolCall = z.infer<typeof toolCall>;
 
-/** A session event as the domain sees it: type and data belong together. */
+/** A session event as the domain sees it: data that fits its type. */
 export type SessionFact = { [T in EventType]: { readonly type: T; readonly data: EventData<T> } }[EventType];
 
 /**
- * The stream of a key (`key-...`) says which session is the current one under it: for webhooks that are coalesced, for
- * `session_key`, and for the continuation of an ended session. Its version is the lock under which replicas agree.
+ * The stream of a key (`key-...`) says which session is the current one for that key: for coalesced webhooks, for
+ * `session_key`, and for the continuation of an ended session. Replicas use its version as a lock.
  */
 export const keyEventSchemas = {
   'key.session-opened': z.object({ session_id: z.string() }),
@@ -383,14 +381,14 @@ export type KeyEventData<T extends keyof typeof keyEventSchemas> = z.infer<(type
 
 export const eventTypes = Object.keys(eventSchemas) as EventType[];
 
-/** The current version of every event type's data. Older ones are upcast on read. */
+/** The current version of the data of every event type. Older data is upcast on read. */
 export const SCHEMA_VERSION = 1;
 
 export function isEventType(type: string): type is EventType {
   return Object.hasOwn(eventSchemas, type);
 }
 
-/** The outputs of a session: what is delivered, in log order. */
+/** The outputs of a session, which are delivered in log order. */
 export const outputTypes = [
   'session.interim-status',
   'clarification.requested',

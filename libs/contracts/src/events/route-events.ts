@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /**
- * Routes made by API. Each has a stream of its own, `route-<name>`, whose last event is what it is now; no uuid, so that
- * the views of sessions skip it. Every change is also one event of the stream `routes`, in the same append: a replica
- * that knows its version N reads what came after N, which is one look-up by key however many routes there are.
+ * Routes made through the API. Each has its own stream `route-<name>`; the last event is the current definition. The stream
+ * id is not a uuid, so the views of sessions skip it. Every change is also one event of the stream `routes`, in the same
+ * append. A replica that knows version N of it reads what came after N: one look-up by key, however many routes there are.
  */
 export const ROUTES_STREAM = 'routes';
 
@@ -11,24 +11,24 @@ export function routeStreamId(name: string): string {
   return `route-${name}`;
 }
 
-/** Core NATS: sent after a change, so that every replica of ingress looks at once. Lost ones cost a poll. */
+/** Core NATS: sent after a change, so that every replica of ingress reads it at once. If it is lost, a poll finds the change. */
 export const ROUTES_PING_SUBJECT = 'angelia.routes';
 
-/** A secret at rest. `key` names the master key that it was sealed with, so that one can be replaced by another. */
+/** An encrypted secret. `key` names the master key that encrypted it, so that master keys can be rotated. */
 const sealed = z.object({
   algorithm: z.literal('aes-256-gcm'),
   key: z.string(),
   nonce: z.base64(),
-  /** The ciphertext with its tag behind it. */
+  /** The ciphertext, followed by its tag. */
   ciphertext: z.base64(),
 });
 export type Sealed = z.infer<typeof sealed>;
 
 const routeDefined = z.object({
   name: z.string(),
-  /** As it was given, without its secret; defaults are filled in where it is used, as for routes of the config file. */
+  /** As the client sent it, without the secret. Defaults are filled in on use, as for routes of the config file. */
   definition: z.record(z.string(), z.unknown()),
-  /** The route's secrets, as a JSON list. null: INSECURE_NO_AUTH. */
+  /** The secrets of the route, as a JSON list. null: INSECURE_NO_AUTH. */
   secret: sealed.nullable(),
 });
 
@@ -36,11 +36,11 @@ const routeDeleted = z.object({ name: z.string() });
 
 const routesChanged = z.object({
   name: z.string(),
-  /** Of the route's own stream. */
+  /** Version of the route's own stream. */
   version: z.number().int().positive(),
 });
 
-/** Beside the events of sessions: nothing of a session is in these streams. */
+/** These streams hold no events of sessions. */
 export const routeEventSchemas = {
   'route.defined': routeDefined,
   'route.deleted': routeDeleted,

@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import type { SessionFact } from './events.ts';
+import type { SessionFact } from './session-events.ts';
 
 export const metaSchema = z.object({
-  /** Event or request that caused this one. */
+  /** The event or request that caused this event. */
   causation: z.string().optional(),
-  /** The session (or webhook) that all of this belongs to. */
+  /** The session (or webhook) that this event belongs to. */
   correlation: z.string().optional(),
   /** W3C trace context of the span that appended the event (invariant one-trace). */
   traceparent: z.string().optional(),
-  /** Instance that appended it, or `api`. */
+  /** The instance that appended it, or `api`. */
   actor: z.string(),
 });
 export type EventMeta = z.infer<typeof metaSchema>;
 
-/** An event about to be appended. The id is made by the writer, so that a repeated append can recognise its own rows. */
+/** An event to append. The writer makes the id, so that a repeated append can recognise its own rows. */
 export interface NewEvent {
   readonly eventId: string;
   readonly type: string;
@@ -21,9 +21,9 @@ export interface NewEvent {
   readonly meta: EventMeta;
 }
 
-/** An event as it stands in the log. */
+/** An event in the log. */
 export interface RecordedEvent {
-  /** Identity in the table; not an order across streams (the tail's order is epoch, tx, position). */
+  /** Identity in the table. Not an order across streams: the tail is ordered by epoch, tx and position. */
   readonly position: number;
   readonly streamId: string;
   readonly version: number;
@@ -36,5 +36,18 @@ export interface RecordedEvent {
   readonly recordedAt: number;
 }
 
-/** A recorded event of a session's stream whose type we know. */
+/** A recorded event of a session's stream with a known type. */
 export type RecordedFact = SessionFact & Pick<RecordedEvent, 'version' | 'recordedAt' | 'meta' | 'eventId'>;
+
+/** One line of an export: an event from the log. */
+export const archivedEventSchema = z.object({
+  stream_id: z.string(),
+  version: z.number().int().positive(),
+  type: z.string(),
+  schema_version: z.number().int().positive(),
+  event_id: z.uuid(),
+  recorded_at: z.iso.datetime(),
+  data: z.unknown(),
+  meta: metaSchema,
+});
+export type ArchivedEvent = z.infer<typeof archivedEventSchema>;
