@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { listen, readBody } from '../http-server.ts';
+import { listen, readBody } from '../network/http-server.ts';
 
 /** A request that was read to its end. */
 export interface PlatformRequest {

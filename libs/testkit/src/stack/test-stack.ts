@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Stack, type StackOptions, startStack } from '@angelia/local';
-import { TEST_SECRET } from './config.ts';
+import { eventually } from '../waiting/eventually.ts';
 import { type PostAnswer, type SignedPost, signedPost } from './signed-post.ts';
-import { eventually } from './wait.ts';
+import { TEST_SECRET } from './test-config.ts';
 
 export interface TestStackOptions {
   /** YAML text, see testConfig. */

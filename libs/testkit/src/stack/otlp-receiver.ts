@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
-import { listen, readBody } from './http-server.ts';
-import { eventually } from './wait.ts';
+import { listen, readBody } from '../network/http-server.ts';
+import { eventually } from '../waiting/eventually.ts';
 
 export interface ReceivedSpan {
   readonly service: string;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { listen, readBody } from '../network/http-server.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { listen, readBody } from './http-server.ts';
 import type { ChatRequest, ModelAnswer, ModelProtocol } from './model-protocol.ts';
 
 /** What the model does with one request. */

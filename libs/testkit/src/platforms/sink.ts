@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { listen, readBody } from './http-server.ts';
+import { listen, readBody } from '../network/http-server.ts';
 
 /** What the sink does with a message. `cut-off`: it took the message, and the sender never learns it. */
 export type SinkBehaviour =

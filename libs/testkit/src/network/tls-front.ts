@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { readBody } from './http-server.ts';
-import { selfSigned } from './self-signed.ts';
+import { selfSigned } from './self-signed-certificate.ts';
 
 /**
  * A TLS front before a stand-in, by which a test knows how far a request has come. `pass`: it goes through. `no-handshake`:
