@@ -33,7 +33,7 @@ interface MessagesRequest {
   readonly tools?: readonly { name: string; description?: string; input_schema: Record<string, unknown> }[];
 }
 
-/** Anthropic's messages, streaming and not. */
+/** Anthropic's messages, with and without streaming. */
 export const anthropicMessages: ModelProtocol = {
   path: '/v1/messages',
   problems,

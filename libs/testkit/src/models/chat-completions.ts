@@ -11,7 +11,7 @@ import {
   schemaProblem,
 } from './model-protocol.ts';
 
-/** OpenAI's chat-completions, streaming and not. */
+/** OpenAI's chat-completions, with and without streaming. */
 export const chatCompletions: ModelProtocol = {
   path: '/v1/chat/completions',
   problems,
@@ -84,7 +84,7 @@ function usageOf({ usage: { input, output } }: ModelAnswer) {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
-/** Of the documented body. Anything else is a field that a strict server refuses. */
+/** The fields of the documented body. A strict server refuses any other. */
 const KNOWN_FIELDS = new Set(
   (
     'model messages stream stream_options temperature top_p max_tokens max_completion_tokens stop seed n user tools ' +
@@ -130,7 +130,7 @@ function problemsOfMessage(message: ChatMessage, index: number): string[] {
   const calls = message.tool_calls ?? [];
   const hasContent = typeof message.content === 'string' || Array.isArray(message.content);
   if (!hasContent && !(message.role === 'assistant' && calls.length > 0)) return [`${place}: no content`];
-  // Not OpenAI itself, but many that speak its protocol.
+  // OpenAI itself accepts empty content, but many servers with its protocol do not.
   if (message.role !== 'tool' && message.content === '') return [`${place}: empty content`];
   return calls.flatMap((call) => [
     ...nameProblem(place, call.function?.name),
@@ -139,7 +139,7 @@ function problemsOfMessage(message: ChatMessage, index: number): string[] {
   ]);
 }
 
-/** Every call has its result right behind it, and every result its call; turns alternate. */
+/** Every call is directly followed by its result, every result has a call, and turns alternate. */
 function problemsOfOrder(messages: readonly ChatMessage[]): string[] {
   const found: string[] = [];
   let open = new Set<string>();

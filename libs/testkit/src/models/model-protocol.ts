@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 
-/** One answer of the model, whichever protocol it is told in. */
+/** One answer of the model, independent of the protocol. */
 export interface ModelAnswer {
   readonly text: string;
   readonly toolCalls: readonly AnsweredCall[];
-  /** In the words of chat-completions; default: `tool_calls` or `stop`. */
+  /** As in chat-completions. Default: `tool_calls` or `stop`. */
   readonly finishReason?: string;
   readonly usage: { readonly input: number; readonly output: number };
 }
@@ -12,11 +12,11 @@ export interface ModelAnswer {
 export interface AnsweredCall {
   readonly id: string;
   readonly name: string;
-  /** As the model writes them: need not be JSON. */
+  /** As the model writes them. They need not be JSON. */
   readonly arguments: string;
 }
 
-/** A request as chat-completions has it, whichever protocol it came in: tests look at it. */
+/** A request in the shape of chat-completions, whatever its protocol was. Tests read this. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
@@ -48,15 +48,15 @@ export interface ChatMessage {
   readonly tool_call_id?: string;
 }
 
-/** How one provider's protocol is spoken, at one path. */
+/** The protocol of one provider, at one path. */
 export interface ModelProtocol {
   readonly path: string;
-  /** What is wrong with a request by the protocol's own documentation; empty when nothing is. */
+  /** What is wrong with a request according to the documentation of the protocol. Empty: nothing. */
   problems(incoming: IncomingMessage, body: unknown): string[];
-  /** Null when it is right. */
+  /** Null: the key is right. */
   keyProblem(incoming: IncomingMessage, apiKey: string): string | null;
   asChat(body: unknown): ChatRequest;
-  /** The pieces of a streamed answer; the first ones alone are what a server sent that died in the middle. */
+  /** The pieces of a streamed answer. The first ones alone are what a server sends that dies in the middle. */
   streamed(request: ChatRequest, answer: ModelAnswer): StreamedAnswer;
   whole(request: ChatRequest, answer: ModelAnswer): object;
   error(status: number, message: string, code: string | undefined): object;
@@ -67,9 +67,9 @@ export interface ModelProtocol {
 export interface StreamedAnswer {
   /** Before the first token. */
   readonly head: readonly string[];
-  /** A token or a piece of arguments each. */
+  /** Each is a token or a piece of arguments. */
   readonly tokens: readonly string[];
-  /** What says that it is complete. */
+  /** Says that the answer is complete. */
   readonly tail: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export const nameProblem = (place: string, name: unknown): string[] =>
   typeof name === 'string' && /^[a-zA-Z0-9_-]{1,64}$/.test(name) ? [] : [`${place}: name ${String(name)}`];
 
 export function schemaProblem(place: string, schema: unknown): string[] {
-  return isRecord(schema) && schema.type === 'object' ? [] : [`${place}: its schema is no object's`];
+  return isRecord(schema) && schema.type === 'object' ? [] : [`${place}: its schema is not of type object`];
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

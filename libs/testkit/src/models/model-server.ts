@@ -17,7 +17,7 @@ export type ModelStep =
       readonly tokenDelayMs?: number;
       readonly finishReason?: string;
       readonly usage?: { readonly input: number; readonly output: number };
-      /** True: one document, also where a stream was asked for, by a server that cannot. */
+      /** True: one document even if a stream was requested, like a server that cannot stream. */
       readonly whole?: boolean;
     }
   | {
@@ -25,32 +25,32 @@ export type ModelStep =
       readonly status: number;
       readonly retryAfter?: string;
       readonly body?: string;
-      /** The provider's own word for it, such as `context_length_exceeded`. */
+      /** The provider's own code, such as `context_length_exceeded`. */
       readonly code?: string;
-      /** Where a redirect leads. */
+      /** The target of a redirect. */
       readonly location?: string;
     }
-  /** The connection is reset before any answer. */
+  /** Resets the connection before any answer. */
   | { readonly kind: 'reset' }
-  /** Headers and a first piece of the answer (when `text` is not empty), then silence on an open connection. */
+  /** Sends the headers and a first piece of the answer (if `text` is not empty), then nothing on an open connection. */
   | { readonly kind: 'stall'; readonly text?: string }
-  /** A first piece of the answer, then the connection is cut. */
+  /** Sends a first piece of the answer, then cuts the connection. */
   | { readonly kind: 'cut-off'; readonly text: string }
-  /** A first piece of the answer, then a proper end of the response, which does not say that it is complete. */
+  /** Sends a first piece of the answer, then ends the response without saying that the answer is complete. */
   | { readonly kind: 'no-finish'; readonly text: string }
-  /** A first piece of the answer, then an error event. */
+  /** Sends a first piece of the answer, then an error event. */
   | {
       readonly kind: 'stream-error';
       readonly text: string;
       readonly type: string;
       readonly message?: string;
     }
-  /** 200, and not the protocol. */
+  /** Answers 200 with something that is not the protocol. */
   | { readonly kind: 'garbage' };
 
 export interface ToolCallStep {
   readonly name: string;
-  /** A text is what the model writes: it need not be JSON. */
+  /** A string is sent as the model would write it. It need not be JSON. */
   readonly args: Readonly<Record<string, unknown>> | string;
   /** Default: unique in this server. */
   readonly id?: string;
@@ -70,7 +70,7 @@ export const fail = (status: number, retryAfter?: string): ModelStep => ({
   status,
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
-/** As OpenAI says it; Anthropic by its message. */
+/** OpenAI reports this by the code, Anthropic by the message. */
 export const tooLong = (): ModelStep => ({
   kind: 'status',
   status: 400,
@@ -82,17 +82,17 @@ export interface ModelRequest {
   readonly at: number;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** In the shape of chat-completions, also when it came as Anthropic's. */
+  /** In the shape of chat-completions, even for a request in Anthropic's protocol. */
   readonly body: ChatRequest;
-  /** As it came. */
+  /** The original body. */
   readonly raw: unknown;
-  /** Content of the last user message: tells sessions apart in a test. */
+  /** Content of the last user message. Tests tell sessions apart by it. */
   readonly input: string;
-  /** Contents of the tool messages behind it: what came of the calls so far. */
+  /** Contents of the tool messages after it: the results so far. */
   readonly results: readonly string[];
-  /** When the exchange was over, whoever ended it; null while it goes on. As `at`. */
+  /** When the exchange ended, whoever ended it. Null while it goes on. Same clock as `at`. */
   endedAt: number | null;
-  /** Set when the client gave up before the answer was complete. */
+  /** The client gave up before the answer was complete. */
   aborted: boolean;
   answered: boolean;
 }
@@ -103,12 +103,12 @@ export interface ModelServer {
   /** For `base_url`: ends in `/v1`. */
   readonly baseUrl: string;
   readonly requests: readonly ModelRequest[];
-  /** Requests that are not what the protocol documents; a test ends with this empty. */
+  /** Requests that break the documented protocol. Must be empty at the end of a test. */
   readonly problems: readonly string[];
   inFlight(): number;
-  /** What the next requests get, one each. */
+  /** The answers to the next requests, one each. */
   next(...steps: ModelStep[]): void;
-  /** What all others get; a function may take its time. Default: `answer to: <input>`. */
+  /** The answer to all other requests. A function may be asynchronous. Default: `answer to: <input>`. */
   behave(step: ModelStep | ModelBehaviour): void;
   stop(): Promise<void>;
 }
@@ -116,8 +116,8 @@ export interface ModelServer {
 const PROTOCOLS: readonly ModelProtocol[] = [chatCompletions, anthropicMessages];
 
 /**
- * A model provider stand-in over real HTTP: OpenAI's chat-completions and Anthropic's messages, streaming and not. It
- * refuses what the real ones refuse, and can fail in every way that they do.
+ * A stand-in for a model provider over real HTTP: OpenAI's chat-completions and Anthropic's messages, with and without
+ * streaming. It refuses what the real ones refuse and can fail in every way that they fail.
  */
 export async function startModelServer(
   options: { apiKey?: string; port?: number } = {},
@@ -236,32 +236,35 @@ async function perform(step: ModelStep, exchange: Exchange): Promise<void> {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome to the proxy</html>');
       return;
     case 'stall':
-      await beginning(step.text ?? '', exchange);
+      await sendFirstTokens(step.text ?? '', exchange);
       return;
     case 'cut-off':
-      await beginning(step.text, exchange);
+      await sendFirstTokens(step.text, exchange);
       incoming.socket.destroy();
       return;
     case 'no-finish':
-      await beginning(step.text, exchange);
+      await sendFirstTokens(step.text, exchange);
       response.end();
       return;
     case 'stream-error':
-      await beginning(step.text, exchange);
+      await sendFirstTokens(step.text, exchange);
       response.end(protocol.streamedError(step.message ?? 'scripted error', step.type));
       return;
     case 'answer':
-      // A client that left is not answered: a test can tell by `answered` that nobody waited for it.
+      // A client that has gone gets no answer. `answered` shows a test that nobody waited.
       if (step.delayMs) await pause(step.delayMs, undefined, { ref: false });
       if (request.aborted) return;
       await (request.body.stream && !step.whole ? answerStreamed : answerWhole)(step, exchange);
   }
 }
 
-/** Headers and the first tokens of an answer; nothing but headers when there are none. */
-async function beginning(text: string, { protocol, request, response, answerOf }: Exchange): Promise<void> {
+/** Sends the headers and the first tokens of an answer. Only the headers if there are no tokens. */
+async function sendFirstTokens(
+  text: string,
+  { protocol, request, response, answerOf }: Exchange,
+): Promise<void> {
   const { head, tokens } = protocol.streamed(request.body, answerOf({ kind: 'answer', text }));
-  begin(response, request);
+  sendHeaders(response, request);
   if (text === '') return;
   await new Promise<void>((resolve) => {
     response.write([...head, ...tokens].join(''), () => resolve());
@@ -273,7 +276,7 @@ async function answerStreamed(
   { protocol, request, response, answerOf }: Exchange,
 ): Promise<void> {
   const { head, tokens, tail } = protocol.streamed(request.body, answerOf(step));
-  begin(response, request);
+  sendHeaders(response, request);
   for (const piece of head) response.write(piece);
   for (const [index, token] of tokens.entries()) {
     if (index > 0 && step.tokenDelayMs) await pause(step.tokenDelayMs, undefined, { ref: false });
@@ -291,7 +294,7 @@ async function answerWhole(step: Answer, { protocol, request, response, answerOf
   request.answered = true;
 }
 
-function begin(response: ServerResponse, request: ModelRequest): void {
+function sendHeaders(response: ServerResponse, request: ModelRequest): void {
   response.writeHead(200, {
     'content-type': request.body.stream ? 'text/event-stream' : 'application/json',
     'cache-control': 'no-cache',

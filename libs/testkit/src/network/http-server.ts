@@ -5,7 +5,7 @@ export interface ListeningServer {
   readonly server: Server;
   readonly port: number;
   readonly url: string;
-  /** Cuts what is still open: a stand-in that hangs must not hold the test run. */
+  /** Closes open connections too, so that a stand-in that hangs does not block the test run. */
   stop(): Promise<void>;
 }
 

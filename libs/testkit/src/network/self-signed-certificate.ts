@@ -1,4 +1,4 @@
-/** A key and certificate for 127.0.0.1 and localhost that nobody vouches for; for tests of TLS verification. */
+/** A key and a self-signed certificate for 127.0.0.1 and localhost, for tests of TLS verification. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgS2H2sGaAUWAHE3zy

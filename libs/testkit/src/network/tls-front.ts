@@ -5,22 +5,22 @@ import { readBody } from './http-server.ts';
 import { selfSigned } from './self-signed-certificate.ts';
 
 /**
- * A TLS front before a stand-in, by which a test knows how far a request has come. `pass`: it goes through. `no-handshake`:
- * a connection is taken and nothing said, so that whoever connected has surely sent no request. `no-answer`: the
- * request goes through, and the answer is kept back until `release`.
+ * A TLS proxy in front of a stand-in. It lets a test control how far a request gets. `pass`: the request goes through.
+ * `no-handshake`: the connection is accepted but there is no handshake, so the client cannot have sent a request.
+ * `no-answer`: the request goes through, and the response is held back until `release`.
  */
 export interface TlsFront {
   readonly url: string;
-  /** Connections that got no handshake. */
+  /** Number of connections without a handshake. */
   readonly stalled: number;
-  /** Answers that are kept back. */
+  /** Number of responses that are held back. */
   readonly held: number;
   behave(mode: 'pass' | 'no-handshake' | 'no-answer'): void;
   release(): void;
   stop(): Promise<void>;
 }
 
-/** Its certificate (selfSigned) is trusted by who has it in NODE_EXTRA_CA_CERTS. */
+/** A client trusts its certificate (selfSigned) if NODE_EXTRA_CA_CERTS names it. */
 export async function startTlsFront(upstream: string): Promise<TlsFront> {
   let mode: 'pass' | 'no-handshake' | 'no-answer' = 'pass';
   let stalled = 0;

@@ -3,13 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { listen, readBody } from '../network/http-server.ts';
 
-/** What the sink does with a message. `cut-off`: it took the message, and the sender never learns it. */
+/** What the sink does with a message. `cut-off`: it takes the message, and the sender gets no response. */
 export type SinkBehaviour =
   | {
       readonly kind: 'answer';
       readonly status: number;
       readonly retryAfter?: string;
-      readonly body?: string /** Taken at once, answered so much later. */;
+      readonly body?: string;
+      /** The message is taken at once and answered this much later. */
       readonly delayMs?: number;
     }
   | { readonly kind: 'reset' }
@@ -25,7 +26,7 @@ export const answer = (status: number, retryAfter?: string): SinkBehaviour => ({
 /** The body of the `http` target (INTERFACES.md). */
 export interface SinkPayload {
   readonly type: 'interim-status' | 'final-response';
-  /** On a question. */
+  /** Only on a question. */
   readonly clarification?: true;
   readonly session_id: string;
   readonly delivery_id: string;
@@ -42,43 +43,43 @@ export interface SinkMessage {
   readonly raw: string;
   readonly payload: SinkPayload;
   readonly webhookId: string;
-  /** `unchecked` when the sink was given no secret. */
+  /** `unchecked` if the sink has no secret. */
   readonly signature: 'valid' | 'invalid' | 'unchecked';
-  /** Whether a platform that behaves so has the message: answered 2xx, or cut off after taking it. */
+  /** Whether the platform has the message: answered with 2xx, or cut off after taking it. */
   readonly taken: boolean;
   readonly behaviour: SinkBehaviour;
 }
 
-export type SinkJudge = (payload: SinkPayload) => SinkBehaviour | Promise<SinkBehaviour>;
+export type SinkDecision = (payload: SinkPayload) => SinkBehaviour | Promise<SinkBehaviour>;
 
 export interface Sink {
   readonly url: string;
   readonly port: number;
-  /** Every request that was read to its end, in the order of arrival. */
+  /** Every completely read request, in the order of arrival. */
   readonly received: readonly SinkMessage[];
-  /** Those that a platform would show, in order. */
+  /** The messages that a platform would show, in order. */
   taken(sessionId?: string): SinkMessage[];
-  /** Texts of the final responses taken, for one session. */
+  /** Texts of the final responses that were taken, for one session. */
   answersOf(sessionId: string): string[];
-  /** Final responses taken, by session. */
+  /** Number of final responses that were taken, by session. */
   finalCounts(): Map<string, number>;
-  /** What to do from now on; a function sees the message, and may take its time. Default: 200. */
-  behave(behaviour: SinkBehaviour | SinkJudge): void;
-  /** What to do with the next messages, one each, before `behave` counts again. */
+  /** What to do from now on. A function gets the message and may be asynchronous. Default: 200. */
+  behave(behaviour: SinkBehaviour | SinkDecision): void;
+  /** What to do with the next messages, one each, before `behave` applies again. */
   next(...behaviours: SinkBehaviour[]): void;
   clear(): void;
   stop(): Promise<void>;
 }
 
-/** A platform stand-in that records what reaches it and can fail in every way a platform fails. */
+/** A stand-in for a platform. It records what arrives and can fail in every way that a platform fails. */
 export async function startSink(options: { secret?: string; port?: number } = {}): Promise<Sink> {
   const verifier = options.secret === undefined ? null : new Webhook(options.secret);
   const received: SinkMessage[] = [];
-  let always: SinkBehaviour | SinkJudge = answer(200);
+  let always: SinkBehaviour | SinkDecision = answer(200);
   let queued: SinkBehaviour[] = [];
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    // Reset before the body is read: the sender cannot have been heard.
+    // Reset before the body is read, so the message cannot have arrived.
     if (
       queued[0]?.kind === 'reset' ||
       (typeof always !== 'function' && always.kind === 'reset' && !queued[0])

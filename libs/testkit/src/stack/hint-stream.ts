@@ -1,26 +1,26 @@
 import { connect } from 'node:net';
 import { STREAM_NAME } from '@angelia/contracts';
 
-/** Long for a server on the same machine that is busy. */
-const PATIENCE_MS = 60_000;
+/** Generous for a busy server on the same machine. */
+const TIMEOUT_MS = 60_000;
 
 /**
- * Deletes the stream of hints with all its consumers, as an operator would. It speaks NATS' text protocol itself:
- * only libs/bus may know the client library, and a test that breaks the bus should not go through it.
+ * Deletes the stream of hints with all its consumers, as an operator would. It speaks the text protocol of NATS itself: only
+ * libs/bus may know the client library, and a test that breaks the bus should not go through it.
  */
 export async function deleteHintStream(natsUrl: string): Promise<void> {
   const reply = await request(new URL(natsUrl), `$JS.API.STREAM.DELETE.${STREAM_NAME}`);
   if (!(JSON.parse(reply) as { success?: boolean }).success)
-    throw new Error(`the stream was not deleted: ${reply}`);
+    throw new Error(`cannot delete the stream ${STREAM_NAME}: ${reply}`);
 }
 
-/** How many hints the stream holds, read or not. */
+/** Number of hints in the stream, whether read or not. */
 export async function countHints(natsUrl: string): Promise<number> {
   const reply = await request(new URL(natsUrl), `$JS.API.STREAM.INFO.${STREAM_NAME}`);
   return (JSON.parse(reply) as { state?: { messages?: number } }).state?.messages ?? 0;
 }
 
-/** Hints that no consumer has acked yet: not delivered, or in somebody's hands. */
+/** Number of hints that no consumer has acked: not delivered, or in flight. */
 export async function unsettledHints(natsUrl: string): Promise<number> {
   const reply = await request(new URL(natsUrl), `$JS.API.CONSUMER.LIST.${STREAM_NAME}`);
   const { consumers = [] } = JSON.parse(reply) as {
@@ -32,9 +32,9 @@ export async function unsettledHints(natsUrl: string): Promise<number> {
 function request(url: URL, subject: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(url.port || 4222), url.hostname);
-    const patience = setTimeout(() => finish(() => reject(new Error(`${subject}: no reply`))), PATIENCE_MS);
+    const timer = setTimeout(() => finish(() => reject(new Error(`${subject}: no reply`))), TIMEOUT_MS);
     const finish = (settle: () => void) => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       socket.destroy();
       settle();
     };

@@ -18,17 +18,17 @@ export interface OtlpReceiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
   readonly spans: readonly ReceivedSpan[];
-  /** All that was sent, traces and metrics, as it came: for tests of what must not be in there. */
+  /** The raw bodies of all traces and metrics, for tests of what must not be in them. */
   readonly bodies: readonly string[];
-  /** Requests that could not be read; a test ends with this empty. */
+  /** Requests that could not be parsed. Must be empty at the end of a test. */
   readonly problems: readonly string[];
   spansOf(traceId: string): ReceivedSpan[];
-  /** Waits until the trace has a span of each of these names, and returns all its spans. */
+  /** Waits until the trace has a span with each of these names, and returns all its spans. */
   traceWith(traceId: string, names: readonly string[]): Promise<ReceivedSpan[]>;
   stop(): Promise<void>;
 }
 
-/** Takes OTLP/HTTP JSON, which is what service-kit's exporter sends; anything else is a visible problem, not silence. */
+/** Accepts OTLP/HTTP JSON, as the exporter of service-kit sends it. Anything else becomes an entry in `problems`. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const bodies: string[] = [];
@@ -70,7 +70,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   };
 }
 
-/** ExportTraceServiceRequest in its JSON form: ids are hex strings there, 64-bit integers are strings. */
+/** ExportTraceServiceRequest in its JSON form: ids are hex strings, 64-bit integers are strings. */
 interface TraceExport {
   readonly resourceSpans?: readonly {
     readonly resource?: { readonly attributes?: readonly KeyValue[] };

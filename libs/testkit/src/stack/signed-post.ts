@@ -1,20 +1,20 @@
 import { createHmac, randomUUID } from 'node:crypto';
 
 export interface SignedPost {
-  /** Of ingress, e.g. `http://127.0.0.1:8644`. */
+  /** URL of ingress, e.g. `http://127.0.0.1:8644`. */
   readonly baseUrl: string;
   readonly route: string;
   readonly secret: string;
-  /** An object is sent as JSON; a string as it stands. */
+  /** An object is sent as JSON, a string unchanged. */
   readonly body: unknown;
   /** How it is signed. */
   readonly scheme?: 'github' | 'generic-v2';
-  /** Names the delivery; a fresh one unless told. */
+  /** Default: a new id. */
   readonly deliveryId?: string;
   readonly event?: string;
   /** Seconds since the epoch, for tests of stale timestamps. */
   readonly timestamp?: number;
-  /** Wins over what signing sets, for tests of broken headers. */
+  /** Overrides the signature headers, for tests of broken headers. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -23,11 +23,11 @@ export interface PostAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readonly<Record<string, unknown>>;
-  /** '' when the answer names none. */
+  /** '' if the answer has none. */
   readonly sessionId: string;
 }
 
-/** Posts a webhook as a provider would: signed over the very bytes that are sent. */
+/** Posts a webhook as a provider would, with a signature of exactly the sent bytes. */
 export async function signedPost(post: SignedPost): Promise<PostAnswer> {
   const body = typeof post.body === 'string' ? post.body : JSON.stringify(post.body);
   const response = await fetch(new URL(`/webhooks/${post.route}`, post.baseUrl), {
@@ -45,7 +45,7 @@ export async function signedPost(post: SignedPost): Promise<PostAnswer> {
   };
 }
 
-/** The headers alone, for load generators that bring their own HTTP client. */
+/** Only the headers, for load generators with their own HTTP client. */
 export function signatureHeaders(
   post: Pick<SignedPost, 'secret' | 'scheme' | 'deliveryId' | 'event' | 'timestamp'>,
   body: string,

@@ -1,25 +1,25 @@
 import { stringify } from 'yaml';
 
 export const TEST_SECRET = 'test-webhook-secret';
-/** base64 after `whsec_`, as Standard Webhooks wants it. */
+/** base64 after `whsec_`, as Standard Webhooks requires. */
 export const TEST_SINK_SECRET = `whsec_${Buffer.from('a sink secret of 24 bytes').toString('base64')}`;
 
-/** Short, so that tests of takeover and failover are quick; the ratios are those of production. */
+/** Short, so that tests of takeover and failover are fast. The ratios are those of production. */
 export const SHORT_TIMING = { lease_seconds: 3, sweep_seconds: 2, lead_seconds: 2 };
 
-/** Tests look at pids that commands print, which in namespaces of their own mean nothing outside. */
+/** Tests use the pids that commands print. A pid from inside a namespace means nothing outside. */
 const WITHOUT_ROOT = process.getuid?.() === 0 ? {} : { run_as: 'same' };
 
 type Section = Record<string, unknown>;
 
 export interface TestConfigParts {
-  /** Of a recording sink: every route delivers there unless it says otherwise. */
+  /** URL of a sink. Every route delivers there unless it says otherwise. */
   readonly sinkUrl: string;
-  /** Of a model server: defines model `main` (openai-compatible) and makes it the default agent's. */
+  /** URL of a model server. Defines the model `main` (openai-compatible), which the default agent uses. */
   readonly modelUrl?: string;
   /** Merged over the default agent. */
   readonly agent?: Section;
-  /** Added to, or in place of, what the builder makes. */
+  /** Added to the generated sections, or replace their entries. */
   readonly models?: Section;
   readonly agents?: Section;
   readonly targets?: Section;
@@ -30,7 +30,7 @@ export interface TestConfigParts {
   readonly extra?: Section;
 }
 
-/** YAML text of a small config: route `hook` takes `{"text": ...}`, gives it to the agent, delivers to the sink. */
+/** YAML text of a small config: route `hook` takes `{"text": ...}`, gives it to the agent and delivers to the sink. */
 export function testConfig(parts: TestConfigParts): string {
   const main =
     parts.modelUrl === undefined

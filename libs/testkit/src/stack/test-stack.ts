@@ -16,9 +16,9 @@ export interface TestStackOptions {
   readonly replicas?: string;
   /** True: Postgres with fsync, as in production. */
   readonly durable?: boolean;
-  /** As of the launcher. */
+  /** Same as the option of the launcher. */
   readonly envOf?: StackOptions['envOf'];
-  /** What the launcher says of itself, such as that a program ended. */
+  /** Receives the messages of the launcher, such as that a program ended. */
   readonly say?: (line: string) => void;
 }
 
@@ -42,13 +42,13 @@ export interface EventView {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-/** From a cold page cache on a busy machine: six programs. */
-const READY_PATIENCE_MS = 90_000;
+/** Six programs start from a cold page cache on a busy machine. */
+const READY_TIMEOUT_MS = 90_000;
 const LOG_TAIL_BYTES = 6_000;
 
 /**
- * The whole system as a user runs it: the launcher's own code, on a data directory and ports of its own, and the four
- * compiled services as processes. Everything else goes through the public interface (HTTP, pid files, log files).
+ * The whole system as a user runs it: the code of the launcher, with its own data directory and ports, and the four compiled
+ * services as processes. Everything else goes through the public interface (HTTP, pid files, log files).
  */
 export class TestStack {
   readonly #stack: Stack;
@@ -61,16 +61,16 @@ export class TestStack {
   static async start(options: TestStackOptions): Promise<TestStack> {
     const dataDir = await mkdtemp(join(tmpdir(), 'angelia-e2e-'));
     const config = join(dataDir, 'angelia.yaml');
-    await writeFile(config, options.config, { mode: 0o600 }); // process-watcher refuses one that commands can read
+    await writeFile(config, options.config, { mode: 0o600 }); // process-watcher refuses a config that commands can read
     try {
       const stack = await startStack({
         dataDir,
         config,
         port: 0,
-        // Nobody pulls the plug here; a killed Postgres loses nothing either way.
+        // There is no power failure here, and a killed Postgres loses nothing without fsync.
         durable: options.durable ?? false,
         preparedCluster: process.env.ANGELIA_TEST_CLUSTER,
-        readyWithinMs: READY_PATIENCE_MS,
+        readyWithinMs: READY_TIMEOUT_MS,
         env: { ANGELIA_ADMIN_TOKEN: 'test-admin-token', ANGELIA_DRAIN_SECONDS: '5', ...options.env },
         ...(options.replicas === undefined ? {} : { replicas: options.replicas }),
         ...(options.envOf === undefined ? {} : { envOf: options.envOf }),
@@ -84,12 +84,12 @@ export class TestStack {
     }
   }
 
-  /** Of ingress. */
+  /** URL of ingress. */
   get baseUrl(): string {
     return this.#stack.url;
   }
 
-  /** Of every ingress, as a load balancer would know them. */
+  /** URLs of every ingress, as a load balancer would know them. */
   get baseUrls(): readonly string[] {
     return this.#stack.urls;
   }
@@ -137,7 +137,7 @@ export class TestStack {
     return (await this.adminGet<{ items: EventView[] }>(`/v1/sessions/${id}/events`)).items;
   }
 
-  /** Until the agent's work is over; with `settled`, until nothing is left to deliver either. */
+  /** Waits for the end of the session. With `settled`, also until nothing is left to deliver. */
   waitForEnd(id: string, options: { settled?: boolean } = {}): Promise<SessionView> {
     let last: SessionView | undefined;
     return eventually(
@@ -151,26 +151,26 @@ export class TestStack {
     );
   }
 
-  /** The pid of a program as its pid file says: `agent-runner`, `agent-runner-2`, `postgres`, `nats` ... */
+  /** The pid of a program from its pid file: `agent-runner`, `agent-runner-2`, `postgres`, `nats` ... */
   pid(name: string): number {
     return Number(readFileSync(join(this.dataDir, 'run', `${name}.pid`), 'utf8'));
   }
 
-  /** Signals a program and returns its pid; the launcher starts it again. */
+  /** Signals a program and returns its pid. The launcher starts it again. */
   kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): number {
     const pid = this.pid(name);
     process.kill(pid, signal);
     return pid;
   }
 
-  /** After kill: waits until the launcher has started another in its place. */
+  /** After `kill`: waits until the launcher has started the program again, and returns the new pid. */
   restarted(name: string, killedPid: number): Promise<number> {
     return eventually(
       () => {
         const pid = existsSync(join(this.dataDir, 'run', `${name}.pid`)) ? this.pid(name) : killedPid;
         return pid !== killedPid && isAlive(pid) && pid;
       },
-      { describe: `${name} is started again` },
+      { describe: `${name} is running again` },
     );
   }
 
@@ -182,13 +182,13 @@ export class TestStack {
     this.#frozen.delete(this.kill(name, 'SIGCONT'));
   }
 
-  /** Whatever a test that failed left frozen. */
+  /** For programs that a failed test left frozen. */
   thawAll(): void {
     for (const pid of this.#frozen) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
     this.#frozen.clear();
   }
 
-  /** Ends a program, gently, and keeps it down until `resume`. */
+  /** Stops a program gracefully and keeps it down until `resume`. */
   hold(name: string): Promise<void> {
     return this.#stack.hold(name);
   }
@@ -202,7 +202,7 @@ export class TestStack {
     return (await this.readiness(name)).ready;
   }
 
-  /** The same with what it says, as text. */
+  /** The same, with the text of the response. */
   async readiness(name: string): Promise<{ readonly ready: boolean; readonly said: string }> {
     const response = await fetch(`http://127.0.0.1:${this.#stack.adminPorts[name]}/readyz`);
     return { said: await response.text(), ready: response.status === 200 };
@@ -215,12 +215,12 @@ export class TestStack {
     return { type: response.headers.get('content-type') ?? '', text: await response.text() };
   }
 
-  /** What explains a failure: the ends of all logs. */
+  /** Prints the ends of all logs, to explain a failure. */
   printLogs(): Promise<void> {
     return printLogs(this.dataDir);
   }
 
-  /** Drains, ends and removes everything, also after a test that failed half-way. */
+  /** Drains, stops and removes everything, also after a failed test. */
   async stop(): Promise<void> {
     this.thawAll();
     await this.#stack.stop();
@@ -232,7 +232,7 @@ export function startTestStack(options: TestStackOptions): Promise<TestStack> {
   return TestStack.start(options);
 }
 
-/** Runs a test body on a stack, prints the logs when it fails, and always cleans up. */
+/** Runs a test on a stack, prints the logs if it fails, and always cleans up. */
 export async function withTestStack(
   options: TestStackOptions,
   body: (stack: TestStack) => Promise<void>,

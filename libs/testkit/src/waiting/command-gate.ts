@@ -4,14 +4,14 @@ import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface Gate {
-  /** For a shell: waits until the gate is open. Without polling, so that many may wait at once; whoever comes later goes on. */
+  /** A shell command that waits until the gate is open. It does not poll, so many can wait at once. Later ones pass. */
   readonly wait: string;
   open(): Promise<void>;
 }
 
 /**
- * Keeps a command from going on before the test says so. A lock on a file below `directory`, which the test removes in the
- * end, and which commands of any user can enter.
+ * Holds commands back until the test opens the gate. It is a lock on a file below `directory`. Commands of any user must be
+ * able to enter that directory, and the test removes it at the end.
  */
 export async function closedGate(directory: string): Promise<Gate> {
   const own = await mkdtemp(join(directory, 'gate-'));
@@ -24,7 +24,7 @@ export async function closedGate(directory: string): Promise<Gate> {
   const ended = once(holder, 'exit');
   await Promise.race([
     once(holder.stdout, 'data'),
-    ended.then(() => Promise.reject(new Error('flock (util-linux) is needed'))),
+    ended.then(() => Promise.reject(new Error('flock is missing: install util-linux'))),
   ]);
   return {
     wait: `flock -s ${file} true`,

@@ -1,53 +1,57 @@
+// Not `pause` of libs/waiting: a test may have replaced the global timers with fake ones.
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** Default: often at first, then less and less, as most looks are requests and cost what the system under test needs. */
+  /** Default: often at first, then less often. Most checks are requests, and they take time from the system under test. */
   readonly everyMs?: number;
-  /** What was waited for, for whoever reads the failure. */
+  /** What the test waits for. Part of the failure message. */
   readonly describe?: string | (() => string);
 }
 
-/** A test that waits in vain fails after this long. A slow machine must not make it fail. */
-const PATIENCE_MS = 120_000;
-const MOST_OFTEN_MS = 25;
-const LEAST_OFTEN_MS = 200;
-/** Of the time that it has waited: what it waits for is seen at most this much later. */
-const LATER = 0.1;
+/** A wait fails after this long. It is generous, so that a slow machine does not make a test fail. */
+const TIMEOUT_MS = 120_000;
+const SHORTEST_INTERVAL_MS = 25;
+const LONGEST_INTERVAL_MS = 200;
+/** The interval grows with the time waited, so the wait ends at most 10% late. */
+const INTERVAL_GROWTH = 0.1;
 
 /**
- * Looks until it sees something: resolves with the first result that is neither null, undefined nor false. A throw
- * means "not yet" and is part of the failure's message, so that a wait that ends in vain says what it last saw.
+ * Calls `check` until it returns something other than null, undefined and false, and resolves with that. A throw means
+ * "not yet". The failure message has the last result or error.
  */
 export async function eventually<T>(
-  look: () => T | Promise<T>,
+  check: () => T | Promise<T>,
   options: EventuallyOptions = {},
 ): Promise<Exclude<T, null | undefined | false>> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   let last: unknown;
   for (;;) {
     try {
-      const seen = await look();
-      if (seen !== null && seen !== undefined && seen !== false) {
-        return seen as Exclude<T, null | undefined | false>;
+      const result = await check();
+      if (result !== null && result !== undefined && result !== false) {
+        return result as Exclude<T, null | undefined | false>;
       }
-      last = seen;
+      last = result;
     } catch (error) {
       last = error;
     }
-    const waited = performance.now() - begun;
-    if (waited > PATIENCE_MS) {
+    const waited = performance.now() - startedAt;
+    if (waited > TIMEOUT_MS) {
       const wanted = typeof options.describe === 'function' ? options.describe() : options.describe;
       throw new Error(
-        `not within ${PATIENCE_MS} ms: ${wanted ?? look.toString()} (last: ${describe(last)})`,
+        `not within ${TIMEOUT_MS} ms: ${wanted ?? check.toString()} (last: ${describe(last)})`,
         {
           cause: last instanceof Error ? last : undefined,
         },
       );
     }
-    await pause(options.everyMs ?? Math.min(Math.max(MOST_OFTEN_MS, waited * LATER), LEAST_OFTEN_MS));
+    await pause(
+      options.everyMs ??
+        Math.min(Math.max(SHORTEST_INTERVAL_MS, waited * INTERVAL_GROWTH), LONGEST_INTERVAL_MS),
+    );
   }
 }
 
-function describe(seen: unknown): string {
-  return seen instanceof Error ? seen.message : String(seen);
+function describe(result: unknown): string {
+  return result instanceof Error ? result.message : String(result);
 }
