@@ -2,7 +2,7 @@ import { fenced, fencedBlock } from '@angelia/session';
 import type { Quote } from './template.ts';
 
 /**
- * How a payload's values stand in a prompt (libs/session/src/transcript/untrusted-text.ts says which of them are fenced, and why).
+ * How a payload's values stand in a prompt (libs/session/src/untrusted.ts says which of them are fenced, and why).
  * @param alone the prompt is this one value
  */
 export function untrusted(mark: string, alone: boolean): Quote {

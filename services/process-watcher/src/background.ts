@@ -32,7 +32,7 @@ interface Recorded {
  *   begun --process.started--> tracked --process.matched*--> tracked --process.exited | lost--> settled
  *
  * What is tracked here is also on disk (places.ts, `running`): a watcher that starts again goes on where this one
- * stopped. Reports that come twice are one (libs/session/src/processes/decide-processes.ts).
+ * stopped. Reports that come twice are one (libs/session/src/processes.ts).
  */
 export class Background {
   readonly #config: Config;

@@ -160,17 +160,14 @@ describe('what the config refuses', () => {
     expect(problemsOf({ limits: { max_body_bytes: 'many' } })[0]?.place).toBe('limits.max_body_bytes');
   });
 
-  it.each(['openai', 'anthropic'])(
-    'a model of %s without an api_key, unless it names another server',
-    (provider) => {
-      const model = { provider, model: 'm' };
-      expect(problemsOf({ models: { main: model } })).toEqual([
-        { place: 'models.main.api_key', reason: 'an api_key is wanted' },
-      ]);
-      expect(problemsOf({ models: { main: { ...model, api_key: 'k' } } })).toEqual([]);
-      expect(problemsOf({ models: { main: { ...model, base_url: 'http://127.0.0.1:1/v1' } } })).toEqual([]);
-    },
-  );
+  it.each(['openai', 'anthropic'])('needs an api_key for %s, unless another server is named', (provider) => {
+    const model = { provider, model: 'm' };
+    expect(problemsOf({ models: { main: model } })).toEqual([
+      { place: 'models.main.api_key', reason: 'an api_key is wanted' },
+    ]);
+    expect(problemsOf({ models: { main: { ...model, api_key: 'k' } } })).toEqual([]);
+    expect(problemsOf({ models: { main: { ...model, base_url: 'http://127.0.0.1:1/v1' } } })).toEqual([]);
+  });
 
   it('credentials and a query in the base_url of a model', () => {
     const model = { provider: 'openai-compatible', model: 'm' };
@@ -225,7 +222,7 @@ describe('an MCP server', () => {
     expect(config.mcp_servers.search?.timeout_seconds).toBe(5);
   });
 
-  it('is refused if it is neither or both, or has keys of the other kind', () => {
+  it('is refused by name where it is neither, both, or has keys of the other', () => {
     const either = 'mcp_servers.m: an MCP server has either a `command` (stdio) or a `url` (streamable HTTP)';
     expect(problems({})).toEqual([either]);
     expect(problems({ command: 'x', url: 'https://example.com' })).toEqual([either]);

@@ -97,7 +97,7 @@ export function attemptDelivery(state: SessionState, command: AttemptDelivery): 
 }
 
 export function takeChunk(state: SessionState, command: TakeChunk): Decision {
-  const output = unsettled(state, command.output);
+  const output = requireUnsettled(state, command.output);
   if (!output.ok) return output;
   // This renews the claim, so only its holder may do it.
   if (command.attempt !== output.attempts) {
@@ -124,7 +124,7 @@ export function takeChunk(state: SessionState, command: TakeChunk): Decision {
 }
 
 export function succeedDelivery(state: SessionState, command: SucceedDelivery): Decision {
-  const output = unsettled(state, command.output);
+  const output = requireUnsettled(state, command.output);
   if (!output.ok) return output;
   // An earlier attempt counts too: if the platform took it, that is true whenever we learn of it.
   if (command.attempt > output.attempts) {
@@ -140,7 +140,7 @@ export function succeedDelivery(state: SessionState, command: SucceedDelivery): 
 }
 
 export function failDelivery(state: SessionState, command: FailDelivery): Decision {
-  const output = unsettled(state, command.output);
+  const output = requireUnsettled(state, command.output);
   if (!output.ok) return output;
   if (command.attempt !== output.attempts) {
     return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
@@ -159,7 +159,7 @@ export function failDelivery(state: SessionState, command: FailDelivery): Decisi
 }
 
 export function giveUpDelivery(state: SessionState, command: GiveUpDelivery): Decision {
-  const output = unsettled(state, command.output);
+  const output = requireUnsettled(state, command.output);
   if (!output.ok) return output;
   if (command.attempt !== output.attempts || command.via !== output.via) {
     return refuse('stale_attempt', `attempt ${output.attempts} is the current one, not ${command.attempt}`);
@@ -198,7 +198,7 @@ export function retryDelivery(state: SessionState, command: RetryDelivery): Deci
   return accept(fact('delivery.retry-requested', { output: output.output, by: command.by }));
 }
 
-function unsettled(state: SessionState, version: number): ({ ok: true } & OpenOutput) | Refused {
+function requireUnsettled(state: SessionState, version: number): ({ ok: true } & OpenOutput) | Refused {
   const output = state.outputs.find((o) => o.output === version);
   if (output === undefined || output.status === 'dead') {
     return refuse('delivery_settled', `output ${version} is settled or does not exist`);

@@ -32,7 +32,7 @@ const userTexts: Record<ExpiryReason, string> = {
     'Sorry, the work on this was interrupted for too long. Please send it again if it is still wanted.',
   queue: 'Sorry, this waited too long to be started and was given up.',
   clarification: 'No answer to the question came in time, so this was ended.',
-  process: 'A background process is still running; its result is not waited for any longer.',
+  process: 'A background process is still running. Its result will not be reported.',
 };
 
 const codes: Record<ExpiryReason, string> = {
@@ -110,7 +110,7 @@ function stopWaiting(state: SessionState, text: string | undefined): Decision {
     turnRequested({
       turn,
       source: 'process',
-      input: `[Background process ${ids} is still running and is not waited for any longer]`,
+      input: `[Background process ${ids} is still running; this session stopped waiting for it]`,
       notice: { process_id: promised.processId, kind: 'lost' },
     }),
     fact('session.final-response', {

@@ -92,7 +92,7 @@ export interface RequestKill {
 }
 
 export function processStarted(state: SessionState, command: RecordProcessStarted): Decision {
-  if (find(state, command.processId) !== undefined) return alreadyDone;
+  if (findProcess(state, command.processId) !== undefined) return alreadyDone;
   const refusal = refuseUnlessOpen(state);
   if (refusal !== null) return refusal;
   // Like the result of a tool, this is accepted from the watcher while the call is open, even if another run has taken
@@ -123,8 +123,8 @@ export function processStarted(state: SessionState, command: RecordProcessStarte
 }
 
 export function processMatched(state: SessionState, command: RecordProcessMatched): Decision {
-  const process = find(state, command.processId);
-  if (process === undefined) return unknown(command.processId);
+  const process = findProcess(state, command.processId);
+  if (process === undefined) return unknownProcess(command.processId);
   // Nothing follows the exit, and each match counts once.
   if (process.status !== 'running' || command.match <= process.matches) return alreadyDone;
   const overload = command.overload ?? false;
@@ -143,8 +143,8 @@ export function processMatched(state: SessionState, command: RecordProcessMatche
 }
 
 export function processExited(state: SessionState, command: RecordProcessExited): Decision {
-  const process = find(state, command.processId);
-  if (process === undefined) return unknown(command.processId);
+  const process = findProcess(state, command.processId);
+  if (process === undefined) return unknownProcess(command.processId);
   if (process.status !== 'running') return alreadyDone;
   const exited = fact('process.exited', {
     process_id: process.processId,
@@ -158,8 +158,8 @@ export function processExited(state: SessionState, command: RecordProcessExited)
 }
 
 export function processLost(state: SessionState, command: RecordProcessLost): Decision {
-  const process = find(state, command.processId);
-  if (process === undefined) return unknown(command.processId);
+  const process = findProcess(state, command.processId);
+  if (process === undefined) return unknownProcess(command.processId);
   if (process.status !== 'running') return alreadyDone;
   const lost = fact('process.lost', {
     process_id: process.processId,
@@ -170,8 +170,8 @@ export function processLost(state: SessionState, command: RecordProcessLost): De
 }
 
 export function consumeCompletion(state: SessionState, command: ConsumeCompletion): Decision {
-  const process = find(state, command.processId);
-  if (process === undefined) return unknown(command.processId);
+  const process = findProcess(state, command.processId);
+  if (process === undefined) return unknownProcess(command.processId);
   if (process.consumed) return alreadyDone;
   return withEndIfOpen(state, [
     fact('process.completion-consumed', { process_id: process.processId, by: command.by }),
@@ -179,8 +179,8 @@ export function consumeCompletion(state: SessionState, command: ConsumeCompletio
 }
 
 export function requestKill(state: SessionState, command: RequestKill): Decision {
-  const process = find(state, command.processId);
-  if (process === undefined) return unknown(command.processId);
+  const process = findProcess(state, command.processId);
+  if (process === undefined) return unknownProcess(command.processId);
   if (process.status !== 'running') {
     return refuse('process_over', `${command.processId} is not running any more: it is ${process.status}`);
   }
@@ -251,10 +251,10 @@ function withEndIfOpen(state: SessionState, events: Parameters<typeof withEnd>[1
   return state.ended === null ? withEnd(state, events) : accept(...events);
 }
 
-function find(state: SessionState, processId: string): ProcessState | undefined {
+function findProcess(state: SessionState, processId: string): ProcessState | undefined {
   return state.processes.find((process) => process.processId === processId);
 }
 
-function unknown(processId: string): Decision {
+function unknownProcess(processId: string): Decision {
   return refuse('unknown_process', `no process ${processId} in this session`);
 }

@@ -48,7 +48,7 @@ export function continuation(old: {
     maxConcurrency: created.maxConcurrency,
     ...(created.apiRoute ? { apiRoute: true } : {}),
     continues: old.id,
-    history: bounded(transcript(old.events)),
+    history: newestExchanges(transcript(old.events)),
   };
 }
 
@@ -60,7 +60,7 @@ export const LONGEST_HISTORY = 1_000_000;
 const OMITTED_NOTE = '[The beginning of this conversation is left out here.]\n\n';
 
 /** Leaves out whole exchanges, the oldest first, so that no tool result is without its call. */
-function bounded(messages: readonly TranscriptMessage[]): readonly TranscriptMessage[] {
+function newestExchanges(messages: readonly TranscriptMessage[]): readonly TranscriptMessage[] {
   let size = 0;
   let from = messages.length;
   for (let i = messages.length - 1; i >= 0; i -= 1) {

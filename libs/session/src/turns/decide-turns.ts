@@ -109,7 +109,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       source,
       input: command.input,
       delivery_id: command.deliveryId,
-      history: (command.history ?? []).map(bare),
+      history: (command.history ?? []).map(withoutAnnotations),
     }),
   ];
   if (deliverOnly) {
@@ -207,7 +207,12 @@ export function turnRequested(
 }
 
 /** A transcript row without our own annotations. */
-function bare({ role, content, tool_calls, tool_call_id }: TranscriptMessage): TranscriptMessage {
+function withoutAnnotations({
+  role,
+  content,
+  tool_calls,
+  tool_call_id,
+}: TranscriptMessage): TranscriptMessage {
   return {
     role,
     content,
