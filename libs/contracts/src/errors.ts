@@ -1,7 +1,7 @@
 /**
  * The base of every error that we throw on purpose. `code` is stable: tests, metrics and clients may compare it.
  * `retryable` says whether the same call can succeed later without anybody changing anything. The message says what
- * is wrong and where; `whatToDo` says what the reader can do about it, where that is not plain from the message.
+ * is wrong and where; `whatToDo` says what the reader can do about it, if the message does not make that clear.
  */
 export abstract class AngeliaError extends Error {
   abstract readonly code: string;

@@ -13,13 +13,13 @@ import {
 } from './index.ts';
 
 describe('ids', () => {
-  it('takes a whole uuid for a session id and nothing shorter (seed 000)', () => {
+  it('accepts only a whole uuid as a session id (seed 000)', () => {
     expect(isSessionId('019a8c1e-0000-7000-8000-0123456789ab')).toBe(true);
     expect(isSessionId('019a8c1e')).toBe(false);
     expect(isSessionId('019A8C1E-0000-7000-8000-0123456789AB')).toBe(false);
   });
 
-  it('finds the instance in front of the incarnation', () => {
+  it('finds the instance name before the incarnation', () => {
     expect(instanceOf(holderId('agent-runner-2', '5f3c'))).toBe('agent-runner-2');
     expect(instanceOf('bare' as HolderId)).toBe('bare');
   });

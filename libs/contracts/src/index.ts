@@ -1,17 +1,10 @@
-export { type ArchivedEvent, archivedEventSchema } from './archived-event.ts';
 export {
   type AgentConfig,
-  type AuthScheme,
-  authSchemes,
   type CommandAgentConfig,
   type Config,
   type ConfigProblem,
   configJsonSchema,
   configSchema,
-  type FilterConfig,
-  fieldOperators,
-  filterSchema,
-  groupOperators,
   type HttpAgentConfig,
   type LlmAgentConfig,
   type McpServerConfig,
@@ -19,46 +12,18 @@ export {
   type ProcessWatcherConfig,
   parseConfig,
   type RouteConfig,
-  refusedHermesKeys,
-  routeSchema,
-} from './config.ts';
+} from './config/config.ts';
+export { type FilterConfig, fieldOperators, filterSchema, groupOperators } from './config/filters.ts';
+export { type AuthScheme, authSchemes, refusedHermesKeys, routeSchema } from './config/routes.ts';
+export { AngeliaError, isPermanent, isRetryable } from './errors.ts';
 export {
+  type ArchivedEvent,
+  archivedEventSchema,
   type EventMeta,
-  metaSchema,
   type NewEvent,
   type RecordedEvent,
   type RecordedFact,
-} from './envelope.ts';
-export { AngeliaError, isPermanent, isRetryable } from './errors.ts';
-export {
-  type DeliveryTarget,
-  type EventData,
-  type EventType,
-  eventSchemas,
-  eventTypes,
-  isEventType,
-  type KeyEventData,
-  keyEventSchemas,
-  type Outcome,
-  outcomes,
-  outputTypes,
-  SCHEMA_VERSION,
-  type SessionFact,
-  type ToolCall,
-  type TranscriptMessage,
-} from './events.ts';
-export {
-  type HolderId,
-  holderId,
-  instanceOf,
-  isSessionId,
-  runResource,
-  type SessionId,
-  sessionId,
-  sessionIdSchema,
-  watcherResource,
-  watchResource,
-} from './ids.ts';
+} from './events/envelope.ts';
 export {
   ROUTES_PING_SUBJECT,
   ROUTES_STREAM,
@@ -67,7 +32,33 @@ export {
   routeEventSchemas,
   routeStreamId,
   type Sealed,
-} from './route-events.ts';
+} from './events/route-events.ts';
+export {
+  type DeliveryTarget,
+  type EventData,
+  type EventType,
+  eventSchemas,
+  eventTypes,
+  isEventType,
+  type KeyEventData,
+  type Outcome,
+  outputTypes,
+  SCHEMA_VERSION,
+  type SessionFact,
+  type ToolCall,
+  type TranscriptMessage,
+} from './events/session-events.ts';
+export {
+  type HolderId,
+  holderId,
+  instanceOf,
+  isSessionId,
+  runResource,
+  type SessionId,
+  sessionId,
+  watcherResource,
+  watchResource,
+} from './ids.ts';
 export {
   cancelSubject,
   erasedSubject,
@@ -78,7 +69,6 @@ export {
   type OutputAnswer,
   type OutputRequest,
   type Owner,
-  type OwnerHint,
   outputAnswerSchema,
   outputRequestSchema,
   ownerHints,

@@ -2,13 +2,13 @@ import { z } from 'zod';
 
 /**
  * The arguments of the tools that process-watcher carries out (INTERFACES.md, "Tools that a model sees"). The runner
- * shows them to the model and checks a call before it is begun; the watcher parses them again with the same schema.
+ * shows them to the model and checks a call before it starts. The watcher parses them again with the same schema.
  */
 
 const seconds = z.number().positive();
-/** Longer work belongs into the background: a foreground call keeps a run waiting. */
+/** Longer work belongs in the background, because a run waits for a foreground call. */
 const LONGEST_FOREGROUND_SECONDS = 3600;
-/** A line to a shell may not hold more (Linux: 128 KiB per argument). */
+/** Linux allows 128 KiB per argument, and the command line is one argument of the shell. */
 const LONGEST_COMMAND = 100_000;
 
 export const terminalArguments = z
@@ -26,8 +26,8 @@ export const terminalArguments = z
     timeout_seconds: seconds
       .max(LONGEST_FOREGROUND_SECONDS)
       .default(180)
-      .describe('In the foreground: after so long it is killed.'),
-    cwd: z.string().min(1).optional().describe('Directory to run it in; default: the session’s own.'),
+      .describe('In the foreground: it is killed after this long.'),
+    cwd: z.string().min(1).optional().describe('Working directory. Default: the session’s own.'),
     notify_on_complete: z
       .boolean()
       .default(false)
@@ -57,22 +57,26 @@ const processActions = ['list', 'poll', 'log', 'wait', 'kill', 'write'] as const
 export const processArguments = z
   .strictObject({
     action: z.enum(processActions),
-    process_id: z.string().min(1).optional().describe('Of `terminal`; needed by all actions but list.'),
+    process_id: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('From `terminal`. Required by all actions except list.'),
     timeout_seconds: seconds
       .max(LONGEST_FOREGROUND_SECONDS)
       .default(180)
-      .describe('wait: for at most so long; the process goes on after that.'),
+      .describe('wait: the longest time to wait. The process goes on after that.'),
     data: z.string().optional().describe('write: what to write to its standard input.'),
-    lines: z.number().int().positive().max(10_000).default(200).describe('log: how many of the last lines.'),
+    lines: z.number().int().positive().max(10_000).default(200).describe('log: number of last lines.'),
     offset: z
       .number()
       .int()
       .nonnegative()
       .optional()
       .describe(
-        'log: a page from this byte on (`next_offset` of the page before) instead of the last lines.',
+        'log: a page from this byte on (`next_offset` of the previous page) instead of the last lines.',
       ),
-    close: z.boolean().default(false).describe('write: close its standard input behind the data.'),
+    close: z.boolean().default(false).describe('write: close its standard input after the data.'),
   })
   .superRefine(({ action, process_id, data }, context) => {
     const refuse = (key: string) =>
@@ -84,13 +88,13 @@ export const processArguments = z
 export type TerminalArguments = z.infer<typeof terminalArguments>;
 export type ProcessArguments = z.infer<typeof processArguments>;
 
-/** What a model reads about the arguments of a tool. */
+/** The schema of a tool's arguments that the model reads. */
 export function argumentsJsonSchema(schema: z.ZodType): Readonly<Record<string, unknown>> {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' });
   return rest;
 }
 
-/** What is wrong with arguments, in one line that a model can mend them by; null: nothing. */
+/** What is wrong with the arguments, in one line from which a model can correct them. Null: nothing. */
 export function argumentsProblem(schema: z.ZodType, args: unknown): string | null {
   const parsed = schema.safeParse(args);
   if (parsed.success) return null;

@@ -7,7 +7,7 @@ import {
 } from './tool-arguments.ts';
 
 describe('arguments of terminal', () => {
-  it('have defaults for everything but the command', () => {
+  it('have defaults for everything except the command', () => {
     expect(terminalArguments.parse({ command: 'ls' })).toEqual({
       command: 'ls',
       background: false,
@@ -45,7 +45,7 @@ describe('arguments of process', () => {
     [{ action: 'list' }],
     [{ action: 'wait', process_id: 'proc_1', timeout_seconds: 5 }],
     [{ action: 'write', process_id: 'proc_1', data: '' }],
-  ])('%j are taken', (args) => {
+  ])('%j are accepted', (args) => {
     expect(argumentsProblem(processArguments, args)).toBe(null);
   });
 

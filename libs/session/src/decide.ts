@@ -1,4 +1,4 @@
-import { type StartAgent, startAgent } from './agent-calls.ts';
+import type { SessionFact } from '@angelia/contracts';
 import {
   type AnswerClarification,
   answerClarification,
@@ -6,8 +6,7 @@ import {
   requestClarification,
   type TimeOutClarification,
   timeOutClarification,
-} from './clarifications.ts';
-import { type CompressContext, compressContext } from './compression.ts';
+} from './clarifications/decide-clarifications.ts';
 import type { Decision } from './decision.ts';
 import {
   type AttemptDelivery,
@@ -24,10 +23,11 @@ import {
   succeedDelivery,
   type TakeChunk,
   takeChunk,
-} from './deliveries.ts';
-import { type Cancel, cancel } from './ending.ts';
-import { type Expire, expire } from './expiry.ts';
-import { type FinishTurn, finishTurn, type SayInterim, sayInterim } from './outputs.ts';
+} from './deliveries/decide-deliveries.ts';
+import { type Cancel, cancel } from './ending/decide-ending.ts';
+import { type Expire, expire } from './ending/expiry.ts';
+import { stateAfter } from './evolve.ts';
+import { type FinishTurn, finishTurn, type SayInterim, sayInterim } from './outputs/decide-outputs.ts';
 import {
   type ConsumeCompletion,
   consumeCompletion,
@@ -42,22 +42,26 @@ import {
   type RequestKill,
   requestKill,
   withNotices,
-} from './processes.ts';
+} from './processes/decide-processes.ts';
 import {
   type FailRun,
-  type FinishTool,
   failRun,
-  finishTool,
   type InterruptRun,
   interruptRun,
+  type StartRun,
+  startRun,
+} from './runs/decide-runs.ts';
+import type { SessionState } from './state.ts';
+import { type StartAgent, startAgent } from './steps/agent-calls.ts';
+import { type CompressContext, compressContext } from './steps/compression.ts';
+import {
+  type FinishTool,
+  finishTool,
   type RecordModelResponse,
   recordModelResponse,
-  type StartRun,
   type StartTool,
-  startRun,
   startTool,
-} from './runs.ts';
-import type { SessionState } from './state.ts';
+} from './steps/decide-steps.ts';
 import {
   type CoalesceWebhook,
   type CreateSession,
@@ -65,7 +69,7 @@ import {
   createSession,
   type RequestTurn,
   requestTurn,
-} from './turns.ts';
+} from './turns/decide-turns.ts';
 
 export type SessionCommand =
   | CreateSession
@@ -101,14 +105,28 @@ export type SessionCommand =
   | Expire;
 
 /**
- * What a command adds to the stream, as the state stands. To be asked again with the new state whenever the append
- * finds that somebody else was first: the answer may have become "already so" or a refusal.
+ * What a command adds to the stream in this state. If somebody else appends first, ask again with the new state: the
+ * answer may have become "already done" or a refusal.
  */
 export function decide(state: SessionState, command: SessionCommand): Decision {
-  return withNotices(state, decideAlone(state, command));
+  return withNotices(state, decideOne(state, command));
 }
 
-function decideAlone(state: SessionState, command: SessionCommand): Decision {
+/** Several commands as one decision, and so as one append. Each is decided on the state that those before it leave. */
+export function decideAll(state: SessionState, commands: readonly SessionCommand[]): Decision {
+  const events: SessionFact[] = [];
+  let now = state;
+  for (const command of commands) {
+    const decision = decide(now, command);
+    if (!decision.ok) return decision;
+    events.push(...decision.events);
+    now = stateAfter(now, decision.events);
+  }
+  return { ok: true, events };
+}
+
+/** The command alone, without the notices that may follow from it. */
+function decideOne(state: SessionState, command: SessionCommand): Decision {
   switch (command.type) {
     case 'create-session':
       return createSession(state, command);

@@ -1,54 +1,54 @@
 import type { EventData, EventType, SessionFact } from '@angelia/contracts';
 
-/** Why a command is refused. Stable: services and the API tell cases apart by it. */
+/** Why a command is refused. Stable: services and the API tell the cases apart by it. */
 export type RefusalCode =
   /** The stream is empty. */
   | 'unknown_session'
   /** The stream already holds another session. */
   | 'session_exists'
-  /** Nothing starts after the end: open a continuation. */
+  /** Nothing starts after the end. Open a continuation instead. */
   | 'session_ended'
-  /** Another run holds the session by now (invariant single-owner). Stop. */
+  /** Another run holds the session now (invariant single-owner). Stop. */
   | 'stale_generation'
-  /** The run that the command speaks for is over (interrupted, answered, cancelled, waiting). Stop. */
+  /** The run that sent the command is over (interrupted, answered, cancelled, waiting). Stop. */
   | 'no_open_run'
-  /** A run is open and its lease was not said to be expired. */
+  /** A run is open and the command does not say that its lease expired. */
   | 'run_open'
-  /** The turn is not the first of the queue: answered meanwhile, withdrawn, or behind another. */
+  /** The turn is not the first in the queue: it was answered or withdrawn, or is behind another. */
   | 'not_next_turn'
-  /** A clarification is open: nothing runs until it is answered or times out. */
+  /** A clarification is open. Nothing runs until it is answered or times out. */
   | 'waiting_for_answer'
-  /** Coalescing lost the race with `run.started`: request a turn or open a new window. */
+  /** Coalescing lost the race with `run.started`. Request a turn or open a new window. */
   | 'turn_started'
-  /** A model answer that does not follow the last recorded one. */
+  /** The model answer does not follow the last recorded one. */
   | 'step_gap'
-  /** Calls that this very run began have no result yet. */
+  /** Calls that this run started have no result yet. */
   | 'tools_open'
-  /** The model did not ask for this call in its last answer. */
+  /** The last model answer did not ask for this call. */
   | 'unknown_call'
-  /** An earlier run began this call; it must not be executed again blindly. */
+  /** An earlier run started this call. It must not be executed again blindly. */
   | 'call_started'
-  /** The call has its result, or the model went on without one. */
+  /** The call has a result, or the model went on without one. */
   | 'call_closed'
   | 'clarification_closed'
   | 'unknown_output'
-  /** Delivered, dropped or dead already. */
+  /** Already delivered, dropped or dead. */
   | 'delivery_settled'
-  /** Another sender's attempt is within its deadline. */
+  /** Another sender is at it and within its deadline. */
   | 'delivery_claimed'
-  /** The plan says something else is next, or later. */
+  /** The plan says that another output is next, or that this one is not due yet. */
   | 'not_next_output'
-  /** A later attempt was begun. */
+  /** A later attempt was started. */
   | 'stale_attempt'
-  /** An interim status that a later output follows is not sent any more. */
+  /** A later output exists, so this interim status is not sent any more. */
   | 'too_late'
   | 'unknown_process'
-  /** It has exited or is lost: there is nothing to end. */
+  /** It exited or is lost: there is nothing to end. */
   | 'process_over';
 
 export interface Accepted {
   readonly ok: true;
-  /** Empty: it is already so. */
+  /** Empty: the command is already done. */
   readonly events: readonly SessionFact[];
 }
 
@@ -64,13 +64,13 @@ export function accept(...events: SessionFact[]): Accepted {
   return { ok: true, events };
 }
 
-export const alreadySo: Accepted = { ok: true, events: [] };
+export const alreadyDone: Accepted = { ok: true, events: [] };
 
 export function refuse(code: RefusalCode, reason: string): Refused {
   return { ok: false, code, reason };
 }
 
-/** Type and data that belong together. */
+/** Makes a fact whose data fits its type. */
 export function fact<T extends EventType>(type: T, data: EventData<T>): SessionFact {
   return { type, data } as SessionFact;
 }

@@ -1,77 +1,25 @@
-export { type Agenda, agenda, WATCHER_TOOLS } from './agenda.ts';
-export { agentCall, agentCallId, agentTools, isAgentTool, type StartAgent } from './agent-calls.ts';
-export { conversation, fenceInstructions, programPrompt, type Said } from './agent-prompt.ts';
-export type { AnswerClarification, RequestClarification, TimeOutClarification } from './clarifications.ts';
-export type { CompressContext } from './compression.ts';
-export { type Continuation, continuation } from './continuation.ts';
-export { decide, type SessionCommand } from './decide.ts';
-export { decideAll } from './decide-all.ts';
-export type { Accepted, Decision, RefusalCode, Refused } from './decision.ts';
-export type {
-  AttemptDelivery,
-  DropDelivery,
-  FailDelivery,
-  GiveUpDelivery,
-  RetryDelivery,
-  SucceedDelivery,
-  TakeChunk,
-} from './deliveries.ts';
-export { type DeliveryPlan, deliveryPlan, type SendPlan } from './delivery-plan.ts';
-export { type Cancel, endsRun } from './ending.ts';
-export { evolve, evolveAll, fold, type StreamEvent } from './evolve.ts';
-export { type Expire, type ExpiryReason, expiryCodes } from './expiry.ts';
-export { type Measure, type Milestone, measure } from './measure.ts';
-export { type FinishTurn, isSilent, type SayInterim } from './outputs.ts';
-export type {
-  ConsumeCompletion,
-  RecordProcessExited,
-  RecordProcessLost,
-  RecordProcessMatched,
-  RecordProcessStarted,
-  RequestKill,
-} from './processes.ts';
+export { decide, decideAll, type SessionCommand } from './decide.ts';
+export type { Decision, RefusalCode } from './decision.ts';
+export { deliveryPlan, type SendPlan } from './deliveries/delivery-plan.ts';
+export { endsRun } from './ending/decide-ending.ts';
+export { expiryCodes } from './ending/expiry.ts';
+export { evolveAll, fold } from './evolve.ts';
+export { isSilent } from './outputs/decide-outputs.ts';
+export { agenda, WATCHER_TOOLS } from './recovery/agenda.ts';
+export { type Recovery, type RecoveryPolicy, recover } from './recovery/recover.ts';
 export {
-  type DeliveryViewRow,
-  type ProcessViewRow,
-  projectSession,
-  type SessionViewRow,
-  type SessionViews,
-} from './project-session.ts';
-export { type Recovery, type RecoveryPolicy, type RunLease, recover, type WaitReason } from './recover.ts';
-export type {
-  FailRun,
-  FinishTool,
-  InterruptRun,
-  RecordModelResponse,
-  StartRun,
-  StartTool,
-} from './runs.ts';
-export {
-  type CreatedFacts,
-  type EndedFacts,
   initialState,
-  type NoticeKind,
   type OpenCall,
-  type OpenClarification,
-  type OpenOutput,
-  type OpenRun,
   type OpenTurn,
-  type OutputKind,
   type ProcessState,
   type SessionState,
-  type SessionStatus,
+  type StreamEvent,
   sessionStatus,
-  type TurnSource,
 } from './state.ts';
+export { agentCall, agentCallId, agentTools, isAgentTool } from './steps/agent-calls.ts';
+export type { FinishTool } from './steps/decide-steps.ts';
+export { conversation, fenceInstructions, programPrompt } from './transcript/agent-prompt.ts';
 export {
-  type DeliveryCounts,
-  deliveryCounts,
-  type ProcessSummary,
-  type SessionSummary,
-  sessionSummary,
-} from './summary.ts';
-export {
-  type Compressible,
   compressible,
   type Message,
   pendingAnswer,
@@ -79,14 +27,7 @@ export {
   resumeNote,
   transcript,
   UNKNOWN_RESULT,
-} from './transcript.ts';
-export {
-  type CoalesceWebhook,
-  type CreateSession,
-  type RequestTurn,
-  waitingWebhook,
-  windowEnd,
-} from './turns.ts';
+} from './transcript/transcript.ts';
 export {
   fenced,
   fencedBlock,
@@ -94,6 +35,10 @@ export {
   hasFence,
   markOf,
   markOfTurn,
-  type Surroundings,
   withoutFences,
-} from './untrusted.ts';
+} from './transcript/untrusted-text.ts';
+export { continuation } from './turns/continuation.ts';
+export { type CreateSession, type RequestTurn, waitingWebhook, windowEnd } from './turns/decide-turns.ts';
+export { type Measure, type Milestone, measure } from './views/measure.ts';
+export { type DeliveryViewRow, type ProcessViewRow, projectSession } from './views/project-session.ts';
+export { type ProcessSummary, type SessionSummary, sessionSummary } from './views/session-summary.ts';

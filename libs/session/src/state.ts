@@ -1,28 +1,37 @@
 import type { DeliveryTarget, EventData, Outcome } from '@angelia/contracts';
 
+/** The part of an event that folding needs. A `RecordedEvent` is one. Unknown types are ignored. */
+export interface StreamEvent {
+  readonly type: string;
+  readonly data: unknown;
+  readonly version: number;
+  readonly recordedAt: number;
+  readonly meta?: { readonly traceparent?: string | undefined };
+}
+
 /**
- * What a session's events amount to: all that `decide`, `recover`, `deliveryPlan` and `agenda` need, and no more.
+ * What a session's events amount to: everything that `decide`, `recover`, `deliveryPlan` and `agenda` need, and no more.
  *
- * It is plain JSON (the projection keeps it as jsonb and goes on from it) and small: of a thing that is over only a
- * count stays (answered turns, delivered outputs, closed calls). There are no texts in it but the title: who needs
- * what was said reads the events (`transcript`).
+ * It is plain JSON: the projection stores it as jsonb and continues from it. It is small: of things that are over only a
+ * count stays (answered turns, delivered outputs, closed calls). It holds no long texts. To see what was said, read the
+ * events (`transcript`).
  *
- * A session's life:
+ * The life of a session:
  *
  *   (nothing) --session.created + turn.requested--> queued
  *   queued  --run.started--> running           a runner holds generation n
- *   running --run.interrupted--> queued        drain, or Postgres or NATS was away
- *   running --run.started--> running           takeover: generation n + 1, what n still appends is refused
+ *   running --run.interrupted--> queued        a drain, or an outage of Postgres or NATS
+ *   running --run.started--> running           takeover: generation n + 1; appends of n are refused from now on
  *   running --clarification.requested--> waiting --answered | timed-out | superseded--> queued
- *   running --session.final-response--> queued (a further turn is there)
+ *   running --session.final-response--> queued (another turn is queued)
  *                                     | waiting (a watched process is alive) --process.exited + turn.requested--> queued
  *                                     | ended (session.ended in the same append)
- *   any     --session.ended--> ended           cancel, expiry, or nothing more can come
+ *   any     --session.ended--> ended           cancelled, expired, or nothing more can come
  *
- * Beside it each output goes its own way (delivery-plan.ts), also after the end.
+ * Each output has a life of its own (deliveries/delivery-plan.ts), which may last longer than the session.
  */
 export interface SessionState {
-  /** Version of the last event folded in; 0: there is no such session. */
+  /** Version of the last applied event. 0: there is no such session. */
   readonly version: number;
   /** recorded_at of that event. */
   readonly lastActivityAt: number;
@@ -31,14 +40,14 @@ export interface SessionState {
   /** The n-th `run.started` opens generation n: the fence of invariant single-owner. */
   readonly generation: number;
   readonly run: OpenRun | null;
-  /** Number of the last turn requested. */
+  /** Number of the last requested turn. */
   readonly lastTurn: number;
-  /** Turns that have no final response yet, in order. The first is the one that may run. */
+  /** Turns without a final response, in order. Only the first may run. */
   readonly turns: readonly OpenTurn[];
   /** The turn that was answered last. */
   readonly answered: { readonly turn: number; readonly outcome: Outcome; readonly at: number } | null;
   readonly clarification: OpenClarification | null;
-  /** Outputs that are not delivered or dropped yet, in log order; dead ones stay, since a retry may revive them. */
+  /** Outputs that are neither delivered nor dropped, in log order. Dead ones stay, because a retry may revive them. */
   readonly outputs: readonly OpenOutput[];
   /** Version of the last output that is meant for the target. */
   readonly lastOutput: number;
@@ -46,15 +55,18 @@ export interface SessionState {
   readonly dropped: number;
   readonly processes: readonly ProcessState[];
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
-  /** Name (in the config) of the model that answered last. */
+  /** Config name of the model that answered last. */
   readonly model: string | null;
-  /** The process-watcher that has the session's files. Not there in states that were kept before there was this. */
+  /** The process-watcher that has the session's files. Missing in states stored by older versions. */
   readonly watcher?: string | null;
-  /** Delivery ids of the last turns and coalesced webhooks: the same webhook or message is taken once. */
+  /** Delivery ids of the last turns and coalesced webhooks, so that the same webhook or message is taken once. */
   readonly recentDeliveryIds: readonly string[];
 }
 
-/** Captured when the webhook was accepted, and never changed after (invariant config-is-a-fact). */
+/** Only the outermost object may be written to. Everything below it is shared with older states: replace it. */
+export type StateDraft = { -readonly [K in keyof SessionState]: SessionState[K] };
+
+/** Captured when the webhook was accepted, never changed afterwards (invariant config-is-a-fact). */
 export interface CreatedFacts {
   readonly at: number;
   readonly route: string;
@@ -72,20 +84,21 @@ export interface CreatedFacts {
   readonly continues: string | null;
   readonly startAfter: number | null;
   readonly queueDeadline: number | null;
-  /** So many runs of the route at once, by all runners together. */
+  /** Most runs of the route at the same time, over all runners. */
   readonly maxConcurrency: number | null;
-  /** Its route was made by API. */
+  /** The route was made through the API. */
   readonly apiRoute?: boolean;
-  /** Of the marks around foreign text (untrusted.ts). */
+  /** Seed of the marks around untrusted text (transcript/untrusted-text.ts). */
   readonly fenceSeed?: string;
-  /** Of the append of `session.created`: the trace that all of the session belongs to (invariant one-trace). */
+  /** From the append of `session.created`: the trace that the whole session belongs to (invariant one-trace). */
   readonly traceparent: string | null;
-  /** Where the first turn came from; names the reason of the end. */
+  /** Where the first turn came from. Names the reason of the end. */
   readonly origin: TurnSource;
 }
 
 export type TurnSource = EventData<'turn.requested'>['source'];
-/** What is said about a process, and what it printed. */
+
+/** What a notice says about a process, and what the process printed. */
 export interface Notice {
   readonly head: string;
   readonly output: string;
@@ -107,17 +120,17 @@ export interface OpenTurn {
   readonly notice: { readonly processId: string; readonly kind: NoticeKind } | null;
   readonly startAfter: number | null;
   readonly queueDeadline: number | null;
-  /** How many earlier webhooks the input replaced. */
+  /** Number of earlier webhooks that the input replaced. */
   readonly superseded: number;
-  /** First `run.started`; null: queued and never started. */
+  /** Time of the first `run.started`. Null: queued and never started. */
   readonly startedAt: number | null;
-  /** Last event that shows somebody at work on it. Null until it started: never read as fresh. */
+  /** Time of the last event that shows somebody working on it. Null until it started: never read as fresh. */
   readonly lastSignAt: number | null;
-  /** `run.started` since the last progress, without those that a drain or an outage interrupted. */
+  /** `run.started` events since the last progress, without those that a drain or an outage interrupted. */
   readonly attempts: number;
   /** Set while the last run of the turn is an interrupted one. */
   readonly interruptedAt: number | null;
-  /** Model answers so far. */
+  /** Number of model answers so far. */
   readonly step: number;
   /** The tool calls of the last model answer. */
   readonly calls: readonly OpenCall[];
@@ -128,12 +141,12 @@ export interface OpenTurn {
 export interface OpenCall {
   readonly id: string;
   readonly tool: string;
-  /** `asked`: nobody began it. `started`: somebody did, outcome open. `waiting`: a clarification. `done`: has a result. */
+  /** `asked`: not started. `started`: no result yet. `waiting`: for the answer to a clarification. `done`: has a result. */
   readonly status: 'asked' | 'started' | 'waiting' | 'done';
   /** Generation and time of `tool.started`. */
   readonly startedIn: number | null;
   readonly startedAt: number | null;
-  /** The process whose end it waits for. Not there in states that were kept before there was this. */
+  /** The process whose end the call waits for. Missing in states stored by older versions. */
   readonly waitsFor?: string | null;
 }
 
@@ -144,9 +157,9 @@ export interface OpenRun {
   readonly resumed: boolean;
   readonly attempt: number;
   readonly startedAt: number;
-  /** Interim statuses of this run so far. */
+  /** Number of interim statuses of this run so far. */
   readonly statuses: number;
-  /** Times that this run compressed the conversation. Not there in states that were kept before there was this. */
+  /** How often this run compressed the conversation. Missing in states stored by older versions. */
   readonly compressions?: number;
 }
 
@@ -154,7 +167,7 @@ export interface OpenClarification {
   readonly id: string;
   readonly turn: number;
   readonly callId: string;
-  /** Version of `clarification.requested`: the question is an output too. */
+  /** Version of `clarification.requested`: the question is also an output. */
   readonly output: number;
   readonly deadline: number;
   readonly onTimeout: 'end' | 'continue';
@@ -163,29 +176,29 @@ export interface OpenClarification {
 export type OutputKind = 'interim-status' | 'clarification' | 'final-response';
 
 export interface OpenOutput {
-  /** Version of the event in this stream: with the session's id the name of the output. */
+  /** Version of the event in this stream. Together with the session id it names the output. */
   readonly output: number;
   readonly kind: OutputKind;
   readonly turn: number;
   readonly recordedAt: number;
   readonly status: 'pending' | 'attempting' | 'retry' | 'dead';
   readonly attempts: number;
-  /** Failed attempts that spend the retry schedule (a flood wait does not); starts again at the fallback target. */
+  /** Failed attempts that use up the retry schedule (a flood wait does not). Starts again at the fallback target. */
   readonly failures: number;
   readonly via: 'target' | 'fallback_target';
-  /** `attempting`: the claim's deadline; `retry`: when; else since when it is due. */
+  /** `attempting`: the deadline of the claim. `retry`: the time of the retry. Otherwise: since when it is due. */
   readonly until: number;
-  /** Messages of it that its target has taken, when it is cut into several: a retry goes on after them. */
+  /** Number of its messages that the target has taken, if it is split into several. A retry continues after them. */
   readonly taken: number;
-  /** Attempts of unknown outcome at what is to be sent next: it may be there already. */
+  /** Attempts at the next message that ended with an unknown outcome: the target may have it already. */
   readonly unknowns: number;
-  /** Some attempt ended unknown: a part of it may be there twice. */
+  /** Some attempt had an unknown outcome: a part of it may be there twice. */
   readonly unknown: boolean;
-  /** The fallback target was tried before somebody asked for a retry, and may have it, or a part of it. */
+  /** The fallback target was tried before somebody asked for a retry. It may have all or part of the output. */
   readonly mayBeAtFallback?: boolean;
-  /** Why the last attempt failed, cut short. */
+  /** Why the last attempt failed, shortened. */
   readonly reason: string | null;
-  /** Since when its turn waited for an answer. Not there in states that were kept before there was this. */
+  /** Since when its turn waited for an answer. Missing in states stored by older versions. */
   readonly askedAt?: number | null;
 }
 
@@ -196,11 +209,11 @@ export interface ProcessState {
   readonly status: 'running' | 'exited' | 'lost';
   readonly notify: boolean;
   readonly watch: boolean;
-  /** Its end is known to the model (wait, log to the end, kill): no notice any more. */
+  /** The model knows about its end (wait, log to the end, kill): no notice follows. */
   readonly consumed: boolean;
   /**
-   * It ended, the session is to be told, and is not yet: a call that waits for it tells the model, or the notice comes
-   * when that call is given up. Not there in states that were kept before there was this.
+   * It ended, and the session wants to know but was not told yet. Either a call that waits for it tells the model, or a
+   * notice follows when that call is given up. Missing in states stored by older versions.
    */
   readonly untold?: { readonly kind: NoticeKind; readonly notice: Notice } | null;
   readonly matches: number;
@@ -215,7 +228,7 @@ export interface ProcessState {
   readonly endedAt: number | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** Somebody asked by API that it be ended. Not there in states that were kept before there was this. */
+  /** Somebody asked through the API to end it. Missing in states stored by older versions. */
   readonly killRequested?: boolean;
   /** Instance of the watcher that started it. */
   readonly watcher?: string | null;
@@ -245,7 +258,7 @@ export function initialState(): SessionState {
   };
 }
 
-/** Since when somebody waits for an answer to this turn: a webhook that is coalesced waits from the end of its window. */
+/** Since when somebody waits for an answer to this turn. A coalesced webhook waits from the end of its window. */
 export function askedAt({ requestedAt, startAfter }: OpenTurn): number {
   return Math.max(requestedAt, startAfter ?? requestedAt);
 }
@@ -260,22 +273,21 @@ export function sessionStatus(state: SessionState): SessionStatus {
 }
 
 /**
- * A watched process that is still alive and whose end the model does not know yet: the session waits for it. One that
- * has watch patterns only can start no further turn once its own was answered; it keeps the session open all the same,
- * so that messages about it still reach the session that owns it. One that has ended and whose end is still to be told
- * keeps it open, too.
+ * The session waits for a watched process that is alive and whose end the model does not know, and for an ended one whose
+ * end was not told yet. A process that only has watch patterns can start no turn once its own turn is answered. It keeps
+ * the session open nevertheless, so that messages about it still reach the session that owns it.
  */
 export function keepsOpen(process: ProcessState): boolean {
   if (process.status !== 'running') return isUntold(process);
   return (process.notify || process.watch) && !process.consumed;
 }
 
-/** Its end was not told yet to a session that wants to know of it. */
+/** The session wants to know about its end and was not told yet. */
 export function isUntold(process: ProcessState): boolean {
   return (process.untold ?? null) !== null;
 }
 
-/** Then `session.ended` belongs into the same append (invariant every-session-ends). */
+/** If so, `session.ended` belongs in the same append (invariant every-session-ends). */
 export function nothingMoreCanCome(state: SessionState): boolean {
   return (
     state.created !== null &&
@@ -285,4 +297,12 @@ export function nothingMoreCanCome(state: SessionState): boolean {
     state.clarification === null &&
     !state.processes.some(keepsOpen)
   );
+}
+
+/** For display only: the event holds the whole reason or command. */
+const SHORTENED_LENGTH = 200;
+
+export function shortened(text: string): string {
+  // The cut may split a surrogate pair, and jsonb refuses half of one.
+  return text.length <= SHORTENED_LENGTH ? text : `${text.slice(0, SHORTENED_LENGTH).toWellFormed()}…`;
 }

@@ -1,11 +1,11 @@
-/** Times are milliseconds everywhere in the domain; only event data holds ISO strings. */
+/** Times are milliseconds everywhere in the domain. Only event data holds ISO strings. */
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
 /**
- * A time out of event data. One that cannot be read becomes 0, long past: a missing timestamp must never be read as
- * "fresh" (seed 002), and NaN would not survive the JSON of a stored state.
+ * Parses a time from event data. An invalid one becomes 0, long past: a missing timestamp must never count as "fresh"
+ * (seed 002), and NaN would not survive the JSON of a stored state.
  */
 export function ms(text: string): number {
   const parsed = Date.parse(text);

@@ -1,15 +1,4 @@
-export {
-  SHORT_TIMING,
-  TEST_SECRET,
-  TEST_SINK_SECRET,
-  type TestConfigParts,
-  testConfig,
-  testRoute,
-} from './config.ts';
-export { createTestDatabase, type TestDatabase } from './database.ts';
-export { closedGate, type Gate } from './gate.ts';
-export { countHints, deleteHintStream, unsettledHints } from './jetstream.ts';
-export type { ChatMessage, ChatRequest, ChatTool, ChatToolCall } from './model-protocol.ts';
+export { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
 export {
   callTool,
   callTools,
@@ -21,42 +10,36 @@ export {
   startModelServer,
   type ToolCallStep,
   tooLong,
-} from './model-server.ts';
-export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
-export { type DiscordMessage, type DiscordStandIn, startDiscord } from './platforms/discord.ts';
-export { type GithubComment, type GithubStandIn, startGithub } from './platforms/github.ts';
-export { type MatrixEvent, type MatrixStandIn, startMatrix } from './platforms/matrix.ts';
-export { type MattermostPost, type MattermostStandIn, startMattermost } from './platforms/mattermost.ts';
-export { type SlackMessage, type SlackStandIn, startSlack } from './platforms/slack.ts';
-export { type ReceivedMail, type SmtpBehaviour, type SmtpStandIn, startSmtp } from './platforms/smtp.ts';
-export {
-  Malformed,
-  type PlatformAnswer,
-  type PlatformBehaviour,
-  type PlatformRequest,
-  type StandIn,
-  type StandInPlatform,
-  startStandIn,
-} from './platforms/stand-in.ts';
+} from './models/model-server.ts';
+export { selfSigned } from './network/self-signed-certificate.ts';
+export { startTlsFront, type TlsFront } from './network/tls-front.ts';
+export { type DiscordStandIn, startDiscord } from './platforms/discord.ts';
+export { type GithubStandIn, startGithub } from './platforms/github.ts';
+export { type MatrixStandIn, startMatrix } from './platforms/matrix.ts';
+export { type MattermostStandIn, startMattermost } from './platforms/mattermost.ts';
+export { answer, type Sink, type SinkBehaviour, type SinkPayload, startSink } from './platforms/sink.ts';
+export { type SlackStandIn, startSlack } from './platforms/slack.ts';
+export { type SmtpBehaviour, type SmtpStandIn, startSmtp } from './platforms/smtp.ts';
+export { type PlatformAnswer, type PlatformBehaviour, startStandIn } from './platforms/stand-in.ts';
 export { startTelegram, type TelegramMessage, type TelegramStandIn } from './platforms/telegram.ts';
-export { CannotParse, shownByTelegram } from './platforms/telegram-html.ts';
-export { selfSigned } from './self-signed.ts';
-export { type PostAnswer, type SignedPost, signatureHeaders, signedPost } from './signed-post.ts';
+export { shownByTelegram } from './platforms/telegram-html.ts';
+export { countHints, deleteHintStream, unsettledHints } from './stack/hint-stream.ts';
+export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './stack/otlp-receiver.ts';
+export { type PostAnswer, signatureHeaders, signedPost } from './stack/signed-post.ts';
 export {
-  answer,
-  type Sink,
-  type SinkBehaviour,
-  type SinkMessage,
-  type SinkPayload,
-  startSink,
-} from './sink.ts';
+  SHORT_TIMING,
+  TEST_SECRET,
+  TEST_SINK_SECRET,
+  type TestConfigParts,
+  testConfig,
+  testRoute,
+} from './stack/test-config.ts';
 export {
   type EventView,
-  type SessionView,
   startTestStack,
   TestStack,
   type TestStackOptions,
   withTestStack,
-} from './stack.ts';
-export { startTlsFront, type TlsFront } from './tls-front.ts';
-export { type EventuallyOptions, eventually } from './wait.ts';
+} from './stack/test-stack.ts';
+export { closedGate } from './waiting/command-gate.ts';
+export { eventually } from './waiting/eventually.ts';

@@ -17,9 +17,9 @@ export interface DiscordMessage {
 export interface DiscordStandIn extends StandIn {
   readonly messages: readonly DiscordMessage[];
   shownIn(channelId: string): string[];
-  /** Nonces are kept for a few minutes: these are over. */
+  /** Forgets the nonces, as Discord does after a few minutes. */
   forgetNonces(): void;
-  /** The next message empties its bucket for so long. */
+  /** The next message exhausts the rate limit for this long. */
   emptyBucket(seconds: number): void;
   delete(messageId: string): void;
 }
@@ -32,8 +32,8 @@ const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /**
- * Discord's API (https://docs.discord.com/developers/resources/message), as far as messages go, under `/api/v10`. Every
- * channel is there but `404` (unknown) and `403` (no permission).
+ * The message part of the Discord API (https://docs.discord.com/developers/resources/message), under `/api/v10`. Every
+ * channel exists except `404` (unknown) and `403` (no permission).
  */
 export async function startDiscord(options: { readonly token: string }): Promise<DiscordStandIn> {
   const messages: DiscordMessage[] = [];

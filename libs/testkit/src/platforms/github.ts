@@ -19,9 +19,9 @@ export interface GithubStandIn extends StandIn {
   readonly comments: readonly GithubComment[];
   /** Comments of other people, oldest first. */
   addComments(repo: string, number: number, bodies: readonly string[], at?: number): void;
-  /** The conversation answers 403 as GitHub does from now on. */
+  /** From now on the conversation answers 403, as GitHub does. */
   lock(repo: string, number: number): void;
-  /** The repository was renamed: its old name answers a redirect, as GitHub does. */
+  /** Renames the repository. The old name answers with a redirect, as GitHub does. */
   rename(from: string, to: string): void;
 }
 
@@ -30,7 +30,7 @@ const MOST_CHARACTERS = 65_536;
 const COMMENTS = /^\/repos\/([^/]+\/[^/]+)\/issues\/(\d+)\/comments$/;
 const COMMENT = /^\/repos\/([^/]+\/[^/]+)\/issues\/comments\/(\d+)$/;
 
-/** GitHub's REST API for comments of issues and pull requests. Every number of every repository is there but 404. */
+/** GitHub's REST API for comments on issues and pull requests. Every number of every repository exists except 404. */
 export async function startGithub(options: { readonly token: string }): Promise<GithubStandIn> {
   const comments: GithubComment[] = [];
   const locked = new Set<string>();
@@ -141,7 +141,7 @@ function bodyOf(request: PlatformRequest): string {
       status: 422,
       body: { message: 'Validation Failed', errors: [{ resource: 'IssueComment', code: 'custom', message }] },
     });
-  // A comment that shows nothing is blank, whatever is hidden in it.
+  // A comment without visible text is blank, whatever is hidden in it.
   if (typeof given?.body !== 'string' || !/[^\s\p{Cf}]/u.test(given.body.replaceAll(/<!--.*?-->/g, ''))) {
     throw refuse("body can't be blank");
   }

@@ -13,7 +13,7 @@ export interface MatrixEvent {
 }
 
 export interface MatrixStandIn extends StandIn {
-  /** Every event that was made, edits too. */
+  /** Every event, including edits. */
   readonly events: readonly MatrixEvent[];
 }
 
@@ -28,8 +28,8 @@ const TAGS = new Set(
 );
 
 /**
- * A homeserver's client-server API, as far as sending goes. The user is in every room but `!forbidden:hs.test`;
- * the alias `#ops:hs.test` leads to `!ops:hs.test`.
+ * The sending part of a homeserver's client-server API. The user is in every room except `!forbidden:hs.test`. The alias
+ * `#ops:hs.test` stands for `!ops:hs.test`.
  */
 export async function startMatrix(options: { readonly token: string }): Promise<MatrixStandIn> {
   const events: MatrixEvent[] = [];

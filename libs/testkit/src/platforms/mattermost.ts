@@ -18,7 +18,7 @@ export interface MattermostPost {
 
 export interface MattermostStandIn extends StandIn {
   readonly posts: readonly MattermostPost[];
-  /** Its memory of pending post ids is 30 s and one process long: this is what a restart leaves of it. */
+  /** Forgets the pending post ids, as a restart does. Mattermost keeps them for 30 s in the memory of one process. */
   forgetPending(): void;
   addPosts(channelId: string, messages: readonly string[]): void;
 }
@@ -27,7 +27,7 @@ export interface MattermostStandIn extends StandIn {
 const MOST_RUNES = 16_383;
 const ID = /^[a-z0-9]{26}$/;
 
-/** Mattermost's API v4, as far as posts go. Every channel is there but `nochannel0000000000000000x`. */
+/** The post part of Mattermost's API v4. Every channel exists except `nochannel0000000000000000x`. */
 export async function startMattermost(options: { readonly token: string }): Promise<MattermostStandIn> {
   const posts: MattermostPost[] = [];
   const pending = new Map<string, string>();

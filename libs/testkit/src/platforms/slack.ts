@@ -11,7 +11,7 @@ export interface SlackMessage {
   readonly channel: string;
   readonly threadTs: string | null;
   text: string;
-  /** What the block says; null: none was sent. */
+  /** The text of the block. Null: no block was sent. */
   block: string | null;
   metadata: unknown;
   edits: number;
@@ -20,11 +20,11 @@ export interface SlackMessage {
 export interface SlackStandIn extends StandIn {
   readonly messages: readonly SlackMessage[];
   shownIn(channel: string): string[];
-  /** Blocks are answered with `invalid_blocks` from now on. */
+  /** From now on blocks are answered with `invalid_blocks`. */
   refuseBlocks(): void;
-  /** Reading the channel is answered so (`missing_scope`) from now on. */
+  /** From now on reading the channel is answered with this error (`missing_scope`). */
   refuseHistory(error: string): void;
-  /** Of others. */
+  /** Adds a message of somebody else. */
   addMessages(channel: string, count: number): void;
   delete(ts: string): void;
 }
@@ -50,8 +50,8 @@ const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
 const NAMES: Readonly<Record<string, string>> = { general: 'C0GENERAL' };
 
 /**
- * Slack's Web API (https://docs.slack.dev/reference/methods) as far as messages go, under `/api`. Every channel is there
- * but `C404` (not found) and `C403` (the bot is not in it); of names only `#general` is known.
+ * The message part of Slack's Web API (https://docs.slack.dev/reference/methods), under `/api`. Every channel exists except
+ * `C404` (not found) and `C403` (the bot is not in it). The only known name is `#general`.
  */
 export async function startSlack(options: { readonly token: string }): Promise<SlackStandIn> {
   const messages: SlackMessage[] = [];

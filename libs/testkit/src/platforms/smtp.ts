@@ -4,7 +4,7 @@ import { SMTPServer } from 'smtp-server';
 
 type SmtpStage = 'AUTH' | 'MAIL' | 'RCPT' | 'DATA';
 
-/** What becomes of a mail, by the stage at which it is decided; else as the HTTP stand-ins have it. */
+/** What the server does with a mail, and at which stage. The rest is as for the HTTP stand-ins. */
 export type SmtpBehaviour =
   | { readonly kind: 'take' }
   | {
@@ -13,22 +13,22 @@ export type SmtpBehaviour =
       readonly code: number;
       readonly text: string;
     }
-  /** Cut as soon as it is connected. */
+  /** The connection is cut at once. */
   | { readonly kind: 'reset' }
-  /** The whole mail is read, not taken, and no answer comes. */
+  /** The mail is read and not taken, and there is no answer. */
   | { readonly kind: 'hang' }
-  /** Taken, and the sender never learns it. */
+  /** The mail is taken, and the sender gets no answer. */
   | { readonly kind: 'cut-off' }
-  /** Taken, and the answer is no SMTP. */
+  /** The mail is taken, and the answer is not SMTP. */
   | { readonly kind: 'garbled' };
 
 export interface ReceivedMail {
   readonly from: string;
-  /** Of the envelope. */
+  /** From the envelope. */
   readonly to: readonly string[];
   readonly raw: string;
   readonly mail: Email;
-  /** Whether it came over TLS. */
+  /** Whether it arrived over TLS. */
   readonly secure: boolean;
   readonly user: string | null;
 }
@@ -36,15 +36,15 @@ export interface ReceivedMail {
 export interface SmtpStandIn {
   readonly host: string;
   readonly port: number;
-  /** Those that a mailbox would show, in order. */
+  /** The mails that a mailbox would show, in order. */
   readonly mails: readonly ReceivedMail[];
-  /** Mails that were read to their end, taken or not. */
+  /** Completely read mails, whether taken or not. */
   readonly received: readonly ReceivedMail[];
-  /** Names that somebody tried to log in with. */
+  /** User names of login attempts. */
   readonly logins: readonly string[];
   behave(behaviour: SmtpBehaviour): void;
   next(...behaviours: SmtpBehaviour[]): void;
-  /** These recipients are refused from now on, and no others. */
+  /** From now on exactly these recipients are refused. */
   refuseRecipient(address: string, code: number, text: string): void;
   stop(): Promise<void>;
 }
@@ -52,13 +52,13 @@ export interface SmtpStandIn {
 export interface SmtpOptions {
   readonly user?: string;
   readonly password?: string;
-  /** `starttls` (default) offers it, `tls` speaks it from the start, `none` has no TLS. */
+  /** `starttls` (default) offers TLS, `tls` uses it from the start, `none` has no TLS. */
   readonly tls?: 'starttls' | 'tls' | 'none';
   readonly key?: string;
   readonly cert?: string;
 }
 
-/** A real SMTP server (smtp-server) that keeps what it takes and can fail in every way one fails. */
+/** A real SMTP server (smtp-server). It stores the mails that it takes and can fail in every way that a server fails. */
 export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn> {
   const mails: ReceivedMail[] = [];
   const received: ReceivedMail[] = [];
@@ -66,7 +66,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn>
   const queued: SmtpBehaviour[] = [];
   const refusedRecipients = new Map<string, { code: number; text: string }>();
   let always: SmtpBehaviour = { kind: 'take' };
-  /** By connection: one mail each. */
+  /** By connection. Each has one mail. */
   const behaviours = new Map<string, SmtpBehaviour>();
   const tls = options.tls ?? 'starttls';
   const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
@@ -142,7 +142,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn>
       });
     },
   });
-  // smtp-server gives a handler the session and not the socket.
+  // smtp-server passes the session to a handler, but not the socket.
   const cut = (id?: string) => {
     for (const connection of server.connections) {
       if (id === undefined || connection.id === id) connection._socket.destroy();
@@ -153,7 +153,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn>
       if (connection.id === id) connection._socket.write(`${line}\r\n`);
     }
   };
-  server.on('error', () => {}); // a client that hangs up: part of what is tested
+  server.on('error', () => {}); // tests include clients that hang up
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);

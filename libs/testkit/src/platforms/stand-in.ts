@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { listen, readBody } from '../http-server.ts';
+import { listen, readBody } from '../network/http-server.ts';
 
-/** A request that was read to its end. */
+/** A completely read request. */
 export interface PlatformRequest {
   readonly method: string;
   /** Without the query. */
@@ -9,7 +9,7 @@ export interface PlatformRequest {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly raw: string;
-  /** Parsed JSON; undefined when there is none or it cannot be read. */
+  /** Parsed JSON. Undefined if there is none or it is invalid. */
   readonly body: unknown;
 }
 
@@ -20,8 +20,9 @@ export interface PlatformAnswer {
 }
 
 /**
- * What becomes of a message. `reset`: the connection is cut before anything is read. `hang`: read, not taken, and no
- * answer. `cut-off`: taken, and the sender never learns it. `garbled`: taken, and the answer cannot be read.
+ * What the stand-in does with a message. `reset`: it cuts the connection before it reads anything. `hang`: it reads the
+ * message, does not take it and does not answer. `cut-off`: it takes the message, and the sender gets no response.
+ * `garbled`: it takes the message, and the response is not valid.
  */
 export type PlatformBehaviour =
   | { readonly kind: 'take' }
@@ -34,27 +35,27 @@ export type PlatformBehaviour =
 export interface StandIn {
   readonly url: string;
   readonly port: number;
-  /** Every request that was read to its end, in the order of arrival. */
+  /** Every completely read request, in the order of arrival. */
   readonly requests: readonly PlatformRequest[];
-  /** What the platform's documentation forbids and a request did; a test ends with this empty. */
+  /** Requests that break the documented rules of the platform. Must be empty at the end of a test. */
   readonly problems: readonly string[];
-  /** What becomes of messages from now on. */
+  /** What to do with messages from now on. */
   behave(behaviour: PlatformBehaviour): void;
-  /** What becomes of the next messages, one each, before `behave` counts again. */
+  /** What to do with the next messages, one each, before `behave` applies again. */
   next(...behaviours: PlatformBehaviour[]): void;
-  /** What becomes of requests that send no message (look-ups) from now on. */
+  /** What to do with requests that send no message (look-ups) from now on. */
   behaveToReads(behaviour: PlatformBehaviour): void;
   stop(): Promise<void>;
 }
 
 export interface StandInPlatform {
-  /** Requests that behaviours are for: those that send or change a message. Others have `behaveToReads`. */
+  /** Whether the request sends or changes a message, so that `behave` applies. To others `behaveToReads` applies. */
   isMessage(request: Pick<PlatformRequest, 'method' | 'path'>): boolean;
-  /** Checks the request as documented, keeps what it takes, answers as documented. */
+  /** Checks the request against the documentation, stores the message and answers as documented. */
   answer(request: PlatformRequest): PlatformAnswer;
 }
 
-/** Thrown inside `answer` by a check: it is answered so, and kept as a problem of the sender. */
+/** Thrown by a check inside `answer`. The sender gets this answer, and the request becomes an entry in `problems`. */
 export class Malformed extends Error {
   readonly answer: PlatformAnswer;
   constructor(problem: string, answer: PlatformAnswer) {
@@ -63,7 +64,7 @@ export class Malformed extends Error {
   }
 }
 
-/** A platform's HTTP API on a port of its own, that can fail in every way a platform fails. */
+/** The HTTP API of a platform on its own port. It can fail in every way that a platform fails. */
 export async function startStandIn(platform: StandInPlatform, port = 0): Promise<StandIn> {
   const requests: PlatformRequest[] = [];
   const problems: string[] = [];

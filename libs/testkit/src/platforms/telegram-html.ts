@@ -1,4 +1,4 @@
-/** Thrown with Telegram's own words: `can't parse entities: ...`. */
+/** Thrown with Telegram's own message: `can't parse entities: ...`. */
 export class CannotParse extends Error {}
 
 const TAGS: ReadonlySet<string> = new Set([
@@ -20,9 +20,9 @@ const TAGS: ReadonlySet<string> = new Set([
 const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"' };
 
 /**
- * What Telegram shows of a message with parse_mode HTML, by https://core.telegram.org/bots/api#html-style and as strict:
- * only its tags, closed in order, only its four named entities, nothing inside code and
- * code inside nothing but a quote, no quote in a quote.
+ * What Telegram shows of a message with parse_mode HTML (https://core.telegram.org/bots/api#html-style). It is as strict as
+ * Telegram: only the documented tags, closed in order; only the four named entities; nothing inside code; code inside
+ * nothing but a quote; no quote inside a quote.
  */
 export function shownByTelegram(html: string): string {
   let shown = '';

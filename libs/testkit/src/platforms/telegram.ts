@@ -9,13 +9,13 @@ import { CannotParse, shownByTelegram } from './telegram-html.ts';
 
 export interface TelegramMessage {
   readonly id: number;
-  /** When it was taken, by `performance.now`. */
+  /** When it was taken, as `performance.now()`. */
   readonly at: number;
   readonly chatId: string;
   readonly threadId: number | null;
-  /** As it was sent. */
+  /** The text as it was sent. */
   text: string;
-  /** What people see of it. */
+  /** The text that people see. */
   shown: string;
   parseMode: string | null;
   edits: number;
@@ -25,15 +25,15 @@ export interface TelegramStandIn extends StandIn {
   readonly messages: readonly TelegramMessage[];
   /** Texts that people see in a chat, in order. */
   shownIn(chatId: string): string[];
-  /** Any markup is answered with `can't parse entities` from now on. */
+  /** From now on any markup is answered with `can't parse entities`. */
   refuseMarkup(): void;
-  /** The group of this number became the supergroup of that one. */
+  /** The group with the first id became the supergroup with the second. */
   migrate(chatId: string, to: number): void;
   delete(messageId: number): void;
 }
 
 const MOST_UNITS = 4_096;
-/** Of sendMessage and editMessageText, those that a bot without buttons needs. */
+/** The parameters of sendMessage and editMessageText that a bot without buttons needs. */
 const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
   sendMessage: new Set([
     'chat_id',
@@ -47,8 +47,8 @@ const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /**
- * The Telegram Bot API (https://core.telegram.org/bots/api), as far as messages go. Every chat is there but `404` (not
- * found), `403` (blocked the bot) and thread `404`.
+ * The message part of the Telegram Bot API (https://core.telegram.org/bots/api). Every chat exists except `404` (not found),
+ * `403` (blocked the bot) and thread `404`.
  */
 export async function startTelegram(options: {
   readonly token: string;

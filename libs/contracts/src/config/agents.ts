@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { httpUrl, name, positiveInt, positiveSeconds, seconds } from './values.ts';
+
+const resume = z.strictObject({
+  freshness_seconds: positiveSeconds.default(3600),
+  max_attempts: positiveInt.default(3),
+  max_interruption_seconds: positiveSeconds.default(86_400),
+});
+
+/** The keys of every kind of agent. */
+const agentBase = {
+  /** Limit for a whole run. */
+  timeout_seconds: positiveSeconds.default(1800),
+  resume: resume.prefault({}),
+  max_concurrency: positiveInt.default(64),
+  status_interval_seconds: seconds.default(180),
+};
+
+/** A model and its tools, step by step. */
+const llmAgent = z.strictObject({
+  // Optional, so that an agent without a kind matches this schema. The default then fills it in.
+  kind: z.literal('llm').optional().default('llm'),
+  model: name.optional(),
+  fallback_models: z.array(name).default([]),
+  system: z
+    .string()
+    .default('You are a helpful agent. Finish the task you are given and answer with the result.'),
+  toolsets: z.array(z.string()).default([]),
+  max_steps: positiveInt.default(40),
+  budget: z.strictObject({ max_tokens: positiveInt.default(200_000) }).prefault({}),
+  clarify: z
+    .strictObject({
+      timeout_seconds: positiveSeconds.default(3600),
+      on_timeout: z.enum(['end', 'continue']).default('end'),
+    })
+    .prefault({}),
+  processes: z
+    .strictObject({
+      max_wait_seconds: positiveSeconds.default(86_400),
+      max_per_session: positiveInt.default(16),
+    })
+    .prefault({}),
+  ...agentBase,
+});
+
+/** A program: it reads the prompt from stdin and prints the answer to stdout. Its exit code decides about success. */
+const commandAgent = z.strictObject({
+  kind: z.literal('command'),
+  /** The program and its arguments, without a shell. */
+  command: z
+    .array(z.string(), { error: 'a list is wanted: the program, then its arguments' })
+    .min(1, 'the program is missing'),
+  /** Working directory. Default: the session's own directory. */
+  cwd: z.string().min(1).optional(),
+  /** Added to a small clean environment. The program gets no other variables of ours. */
+  env: z.record(z.string(), z.string()).default({}),
+  /** A line of output with this prefix is an interim status and not part of the answer. */
+  status_prefix: z.string().min(1).default('::status '),
+  /** A longer answer fails the run, because half an answer could say the opposite. */
+  max_output_bytes: positiveInt.max(16 * 1_048_576).default(1_048_576),
+  ...agentBase,
+});
+
+/** A remote service: a signed POST, with the answer in the response or in a later callback. */
+const httpAgent = z.strictObject({
+  kind: z.literal('http'),
+  url: httpUrl,
+  /** Signs our requests (Standard Webhooks). */
+  secret: z.string({ error: 'an agent of kind http needs a secret: requests to it are signed' }).min(1),
+  headers: z.record(z.string(), z.string()).default({}),
+  /** Limit for one request. An agent that needs longer answers 202 and calls back. */
+  request_timeout_seconds: positiveSeconds.default(300),
+  ...agentBase,
+});
+
+export const agentSchema = z.discriminatedUnion('kind', [llmAgent, commandAgent, httpAgent], {
+  error: 'the kind of an agent is llm, command or http',
+});

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { filterSchema, filterSizeProblem } from './filters.ts';
+import { name, positiveInt, positiveSeconds } from './values.ts';
+
+/** No separators and no dots: this is a name and not a path. */
+const skillName = z
+  .string()
+  .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/, 'the name of a skill is letters, digits, - and _');
+
+/** With the size limit of a skill this is half a megabyte of instructions: more than any model reads well. */
+const MOST_SKILLS = 8;
+
+/** Route keys of Hermes that we do not have. The error says what to do instead. */
+export const refusedHermesKeys: Readonly<Record<string, string>> = {
+  cron_job: 'Angelia has no scheduler: let cron or a Kubernetes CronJob POST to the route',
+  profile: "name an agent under `agents` and set the route's `agent`",
+  mirror_to_session: 'set `session_key`, so that further webhooks go to the same session',
+};
+
+/** The values of a route's `auth`: how a sender proves who it is (services/ingress). */
+export const authSchemes = [
+  'standard-webhooks',
+  'svix',
+  'github',
+  'gitlab',
+  'stripe',
+  'slack',
+  'linear',
+  'shopify',
+  'twilio',
+  'hmac',
+  'hmac-body',
+  'bearer',
+  'basic',
+] as const;
+
+export type AuthScheme = (typeof authSchemes)[number];
+
+/** One route. Also the body of PUT /v1/routes/{name}. */
+export const routeSchema = z.strictObject({
+  enabled: z.boolean().default(true),
+  secret: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  auth: z.enum(authSchemes).optional(),
+  events: z.array(z.string()).default([]),
+  /** All of them must match. A single filter need not be in a list, as in Hermes. */
+  filters: z.preprocess((given, context) => {
+    const problem = filterSizeProblem(given);
+    if (problem !== null) {
+      context.addIssue({ code: 'custom', message: problem });
+      return z.NEVER;
+    }
+    return typeof given === 'object' && given !== null && !Array.isArray(given) ? [given] : given;
+  }, z.array(filterSchema).default([])),
+  script: z.string().min(1).optional(),
+  retry_on_script_failure: z.boolean().optional(),
+  prompt: z.string().default('{__raw__}'),
+  title: z.string().optional(),
+  skills: z.array(skillName).max(MOST_SKILLS, `a route has at most ${MOST_SKILLS} skills`).default([]),
+  toolsets: z.array(z.string()).optional(),
+  agent: name.default('default'),
+  deliver: z.string().min(1).default('log'),
+  deliver_extra: z.record(z.string(), z.unknown()).default({}),
+  fallback_target: z
+    .strictObject({
+      deliver: z.string().min(1),
+      deliver_extra: z.record(z.string(), z.unknown()).default({}),
+    })
+    .optional(),
+  deliver_only: z.boolean().default(false),
+  interim: z.enum(['message', 'edit', 'off']).default('message'),
+  delivery_id: z.string().optional(),
+  dedupe_window_seconds: positiveSeconds.default(600),
+  coalesce: z
+    .strictObject({
+      key: z.string().min(1),
+      window_seconds: positiveSeconds.default(30),
+      max_wait_seconds: positiveSeconds.default(300),
+    })
+    .optional(),
+  session_key: z.string().min(1).optional(),
+  on_busy: z.enum(['enqueue', 'coalesce', 'interrupt', 'reject']).optional(),
+  max_queue_seconds: positiveSeconds.optional(),
+  rate_limit: z.number().int().nonnegative().optional(),
+  max_concurrency: positiveInt.optional(),
+});

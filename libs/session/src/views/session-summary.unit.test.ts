@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { given, START } from '../../testing/given-when-then.ts';
+import {
+  answered,
+  asked,
+  attempted,
+  created,
+  ended,
+  interim,
+  interrupted,
+  modelAsked,
+  modelSaid,
+  processStarted,
+  runStarted,
+  toolStarted,
+  turn,
+} from '../../testing/sample-facts.ts';
+import { fact } from '../decision.ts';
+import { fold } from '../evolve.ts';
+import { iso } from '../time.ts';
+import { sessionSummary } from './session-summary.ts';
+
+const running = [created(), turn(1), runStarted(1)];
+const delivered = (output: number) => fact('delivery.succeeded', { output, attempt: 1, receipt: 'm-1' });
+/** Time of the n-th event of a history with default times. */
+const at = (n: number) => START + (n - 1) * 1000;
+
+describe('a session as the API shows it', () => {
+  const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+  it('A7: has its whole id, its title, its target, its delivery counts and its trace', () => {
+    const events = given([
+      ...running,
+      interim('x'),
+      modelSaid('the answer'),
+      answered(),
+      ended(),
+      attempted(4),
+      delivered(4),
+    ]).events.map((event, i) =>
+      i === 0
+        ? { ...event, meta: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } }
+        : event,
+    );
+    expect(sessionSummary(id, fold(events))).toEqual({
+      id,
+      title: 'An alert',
+      route: 'alerts',
+      event: 'alert',
+      delivery_id: 'd-1',
+      status: 'ended',
+      outcome: 'succeeded',
+      end_reason: 'webhook_complete',
+      created_at: iso(at(1)),
+      last_activity_at: iso(at(9)),
+      ended_at: iso(at(7)),
+      generation: 1,
+      version: 9,
+      model: 'main',
+      usage: { input_tokens: 10, output_tokens: 5 },
+      deliver: { target: 'telegram', to: { chat_id: '1', message_thread_id: '42' } },
+      deliveries: { pending: 1, delivered: 1, dead: 0, dropped: 0 },
+      processes: [],
+      trace_id: '0af7651916cd43dd8448eb211c80319c',
+    });
+  });
+
+  it('is null if there is no session', () => {
+    expect(sessionSummary(id, fold([]))).toBeNull();
+  });
+
+  it.each([
+    ['queued', [created(), turn(1)]],
+    ['running', running],
+    ['queued', [...running, interrupted(1)]],
+    ['waiting', [...running, modelAsked(['ask-1']), asked(START)]],
+    ['waiting', [...running, modelAsked(['c-1']), toolStarted('c-1'), processStarted('p'), answered()]],
+    ['ended', [...running, answered(), ended()]],
+  ])('is %s', (status, facts) => {
+    expect(sessionSummary(id, given(facts).state)?.status).toBe(status);
+  });
+});

@@ -1,1 +1,0 @@
-export { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';

@@ -1,0 +1,120 @@
+import { gunzipSync } from 'node:zlib';
+import { listen, readBody } from '../network/http-server.ts';
+import { eventually } from '../waiting/eventually.ts';
+
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** '' for a root span. */
+  readonly parentSpanId: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly status: 'unset' | 'ok' | 'error';
+}
+
+export interface OtlpReceiver {
+  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  readonly endpoint: string;
+  readonly spans: readonly ReceivedSpan[];
+  /** The raw bodies of all traces and metrics, for tests of what must not be in them. */
+  readonly bodies: readonly string[];
+  /** Requests that could not be parsed. Must be empty at the end of a test. */
+  readonly problems: readonly string[];
+  spansOf(traceId: string): ReceivedSpan[];
+  /** Waits until the trace has a span with each of these names, and returns all its spans. */
+  traceWith(traceId: string, names: readonly string[]): Promise<ReceivedSpan[]>;
+  stop(): Promise<void>;
+}
+
+/** Accepts OTLP/HTTP JSON, as the exporter of service-kit sends it. Anything else becomes an entry in `problems`. */
+export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+  const spans: ReceivedSpan[] = [];
+  const bodies: string[] = [];
+  const problems: string[] = [];
+  const listening = await listen(async (request, response) => {
+    try {
+      const body = await readBody(request);
+      const type = request.headers['content-type'] ?? '';
+      if (!type.startsWith('application/json')) throw new Error(`${request.url}: content-type ${type}`);
+      const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
+      const sent = text.toString('utf8');
+      bodies.push(sent);
+      if (request.url === '/v1/traces') spans.push(...spansIn(JSON.parse(sent) as TraceExport));
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    } catch (error) {
+      problems.push(String(error));
+      response.writeHead(400).end();
+    }
+  });
+  const spansOf = (traceId: string) => spans.filter((span) => span.traceId === traceId);
+  return {
+    endpoint: listening.url,
+    spans,
+    bodies,
+    problems,
+    spansOf,
+    traceWith: (traceId, names) =>
+      eventually(
+        () => {
+          const found = spansOf(traceId);
+          return names.every((name) => found.some((span) => span.name === name)) && found;
+        },
+        {
+          describe: () =>
+            `trace ${traceId} with spans ${names.join(', ')}; has ${spansOf(traceId).map((span) => span.name)}`,
+        },
+      ),
+    stop: listening.stop,
+  };
+}
+
+/** ExportTraceServiceRequest in its JSON form: ids are hex strings, 64-bit integers are strings. */
+interface TraceExport {
+  readonly resourceSpans?: readonly {
+    readonly resource?: { readonly attributes?: readonly KeyValue[] };
+    readonly scopeSpans?: readonly { readonly spans?: readonly WireSpan[] }[];
+  }[];
+}
+interface WireSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes?: readonly KeyValue[];
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly status?: { readonly code?: number };
+}
+interface KeyValue {
+  readonly key: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+function spansIn(body: TraceExport): ReceivedSpan[] {
+  return (body.resourceSpans ?? []).flatMap((resource) => {
+    const service = String(attributesOf(resource.resource?.attributes)['service.name'] ?? '');
+    return (resource.scopeSpans ?? []).flatMap((scope) =>
+      (scope.spans ?? []).map((span) => ({
+        service,
+        name: span.name,
+        traceId: span.traceId,
+        spanId: span.spanId,
+        parentSpanId: span.parentSpanId ?? '',
+        attributes: attributesOf(span.attributes),
+        links: (span.links ?? []).map(({ traceId, spanId }) => ({ traceId, spanId })),
+        status: (['unset', 'ok', 'error'] as const)[span.status?.code ?? 0] ?? 'unset',
+      })),
+    );
+  });
+}
+
+function attributesOf(pairs: readonly KeyValue[] = []): Record<string, unknown> {
+  return Object.fromEntries(pairs.map(({ key, value }) => [key, plain(value)]));
+}
+
+function plain(value: KeyValue['value']): unknown {
+  const list = value.arrayValue as { readonly values?: readonly KeyValue['value'][] } | undefined;
+  if (list !== undefined) return (list.values ?? []).map(plain);
+  return value.stringValue ?? value.intValue ?? value.doubleValue ?? value.boolValue ?? value;
+}
