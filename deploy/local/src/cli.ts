@@ -21,7 +21,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   'test:long': async (args) => (await built()) || runTests(args, ['long']),
   typecheck: (args) => checkTypes(args),
   lint: (args) => all(biome(['check', '--error-on-warnings', ...args]), markdown()),
-  format: (args) => all(biome(['check', '--write', ...args]), markdown(['--fix'])),
+  format: async (args) => (await biome(['check', '--write', ...args])) || markdown(['--fix']),
   bench: async (args) => (await built()) || runSource('tests/bench/main.ts', args),
   chaos: async (args) => (await built()) || runSource('tests/chaos/main.ts', args),
   release: async (args) => runRelease(args),
