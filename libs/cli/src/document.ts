@@ -53,13 +53,13 @@ itself, because other users of the machine could read it in \`ps\`.
 **Database** (\`prune\`, \`export\`, \`import\`, \`rebuild\`): \`DATABASE_URL\`, else the Postgres of the
 local stack in \`$ANGELIA_DATA\`.
 
-**\`--json\`** makes a command print one JSON document on stdout, exactly as the API answered. Lists are
-\`{"items": [...], "next_cursor": ...}\`. \`status\` prints the session with its
-\`timeline\`. Commands that keep running (\`logs\`, \`tail\`, \`sessions --watch\`, anything with
+**\`--json\`** makes a command print one JSON document on stdout, exactly as the API answered. Lists
+are \`{"items": [...], "next_cursor": ...}\`. \`status\` prints the [session](glossary.md#session) with
+its \`timeline\`. Commands that keep running (\`logs\`, \`tail\`, \`sessions --watch\`, anything with
 \`--wait\`) and commands that take several arguments (\`cancel\`, \`retry\`, \`import\` ...) print one
-document per line. An error is one line on stderr, \`{"error": "...", "code": "not_found", "exit_code":
-3}\`, with a \`code\` from the table below. New versions may add fields: ignore those that you do not
-know.
+document per line. An error is one line on stderr,
+\`{"error": "...", "code": "not_found", "exit_code": 3}\`, with a \`code\` from the table below. New
+versions may add fields: ignore those that you do not know.
 
 **Colours** appear on terminals only. \`NO_COLOR\` turns them off, \`FORCE_COLOR=1\` turns them on.
 Tables fit the width of the terminal. Ids are never shortened, and without a terminal nothing is.
