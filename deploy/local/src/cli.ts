@@ -20,8 +20,8 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   'test:watch': async (args) => (await built()) || runTests(['--watch', ...args], GATE_TIERS),
   'test:long': async (args) => (await built()) || runTests(args, ['long']),
   typecheck: (args) => checkTypes(args),
-  lint: (args) => biome(['check', '--error-on-warnings', ...args]),
-  format: (args) => biome(['check', '--write', ...args]),
+  lint: (args) => all(biome(['check', '--error-on-warnings', ...args]), markdown()),
+  format: async (args) => (await biome(['check', '--write', ...args])) || markdown(['--fix']),
   bench: async (args) => (await built()) || runSource('tests/bench/main.ts', args),
   chaos: async (args) => (await built()) || runSource('tests/chaos/main.ts', args),
   release: async (args) => runRelease(args),
@@ -52,7 +52,12 @@ async function built(): Promise<number> {
 /** Everything that is wrong is said in one run: format and lint, types, and what does not build. */
 async function checked(): Promise<number> {
   console.error('angelia: checking format, lint and types');
-  const codes = await Promise.all([built(), biome(['check', '--error-on-warnings']), checkTypes()]);
+  return all(built(), biome(['check', '--error-on-warnings']), markdown(), checkTypes());
+}
+
+/** Waits for all of them, so that one run shows every problem. */
+async function all(...checks: Promise<number>[]): Promise<number> {
+  const codes = await Promise.all(checks);
   return codes.find((code) => code !== 0) ?? 0;
 }
 
@@ -69,6 +74,11 @@ async function runTests(args: string[], tiers: string[]): Promise<number> {
 
 function biome(args: string[]): Promise<number> {
   return run([join(repositoryRoot, 'node_modules/@biomejs/biome/bin/biome'), ...args]);
+}
+
+/** Every Markdown file, by .markdownlint-cli2.jsonc: under a second. */
+function markdown(args: string[] = []): Promise<number> {
+  return run([join(repositoryRoot, 'node_modules/markdownlint-cli2/markdownlint-cli2-bin.mjs'), ...args]);
 }
 
 function checkTypes(args: string[] = []): Promise<number> {
