@@ -18,12 +18,12 @@ import {
 } from '@angelia/service-kit';
 import type { Sessions } from '@angelia/sessions';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { agentPoster } from './agents/http-request.ts';
-import { type CancelSignals, listenForCancels } from './cancel.ts';
-import { drainOf } from './drain.ts';
+import { agentPoster } from './agents/http/agent-request.ts';
+import { takeUpFromPredecessor } from './claim/previous-process.ts';
 import { HintsController } from './hints.controller.ts';
-import { provideModels } from './models/models.ts';
-import { takeUpFromPredecessor } from './predecessor.ts';
+import { provideModels } from './models/provide-models.ts';
+import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
+import { drainOf } from './run/drain.ts';
 import { RUNNER, Runner } from './runner.ts';
 import { MCP_SERVERS, McpServers } from './tools/mcp/mcp-servers.ts';
 import { provideToolsets } from './tools/toolsets.ts';

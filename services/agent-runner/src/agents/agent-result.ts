@@ -2,7 +2,7 @@ import type { EventData } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { agentCall } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/claimed-run.ts';
 
 /** What became of the turn's call to its agent. */
 export type AgentResult = Pick<EventData<'tool.finished'>, 'outcome' | 'result'>;

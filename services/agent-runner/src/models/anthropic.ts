@@ -1,7 +1,7 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ModelConfig } from '@angelia/contracts';
 import type { Model } from './model.ts';
-import { leftOutKey, patientFetch } from './patient-fetch.ts';
+import { leftOutKey, patientFetch } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 
 /** Said here, since the SDK would else look for ANTHROPIC_BASE_URL in the environment: the config is what counts. */

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '@angelia/contracts';
 import type { Model } from './model.ts';
-import { leftOutKey, patientFetch } from './patient-fetch.ts';
+import { leftOutKey, patientFetch } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 
 /** Said here, since the SDK would else look for OPENAI_BASE_URL in the environment: the config is what counts. */

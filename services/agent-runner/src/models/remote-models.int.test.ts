@@ -15,7 +15,7 @@ import {
 } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Model, ModelFailure, type ModelMessage, type ModelRequest } from './model.ts';
-import { provideModels } from './models.ts';
+import { provideModels } from './provide-models.ts';
 
 /** One suite for every provider that is called over the network: each must do all of it, by its own protocol. */
 

@@ -6,13 +6,13 @@ import type {
 } from '@ai-sdk/provider';
 import { scrubber } from '@angelia/config';
 import type { ModelConfig, ToolCall } from '@angelia/contracts';
-import { asModelFailure } from './call-failure.ts';
-import { watchCall } from './call-watch.ts';
+import { asModelFailure } from './as-model-failure.ts';
+import { watchCall } from './call-time-limits.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
-import type { Fetch } from './patient-fetch.ts';
+import type { Fetch } from './model-fetch.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
 import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
-import { orWholeAnswer, WholeAnswer } from './whole-answer.ts';
+import { orWholeAnswer, WholeAnswer } from './unstreamed-answer.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 

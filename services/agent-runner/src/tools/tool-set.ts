@@ -1,5 +1,5 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
-import type { FailureCode } from '../failures.ts';
+import type { FailureCode } from '../run/failures.ts';
 import type { Tool } from './tool.ts';
 
 /** Tools by their names: what one run has. */

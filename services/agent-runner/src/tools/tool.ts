@@ -1,6 +1,6 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
 import type { Loaded } from '@angelia/sessions';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/claimed-run.ts';
 
 /**
  * Something that the model may call. Who carries a call out decides what becomes of it when this runner dies:

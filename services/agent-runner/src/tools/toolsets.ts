@@ -1,6 +1,6 @@
+import { process } from './background-process.ts';
 import { clarify } from './clarify.ts';
 import type { McpServers } from './mcp/mcp-servers.ts';
-import { process } from './process.ts';
 import { terminal } from './terminal.ts';
 import type { Toolsets } from './tool-set.ts';
 

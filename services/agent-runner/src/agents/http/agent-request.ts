@@ -1,0 +1,153 @@
+import { type Signer, signerOf } from '@angelia/config';
+import type { HttpAgentConfig } from '@angelia/contracts';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
+import type * as undici from 'undici';
+import type { Dispatcher } from 'undici';
+import { retryAfterMs } from '../../models/as-model-failure.ts';
+
+export interface Request {
+  /** The same for every try and every run of the turn: `webhook-id`. */
+  readonly id: string;
+  readonly body: string;
+  /** It was given a link to call back. */
+  readonly mayAnswerLater: boolean;
+}
+
+export type AgentAnswer =
+  | { readonly kind: 'text'; readonly text: string }
+  /** 202: the answer comes by the callback. */
+  | { readonly kind: 'later' }
+  | {
+      readonly kind: 'failed';
+      /** For the operator: no secret, and nothing of the body, which may repeat what we sent. */
+      readonly reason: string;
+      readonly retryable: boolean;
+      readonly retryAfterMs: number | null;
+    };
+
+/** One POST. Throws `signal.reason` when the run is stopped. */
+export type PostToAgent = (
+  agent: Pick<HttpAgentConfig, 'url' | 'secret' | 'headers' | 'request_timeout_seconds'>,
+  request: Request,
+  signal: AbortSignal,
+) => Promise<AgentAnswer>;
+
+/** An answer is a message for people: a megabyte is a book. */
+const MAX_ANSWER_BYTES = 1_048_576;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Of the agent's side: worth another try. */
+const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** The host was written into the config by the operator, and is trusted; its certificate is checked all the same. */
+export function agentPoster(options: { readonly ca?: string } = {}): PostToAgent {
+  let opened: Promise<{ client: typeof undici; pool: undici.Agent }> | null = null;
+  // A runner without such an agent does without the client.
+  const open = async () => {
+    const client = await import('undici');
+    const pool = new client.Agent({
+      // The request's own signal is the only clock: an agent may think for minutes before its first byte.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        ...(options.ca === undefined ? {} : { ca: options.ca }),
+      },
+    });
+    return { client, pool };
+  };
+  const signers = new Map<string, Signer>();
+  const signerFor = (secret: string): Signer => {
+    const signer = signers.get(secret) ?? signerOf(secret);
+    signers.set(secret, signer);
+    return signer;
+  };
+
+  return async (agent, request, signal) => {
+    opened ??= open();
+    const { client, pool } = await opened;
+    const now = new Date();
+    const outOfTime = AbortSignal.timeout(Math.min(agent.request_timeout_seconds * 1000, LONGEST_TIMER_MS));
+    const { origin } = new URL(agent.url);
+    try {
+      const response = await client.request(agent.url, {
+        method: 'POST',
+        dispatcher: pool,
+        signal: AbortSignal.any([signal, outOfTime]),
+        // Redirects are not followed: they would carry the prompt and the link to wherever they lead.
+        headers: {
+          ...agent.headers,
+          'content-type': 'application/json; charset=utf-8',
+          accept: 'application/json',
+          'webhook-id': request.id,
+          'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+          'webhook-signature': signerFor(agent.secret)(request.id, now, request.body),
+        },
+        body: request.body,
+      });
+      return await answerOf(response, request, origin);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (outOfTime.aborted) {
+        return failed(
+          `${origin} has not answered within ${agent.request_timeout_seconds} s (one that needs longer answers 202 and calls back)`,
+        );
+      }
+      return failed(`no answer from ${origin} (${codeOf(error)})`, true);
+    }
+  };
+}
+
+async function answerOf(
+  response: Dispatcher.ResponseData,
+  { mayAnswerLater }: Request,
+  origin: string,
+): Promise<AgentAnswer> {
+  const { statusCode: status, headers } = response;
+  if (status === 200) return textOf(await bodyOf(response.body), origin);
+  await response.body.dump({ limit: MAX_ANSWER_BYTES });
+  if (status === 202) {
+    return mayAnswerLater
+      ? { kind: 'later' }
+      : failed(`${origin} answered 202, and has no link to call back`);
+  }
+  return failed(`${origin} answered ${status}`, RETRYABLE.has(status), retryAfterMs(headers['retry-after']));
+}
+
+function textOf(body: string | null, origin: string): AgentAnswer {
+  if (body === null) return failed(`the answer of ${origin} is longer than ${MAX_ANSWER_BYTES} bytes`);
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return failed(`the answer of ${origin} is no JSON`);
+  }
+  const text = typeof value === 'object' && value !== null && 'text' in value ? value.text : undefined;
+  return typeof text === 'string'
+    ? { kind: 'text', text }
+    : failed(`the answer of ${origin} is not {"text": "..."}`);
+}
+
+/** Null: it is too long, and the rest of it was not read. */
+async function bodyOf(body: Dispatcher.ResponseData['body']): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    // Leaving the loop destroys the connection.
+    if (bytes > MAX_ANSWER_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function failed(reason: string, retryable = false, retryAfterMs: number | null = null): AgentAnswer {
+  return { kind: 'failed', reason, retryable, retryAfterMs };
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
+    code?: unknown;
+    name?: unknown;
+  };
+  return [code, name].find((word): word is string => typeof word === 'string') ?? 'error';
+}

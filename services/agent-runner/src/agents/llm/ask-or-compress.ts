@@ -1,0 +1,37 @@
+import type { LlmAgentConfig } from '@angelia/contracts';
+import type { ToolSpec } from '../../models/model.ts';
+import type { Run } from '../../run/claimed-run.ts';
+import { compress, needsRoom } from './compress-context.ts';
+import { type Answer, ConversationTooLong, type RunModels } from './model-fallback.ts';
+import { renderPrompt } from './render-prompt.ts';
+
+export interface AnswerDeps {
+  readonly agent: Pick<LlmAgentConfig, 'system'>;
+  readonly tools: readonly ToolSpec[];
+  readonly models: RunModels;
+  readonly skillsDirectory: string;
+}
+
+/**
+ * The model's next answer to what the stream says. Null: the conversation was compressed first, which took tokens of
+ * its own; look at the stream again, and ask again.
+ *
+ * @throws ModelsFailed, SkillUnavailable, NotOurs, and the reason of the run's signal
+ */
+export async function nextAnswer(run: Run, deps: AnswerDeps): Promise<Answer | null> {
+  const request = renderPrompt(deps.agent, deps.skillsDirectory, run.loaded, deps.tools);
+  if (
+    needsRoom(request, run.loaded.events, deps.models.current) &&
+    (await compress(run, deps.models, request, 'some'))
+  ) {
+    return null;
+  }
+  try {
+    return await deps.models.ask(request, { canShorten: true });
+  } catch (error) {
+    if (!(error instanceof ConversationTooLong)) throw error;
+    // The window is smaller than the config says, or tokens were counted too low.
+    if (await compress(run, deps.models, request, 'all')) return null;
+    return deps.models.ask(request, { canShorten: false });
+  }
+}

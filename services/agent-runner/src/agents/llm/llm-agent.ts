@@ -1,0 +1,157 @@
+import type { Config, EventData, LlmAgentConfig } from '@angelia/contracts';
+import { storable } from '@angelia/event-log';
+import type { Logger } from '@angelia/service-kit';
+import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
+import { abortable } from '@angelia/waiting';
+import type { ModelReply } from '../../models/model.ts';
+import type { Models } from '../../models/provide-models.ts';
+import { type Run, status } from '../../run/claimed-run.ts';
+import type { FailureCode } from '../../run/failures.ts';
+import { type Toolsets, toolsOf } from '../../tools/tool-set.ts';
+import { type AnswerDeps, nextAnswer } from './ask-or-compress.ts';
+import { recordable } from './asked-calls.ts';
+import { RunModels } from './model-fallback.ts';
+import { beginnings, finishStep, type ToolDeps } from './tool-step.ts';
+
+export interface LlmDeps {
+  readonly config: Pick<Config, 'directories'>;
+  readonly models: Models;
+  readonly toolsets: Toolsets;
+  readonly logger: Logger;
+  readonly watcherGraceSeconds?: number | undefined;
+}
+
+/**
+ * A model and its tools, step by step, until it answers. What is next is read from the stream, so that a run that
+ * follows a lost one enters the loop where that one left it:
+ *
+ *   calls without a result --> brought to one (run-tools.ts), or a person is asked: the run ends, the session waits
+ *   an answer without its final response --> the turn is finished with it; the model is not asked again (C13)
+ *   else --> the model is asked, within max_steps and budget:
+ *              tool calls --> recorded and begun in one append; what it says beside them is an interim status
+ *              none       --> recorded with the final response and the end, in one append
+ */
+export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Promise<Loaded | null> {
+  const captured = run.loaded.state.created?.toolsets ?? null;
+  // A server of tools may have to be started first, and may not answer.
+  const tools = await abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
+  const { logger, watcherGraceSeconds } = deps;
+  const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
+  const asking = answerDeps(run, agent, tools, deps);
+  for (;;) {
+    const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
+    if (turn === undefined) return null;
+    if (turn.calls.some(({ status }) => status !== 'done')) {
+      const asked = await finishStep(run, toolDeps);
+      if (asked !== null) return asked.ended;
+      continue;
+    }
+    const text = turn.completing ? pendingAnswer(run.loaded.events) : null;
+    if (text !== null) return run.end([{ type: 'finish-turn', generation: run.generation, text }]);
+    const spent = limitReached(agent, turn, run.loaded);
+    if (spent !== null) return run.fail(spent.code, spent.message);
+    const answered = await nextAnswer(run, asking);
+    run.assertHeld();
+    // The conversation was compressed: that took tokens, too.
+    if (answered === null) continue;
+    const { model, reply } = answered;
+    if (reply.toolCalls.length === 0) return answer(run, model, turn, reply);
+    await recordStep(run, model, turn, reply, toolDeps);
+  }
+}
+
+function limitReached(
+  agent: LlmAgentConfig,
+  turn: OpenTurn,
+  { state }: Loaded,
+): { code: FailureCode; message: string } | null {
+  if (turn.step >= agent.max_steps) {
+    return { code: 'max_steps', message: `the turn has taken the ${agent.max_steps} steps that it may` };
+  }
+  const { max_tokens } = agent.budget;
+  if (state.usage.input_tokens + state.usage.output_tokens >= max_tokens) {
+    return { code: 'budget', message: `the session has used up the ${max_tokens} tokens of its budget` };
+  }
+  return null;
+}
+
+function answerDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): AnswerDeps {
+  return {
+    agent,
+    tools: [...tools.values()].map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters,
+    })),
+    skillsDirectory: deps.config.directories.skills,
+    models: new RunModels(agent, {
+      models: deps.models,
+      held: () => {
+        run.assertHeld();
+        return run.signal;
+      },
+      logger: deps.logger,
+      sessionId: run.sessionId,
+      onFallback: async (name) => {
+        const text = `Primary model failed, switching to fallback: ${name}`;
+        if (!wasTold(run, text)) await run.say('fallback', text);
+      },
+    }),
+  };
+}
+
+/** By an earlier run of this turn, which was lost: whoever waits for the answer need not read it twice. */
+function wasTold({ loaded, turn }: Run, text: string): boolean {
+  return loaded.events.some(({ type, data }) => {
+    if (type !== 'session.interim-status') return false;
+    const told = data as EventData<'session.interim-status'>;
+    return told.turn === turn && told.kind === 'fallback' && told.text === text;
+  });
+}
+
+function answer(run: Run, model: string, turn: OpenTurn, reply: ModelReply): Promise<Loaded | null> {
+  const recorded = response(run, model, turn, reply);
+  return run.end([recorded, { type: 'finish-turn', generation: run.generation, text: recorded.text }]);
+}
+
+/** The answer and the beginning of what it asks for: one append. */
+async function recordStep(
+  run: Run,
+  model: string,
+  turn: OpenTurn,
+  reply: ModelReply,
+  { tools }: ToolDeps,
+): Promise<void> {
+  const step = turn.step + 1;
+  const toolCalls = recordable(reply.toolCalls, run.loaded.events, { turn: run.turn, step });
+  const asked = toolCalls.map(({ id, name, arguments: args }, index) => ({
+    id,
+    tool: name,
+    status: 'asked' as const,
+    startedIn: null,
+    startedAt: null,
+    arguments: args,
+    index,
+  }));
+  const recorded = { ...response(run, model, turn, reply), toolCalls };
+  const begun = beginnings(asked, tools, run.generation);
+  await run.append((state) => [
+    recorded,
+    // What it says beside its calls is meant for whoever waits: the agent's own status.
+    ...(isSilent(reply.text) ? [] : [status(state, run.generation, 'agent', reply.text)]),
+    ...begun,
+  ]);
+}
+
+function response(run: Run, model: string, turn: OpenTurn, { text, finishReason, usage }: ModelReply) {
+  return {
+    type: 'record-model-response',
+    generation: run.generation,
+    step: turn.step + 1,
+    model,
+    text: storable(text),
+    finishReason,
+    usage,
+  } as const;
+}
