@@ -8,8 +8,8 @@ import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import type { Claim } from '../claim/claim.ts';
 import { type FailureCode, told } from './failures.ts';
 import type { HeldLease, RunLeases } from './leases.ts';
-import type { StopSwitch } from './stop-signal.ts';
-import type { RunWatch } from './stream-follower.ts';
+import type { StopSwitch } from './stop-switch.ts';
+import type { StreamFollower } from './stream-follower.ts';
 
 export type InterimKind = EventData<'session.interim-status'>['kind'];
 
@@ -72,7 +72,7 @@ const LONGEST_WAIT_MS = 2_000;
 export interface ClaimedRunDeps {
   readonly sessions: Pick<Sessions, 'execute'>;
   readonly leases: RunLeases;
-  readonly watch: RunWatch;
+  readonly follower: StreamFollower;
   readonly logger: Logger;
 }
 
@@ -99,7 +99,7 @@ export class ClaimedRun implements Run {
     this.#lease = deps.leases.hold(claim.resource, claim.since, (loss) =>
       stop.press({ kind: 'lease_lost', loss }),
     );
-    this.#unfollow = deps.watch.follow(this);
+    this.#unfollow = deps.follower.follow(this);
   }
 
   get sessionId(): SessionId {
@@ -174,7 +174,7 @@ export class ClaimedRun implements Run {
     const known = look(this.#loaded);
     if (known !== null) return known;
     this.#waits += 1;
-    if (this.#waits === 1) this.#deps.watch.waitingChanged();
+    if (this.#waits === 1) this.#deps.follower.waitingChanged();
     try {
       for (;;) {
         const leftMs = untilMs - performance.now();
@@ -186,7 +186,7 @@ export class ClaimedRun implements Run {
       }
     } finally {
       this.#waits -= 1;
-      if (this.#waits === 0) this.#deps.watch.waitingChanged();
+      if (this.#waits === 0) this.#deps.follower.waitingChanged();
     }
   }
 

@@ -6,8 +6,8 @@ import { expect, it } from '@jest/globals';
 import type { Claim } from '../claim/claim.ts';
 import { ClaimedRun, type ClaimedRunDeps, status } from './claimed-run.ts';
 import { RunLeases } from './leases.ts';
-import { StopSwitch } from './stop-signal.ts';
-import { RunWatch } from './stream-follower.ts';
+import { StopSwitch } from './stop-switch.ts';
+import { StreamFollower } from './stream-follower.ts';
 
 it('what is said at the end of a run is decided anew for each try: how long Postgres was away is known only then', async () => {
   const state = {
@@ -32,7 +32,11 @@ it('what is said at the end of a run is decided anew for each try: how long Post
   const logger = { warn: () => {}, debug: () => {} } as unknown as Logger;
   const leases = new RunLeases({ renew: async () => [], seconds: 1, logger });
   const refresh = () => Promise.resolve(loaded);
-  const watch = new RunWatch({ sessions: { refresh }, pings: { subscribe: () => () => {} }, logger });
+  const follower = new StreamFollower({
+    sessions: { refresh },
+    pings: { subscribe: () => () => {} },
+    logger,
+  });
   const claim: Claim = {
     loaded,
     generation: 1,
@@ -40,7 +44,7 @@ it('what is said at the end of a run is decided anew for each try: how long Post
     resource: 'run:s',
     since: performance.now() - 9_000,
   };
-  const run = new ClaimedRun(claim, new StopSwitch(), { sessions, leases, watch, logger });
+  const run = new ClaimedRun(claim, new StopSwitch(), { sessions, leases, follower, logger });
   await run.end(() => [
     { type: 'interrupt-run', generation: 1, reason: 'infrastructure', silentSeconds: run.silentSeconds() },
   ]);
@@ -101,7 +105,11 @@ it('a status whose append was committed and not answered is said once', async ()
   const logger = { warn: () => {}, debug: () => {} } as unknown as Logger;
   const leases = new RunLeases({ renew: async () => [], seconds: 60, logger });
   const refresh = () => Promise.resolve(stream.now());
-  const watch = new RunWatch({ sessions: { refresh }, pings: { subscribe: () => () => {} }, logger });
+  const follower = new StreamFollower({
+    sessions: { refresh },
+    pings: { subscribe: () => () => {} },
+    logger,
+  });
   const claim: Claim = {
     loaded: stream.now(),
     generation: 1,
@@ -109,7 +117,7 @@ it('a status whose append was committed and not answered is said once', async ()
     resource: 'run:s',
     since: performance.now(),
   };
-  const run = new ClaimedRun(claim, new StopSwitch(), { sessions: stream, leases, watch, logger });
+  const run = new ClaimedRun(claim, new StopSwitch(), { sessions: stream, leases, follower, logger });
   const step: SessionCommand = {
     type: 'record-model-response',
     generation: 1,

@@ -14,7 +14,7 @@ import { ToolsetProblem } from '../tools/tool-set.ts';
 import { ClaimedRun, type ClaimedRunDeps, NotOurs, type Run } from './claimed-run.ts';
 import { goneSince } from './config-drift.ts';
 import { stillWorking } from './still-working.ts';
-import type { RunStop, StopSwitch } from './stop-signal.ts';
+import type { StopReason, StopSwitch } from './stop-switch.ts';
 
 export interface RunDeps extends ClaimedRunDeps, LlmDeps, HttpAgentDeps {
   readonly config: Config;
@@ -133,7 +133,7 @@ function failed(run: Run, error: unknown, { logger }: RunDeps): Promise<Loaded |
   return run.fail('internal', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
-async function stopped(run: Run, stop: RunStop, { logger }: RunDeps): Promise<Loaded | null> {
+async function stopped(run: Run, stop: StopReason, { logger }: RunDeps): Promise<Loaded | null> {
   const { generation } = run;
   switch (stop.kind) {
     case 'over':

@@ -8,7 +8,7 @@ export interface Pings {
 }
 
 /** A run in hand, as the watch sees it. */
-export interface Watched {
+export interface FollowedRun {
   readonly loaded: Loaded;
   /** Monotonic time at which `loaded` was read or appended. */
   readonly seenAt: number;
@@ -31,12 +31,12 @@ const GAP_MS = 100;
  * process-watcher. All are read together, 64 per query by the primary key (event-log, read-stream.ts). The pings that
  * every service sends after a commit are subscribed to only while some run waits; they may be lost.
  */
-export class RunWatch {
+export class StreamFollower {
   readonly #sessions: Pick<Sessions, 'refresh'>;
   readonly #pings: Pings;
   readonly #logger: Pick<Logger, 'debug'>;
   /** By session: each is in hand once. */
-  readonly #runs = new Map<string, Watched>();
+  readonly #runs = new Map<string, FollowedRun>();
   #timer: NodeJS.Timeout | null = null;
   #unsubscribe: (() => void) | null = null;
   #rung: NodeJS.Timeout | null = null;
@@ -54,7 +54,7 @@ export class RunWatch {
   }
 
   /** Until the returned function is called. */
-  follow(run: Watched): () => void {
+  follow(run: FollowedRun): () => void {
     const { id } = run.loaded;
     this.#runs.set(id, run);
     this.#timer ??= setInterval(() => this.#lookAtAll(), LOOK_MS).unref();
@@ -89,7 +89,7 @@ export class RunWatch {
   }
 
   /** Never throws: a failed look is followed by the next one. */
-  async #tell(run: Watched): Promise<void> {
+  async #tell(run: FollowedRun): Promise<void> {
     try {
       run.news(await this.#sessions.refresh(run.loaded));
     } catch (error) {
@@ -115,14 +115,14 @@ export class RunWatch {
     }, inMs).unref();
   }
 
-  async #lookAt(runs: readonly Watched[]): Promise<void> {
+  async #lookAt(runs: readonly FollowedRun[]): Promise<void> {
     if (this.#looking || runs.length === 0) return;
     this.#looking = true;
     await Promise.all(runs.map((run) => this.#tell(run)));
     this.#looking = false;
   }
 
-  #waiting(): Watched[] {
+  #waiting(): FollowedRun[] {
     return [...this.#runs.values()].filter((run) => run.waiting);
   }
 }

@@ -8,7 +8,7 @@ import type { LeaseLoss } from './leases.ts';
  *   over        the log says so (cancelled, interrupted by a newer turn, taken over): nothing is left to do
  *   timeout     the run took longer than the agent's `timeout_seconds`: it fails
  */
-export type RunStop =
+export type StopReason =
   | { readonly kind: 'lease_lost'; readonly loss: LeaseLoss }
   | { readonly kind: 'drain' }
   | { readonly kind: 'over' }
@@ -17,17 +17,17 @@ export type RunStop =
 /** Aborts a run's work, once and for good: the first reason counts. */
 export class StopSwitch {
   readonly #controller = new AbortController();
-  #reason: RunStop | null = null;
+  #reason: StopReason | null = null;
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  get reason(): RunStop | null {
+  get reason(): StopReason | null {
     return this.#reason;
   }
 
-  press(reason: RunStop): void {
+  press(reason: StopReason): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
     this.#controller.abort(reason);
