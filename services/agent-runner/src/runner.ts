@@ -183,7 +183,8 @@ export class Runner {
 
     const verdict = await judge(loaded, this.#options);
     if (verdict.action === 'expire') {
-      inHand.lookAgain ||= hasMoreTurns(await expire(loaded, verdict, this.#options));
+      const after = await expire(loaded, verdict, this.#options);
+      inHand.lookAgain ||= hasMoreTurns(after);
     }
     if (verdict.action !== 'resume') return { outcome: 'nothing_to_do' };
 
@@ -220,7 +221,8 @@ export class Runner {
     const { id } = claimed.loaded;
     this.#queue.runStarted(slot.route);
     try {
-      inHand.lookAgain ||= hasMoreTurns(await runTurn(claimed, inHand.stop, this.#deps));
+      const after = await runTurn(claimed, inHand.stop, this.#deps);
+      inHand.lookAgain ||= hasMoreTurns(after);
     } catch (error) {
       // The run stays open in the log. When its lease expires, the sweep has it resumed.
       this.#options.logger.error(
