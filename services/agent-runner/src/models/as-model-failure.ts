@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '@angelia/waiting';
+import { isRetryableStatus, retryAfterMs } from '../retry-call.ts';
 import { ModelFailure, type ModelFailureCode } from './model.ts';
 
 /** What a provider says about an error ends in logs and events: enough of it to act on, and no page of HTML. */
@@ -53,15 +53,6 @@ const QUOTES_THE_ANSWER: readonly unknown[] = ['AI_TypeValidationError', 'AI_JSO
 function wordsOf(error: CallError): string {
   if (QUOTES_THE_ANSWER.includes(error.name)) return 'an answer that is not the protocol';
   return typeof error.message === 'string' ? error.message : JSON.stringify(error);
-}
-
-export function isRetryableStatus(status: number): boolean {
-  return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
-}
-
-export function retryAfterMs(header: string | string[] | undefined): number | null {
-  const seconds = parseRetryAfter(header);
-  return seconds === null ? null : seconds * 1000;
 }
 
 function statusOf({ statusCode, code }: CallError): number | null {

@@ -1,4 +1,5 @@
 import type { ToolCall } from '@angelia/contracts';
+import { CallFailure } from '../retry-call.ts';
 
 /** One step of an agent: what the model is given, what it answers. The loop is ours, not the SDK's. */
 export interface Model {
@@ -74,11 +75,10 @@ export type ModelFailureCode =
   | 'protocol';
 
 /** Thrown by a model. `retryable`: the same call may succeed in a moment; otherwise only another model can help. */
-export class ModelFailure extends Error {
+export class ModelFailure extends CallFailure {
   override readonly name = 'ModelFailure';
   readonly code: ModelFailureCode;
   readonly retryable: boolean;
-  /** The provider's own wish (Retry-After). */
   readonly retryAfterMs: number | null;
 
   constructor(

@@ -3,7 +3,7 @@ import type { HttpAgentConfig } from '@angelia/contracts';
 import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
-import { retryAfterMs } from '../../models/as-model-failure.ts';
+import { CallFailure, isRetryableStatus, retryAfterMs } from '../../retry-call.ts';
 
 export interface Request {
   /** The same for every try and every run of the turn: `webhook-id`. */
@@ -16,16 +16,29 @@ export interface Request {
 export type AgentAnswer =
   | { readonly kind: 'text'; readonly text: string }
   /** 202: the answer comes by the callback. */
-  | { readonly kind: 'later' }
-  | {
-      readonly kind: 'failed';
-      /** For the operator: no secret, and nothing of the body, which may repeat what we sent. */
-      readonly reason: string;
-      readonly retryable: boolean;
-      readonly retryAfterMs: number | null;
-    };
+  | { readonly kind: 'later' };
 
-/** One POST. Throws `signal.reason` when the run is stopped. */
+/**
+ * Thrown when the agent gives no answer. The message is for the operator: no secret, and nothing of the body, which may
+ * repeat what we sent.
+ */
+export class AgentFailure extends CallFailure {
+  override readonly name = 'AgentFailure';
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, { retryable = false, retryAfterMs = null as number | null } = {}) {
+    super(message);
+    this.retryable = retryable;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  get code(): 'agent_unreachable' | 'agent_failed' {
+    return this.retryable ? 'agent_unreachable' : 'agent_failed';
+  }
+}
+
+/** One POST. @throws AgentFailure, and `signal.reason` when the run is stopped */
 export type PostToAgent = (
   agent: Pick<HttpAgentConfig, 'url' | 'secret' | 'headers' | 'request_timeout_seconds'>,
   request: Request,
@@ -35,8 +48,6 @@ export type PostToAgent = (
 /** An answer is a message for people: a megabyte is a book. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Of the agent's side: worth another try. */
-const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** The host was written into the config by the operator, and is trusted; its certificate is checked all the same. */
 export function agentPoster(options: { readonly ca?: string } = {}): PostToAgent {
@@ -87,12 +98,13 @@ export function agentPoster(options: { readonly ca?: string } = {}): PostToAgent
       return await answerOf(response, request, origin);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof AgentFailure) throw error;
       if (outOfTime.aborted) {
-        return failed(
+        throw new AgentFailure(
           `${origin} has not answered within ${agent.request_timeout_seconds} s (one that needs longer answers 202 and calls back)`,
         );
       }
-      return failed(`no answer from ${origin} (${codeOf(error)})`, true);
+      throw new AgentFailure(`no answer from ${origin} (${codeOf(error)})`, { retryable: true });
     }
   };
 }
@@ -106,25 +118,28 @@ async function answerOf(
   if (status === 200) return textOf(await bodyOf(response.body), origin);
   await response.body.dump({ limit: MAX_ANSWER_BYTES });
   if (status === 202) {
-    return mayAnswerLater
-      ? { kind: 'later' }
-      : failed(`${origin} answered 202, and has no link to call back`);
+    if (mayAnswerLater) return { kind: 'later' };
+    throw new AgentFailure(`${origin} answered 202, and has no link to call back`);
   }
-  return failed(`${origin} answered ${status}`, RETRYABLE.has(status), retryAfterMs(headers['retry-after']));
+  throw new AgentFailure(`${origin} answered ${status}`, {
+    retryable: isRetryableStatus(status),
+    retryAfterMs: retryAfterMs(headers['retry-after']),
+  });
 }
 
 function textOf(body: string | null, origin: string): AgentAnswer {
-  if (body === null) return failed(`the answer of ${origin} is longer than ${MAX_ANSWER_BYTES} bytes`);
+  if (body === null) {
+    throw new AgentFailure(`the answer of ${origin} is longer than ${MAX_ANSWER_BYTES} bytes`);
+  }
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    return failed(`the answer of ${origin} is no JSON`);
+    throw new AgentFailure(`the answer of ${origin} is no JSON`);
   }
   const text = typeof value === 'object' && value !== null && 'text' in value ? value.text : undefined;
-  return typeof text === 'string'
-    ? { kind: 'text', text }
-    : failed(`the answer of ${origin} is not {"text": "..."}`);
+  if (typeof text === 'string') return { kind: 'text', text };
+  throw new AgentFailure(`the answer of ${origin} is not {"text": "..."}`);
 }
 
 /** Null: it is too long, and the rest of it was not read. */
@@ -138,10 +153,6 @@ async function bodyOf(body: Dispatcher.ResponseData['body']): Promise<string | n
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-function failed(reason: string, retryable = false, retryAfterMs: number | null = null): AgentAnswer {
-  return { kind: 'failed', reason, retryable, retryAfterMs };
 }
 
 function codeOf(error: unknown): string {

@@ -1,13 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { readSkill } from '@angelia/config';
 import type { Config, HttpAgentConfig } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import { agentCall, agentCallId, conversation, fenceInstructions } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
+import { retryCall } from '../../retry-call.ts';
 import type { Run } from '../../run/claimed-run.ts';
 import { endWith, resultOf } from '../agent-result.ts';
-import type { AgentAnswer, PostToAgent, Request } from './agent-request.ts';
+import { type AgentAnswer, AgentFailure, type PostToAgent, type Request } from './agent-request.ts';
 
 export interface HttpAgentDeps {
   readonly config: Pick<Config, 'directories'>;
@@ -16,10 +16,6 @@ export interface HttpAgentDeps {
   readonly logger: Logger;
 }
 
-/** As for models: so often, within so long, before the agent is said to be out of reach. */
-const MAX_TRIES = 3;
-const TRY_WINDOW_MS = 10_000;
-const FIRST_WAIT_MS = 500;
 /** Time for a look at the stream, also a slow one. */
 const LATE_MS = 500;
 /** The run's own time limit ends the wait for a callback. */
@@ -40,21 +36,17 @@ export async function runHttp(run: Run, agent: HttpAgentConfig, deps: HttpAgentD
   }
   const known = resultOf(run.loaded, run.turn);
   if (known !== null) return endWith(run, known);
-  const answer = await ask(run, agent, request, deps);
-  switch (answer.kind) {
-    case 'text':
-      return finish(run, answer.text);
-    case 'later': {
-      const result = await run.waitFor((loaded) => resultOf(loaded, run.turn), FOR_EVER);
-      return result === null ? null : endWith(run, result);
-    }
-    case 'failed': {
-      // It may have called back all the same, before it fell over: what we know of the stream is older than that.
-      const late = await run.waitFor((loaded) => resultOf(loaded, run.turn), performance.now() + LATE_MS);
-      if (late !== null) return endWith(run, late);
-      return run.fail(answer.retryable ? 'agent_unreachable' : 'agent_failed', answer.reason);
-    }
+  try {
+    const answer = await ask(run, agent, request, deps);
+    if (answer.kind === 'text') return await finish(run, answer.text);
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+    // It may have called back before it failed; what we know of the stream may be older than that.
+    const late = await run.waitFor((loaded) => resultOf(loaded, run.turn), performance.now() + LATE_MS);
+    return late === null ? run.fail(error.code, error.message) : endWith(run, late);
   }
+  const result = await run.waitFor((loaded) => resultOf(loaded, run.turn), FOR_EVER);
+  return result === null ? null : endWith(run, result);
 }
 
 /** Result and answer are one append: what is kept of the call is only that it was answered. */
@@ -72,30 +64,26 @@ function finish(run: Run, text: string): Promise<Loaded | null> {
   ]);
 }
 
-async function ask(
+function ask(
   run: Run,
   agent: HttpAgentConfig,
   request: Request,
   { postToAgent, logger }: HttpAgentDeps,
 ): Promise<AgentAnswer> {
-  const begun = performance.now();
-  for (let tries = 1; ; tries++) {
+  const post = async () => {
     run.assertHeld();
-    const answer = await postToAgent(agent, request, run.signal);
-    run.assertHeld();
-    if (answer.kind !== 'failed') return answer;
+    try {
+      return await postToAgent(agent, request, run.signal);
+    } finally {
+      run.assertHeld();
+    }
+  };
+  return retryCall(post, run.signal, (failure, tries) =>
     logger.warn(
-      { session_id: run.sessionId, tries, reason: answer.reason },
-      'the agent could not be asked, or failed',
-    );
-    const backoff = FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random() / 2);
-    const wait = Math.max(backoff, answer.retryAfterMs ?? 0);
-    const late = performance.now() - begun + wait > TRY_WINDOW_MS;
-    if (!answer.retryable || tries >= MAX_TRIES || late) return answer;
-    await pause(wait, undefined, { signal: run.signal }).catch(() => {
-      throw run.signal.reason;
-    });
-  }
+      { session_id: run.sessionId, tries, reason: failure.message },
+      'call of an http agent failed',
+    ),
+  );
 }
 
 /** @throws SkillUnavailable */
