@@ -19,11 +19,11 @@ import {
 import type { Sessions } from '@angelia/sessions';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { agentPoster } from './agents/http/agent-request.ts';
-import { takeUpFromPredecessor } from './claim/previous-process.ts';
+import { resumeRunsOfPreviousProcess } from './claim/previous-process.ts';
 import { HintsController } from './hints.controller.ts';
 import { provideModels } from './models/provide-models.ts';
 import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
-import { drainOf } from './run/drain.ts';
+import { drainRuns } from './run/drain.ts';
 import { RUNNER, Runner } from './runner.ts';
 import { MCP_SERVERS, McpServers } from './tools/mcp/mcp-servers.ts';
 import { provideToolsets } from './tools/toolsets.ts';
@@ -62,10 +62,10 @@ import { provideToolsets } from './tools/toolsets.ts';
           holder,
           logger,
         });
-        drain.add(drainOf(runner));
+        drain.add(drainRuns(runner));
         onCollect(() => metrics.runsOpen.set({}, runner.size));
         listenForCancels(bus, (id) => runner.cancel(id));
-        void takeUpFromPredecessor({
+        void resumeRunsOfPreviousProcess({
           log,
           holder,
           logger,

@@ -2,7 +2,7 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { decide } from '@angelia/session';
 import { eventually, fail, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { drainOf } from './run/drain.ts';
+import { drainRuns } from './run/drain.ts';
 import { type FixtureOptions, runnerFixture } from './testing/runner-fixture.ts';
 
 let server: ModelServer;
@@ -226,7 +226,7 @@ describe('a drain', () => {
     const runner = world.runner('a');
     await Promise.all([runner.look(quick), runner.look(left)]);
     await eventually(() => server.requests.length === 2);
-    await drainOf(runner).drain(Date.now() + 1_500, new AbortController().signal);
+    await drainRuns(runner).drain(Date.now() + 1_500, new AbortController().signal);
 
     expect(await world.types(quick)).toEqual(WHOLE);
     expect(await world.types(left)).toEqual([
@@ -260,7 +260,7 @@ describe('a drain', () => {
     await eventually(() => server.requests.length === 1);
     const hurry = new AbortController();
     hurry.abort();
-    await drainOf(runner).drain(Date.now() + 30_000, hurry.signal);
+    await drainRuns(runner).drain(Date.now() + 30_000, hurry.signal);
     expect(await world.types(id)).toContain('run.interrupted');
   });
 });
@@ -302,7 +302,7 @@ describe('models that fail', () => {
     await eventually(() => server.requests.some(({ body }) => body.model === 'm2'));
     const hurry = new AbortController();
     hurry.abort();
-    await drainOf(runner).drain(Date.now() + 30_000, hurry.signal);
+    await drainRuns(runner).drain(Date.now() + 30_000, hurry.signal);
     server.behave((request) => (request.body.model === 'm1' ? fail(400) : say('from the backup')));
     await world.runner('b').look(id);
     const events = await ended(id);

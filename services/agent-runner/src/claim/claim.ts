@@ -3,7 +3,7 @@ import type { Leases, LogStatus } from '@angelia/event-log';
 import { decide, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 
-/** A run that is ours: its events carry this generation, and its lease is held. */
+/** A run that this runner has claimed: its events carry this generation, and the runner holds its lease. */
 export interface Claim {
   readonly loaded: Loaded;
   readonly generation: number;
@@ -20,37 +20,38 @@ export interface ClaimDeps {
   readonly holder: HolderId;
 }
 
-/** What the log says is to be done about this session now (invariant resume-is-derived). */
+/** Derives from the log what to do with this session now (invariant resume-is-derived). */
 export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> {
   const policy = policyOf(deps.config, loaded);
-  // The usual case, a turn that nobody began and that may wait for ever, needs no clock and no second query.
-  if (isTimeless(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
+  // The usual case, a turn that nobody started and that may wait for ever, needs no clock and no second query.
+  if (needsNoClock(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
   const { lease, now } = await deps.log.leases.read(runResource(loaded.id));
   const verdict = recover(loaded.state, lease, now, policy);
-  return mayStillSpeak(loaded.state, verdict, deps)
-    ? { action: 'wait', until: now + SPEAK_FIRST_MS, reason: 'lease' }
+  return mayStillReport(loaded.state, verdict, deps)
+    ? { action: 'wait', until: now + REPORT_FIRST_MS, reason: 'lease' }
     : verdict;
 }
 
-/** Longer than the longest wait between two tries of an append (run.ts), and a connection. */
-const SPEAK_FIRST_MS = 5_000;
+/** Longer than the longest wait between two tries of an append (claimed-run.ts) plus a reconnect. */
+const REPORT_FIRST_MS = 5_000;
 
 /**
- * Postgres was away for us just now: perhaps also for the runner of this run, which then could not renew its lease and
- * is about to say so, by `run.interrupted`. Taken over before that, the run would count as an attempt, and a few
- * outages would end the session. The sweep has us look again. A predecessor of ours has nothing more to say.
+ * A runner that also saw the outage waits so that the original runner can report first. If Postgres was away for us
+ * just now, it may have been away for the runner of this run, which then could not renew its lease and is about to
+ * append `run.interrupted`. A takeover before that would count as an attempt, and a few outages would end the session.
+ * The sweep makes us look again. A previous process of this runner is dead and reports nothing.
  */
-function mayStillSpeak({ run }: SessionState, verdict: Recovery, { log, holder }: ClaimDeps): boolean {
+function mayStillReport({ run }: SessionState, verdict: Recovery, { log, holder }: ClaimDeps): boolean {
   const lost = verdict.action === 'resume' ? verdict.takeover : verdict.action === 'expire';
   if (!lost || run === null || log.status.lastAwayAt === null) return false;
   return (
     instanceOf(run.runner as HolderId) !== instanceOf(holder) &&
-    performance.now() - log.status.lastAwayAt < SPEAK_FIRST_MS
+    performance.now() - log.status.lastAwayAt < REPORT_FIRST_MS
   );
 }
 
-/** No verdict on it depends on the time. Whatever does is judged by the database's clock: ours may be wrong. */
-function isTimeless({ ended, run, clarification, turns }: SessionState): boolean {
+/** The verdict does not depend on the time. Where it does, the database's clock counts: ours may be wrong. */
+function needsNoClock({ ended, run, clarification, turns }: SessionState): boolean {
   const head = turns[0];
   if (ended !== null) return true;
   if (run !== null || clarification !== null || head === undefined) return false;
@@ -58,8 +59,9 @@ function isTimeless({ ended, run, clarification, turns }: SessionState): boolean
 }
 
 /**
- * Appends `run.started` and takes the lease, in one; null when somebody else was faster, or it is too early now. `full`: the route has as many
- * runs at once as it may. The lease is the run's place among them, so that all runners together hold the limit.
+ * Appends `run.started` and takes the lease, in one statement. Null: another runner was faster, or it is too early now.
+ * `full`: the route is at its `max_concurrency`. The lease is the run's place on the route, so that all runners
+ * together keep the limit.
  */
 export async function claim(
   loaded: Loaded,
@@ -72,7 +74,7 @@ export async function claim(
   const executed = await deps.sessions.execute(
     loaded.id,
     ({ state }) =>
-      windowOf(state) === windowOf(loaded.state)
+      coalescingWindowOf(state) === coalescingWindowOf(loaded.state)
         ? decide(state, {
             type: 'start-run',
             generation,
@@ -99,16 +101,17 @@ export async function claim(
 }
 
 /**
- * A webhook that is coalesced while we claim moves it: the verdict was about the window before. Its timer has somebody
- * look again when it closes (found by tests/chaos, seed 8: Postgres was frozen for longer than the first window).
+ * When the coalescing window closes. A webhook that is coalesced while we claim moves it, and then the verdict is about
+ * the old window. The timer of the new one makes a runner look again (found by tests/chaos, seed 8: Postgres was frozen
+ * for longer than the first window).
  */
-function windowOf({ turns }: SessionState): number | null {
+function coalescingWindowOf({ turns }: SessionState): number | null {
   return turns[0]?.startAfter ?? null;
 }
 
 /**
- * Says to the user that it is over, and ends it; or ends the wait for an answer, after which the turn may go on. No
- * lease: the generation in the command is fence enough. Null when somebody else was faster.
+ * Tells the user that the turn expired, and ends it; or ends the wait for an answer, after which the turn may go on. It
+ * needs no lease: the generation in the command is the fence. Null: another runner was faster.
  */
 export async function expire(
   loaded: Loaded,
@@ -124,7 +127,7 @@ export async function expire(
   return executed.status === 'appended' ? executed.loaded : null;
 }
 
-/** Routes of the config: as it says now, so that raising a limit helps what waits already. Others: as was captured. */
+/** A route of the config has its current limit, so that a raised limit helps sessions that wait. Others: as captured. */
 function poolOf(config: Config, { state }: Loaded): { name: string; places: number } | undefined {
   const { route: name = '', maxConcurrency = null } = state.created ?? {};
   const route = Object.hasOwn(config.routes, name) ? config.routes[name] : undefined;
@@ -132,7 +135,7 @@ function poolOf(config: Config, { state }: Loaded): { name: string; places: numb
   return places == null ? undefined : { name: `route:${name}`, places };
 }
 
-/** An agent that is gone from the config has no policy: its turns are claimed, and fail with that reason. */
+/** An agent that is gone from the config has no policy: its turns are claimed, and fail for that reason. */
 function policyOf(config: Config, loaded: Loaded): RecoveryPolicy {
   const name = loaded.state.created?.agent ?? '';
   const agent: AgentConfig | undefined = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;

@@ -1,16 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type HolderId, instanceOf, runResource, type SessionId, sessionId } from '@angelia/contracts';
 import type { Leases } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
+import { pause } from '@angelia/waiting';
 
 /** Postgres may start after the services do. */
 const TRY_AGAIN_MS = 1_000;
 
 /**
- * A runner that starts again under its stable name knows that its predecessor is dead: it frees at once what that one
- * held, and looks at those sessions, instead of letting their users wait until the leases are over.
+ * A runner that restarts under its stable name knows that its previous process is dead. It frees that process's leases
+ * at once and looks at their sessions, so that their users need not wait until the leases expire.
  */
-export async function takeUpFromPredecessor(options: {
+export async function resumeRunsOfPreviousProcess(options: {
   readonly log: { readonly leases: Pick<Leases, 'freeOf'> };
   readonly holder: HolderId;
   readonly logger: Logger;
@@ -22,13 +22,14 @@ export async function takeUpFromPredecessor(options: {
     try {
       const freed = await log.leases.freeOf(instanceOf(holder), holder);
       const sessions = freed.filter(isRun).map((resource) => sessionId(resource.slice(PREFIX.length)));
-      if (sessions.length > 0) logger.info({ sessions: sessions.length }, 'freed what my predecessor held');
+      if (sessions.length > 0)
+        logger.info({ sessions: sessions.length }, 'freed the leases of the previous process');
       for (const id of sessions) await look(id);
       return;
     } catch (error) {
-      // Not migrated yet, or away. What was freed and not looked at is found by the sweep.
-      logger.debug({ err: error }, 'the predecessor’s leases could not be freed yet');
-      await pause(TRY_AGAIN_MS, undefined, { ref: false });
+      // Postgres is away or not migrated yet. The sweep finds sessions that were freed and not looked at.
+      logger.debug({ err: error }, 'leases of the previous process not freed yet; will try again');
+      await pause(TRY_AGAIN_MS);
     }
   }
 }

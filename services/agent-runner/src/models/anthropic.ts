@@ -1,7 +1,7 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ModelConfig } from '@angelia/contracts';
 import type { Model } from './model.ts';
-import { leftOutKey, patientFetch } from './model-fetch.ts';
+import { createModelFetch, omittedKeyHeader } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 
 /** Said here, since the SDK would else look for ANTHROPIC_BASE_URL in the environment: the config is what counts. */
@@ -15,7 +15,7 @@ export async function anthropicModel(
   const baseUrl = config.base_url ?? BASE_URL;
   const [{ createAnthropic }, fetch] = await Promise.all([
     import('@ai-sdk/anthropic'),
-    patientFetch(leftOutKey(config, 'x-api-key')),
+    createModelFetch(omittedKeyHeader(config, 'x-api-key')),
   ]);
   const settings = {
     baseURL: baseUrl,

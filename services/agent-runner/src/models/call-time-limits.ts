@@ -7,7 +7,7 @@ export interface CallLimits {
 }
 
 /** Ends a call that stalls or takes too long. The caller's own signal counts as well, with its own reason. */
-export function watchCall(model: string, limits: CallLimits, outer: AbortSignal) {
+export function limitCallTime(model: string, limits: CallLimits, outer: AbortSignal) {
   const own = new AbortController();
   const give = (code: 'stall' | 'timeout', seconds: number, what: string) => () =>
     own.abort(new ModelFailure(code, `model ${model}: ${what} for ${seconds} s`, { retryable: true }));

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '@angelia/contracts';
 import type { Model } from './model.ts';
-import { patientFetch } from './model-fetch.ts';
+import { createModelFetch } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 
 /** Any server that speaks OpenAI's chat-completions protocol at `{base_url}/chat/completions`. */
@@ -10,7 +10,7 @@ export async function openAICompatibleModel(
 ): Promise<Model> {
   const [{ createOpenAICompatible }, fetch] = await Promise.all([
     import('@ai-sdk/openai-compatible'),
-    patientFetch(),
+    createModelFetch(),
   ]);
   const settings = {
     name,

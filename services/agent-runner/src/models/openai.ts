@@ -1,6 +1,6 @@
 import type { ModelConfig } from '@angelia/contracts';
 import type { Model } from './model.ts';
-import { leftOutKey, patientFetch } from './model-fetch.ts';
+import { createModelFetch, omittedKeyHeader } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 
 /** Said here, since the SDK would else look for OPENAI_BASE_URL in the environment: the config is what counts. */
@@ -18,7 +18,7 @@ export async function openAIModel(
   const baseUrl = config.base_url ?? BASE_URL;
   const [{ createOpenAI }, fetch] = await Promise.all([
     import('@ai-sdk/openai'),
-    patientFetch(leftOutKey(config, 'authorization')),
+    createModelFetch(omittedKeyHeader(config, 'authorization')),
   ]);
   const settings = {
     baseURL: baseUrl,

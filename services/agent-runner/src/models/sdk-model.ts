@@ -7,12 +7,12 @@ import type {
 import { scrubber } from '@angelia/config';
 import type { ModelConfig, ToolCall } from '@angelia/contracts';
 import { asModelFailure } from './as-model-failure.ts';
-import { watchCall } from './call-time-limits.ts';
+import { limitCallTime } from './call-time-limits.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
 import type { Fetch } from './model-fetch.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
 import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
-import { orWholeAnswer, WholeAnswer } from './unstreamed-answer.ts';
+import { detectUnstreamed, UnstreamedAnswer } from './unstreamed-answer.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 
@@ -38,20 +38,20 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
 
   const call = async (request: ModelRequest, signal: AbortSignal): Promise<ModelReply> => {
     signal.throwIfAborted();
-    const watch = watchCall(name, config, signal);
+    const limits = limitCallTime(name, config, signal);
     try {
       const options: LanguageModelV4CallOptions = {
         prompt: prepare(sdkPrompt(request)),
-        abortSignal: watch.signal,
+        abortSignal: limits.signal,
         ...(request.tools.length === 0 ? {} : { tools: sdkTools(request.tools) }),
         ...(config.max_output_tokens === undefined ? {} : { maxOutputTokens: config.max_output_tokens }),
       };
-      return answered(name, request, await ask(parts, options, watch));
+      return answered(name, request, await ask(parts, options, limits));
     } catch (error) {
-      if (watch.signal.aborted) throw watch.signal.reason;
+      if (limits.signal.aborted) throw limits.signal.reason;
       throw asModelFailure(name, scrub, error);
     } finally {
-      watch.stop();
+      limits.stop();
     }
   };
   return {
@@ -70,7 +70,7 @@ interface Reply extends Omit<ModelReply, 'usage'> {
   readonly complete: boolean;
 }
 
-type Watch = ReturnType<typeof watchCall>;
+type CallLimits = ReturnType<typeof limitCallTime>;
 
 /** With its thoughts; about a million tokens. Some models, small ones most, repeat themselves until they are stopped. */
 const LONGEST_ANSWER = 4_000_000;
@@ -80,20 +80,20 @@ const MOST_CALLS = 512;
 async function askStreaming(
   parts: SdkModelParts,
   options: LanguageModelV4CallOptions,
-  watch: Watch,
+  limits: CallLimits,
 ): Promise<Reply | null> {
   try {
-    return await readStream(parts.languageModel(orWholeAnswer(parts.fetch)), options, watch);
+    return await readStream(parts.languageModel(detectUnstreamed(parts.fetch)), options, limits);
   } catch (error) {
-    if (!(error instanceof WholeAnswer)) throw error;
-    return askWhole({ ...parts, fetch: async () => error.response }, options, watch);
+    if (!(error instanceof UnstreamedAnswer)) throw error;
+    return askWhole({ ...parts, fetch: async () => error.response }, options, limits);
   }
 }
 
 async function readStream(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
-  watch: Watch,
+  limits: CallLimits,
 ): Promise<Reply | null> {
   const { stream } = await model.doStream(options);
   let text = '';
@@ -101,7 +101,7 @@ async function readStream(
   let response: ModelReply['response'] = {};
   let length = 0;
   for await (const part of stream) {
-    watch.signOfLife();
+    limits.signOfLife();
     if ('delta' in part) length += part.delta.length;
     if (length > LONGEST_ANSWER) throw new Error(`an answer of more than ${LONGEST_ANSWER} characters`);
     switch (part.type) {
@@ -136,9 +136,9 @@ async function readStream(
 async function askWhole(
   { languageModel, fetch }: SdkModelParts,
   options: LanguageModelV4CallOptions,
-  watch: Watch,
+  limits: CallLimits,
 ): Promise<Reply> {
-  watch.withoutTokens();
+  limits.withoutTokens();
   const { content, finishReason, usage, response } = await languageModel(fetch).doGenerate(options);
   return {
     text: content.map((part) => (part.type === 'text' ? part.text : '')).join(''),

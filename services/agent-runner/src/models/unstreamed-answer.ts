@@ -5,8 +5,8 @@ import type { Fetch } from './model-fetch.ts';
  * speaks a protocol can stream, and some do not for a request with tools. The answer is there, and paid for: read it as
  * what it is, do not ask again.
  */
-export class WholeAnswer extends Error {
-  override readonly name = 'WholeAnswer';
+export class UnstreamedAnswer extends Error {
+  override readonly name = 'UnstreamedAnswer';
   readonly response: Response;
 
   constructor(response: Response) {
@@ -16,14 +16,14 @@ export class WholeAnswer extends Error {
 }
 
 /** By its content where the header does not say that it is a stream: servers that do not stream are lax with it, too. */
-export function orWholeAnswer(fetch: Fetch): Fetch {
+export function detectUnstreamed(fetch: Fetch): Fetch {
   return async (url, init) => {
     const response = await fetch(url, init);
     const { ok, status, headers } = response;
     if (!ok || headers.get('content-type')?.includes('text/event-stream')) return response;
     const text = await response.text();
     const read = new Response(text, { status, headers: Object.fromEntries(headers) });
-    if (text.trimStart().startsWith('{')) throw new WholeAnswer(read);
+    if (text.trimStart().startsWith('{')) throw new UnstreamedAnswer(read);
     return read;
   };
 }

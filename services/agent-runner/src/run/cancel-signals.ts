@@ -1,13 +1,13 @@
 import { cancelSubject, type SessionId, sessionId } from '@angelia/contracts';
 
-/** Core NATS, as far as it is needed here. */
+/** The part of core NATS that is needed here. */
 export interface CancelSignals {
   subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void;
 }
 
 /**
- * Hears "cancelled" for every session and passes it on, so that a run on whichever replica stops within moments. The
- * message is not believed: whoever runs the session looks whether the event is there.
+ * Passes on the "cancelled" message of every session, so that a run on any replica stops within moments. The message
+ * itself proves nothing: the runner of the session checks that the event is in the log.
  */
 export function listenForCancels(bus: CancelSignals, onCancel: (id: SessionId) => void): () => void {
   const prefix = cancelSubject('');

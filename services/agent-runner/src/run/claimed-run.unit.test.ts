@@ -4,12 +4,12 @@ import { decide, fold, initialState, type SessionCommand, type SessionState } fr
 import type { Loaded } from '@angelia/sessions';
 import { expect, it } from '@jest/globals';
 import type { Claim } from '../claim/claim.ts';
-import { ClaimedRun, type ClaimedRunDeps, status } from './claimed-run.ts';
+import { ClaimedRun, type ClaimedRunDeps, nextStatus } from './claimed-run.ts';
 import { RunLeases } from './leases.ts';
 import { StopSwitch } from './stop-switch.ts';
 import { StreamFollower } from './stream-follower.ts';
 
-it('what is said at the end of a run is decided anew for each try: how long Postgres was away is known only then', async () => {
+it('the last commands of a run are decided anew for each try: only then is it known how long Postgres was away', async () => {
   const state = {
     ...initialState(),
     created: {} as SessionState['created'],
@@ -48,13 +48,13 @@ it('what is said at the end of a run is decided anew for each try: how long Post
   await run.end(() => [
     { type: 'interrupt-run', generation: 1, reason: 'infrastructure', silentSeconds: run.silentSeconds() },
   ]);
-  run.letGo();
+  run.release();
   expect(said[0]).toBeGreaterThanOrEqual(9);
-  // The first wait is a tenth of a second, the next twice that.
+  // The first wait is 0.1 s, the next twice that.
   expect(said[2]).toBeGreaterThan((said[0] ?? 0) + 0.25);
 });
 
-/** A stream in memory, by the real decisions. The answer to each append whose number is given is lost after its commit. */
+/** A stream in memory that makes the real decisions. It loses the answers of these appends after their commit. */
 function streamThatLosesAnswers(...lost: readonly number[]) {
   const events: RecordedEvent[] = [];
   const record = (facts: readonly SessionFact[]) => {
@@ -88,7 +88,7 @@ function streamThatLosesAnswers(...lost: readonly number[]) {
   };
 }
 
-it('a status whose append was committed and not answered is said once', async () => {
+it('a status whose append was committed but not answered is recorded once', async () => {
   const stream = streamThatLosesAnswers(1, 3);
   stream.given({
     type: 'create-session',
@@ -128,10 +128,13 @@ it('a status whose append was committed and not answered is said once', async ()
     finishReason: 'tool-calls',
     usage: { input_tokens: 1, output_tokens: 1 },
   };
-  // The model's own words, beside its call; then two of others at once, of which one is answered late.
-  await run.append((state) => [step, status(state, 1, 'agent', 'I look it up')]);
-  await Promise.all([run.say('progress', 'Still working'), run.say('fallback', 'Switching')]);
-  run.letGo();
+  // First the model's own words beside its call; then two other statuses at once, one of them answered late.
+  await run.append((state) => [step, nextStatus(state, 1, 'agent', 'I look it up')]);
+  await Promise.all([
+    run.reportStatus('progress', 'Still working'),
+    run.reportStatus('fallback', 'Switching'),
+  ]);
+  run.release();
   expect(stream.types().slice(3)).toEqual([
     'model.responded',
     'session.interim-status',

@@ -4,11 +4,11 @@ import type { SessionState } from '@angelia/session';
 import type { FailureCode } from './failures.ts';
 
 /**
- * What the operator has taken back since the session was accepted: then its turn is not carried out, and fails with
- * the reason. Asked whenever a run starts. A route that was changed or deleted is nothing of this kind
- * (config-is-a-fact); the targets' credentials and what routes made by API may do are the operator's at any time.
+ * Finds what the operator has withdrawn since the session was accepted. Then the turn is not carried out and fails for
+ * that reason. Checked whenever a run starts. A changed or deleted route is no drift (config-is-a-fact), but the
+ * credentials of targets and the permissions of routes made by API are the operator's to withdraw at any time.
  */
-export function goneSince(
+export function findConfigDrift(
   created: SessionState['created'],
   config: Config,
 ): { readonly code: FailureCode; readonly message: string } | null {
@@ -29,7 +29,7 @@ export function goneSince(
       };
 }
 
-/** A program with the sender's text as its input is a terminal by another name (as when the route is made). */
+/** A program that gets the sender's text as input counts as a terminal, as it does when the route is made. */
 function refusedToApiRoutes(
   { agent: name, toolsets }: NonNullable<SessionState['created']>,
   { agents, api_routes }: Config,

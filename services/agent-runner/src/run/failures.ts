@@ -1,7 +1,7 @@
 import type { failureCodes } from '@angelia/service-kit';
 
-/** Why a run failed, and what the user reads about it: one sentence, never the raw error. Codes are stable. */
-export const told = {
+/** Why a run can fail, and what the user reads then: one sentence, never the raw error. Codes are stable. */
+export const failureTexts = {
   models_failed: 'Sorry, the language model could not be reached, so this was not answered.',
   timeout: 'Sorry, this took longer than allowed and was stopped.',
   max_steps: 'Sorry, this needed more steps than allowed and was stopped.',
@@ -18,4 +18,4 @@ export const told = {
   internal: 'Sorry, this could not be finished because of an internal error.',
 } as const satisfies Partial<Record<(typeof failureCodes)[number], string>>;
 
-export type FailureCode = keyof typeof told;
+export type FailureCode = keyof typeof failureTexts;

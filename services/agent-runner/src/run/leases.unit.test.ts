@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type LeaseLoss, RunLeases } from './leases.ts';
 
-/** Twenty seconds, looked at every 2.5 s of a clock that the test moves. */
+/** A lease of 20 s, checked every 2.5 s of a clock that the test moves. */
 function leases(renew: (resources: readonly string[]) => Promise<readonly string[]>) {
   const clock = { now: 0 };
   const logger = { warn: () => {} };
@@ -11,7 +11,7 @@ function leases(renew: (resources: readonly string[]) => Promise<readonly string
   const pass = async (seconds: number) => {
     for (let gone = 0; gone < seconds; gone += 2.5) {
       clock.now += 2_500;
-      held.look();
+      held.check();
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
@@ -19,7 +19,7 @@ function leases(renew: (resources: readonly string[]) => Promise<readonly string
 }
 
 describe('leases of runs', () => {
-  it('are renewed in one statement for all, as long as the work goes on', async () => {
+  it('are renewed in one statement for all while the runs go on', async () => {
     const asked: (readonly string[])[] = [];
     const { held, lease, lost, pass } = leases(async (resources) => {
       asked.push(resources);
@@ -49,19 +49,19 @@ describe('leases of runs', () => {
     expect(lost).toEqual(['not_renewed']);
   });
 
-  it('are known to be dead right after a freeze, before any timer has run', () => {
+  it('are known to be lost right after a freeze, before any timer has run', () => {
     const { clock, lease } = leases(async (resources) => resources);
     clock.now = 60_000;
     expect(lease.alive).toBe(false);
   });
 
-  it('are given up at once when the database says that they are somebody else’s', async () => {
+  it('are given up at once when the database says that another runner has them', async () => {
     const { lost, pass } = leases(async () => []);
     await pass(5);
     expect(lost).toEqual(['taken']);
   });
 
-  it('are no longer renewed, nor lost, after they were dropped', async () => {
+  it('are neither renewed nor lost after they were dropped', async () => {
     const asked: (readonly string[])[] = [];
     const { lease, lost, pass } = leases(async (resources) => {
       asked.push(resources);

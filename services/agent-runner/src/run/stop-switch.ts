@@ -1,10 +1,10 @@
 import type { LeaseLoss } from './leases.ts';
 
 /**
- * Why a run is stopped from outside; the reason of its abort signal. What follows:
+ * Why a run is stopped from outside. It is the reason of the run's abort signal. What follows:
  *
- *   lease_lost  another runner may be at it by now: append nothing that only the holder may
- *   drain       this runner goes down: `run.interrupted`, so that another one resumes it at once
+ *   lease_lost  another runner may have the session by now: append nothing that only the holder may
+ *   drain       this runner shuts down: append `run.interrupted`, so that another one resumes the run at once
  *   over        the log says so (cancelled, interrupted by a newer turn, taken over): nothing is left to do
  *   timeout     the run took longer than the agent's `timeout_seconds`: it fails
  */
@@ -14,7 +14,7 @@ export type StopReason =
   | { readonly kind: 'over' }
   | { readonly kind: 'timeout' };
 
-/** Aborts a run's work, once and for good: the first reason counts. */
+/** Aborts the work of a run once. The first reason counts. */
 export class StopSwitch {
   readonly #controller = new AbortController();
   #reason: StopReason | null = null;

@@ -2,46 +2,46 @@ import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import type { Loaded, Sessions } from '@angelia/sessions';
 
-/** Core NATS, as far as it is needed here. */
+/** The part of core NATS that is needed here. */
 export interface Pings {
   subscribe(subject: string, listener: () => void): () => void;
 }
 
-/** A run in hand, as the watch sees it. */
+/** A run in progress, as the follower sees it. */
 export interface FollowedRun {
   readonly loaded: Loaded;
   /** Monotonic time at which `loaded` was read or appended. */
   readonly seenAt: number;
-  /** It waits for an event of somebody else: news are wanted as soon as there are any. */
+  /** It waits for an event of another service and wants it as soon as it is there. */
   readonly waiting: boolean;
-  news(loaded: Loaded): void;
+  streamRead(loaded: Loaded): void;
 }
 
 /**
- * Every run is looked at twice a second, unless it appended just now (then it has seen the stream): a cancel whose
- * signal was lost stops it within a second all the same. Runs of an instant are never looked at.
+ * The stream of every run is read twice a second, unless the run appended just now and so has seen its stream. A cancel
+ * whose signal was lost therefore still stops it within a second. Very short runs are never read.
  */
-const LOOK_MS = 500;
+const READ_MS = 500;
 const SEEN_JUST_NOW_MS = 400;
-/** However many commits there are: runs that wait are looked at no more often than this. */
+/** Runs that wait are read no more often than this, however many commits there are. */
 const GAP_MS = 100;
 
 /**
- * Tells the runs of this runner what others append to their streams: that they were cancelled, the results of
- * process-watcher. All are read together, 64 per query by the primary key (event-log, read-stream.ts). The pings that
- * every service sends after a commit are subscribed to only while some run waits; they may be lost.
+ * Tells the runs of this runner what others append to their streams: cancels, results of process-watcher. All streams
+ * are read together, 64 per query by the primary key (event-log). Every service sends a ping after a commit; the
+ * follower subscribes to them only while a run waits. A ping may be lost.
  */
 export class StreamFollower {
   readonly #sessions: Pick<Sessions, 'refresh'>;
   readonly #pings: Pings;
   readonly #logger: Pick<Logger, 'debug'>;
-  /** By session: each is in hand once. */
+  /** By session: each has one run at a time. */
   readonly #runs = new Map<string, FollowedRun>();
   #timer: NodeJS.Timeout | null = null;
   #unsubscribe: (() => void) | null = null;
-  #rung: NodeJS.Timeout | null = null;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #looking = false;
+  #soonTimer: NodeJS.Timeout | null = null;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading = false;
 
   constructor(options: {
     readonly sessions: Pick<Sessions, 'refresh'>;
@@ -53,11 +53,11 @@ export class StreamFollower {
     this.#logger = options.logger;
   }
 
-  /** Until the returned function is called. */
+  /** Follows the run until the returned function is called. */
   follow(run: FollowedRun): () => void {
     const { id } = run.loaded;
     this.#runs.set(id, run);
-    this.#timer ??= setInterval(() => this.#lookAtAll(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => this.#readAll(), READ_MS).unref();
     return () => {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
       this.waitingChanged();
@@ -67,59 +67,62 @@ export class StreamFollower {
     };
   }
 
-  /** A run began or ceased to wait. */
+  /** A run starts or stops waiting. */
   waitingChanged(): void {
     const waiting = this.#waiting().length > 0;
     if (waiting) {
-      this.#unsubscribe ??= this.#pings.subscribe(TAIL_PING_SUBJECT, () => this.#ring());
-      // What was appended between its last look and now.
-      this.#ring();
+      this.#unsubscribe ??= this.#pings.subscribe(TAIL_PING_SUBJECT, () => this.#readWaitingSoon());
+      // An event may have been appended since its stream was last read.
+      this.#readWaitingSoon();
       return;
     }
     this.#unsubscribe?.();
     this.#unsubscribe = null;
-    if (this.#rung !== null) clearTimeout(this.#rung);
-    this.#rung = null;
+    if (this.#soonTimer !== null) clearTimeout(this.#soonTimer);
+    this.#soonTimer = null;
   }
 
-  /** Somebody says that there are news of this session. */
+  /** Somebody says that the stream of this session has changed. */
   async look(sessionId: string): Promise<void> {
     const run = this.#runs.get(sessionId);
-    if (run !== undefined) await this.#tell(run);
+    if (run !== undefined) await this.#readOne(run);
   }
 
-  /** Never throws: a failed look is followed by the next one. */
-  async #tell(run: FollowedRun): Promise<void> {
+  /** Never throws: the next read follows. */
+  async #readOne(run: FollowedRun): Promise<void> {
     try {
-      run.news(await this.#sessions.refresh(run.loaded));
+      run.streamRead(await this.#sessions.refresh(run.loaded));
     } catch (error) {
-      // The log is away, and says so itself; if it stays away, the run loses its lease.
-      this.#logger.debug({ err: error, session_id: run.loaded.id }, 'no look at the stream of a run');
+      // The log is away, and logs that itself. If it stays away, the run loses its lease.
+      this.#logger.debug(
+        { err: error, session_id: run.loaded.id },
+        'stream of a run not read; will be read again',
+      );
     }
   }
 
-  #lookAtAll(): void {
+  #readAll(): void {
     const now = performance.now();
-    void this.#lookAt([...this.#runs.values()].filter((run) => now - run.seenAt >= SEEN_JUST_NOW_MS));
+    void this.#read([...this.#runs.values()].filter((run) => now - run.seenAt >= SEEN_JUST_NOW_MS));
   }
 
-  #ring(): void {
-    if (this.#rung !== null) return;
-    const inMs = Math.max(0, this.#lookedAt + GAP_MS - performance.now());
-    this.#rung = setTimeout(() => {
-      this.#rung = null;
-      this.#lookedAt = performance.now();
-      // A look that takes long is not joined by a second one, which would see no more than its successor.
-      if (this.#looking) this.#ring();
-      else void this.#lookAt(this.#waiting());
+  #readWaitingSoon(): void {
+    if (this.#soonTimer !== null) return;
+    const inMs = Math.max(0, this.#readAt + GAP_MS - performance.now());
+    this.#soonTimer = setTimeout(() => {
+      this.#soonTimer = null;
+      this.#readAt = performance.now();
+      // No second read beside a slow one: it would see no more than the one after it.
+      if (this.#reading) this.#readWaitingSoon();
+      else void this.#read(this.#waiting());
     }, inMs).unref();
   }
 
-  async #lookAt(runs: readonly FollowedRun[]): Promise<void> {
-    if (this.#looking || runs.length === 0) return;
-    this.#looking = true;
-    await Promise.all(runs.map((run) => this.#tell(run)));
-    this.#looking = false;
+  async #read(runs: readonly FollowedRun[]): Promise<void> {
+    if (this.#reading || runs.length === 0) return;
+    this.#reading = true;
+    await Promise.all(runs.map((run) => this.#readOne(run)));
+    this.#reading = false;
   }
 
   #waiting(): FollowedRun[] {

@@ -5,7 +5,7 @@ import type { WatcherTool } from './tool.ts';
 const ACT_SECONDS = 30;
 
 /** What became of the session's background processes; process-watcher knows. */
-export const process: WatcherTool = {
+export const processTool: WatcherTool = {
   name: 'process',
   by: 'watcher',
   parallel: true,

@@ -16,7 +16,7 @@ interface ClarifyArguments {
  * Asks the person who gets the answers. The question is an output like any other; asking ends the run, so that no
  * runner is held while somebody thinks, and the answer (or that none came) is the call's result in the next run.
  */
-export const clarify: UserTool = {
+export const clarifyTool: UserTool = {
   name: 'clarify',
   by: 'user',
   description:

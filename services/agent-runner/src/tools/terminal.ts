@@ -5,7 +5,7 @@ import type { WatcherTool } from './tool.ts';
 const START_SECONDS = 30;
 
 /** A shell command; process-watcher runs it (this service holds the model keys and runs none). */
-export const terminal: WatcherTool = {
+export const terminalTool: WatcherTool = {
   name: 'terminal',
   by: 'watcher',
   // Calls of one step are independent of each other: what is not belongs into one command line, or into two steps.

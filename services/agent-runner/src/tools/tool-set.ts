@@ -9,11 +9,11 @@ export type ToolSet = ReadonlyMap<string, Tool>;
 export type Toolsets = (name: string) => readonly Tool[] | Promise<readonly Tool[]> | null;
 
 /** Thrown when a run cannot have a tool that it should have: it fails with this, and never goes on with less. */
-export class ToolsetProblem extends Error {
-  override readonly name = 'ToolsetProblem';
+export class ToolsetError extends Error {
+  override readonly name = 'ToolsetError';
   readonly code: Extract<FailureCode, 'toolset_missing' | 'toolset_unavailable'>;
 
-  constructor(code: ToolsetProblem['code'], message: string, options?: ErrorOptions) {
+  constructor(code: ToolsetError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
@@ -21,7 +21,7 @@ export class ToolsetProblem extends Error {
 
 /**
  * What the agent may use, narrowed to what was captured for the session when it was accepted.
- * @throws ToolsetProblem
+ * @throws ToolsetError
  */
 export async function toolsOf(
   agent: Pick<LlmAgentConfig, 'toolsets'>,
@@ -32,10 +32,7 @@ export async function toolsOf(
   for (const name of new Set(captured ?? agent.toolsets)) {
     const given = agent.toolsets.includes(name) ? await toolsets(name) : null;
     if (given === null) {
-      throw new ToolsetProblem(
-        'toolset_missing',
-        `toolset ${name} of this session is not configured any more`,
-      );
+      throw new ToolsetError('toolset_missing', `toolset ${name} of this session is not configured any more`);
     }
     for (const tool of given) tools.set(tool.name, tool);
   }

@@ -1,7 +1,7 @@
-import { process } from './background-process.ts';
-import { clarify } from './clarify.ts';
+import { processTool } from './background-process.ts';
+import { clarifyTool } from './clarify.ts';
 import type { McpServers } from './mcp/mcp-servers.ts';
-import { terminal } from './terminal.ts';
+import { terminalTool } from './terminal.ts';
 import type { Toolsets } from './tool-set.ts';
 
 /** Every toolset that a run may have, by the name that the config calls it. */
@@ -9,9 +9,9 @@ export function provideToolsets(mcp: Pick<McpServers, 'toolset'>): Toolsets {
   return (name) => {
     switch (name) {
       case 'terminal':
-        return [terminal, process];
+        return [terminalTool, processTool];
       case 'clarify':
-        return [clarify];
+        return [clarifyTool];
       default:
         return mcp.toolset(name);
     }

@@ -2,7 +2,7 @@ import type { AgentConfig, Config, EventData, EventType, RecordedEvent, SessionI
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { drainOf } from '../../run/drain.ts';
+import { drainRuns } from '../../run/drain.ts';
 import { type FixtureOptions, runnerFixture } from '../../testing/runner-fixture.ts';
 
 let world: Awaited<ReturnType<typeof runnerFixture>>;
@@ -103,7 +103,7 @@ describe('an agent of kind command', () => {
     await has(id, 'tool.started');
     const hurry = new AbortController();
     hurry.abort();
-    await drainOf(first).drain(Date.now() + 30_000, hurry.signal);
+    await drainRuns(first).drain(Date.now() + 30_000, hurry.signal);
     await world.runner('second').look(id);
     await eventually(async () => dataOf(await world.events(id), 'run.started').length === 2);
     await reports(id, 'ok', { text: 'still mine' });
@@ -140,7 +140,7 @@ describe('an agent of kind command', () => {
       await has(id, 'tool.started');
       const hurry = new AbortController();
       hurry.abort();
-      await drainOf(first).drain(Date.now() + 30_000, hurry.signal);
+      await drainRuns(first).drain(Date.now() + 30_000, hurry.signal);
       await world.runner('second', { config: (config) => withKind(config, kind) }).look(id);
       const events = await has(id, 'session.ended');
       expect(dataOf(events, 'run.failed')).toMatchObject([{ generation: 2, code: 'agent_lost' }]);

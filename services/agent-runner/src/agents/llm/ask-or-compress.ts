@@ -1,14 +1,14 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
 import type { ToolSpec } from '../../models/model.ts';
 import type { Run } from '../../run/claimed-run.ts';
-import { compress, needsRoom } from './compress-context.ts';
-import { type Answer, ConversationTooLong, type RunModels } from './model-fallback.ts';
+import { compress, needsCompression } from './compress-context.ts';
+import { type Answer, ConversationTooLong, type FallbackModels } from './model-fallback.ts';
 import { renderPrompt } from './render-prompt.ts';
 
-export interface AnswerDeps {
+export interface AskDeps {
   readonly agent: Pick<LlmAgentConfig, 'system'>;
   readonly tools: readonly ToolSpec[];
-  readonly models: RunModels;
+  readonly models: FallbackModels;
   readonly skillsDirectory: string;
 }
 
@@ -16,12 +16,12 @@ export interface AnswerDeps {
  * The model's next answer to what the stream says. Null: the conversation was compressed first, which took tokens of
  * its own; look at the stream again, and ask again.
  *
- * @throws ModelsFailed, SkillUnavailable, NotOurs, and the reason of the run's signal
+ * @throws ModelsFailed, SkillUnavailable, RunOver, and the reason of the run's signal
  */
-export async function nextAnswer(run: Run, deps: AnswerDeps): Promise<Answer | null> {
+export async function askOrCompress(run: Run, deps: AskDeps): Promise<Answer | null> {
   const request = renderPrompt(deps.agent, deps.skillsDirectory, run.loaded, deps.tools);
   if (
-    needsRoom(request, run.loaded.events, deps.models.current) &&
+    needsCompression(request, run.loaded.events, deps.models.current) &&
     (await compress(run, deps.models, request, 'some'))
   ) {
     return null;

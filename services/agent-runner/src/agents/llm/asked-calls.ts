@@ -30,7 +30,7 @@ const USUAL_ID = /^[A-Za-z0-9_-]{1,64}$/;
  * The calls as they are recorded: ids are unique in the session, as a result is found by its call's id alone. Small
  * models count `call_1`, `call_2` anew in every answer.
  */
-export function recordable(
+export function withUniqueIds(
   calls: readonly ToolCall[],
   events: readonly Pick<RecordedEvent, 'type' | 'data'>[],
   { turn, step }: { readonly turn: number; readonly step: number },

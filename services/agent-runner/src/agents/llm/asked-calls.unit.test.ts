@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { recordable } from './asked-calls.ts';
+import { withUniqueIds } from './asked-calls.ts';
 
 const call = (id: string) => ({ id, name: 'terminal', arguments: '{}' });
 const responded = (...ids: string[]) => ({ type: 'model.responded', data: { tool_calls: ids.map(call) } });
-const idsOf = (ids: string[], events: Parameters<typeof recordable>[1] = []) =>
-  recordable(ids.map(call), events, { turn: 2, step: 3 }).map(({ id }) => id);
+const idsOf = (ids: string[], events: Parameters<typeof withUniqueIds>[1] = []) =>
+  withUniqueIds(ids.map(call), events, { turn: 2, step: 3 }).map(({ id }) => id);
 
 describe('the ids of recorded calls', () => {
   it('stay as the model gave them when they are new', () => {
@@ -31,7 +31,7 @@ describe('the ids of recorded calls', () => {
   });
 
   it('come with names and arguments that Postgres can hold', () => {
-    const [recorded] = recordable([{ id: 'a', name: 'x\u0000', arguments: '{"a":"\ud83d"}' }], [], {
+    const [recorded] = withUniqueIds([{ id: 'a', name: 'x\u0000', arguments: '{"a":"\ud83d"}' }], [], {
       turn: 1,
       step: 1,
     });

@@ -6,13 +6,13 @@ import type { Loaded } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
 import type { ModelReply } from '../../models/model.ts';
 import type { Models } from '../../models/provide-models.ts';
-import { type Run, status } from '../../run/claimed-run.ts';
+import { nextStatus, type Run } from '../../run/claimed-run.ts';
 import type { FailureCode } from '../../run/failures.ts';
 import { type Toolsets, toolsOf } from '../../tools/tool-set.ts';
-import { type AnswerDeps, nextAnswer } from './ask-or-compress.ts';
-import { recordable } from './asked-calls.ts';
-import { RunModels } from './model-fallback.ts';
-import { beginnings, finishStep, type ToolDeps } from './tool-step.ts';
+import { type AskDeps, askOrCompress } from './ask-or-compress.ts';
+import { withUniqueIds } from './asked-calls.ts';
+import { FallbackModels } from './model-fallback.ts';
+import { finishToolCalls, startCommands, type ToolDeps } from './tool-step.ts';
 
 export interface LlmDeps {
   readonly config: Pick<Config, 'directories'>;
@@ -38,12 +38,12 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
   const tools = await abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
   const { logger, watcherGraceSeconds } = deps;
   const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
-  const asking = answerDeps(run, agent, tools, deps);
+  const asking = askDeps(run, agent, tools, deps);
   for (;;) {
     const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
     if (turn === undefined) return null;
     if (turn.calls.some(({ status }) => status !== 'done')) {
-      const asked = await finishStep(run, toolDeps);
+      const asked = await finishToolCalls(run, toolDeps);
       if (asked !== null) return asked.ended;
       continue;
     }
@@ -51,7 +51,7 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
     if (text !== null) return run.end([{ type: 'finish-turn', generation: run.generation, text }]);
     const spent = limitReached(agent, turn, run.loaded);
     if (spent !== null) return run.fail(spent.code, spent.message);
-    const answered = await nextAnswer(run, asking);
+    const answered = await askOrCompress(run, asking);
     run.assertHeld();
     // The conversation was compressed: that took tokens, too.
     if (answered === null) continue;
@@ -76,7 +76,7 @@ function limitReached(
   return null;
 }
 
-function answerDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): AnswerDeps {
+function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): AskDeps {
   return {
     agent,
     tools: [...tools.values()].map(({ name, description, parameters }) => ({
@@ -85,7 +85,7 @@ function answerDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], d
       parameters,
     })),
     skillsDirectory: deps.config.directories.skills,
-    models: new RunModels(agent, {
+    models: new FallbackModels(agent, {
       models: deps.models,
       held: () => {
         run.assertHeld();
@@ -95,7 +95,7 @@ function answerDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], d
       sessionId: run.sessionId,
       onFallback: async (name) => {
         const text = `Primary model failed, switching to fallback: ${name}`;
-        if (!wasTold(run, text)) await run.say('fallback', text);
+        if (!wasTold(run, text)) await run.reportStatus('fallback', text);
       },
     }),
   };
@@ -124,7 +124,7 @@ async function recordStep(
   { tools }: ToolDeps,
 ): Promise<void> {
   const step = turn.step + 1;
-  const toolCalls = recordable(reply.toolCalls, run.loaded.events, { turn: run.turn, step });
+  const toolCalls = withUniqueIds(reply.toolCalls, run.loaded.events, { turn: run.turn, step });
   const asked = toolCalls.map(({ id, name, arguments: args }, index) => ({
     id,
     tool: name,
@@ -135,11 +135,11 @@ async function recordStep(
     index,
   }));
   const recorded = { ...response(run, model, turn, reply), toolCalls };
-  const begun = beginnings(asked, tools, run.generation);
+  const begun = startCommands(asked, tools, run.generation);
   await run.append((state) => [
     recorded,
     // What it says beside its calls is meant for whoever waits: the agent's own status.
-    ...(isSilent(reply.text) ? [] : [status(state, run.generation, 'agent', reply.text)]),
+    ...(isSilent(reply.text) ? [] : [nextStatus(state, run.generation, 'agent', reply.text)]),
     ...begun,
   ]);
 }

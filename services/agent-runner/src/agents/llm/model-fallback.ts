@@ -6,7 +6,7 @@ import { callWithRetry } from '../../models/call-with-retry.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from '../../models/model.ts';
 import type { Models } from '../../models/provide-models.ts';
 
-export interface AskOptions {
+export interface FallbackOptions {
   readonly models: Models;
   /** Of the run: throws when it must not go on, asked right before each call. */
   readonly held: () => AbortSignal;
@@ -41,12 +41,12 @@ export class ConversationTooLong extends Error {
  * stays there for its further steps, so that the user is told once and each step does not try in vain again; the next
  * run begins with the agent's model.
  */
-export class RunModels {
+export class FallbackModels {
   readonly #names: readonly string[];
-  readonly #options: AskOptions;
+  readonly #options: FallbackOptions;
   #at = 0;
 
-  constructor(agent: Pick<LlmAgentConfig, 'model' | 'fallback_models'>, options: AskOptions) {
+  constructor(agent: Pick<LlmAgentConfig, 'model' | 'fallback_models'>, options: FallbackOptions) {
     this.#names = [...(agent.model === undefined ? [] : [agent.model]), ...agent.fallback_models];
     this.#options = options;
   }
@@ -82,7 +82,7 @@ export class RunModels {
       try {
         return {
           model: name,
-          reply: await chat(wantsText ? mustSpeak(model) : model, request, this.#options),
+          reply: await chat(wantsText ? requireText(model) : model, request, this.#options),
         };
       } catch (error) {
         if (!(error instanceof ModelFailure)) throw error;
@@ -95,7 +95,7 @@ export class RunModels {
   }
 }
 
-function mustSpeak(model: Model): Model {
+function requireText(model: Model): Model {
   return {
     ...model,
     async call(request, signal) {
@@ -112,7 +112,7 @@ function mustSpeak(model: Model): Model {
  * By the GenAI conventions of OpenTelemetry: one span for the call with all its retries. What was asked and answered
  * stays out of it.
  */
-function chat(model: Model, request: ModelRequest, options: AskOptions): Promise<ModelReply> {
+function chat(model: Model, request: ModelRequest, options: FallbackOptions): Promise<ModelReply> {
   const { provider, modelId, server } = model;
   return withSpan(
     `model ${modelId}`,

@@ -2,7 +2,7 @@ import { createLogger } from '@angelia/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { echoModel } from '../../models/echo.ts';
 import { type Model, ModelFailure, type ModelFailureCode } from '../../models/model.ts';
-import { ConversationTooLong, ModelsFailed, RunModels } from './model-fallback.ts';
+import { ConversationTooLong, FallbackModels, ModelsFailed } from './model-fallback.ts';
 
 const logger = createLogger({ service: 'agent-runner', instance: 'test', level: 'silent' });
 const request = { system: '', messages: [{ role: 'user' as const, content: 'hello' }], tools: [] };
@@ -27,7 +27,7 @@ function world(failures: Record<string, ModelFailureCode[]>, fallback = ['second
     },
   });
   const stop = new AbortController();
-  const models = new RunModels(
+  const models = new FallbackModels(
     { model: 'first', fallback_models: fallback },
     {
       models: new Map(['first', 'second', 'third'].map((name) => [name, model(name)])),

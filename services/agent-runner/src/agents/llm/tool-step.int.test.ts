@@ -3,7 +3,7 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { decideAll, type SessionCommand } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { drainOf } from '../../run/drain.ts';
+import { drainRuns } from '../../run/drain.ts';
 import { type FixtureOptions, runnerFixture } from '../../testing/runner-fixture.ts';
 import { callsFor, hangs, says, scriptedModel } from '../../testing/scripted-model.ts';
 import type { CallContext, RunnerTool, Tool, UserTool } from '../../tools/tool.ts';
@@ -474,7 +474,7 @@ describe('a call that process-watcher carries out', () => {
     await first.look(id);
     await has(id, 'tool.started');
     const hurry = AbortSignal.abort();
-    await drainOf(first).drain(Date.now() + 5_000, hurry);
+    await drainRuns(first).drain(Date.now() + 5_000, hurry);
     await world.runner('b').look(id);
     await has(id, 'run.started', 2);
     await happened(id, finished('call_1', 'survived'));

@@ -5,8 +5,8 @@ import { type FinishTool, type SessionCommand, UNKNOWN_RESULT, WATCHER_TOOLS } f
 import { type Loaded, withSpan } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
 import type { Run } from '../../run/claimed-run.ts';
-import { process } from '../../tools/background-process.ts';
-import { terminal } from '../../tools/terminal.ts';
+import { processTool } from '../../tools/background-process.ts';
+import { terminalTool } from '../../tools/terminal.ts';
 import type { RunnerTool, Tool, ToolResult, WatcherTool } from '../../tools/tool.ts';
 import type { ToolSet } from '../../tools/tool-set.ts';
 import { type AskedCall, askedCalls, outcomeOf } from './asked-calls.ts';
@@ -44,7 +44,7 @@ export interface ToolDeps {
  * What begins the calls of a model answer: goes into the same append as the answer. Empty: nothing can be begun, all
  * that is left is for a person.
  */
-export function beginnings(
+export function startCommands(
   asked: readonly AskedCall[],
   tools: ToolSet,
   generation: number,
@@ -74,7 +74,7 @@ export function beginnings(
  * Brings every call of the last model answer to its result. Null: all have one, the model can be asked again.
  * Otherwise a person was asked, which ended the run, as it stands in `ended`.
  */
-export async function finishStep(run: Run, deps: ToolDeps): Promise<{ ended: Loaded | null } | null> {
+export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended: Loaded | null } | null> {
   for (;;) {
     const calls = askedCalls(run.loaded, run.turn);
     const started = calls.filter(({ status }) => status === 'started');
@@ -85,7 +85,7 @@ export async function finishStep(run: Run, deps: ToolDeps): Promise<{ ended: Loa
     const asked = calls.filter(({ status }) => status === 'asked');
     const first = asked[0];
     if (first === undefined) return null;
-    const commands = beginnings(asked, deps.tools, run.generation);
+    const commands = startCommands(asked, deps.tools, run.generation);
     if (commands.length > 0) {
       run.assertHeld();
       await run.append(commands);
@@ -236,7 +236,7 @@ const isWatchers = (call: AskedCall): boolean => WATCHER_TOOLS.includes(call.too
 
 /** Also when the toolset was taken from the agent since: what was begun has its result. */
 function limitOf(call: AskedCall, tools: ToolSet): number {
-  const tool = tools.get(call.tool) ?? [terminal, process].find(({ name }) => name === call.tool);
+  const tool = tools.get(call.tool) ?? [terminalTool, processTool].find(({ name }) => name === call.tool);
   const parsed = parsedArguments(call.arguments);
   const known = tool?.by === 'watcher' && 'args' in parsed && tool.check(parsed.args) === null;
   return known ? (tool as WatcherTool).limitSeconds(parsed.args) : 0;

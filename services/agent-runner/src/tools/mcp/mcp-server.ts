@@ -7,7 +7,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
 import type { CallContext, RunnerTool, ToolResult } from '../tool.ts';
-import { ToolsetProblem } from '../tool-set.ts';
+import { ToolsetError } from '../tool-set.ts';
 import type { argumentChecks } from './argument-checks.ts';
 import { capped, resultText } from './result-text.ts';
 import { toolName } from './tool-names.ts';
@@ -66,7 +66,7 @@ export class McpServer {
     this.#scrub = scrubber([...Object.values(config.headers ?? {}), ...Object.values(config.env ?? {})]);
   }
 
-  /** @throws ToolsetProblem when the server cannot be reached and never was */
+  /** @throws ToolsetError when the server cannot be reached and never was */
   async tools(): Promise<readonly RunnerTool[]> {
     if (this.#list !== null && performance.now() - this.#list.at < LIST_MAX_AGE_MS) return this.#list.tools;
     try {
@@ -78,7 +78,7 @@ export class McpServer {
       return await this.#listNow();
     } catch (error) {
       if (this.#stale === null) {
-        throw new ToolsetProblem('toolset_unavailable', `MCP server ${this.#name}: ${this.#told(error)}`, {
+        throw new ToolsetError('toolset_unavailable', `MCP server ${this.#name}: ${this.#told(error)}`, {
           cause: error,
         });
       }

@@ -16,7 +16,7 @@ export class McpServers {
     );
   }
 
-  /** The tools of toolset `mcp:<server>`; null: that is no server of the config. @throws ToolsetProblem */
+  /** The tools of toolset `mcp:<server>`; null: that is no server of the config. @throws ToolsetError */
   toolset(name: string): Promise<readonly RunnerTool[]> | null {
     if (!name.startsWith(PREFIX)) return null;
     return this.#servers.get(name.slice(PREFIX.length))?.tools() ?? null;
