@@ -80,7 +80,7 @@ import { provideToolsets } from './tools/toolsets.ts';
 export class AgentRunnerModule implements OnApplicationShutdown {
   constructor(@Inject(MCP_SERVERS) private readonly mcp: McpServers) {}
 
-  /** After the drain: the last runs may still call their tools. */
+  /** Called after the drain: until then the last runs may call their tools. */
   async onApplicationShutdown(): Promise<void> {
     await this.mcp.close();
   }

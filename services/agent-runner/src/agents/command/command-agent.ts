@@ -5,9 +5,9 @@ import type { Run } from '../../run/claimed-run.ts';
 import { endWith, resultOf } from '../agent-result.ts';
 
 /**
- * A program is the agent. process-watcher runs it (the runner holds the model keys and executes nothing): it hears of
- * the call by `tool.started`, and reports by `tool.finished`. The program outlives this runner, so that a run which
- * follows a lost one waits for the same program; it is never started twice (C14).
+ * The agent is a program. process-watcher runs it, since the runner holds the model keys and executes nothing:
+ * `tool.started` starts the program, `tool.finished` reports its result. The program outlives this runner. A run that
+ * follows a lost one waits for the same program, which is never started twice (C14).
  */
 export async function runCommand(run: Run, agent: CommandAgentConfig): Promise<Loaded | null> {
   const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
@@ -22,5 +22,5 @@ export async function runCommand(run: Run, agent: CommandAgentConfig): Promise<L
     : endWith(run, result);
 }
 
-/** The watcher ends the program at its time limit and says so; that it says nothing at all is noticed by then. */
+/** The watcher ends the program at its time limit and reports that. After this much more, no report will come. */
 const GRACE_SECONDS = 60;

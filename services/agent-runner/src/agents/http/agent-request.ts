@@ -6,16 +6,16 @@ import type { Dispatcher } from 'undici';
 import { CallFailure, isRetryableStatus, retryAfterMs } from '../../retry-call.ts';
 
 export interface Request {
-  /** The same for every try and every run of the turn: `webhook-id`. */
+  /** `webhook-id`: the same for every try and every run of the turn. */
   readonly id: string;
   readonly body: string;
-  /** It was given a link to call back. */
+  /** The agent has a link to call back. */
   readonly mayAnswerLater: boolean;
 }
 
 export type AgentAnswer =
   | { readonly kind: 'text'; readonly text: string }
-  /** 202: the answer comes by the callback. */
+  /** 202: the answer comes with the callback. */
   | { readonly kind: 'later' };
 
 /**
@@ -45,18 +45,18 @@ export type PostToAgent = (
   signal: AbortSignal,
 ) => Promise<AgentAnswer>;
 
-/** An answer is a message for people: a megabyte is a book. */
+/** An answer is a message for people; a megabyte is a book. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The host was written into the config by the operator, and is trusted; its certificate is checked all the same. */
+/** The operator wrote the host into the config, so it is trusted. Its certificate is checked nevertheless. */
 export function agentPoster(options: { readonly ca?: string } = {}): PostToAgent {
   let opened: Promise<{ client: typeof undici; pool: undici.Agent }> | null = null;
-  // A runner without such an agent does without the client.
+  // Loaded on first use: a runner without http agents does not need the client.
   const open = async () => {
     const client = await import('undici');
     const pool = new client.Agent({
-      // The request's own signal is the only clock: an agent may think for minutes before its first byte.
+      // The request's signal is the only time limit: an agent may think for minutes before its first byte.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: {
@@ -84,7 +84,7 @@ export function agentPoster(options: { readonly ca?: string } = {}): PostToAgent
         method: 'POST',
         dispatcher: pool,
         signal: AbortSignal.any([signal, outOfTime]),
-        // Redirects are not followed: they would carry the prompt and the link to wherever they lead.
+        // Redirects are not followed: they would carry the prompt and the link to another host.
         headers: {
           ...agent.headers,
           'content-type': 'application/json; charset=utf-8',
@@ -142,7 +142,7 @@ function textOf(body: string | null, origin: string): AgentAnswer {
   throw new AgentFailure(`the answer of ${origin} is not {"text": "..."}`);
 }
 
-/** Null: it is too long, and the rest of it was not read. */
+/** Null: it is too long; the rest was not read. */
 async function bodyOf(body: Dispatcher.ResponseData['body']): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

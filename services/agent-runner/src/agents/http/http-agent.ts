@@ -16,15 +16,15 @@ export interface HttpAgentDeps {
   readonly logger: Logger;
 }
 
-/** Time for a look at the stream, also a slow one. */
+/** Long enough to read the stream, even slowly. */
 const LATE_MS = 500;
-/** The run's own time limit ends the wait for a callback. */
+/** The time limit of the run ends the wait for a callback. */
 const FOR_EVER = Number.POSITIVE_INFINITY;
 
 /**
- * A service elsewhere is the agent: one signed POST, answered with the text (200), or with 202 and later a callback,
- * which ingress records as the call's result. A run that follows a lost one asks again under the same `webhook-id`,
- * by which the agent knows that it is the same work.
+ * The agent is a service elsewhere. It gets one signed POST and answers with the text (200), or with 202 and later a
+ * callback, which ingress records as the call's result. A run that follows a lost one asks again under the same
+ * `webhook-id`, so that the agent can recognise the same work.
  */
 export async function runHttp(run: Run, agent: HttpAgentConfig, deps: HttpAgentDeps): Promise<Loaded | null> {
   const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
@@ -49,7 +49,7 @@ export async function runHttp(run: Run, agent: HttpAgentConfig, deps: HttpAgentD
   return result === null ? null : endWith(run, result);
 }
 
-/** Result and answer are one append: what is kept of the call is only that it was answered. */
+/** Result and answer are one append. The result of the call only says that it was answered. */
 function finish(run: Run, text: string): Promise<Loaded | null> {
   const { generation } = run;
   return run.end([

@@ -13,8 +13,8 @@ export interface AskDeps {
 }
 
 /**
- * The model's next answer to what the stream says. Null: the conversation was compressed first, which took tokens of
- * its own; look at the stream again, and ask again.
+ * Asks the model for its next answer to the conversation in the stream. Null: the conversation was compressed instead,
+ * which took tokens; read the stream and ask again.
  *
  * @throws ModelsFailed, SkillUnavailable, RunOver, and the reason of the run's signal
  */
@@ -30,7 +30,7 @@ export async function askOrCompress(run: Run, deps: AskDeps): Promise<Answer | n
     return await deps.models.ask(request, { canShorten: true });
   } catch (error) {
     if (!(error instanceof ConversationTooLong)) throw error;
-    // The window is smaller than the config says, or tokens were counted too low.
+    // The window is smaller than the config says, or our count of tokens is too low.
     if (await compress(run, deps.models, request, 'all')) return null;
     return deps.models.ask(request, { canShorten: false });
   }

@@ -3,10 +3,10 @@ import { storable } from '@angelia/event-log';
 import type { OpenCall } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 
-/** A call of the last model answer, with what the model wrote. */
+/** A call of the last model answer, with the arguments as the model wrote them. */
 export interface AskedCall extends OpenCall {
   readonly arguments: string;
-  /** Its place in the answer, from 0. */
+  /** Its position in the answer, from 0. */
   readonly index: number;
 }
 
@@ -23,12 +23,12 @@ export function askedCalls({ events, state }: Pick<Loaded, 'events' | 'state'>, 
   return calls.map((call, index) => ({ ...call, arguments: written.get(call.id) ?? '', index }));
 }
 
-/** What every provider takes as an id. */
+/** Every provider accepts such an id. */
 const USUAL_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * The calls as they are recorded: ids are unique in the session, as a result is found by its call's id alone. Small
- * models count `call_1`, `call_2` anew in every answer.
+ * The calls as they are recorded. Their ids are unique in the session, since a result is found by the id of its call.
+ * Small models count `call_1`, `call_2` anew in every answer.
  */
 export function withUniqueIds(
   calls: readonly ToolCall[],
@@ -52,7 +52,7 @@ function usedIds(events: readonly Pick<RecordedEvent, 'type' | 'data'>[]): Set<s
     if (type === 'model.responded') {
       for (const { id } of (data as EventData<'model.responded'>).tool_calls) used.add(id);
     } else if (type === 'turn.requested') {
-      // What a continuation inherited is shown to the model as well.
+      // The model also sees the calls that a continuation inherited.
       for (const row of (data as EventData<'turn.requested'>).history ?? []) {
         for (const { id } of row.tool_calls ?? []) used.add(id);
       }
@@ -61,7 +61,7 @@ function usedIds(events: readonly Pick<RecordedEvent, 'type' | 'data'>[]): Set<s
   return used;
 }
 
-/** How a call ended; null: it has no result yet. */
+/** How a call ended. Null: it has no result yet. */
 export function outcomeOf(
   { events, state }: Pick<Loaded, 'events' | 'state'>,
   turn: number,

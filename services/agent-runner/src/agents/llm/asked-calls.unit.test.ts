@@ -11,7 +11,7 @@ describe('the ids of recorded calls', () => {
     expect(idsOf(['toolu_01-A', 'call_9'], [responded('other')])).toEqual(['toolu_01-A', 'call_9']);
   });
 
-  it('are made anew when the session has had them, the model repeats them, or they are no ids', () => {
+  it('are replaced when the session has had them, the model repeats them, or they are no ids', () => {
     expect(idsOf(['call_1'], [responded('call_1')])).toEqual(['call_2_3_1']);
     expect(idsOf(['same', 'same', '', 'a b', 'x'.repeat(65)])).toEqual([
       'same',
@@ -22,7 +22,7 @@ describe('the ids of recorded calls', () => {
     ]);
   });
 
-  it('differ also from those that a continuation inherited', () => {
+  it('also differ from those that a continuation inherited', () => {
     const inherited = {
       type: 'turn.requested',
       data: { history: [{ role: 'assistant', content: '', tool_calls: [call('a'), call('call_2_3_1')] }] },
@@ -30,7 +30,7 @@ describe('the ids of recorded calls', () => {
     expect(idsOf(['a'], [inherited])).toEqual(['call_2_3_1_2']);
   });
 
-  it('come with names and arguments that Postgres can hold', () => {
+  it('come with names and arguments that Postgres can store', () => {
     const [recorded] = withUniqueIds([{ id: 'a', name: 'x\u0000', arguments: '{"a":"\ud83d"}' }], [], {
       turn: 1,
       step: 1,

@@ -7,8 +7,8 @@ const result = (content: string, n = 1): Message => ({ role: 'tool', content, to
 const recordOf = (rows: readonly Message[], room: number) =>
   summaryRequest(rows, room).messages[0]?.content ?? '';
 
-describe('what a summary is made of', () => {
-  it('is the record as one text: who said what, which calls, which results', () => {
+describe('the request for a summary', () => {
+  it('holds the record as one text: who said what, which calls, which results', () => {
     const calls = [{ id: 'c-1', name: 'terminal', arguments: '{"command":"ls"}' }];
     const rows: Message[] = [
       { role: 'user', content: 'look' },
@@ -21,13 +21,13 @@ describe('what a summary is made of', () => {
     );
   });
 
-  it('has its long rows shortened before the short ones', () => {
+  it('shortens long rows before short ones', () => {
     const record = recordOf([result('x'.repeat(100_000)), result('a short one', 2)], 1_000);
     expect(record).toContain('a short one');
     expect(record).toMatch(/x{100}\n\[\.\.\. \d+ characters left out \.\.\.\]\nx{100}/);
   });
 
-  it('fits in its room, also when there are many short rows', () => {
+  it('fits in its share of the window, even with many short rows', () => {
     const rows = Array.from({ length: 500 }, (_, n) => result(`row ${n} ${'y'.repeat(60)}`, n));
     const request = summaryRequest(rows, 2_000);
     expect(tokensOfRequest({ ...request, system: '' })).toBeLessThan(2_100);
@@ -37,14 +37,14 @@ describe('what a summary is made of', () => {
 });
 
 describe('a shortened text', () => {
-  it('keeps both ends, and is as it was when it fits', () => {
+  it('keeps both ends, and is unchanged if it fits', () => {
     expect(shortened('abc', 10)).toBe('abc');
     expect(shortened(`begin ${'-'.repeat(1_000)} end`, 50)).toMatch(
       /^begin -+\n\[.* left out .*\]\n-+ end$/s,
     );
   });
 
-  it('is well formed: a cut through an emoji leaves no half of it', () => {
+  it('is well formed: a cut through an emoji does not leave half of it', () => {
     for (let tokens = 10; tokens < 40; tokens += 1) {
       expect(shortened('a😀'.repeat(100), tokens).isWellFormed()).toBe(true);
     }

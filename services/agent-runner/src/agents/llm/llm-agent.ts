@@ -23,18 +23,18 @@ export interface LlmDeps {
 }
 
 /**
- * A model and its tools, step by step, until it answers. What is next is read from the stream, so that a run that
- * follows a lost one enters the loop where that one left it:
+ * Runs a model and its tools, step by step, until the model answers. The next step is read from the stream, so that a
+ * run that follows a lost one enters the loop where that one left it:
  *
- *   calls without a result --> brought to one (run-tools.ts), or a person is asked: the run ends, the session waits
- *   an answer without its final response --> the turn is finished with it; the model is not asked again (C13)
+ *   calls without a result --> finished (tool-step.ts), or a person is asked: the run ends and the session waits
+ *   an answer without its final response --> finishes the turn; the model is not asked again (C13)
  *   else --> the model is asked, within max_steps and budget:
- *              tool calls --> recorded and begun in one append; what it says beside them is an interim status
+ *              tool calls --> recorded and started in one append; the text beside them is an interim status
  *              none       --> recorded with the final response and the end, in one append
  */
 export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Promise<Loaded | null> {
   const captured = run.loaded.state.created?.toolsets ?? null;
-  // A server of tools may have to be started first, and may not answer.
+  // An MCP server may have to be started first, and may not answer.
   const tools = await abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
   const { logger, watcherGraceSeconds } = deps;
   const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
@@ -53,7 +53,7 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
     if (spent !== null) return run.fail(spent.code, spent.message);
     const answered = await askOrCompress(run, asking);
     run.assertHeld();
-    // The conversation was compressed: that took tokens, too.
+    // The conversation was compressed, which took tokens.
     if (answered === null) continue;
     const { model, reply } = answered;
     if (reply.toolCalls.length === 0) return answer(run, model, turn, reply);
@@ -87,7 +87,7 @@ function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps
     skillsDirectory: deps.config.directories.skills,
     models: new FallbackModels(agent, {
       models: deps.models,
-      held: () => {
+      assertHeld: () => {
         run.assertHeld();
         return run.signal;
       },
@@ -95,18 +95,18 @@ function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps
       sessionId: run.sessionId,
       onFallback: async (name) => {
         const text = `Primary model failed, switching to fallback: ${name}`;
-        if (!wasTold(run, text)) await run.reportStatus('fallback', text);
+        if (!wasReported(run, text)) await run.reportStatus('fallback', text);
       },
     }),
   };
 }
 
-/** By an earlier run of this turn, which was lost: whoever waits for the answer need not read it twice. */
-function wasTold({ loaded, turn }: Run, text: string): boolean {
+/** An earlier run of this turn, which was lost, may have reported it: the user need not read it twice. */
+function wasReported({ loaded, turn }: Run, text: string): boolean {
   return loaded.events.some(({ type, data }) => {
     if (type !== 'session.interim-status') return false;
-    const told = data as EventData<'session.interim-status'>;
-    return told.turn === turn && told.kind === 'fallback' && told.text === text;
+    const status = data as EventData<'session.interim-status'>;
+    return status.turn === turn && status.kind === 'fallback' && status.text === text;
   });
 }
 
@@ -115,7 +115,7 @@ function answer(run: Run, model: string, turn: OpenTurn, reply: ModelReply): Pro
   return run.end([recorded, { type: 'finish-turn', generation: run.generation, text: recorded.text }]);
 }
 
-/** The answer and the beginning of what it asks for: one append. */
+/** Records the answer and starts the calls that it asks for, in one append. */
 async function recordStep(
   run: Run,
   model: string,
@@ -138,7 +138,7 @@ async function recordStep(
   const begun = startCommands(asked, tools, run.generation);
   await run.append((state) => [
     recorded,
-    // What it says beside its calls is meant for whoever waits: the agent's own status.
+    // Text beside the calls is the agent's own status, for the people who wait.
     ...(isSilent(reply.text) ? [] : [nextStatus(state, run.generation, 'agent', reply.text)]),
     ...begun,
   ]);

@@ -1,4 +1,4 @@
-import type { LlmAgentConfig } from '@angelia/contracts';
+import { AngeliaError, type LlmAgentConfig } from '@angelia/contracts';
 import { type Logger, metrics } from '@angelia/service-kit';
 import { withSpan } from '@angelia/sessions';
 import { type Span, SpanKind } from '@opentelemetry/api';
@@ -8,38 +8,38 @@ import type { Models } from '../../models/provide-models.ts';
 
 export interface FallbackOptions {
   readonly models: Models;
-  /** Of the run: throws when it must not go on, asked right before each call. */
-  readonly held: () => AbortSignal;
+  /** Called right before each call of a model. Returns the run's signal; throws if the run must not go on. */
+  readonly assertHeld: () => AbortSignal;
   readonly logger: Logger;
   readonly sessionId: string;
-  /** Before the next model is asked: the user is told. */
+  /** Called before the next model is asked, to tell the user. */
   readonly onFallback: (name: string) => Promise<void>;
 }
 
 export interface Answer {
-  /** Name in the config of the model that gave it. */
+  /** The model that gave it, by its name in the config. */
   readonly model: string;
   readonly reply: ModelReply;
 }
 
-/** Thrown when the agent's model and all its fallbacks failed. Another try later is the user's to make. */
-export class ModelsFailed extends Error {
+/** Thrown when the agent's model and all its fallbacks failed. The run fails; the user may try again later. */
+export class ModelsFailed extends AngeliaError {
   override readonly name = 'ModelsFailed';
   readonly code = 'models_failed';
   readonly retryable = false;
 }
 
-/** Thrown by `ask` when the model's window is too small for the request. A shorter one may be taken: compress. */
-export class ConversationTooLong extends Error {
+/** Thrown by `ask` when the request does not fit in the model's window. Compress the conversation and ask again. */
+export class ConversationTooLong extends AngeliaError {
   override readonly name = 'ConversationTooLong';
   readonly code = 'conversation_too_long';
   readonly retryable = false;
 }
 
 /**
- * The models of one run: the agent's, then one after the other of its `fallback_models`. A run that had to fall back
- * stays there for its further steps, so that the user is told once and each step does not try in vain again; the next
- * run begins with the agent's model.
+ * The models of one run: the agent's, then its `fallback_models` in order. A run that had to fall back stays with that
+ * model for its further steps, so that the user is told once and no step tries the failed model again. The next run
+ * begins with the agent's model.
  */
 export class FallbackModels {
   readonly #names: readonly string[];
@@ -51,15 +51,14 @@ export class FallbackModels {
     this.#options = options;
   }
 
-  /** The model that is asked next; null: there is none of that name any more. */
+  /** The model that is asked next. Null: the config no longer has it. */
   get current(): Model | null {
     return this.#options.models.get(this.#names[this.#at] ?? '') ?? null;
   }
 
   /**
-   * @param canShorten the caller can make a shorter request: a model that finds this one too long is no reason to
-   *   leave it
-   * @param wantsText an empty answer is of no use: as good as none, so that it is asked for again
+   * @param canShorten the caller can make a shorter request, so a model that finds this one too long is not left
+   * @param wantsText an empty answer counts as a failure and is retried
    * @throws ModelsFailed, ConversationTooLong, and the reason of the run's signal
    */
   async ask(
@@ -82,11 +81,11 @@ export class FallbackModels {
       try {
         return {
           model: name,
-          reply: await chat(wantsText ? requireText(model) : model, request, this.#options),
+          reply: await callModel(wantsText ? requireText(model) : model, request, this.#options),
         };
       } catch (error) {
         if (!(error instanceof ModelFailure)) throw error;
-        this.#options.held();
+        this.#options.assertHeld();
         if (error.code === 'too_long' && canShorten) throw new ConversationTooLong(error.message);
         failures.push(error.message);
       }
@@ -109,10 +108,10 @@ function requireText(model: Model): Model {
 }
 
 /**
- * By the GenAI conventions of OpenTelemetry: one span for the call with all its retries. What was asked and answered
- * stays out of it.
+ * One span for the call with all its retries, by the GenAI conventions of OpenTelemetry. It does not hold what was asked
+ * and answered.
  */
-function chat(model: Model, request: ModelRequest, options: FallbackOptions): Promise<ModelReply> {
+function callModel(model: Model, request: ModelRequest, options: FallbackOptions): Promise<ModelReply> {
   const { provider, modelId, server } = model;
   return withSpan(
     `model ${modelId}`,
@@ -129,7 +128,7 @@ function chat(model: Model, request: ModelRequest, options: FallbackOptions): Pr
     },
     async (span) => {
       try {
-        const reply = await callWithRetry(model, request, options.held(), (failure, tries) =>
+        const reply = await callWithRetry(model, request, options.assertHeld(), (failure, tries) =>
           options.logger.warn(
             {
               session_id: options.sessionId,
@@ -138,10 +137,10 @@ function chat(model: Model, request: ModelRequest, options: FallbackOptions): Pr
               tries,
               reason: failure.message,
             },
-            'a model call failed',
+            'model call failed',
           ),
         );
-        tell(span, reply);
+        describeReply(span, reply);
         return reply;
       } catch (error) {
         span.setAttribute('error.type', error instanceof ModelFailure ? error.code : 'stopped');
@@ -151,7 +150,7 @@ function chat(model: Model, request: ModelRequest, options: FallbackOptions): Pr
   );
 }
 
-function tell(span: Span, { finishReason, usage, response }: ModelReply): void {
+function describeReply(span: Span, { finishReason, usage, response }: ModelReply): void {
   span.setAttributes({
     'gen_ai.response.finish_reasons': [finishReason],
     'gen_ai.usage.input_tokens': usage.input_tokens,

@@ -31,7 +31,7 @@ function world(failures: Record<string, ModelFailureCode[]>, fallback = ['second
     { model: 'first', fallback_models: fallback },
     {
       models: new Map(['first', 'second', 'third'].map((name) => [name, model(name)])),
-      held: () => {
+      assertHeld: () => {
         stop.signal.throwIfAborted();
         return stop.signal;
       },
@@ -46,14 +46,14 @@ function world(failures: Record<string, ModelFailureCode[]>, fallback = ['second
 }
 
 describe('the models of a run', () => {
-  it('are asked in their order, and the user is told before each next one', async () => {
+  it('are asked in order, and the user is told before each fallback', async () => {
     const { models, asked, told } = world({ first: ['refused'], second: ['refused'] });
     expect(await models.ask(request, canShorten)).toMatchObject({ model: 'third', reply: { text: 'third' } });
     expect(asked).toEqual(['first', 'second', 'third']);
     expect(told).toEqual(['second', 'third']);
   });
 
-  it('stay where they had to go: a further step does not try the failed one, nor tell it again', async () => {
+  it('stay with the fallback: a further step does not try the failed one, nor tell the user again', async () => {
     const { models, asked, told } = world({ first: ['refused'] });
     await models.ask(request, canShorten);
     await models.ask(request, canShorten);
@@ -62,14 +62,14 @@ describe('the models of a run', () => {
     expect(models.current?.name).toBe('second');
   });
 
-  it('fail when all have, with what each of them said', async () => {
+  it('fail when all of them have failed, with the reason of each', async () => {
     const { models } = world({ first: ['refused'], second: ['protocol'] }, ['second', 'gone']);
     await expect(models.ask(request, canShorten)).rejects.toThrow(
       new ModelsFailed('first: refused; second: protocol; model gone is not in the config any more'),
     );
   });
 
-  it('are not left for a request that is too long, as long as it can be shortened', async () => {
+  it('are not left because a request is too long, if it can be shortened', async () => {
     const { models, asked, told } = world({ first: ['too_long', 'too_long'] });
     await expect(models.ask(request, canShorten)).rejects.toBeInstanceOf(ConversationTooLong);
     expect(told).toEqual([]);

@@ -5,8 +5,8 @@ import type { Loaded } from '@angelia/sessions';
 import type { ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
 
 /**
- * What the model is given: the agent's system prompt and the route's skills, what is foreign in the conversation, the
- * recorded conversation, and that it was interrupted if it was. The names of the skills are the session's; their text is what the files say now.
+ * What the model is given: the agent's system prompt, the route's skills, a note about foreign text, a note if the run
+ * was resumed, and the recorded conversation. The session names the skills; their text is what the files say now.
  *
  * @throws SkillUnavailable
  */
@@ -22,7 +22,7 @@ export function renderPrompt(
     (name) => `# Skill: ${name}\n\n${readSkill(skillsDirectory, name)}`,
   );
   return {
-    // In the system prompt, not in the conversation: there is one note, however often the run was resumed (C4).
+    // The resume note is in the system prompt, not in the conversation: one note, however often it was resumed (C4).
     system: [
       agent.system,
       ...skills,
@@ -35,8 +35,8 @@ export function renderPrompt(
 }
 
 /**
- * The mark is named where the turn has it, or may get it by the result of a tool: it does not change within a run, so that
- * a provider's cache of the prompt is not lost. Nothing in sessions from before there were marks.
+ * Names the mark of fences if the turn has one, or may get one with the result of a tool. The note does not change within
+ * a run, so a provider's cache of the prompt stays valid. Sessions from before there were marks have no note.
  */
 function aboutFences(
   state: Loaded['state'],
@@ -51,7 +51,7 @@ function aboutFences(
   return [fenceNote(inUse ? mark : null)];
 }
 
-/** The rows of a transcript for a model. The name of a result's tool is in the call that it answers. */
+/** The rows of a transcript as messages for a model. The call that a result answers has the tool's name. */
 export function asMessages(rows: readonly TranscriptMessage[]): ModelMessage[] {
   const names = new Map<string, string>();
   return rows.map((row): ModelMessage => {

@@ -39,12 +39,12 @@ const systemOf = (over: Partial<CreateSession>, ...tools: string[]) =>
   renderPrompt(AGENT, '/nowhere', session(over), tools.map(tool)).system;
 
 describe('the system prompt', () => {
-  it('says what a fence means, the same in every session that has none', () => {
+  it('explains fences with the same words in every session that has none', () => {
     expect(systemOf({ fenceSeed: SEED })).toBe(`You review.\n\n${fenceNote(null)}`);
     expect(systemOf({ fenceSeed: 'other' }, 'terminal')).toBe(systemOf({ fenceSeed: SEED }));
   });
 
-  it('names the mark where the turn has it', () => {
+  it('names the mark if the turn has one', () => {
     const input = `Review <untrusted-${MARK}>two words</untrusted-${MARK}>`;
     expect(systemOf({ fenceSeed: SEED, input })).toBe(`You review.\n\n${fenceNote(MARK)}`);
     // Not one that somebody wrote.
@@ -52,11 +52,11 @@ describe('the system prompt', () => {
     expect(systemOf({ fenceSeed: SEED, input: forged })).toBe(`You review.\n\n${fenceNote(null)}`);
   });
 
-  it('names it from the start where the result of a tool may have it', () => {
+  it('names the mark from the start if the result of a tool may have it', () => {
     expect(systemOf({ fenceSeed: SEED }, 'mcp__x__y')).toContain(MARK);
   });
 
-  it('is as it was in sessions from before there were marks', () => {
+  it('is unchanged in sessions from before there were marks', () => {
     expect(systemOf({})).toBe('You review.');
   });
 });

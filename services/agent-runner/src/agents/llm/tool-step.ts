@@ -12,24 +12,24 @@ import type { ToolSet } from '../../tools/tool-set.ts';
 import { type AskedCall, askedCalls, outcomeOf } from './asked-calls.ts';
 
 /**
- * The tool calls of one model answer. The stream says what is left to do, so that a run that takes over goes on in
- * the middle of a step:
+ * The tool calls of one model answer. The stream says what is left to do, so that a run that takes over continues in the
+ * middle of a step:
  *
- *   asked --arguments or name of no use--> done (error), without being begun
- *         --tool.started--> started     all that run in parallel at once; the others one by one, in the model's order
- *   started, by this run                carried out, or waited for: done
- *   started, by a lost run              runner's: done (unknown), never begun again (C14); watcher's: waited for
- *   asked, for a person                 last, when nothing else is under way: ends this run, the session waits
+ *   asked --unknown tool or bad arguments--> done (error), not started
+ *         --tool.started--> started     parallel calls all at once; the others one by one, in the model's order
+ *   started by this run                 carried out, or waited for: done
+ *   started by a lost run               runner's: done (unknown), never started again (C14); watcher's: waited for
+ *   asked, for a person                 last, when no other call is in progress: ends this run, the session waits
  */
 
-/** A model that asks for more at once is out of its mind: the surplus is answered with an error. */
+/** No sensible answer has more calls. The surplus is answered with an error. */
 const MOST_CALLS = 32;
 /**
- * How long after a call's own time limit the watcher's result is still waited for: it may have been restarted, or
- * have been busy when the call came. A result that is even later is not lost to the log's readers, only to the model.
+ * How long after a call's own time limit the run still waits for the watcher's result: the watcher may have restarted,
+ * or been busy when the call came. A later result is still in the log, but the model does not see it.
  */
 const GRACE_SECONDS = 60;
-/** In characters, about 50,000 tokens. A tool has a smaller cap of its own; this one keeps events small. */
+/** In characters, about 50,000 tokens. Tools have smaller caps of their own; this one keeps events small. */
 const LONGEST_RESULT = 200_000;
 
 export interface ToolDeps {
@@ -41,8 +41,8 @@ export interface ToolDeps {
 }
 
 /**
- * What begins the calls of a model answer: goes into the same append as the answer. Empty: nothing can be begun, all
- * that is left is for a person.
+ * The commands that start the calls of a model answer, for the same append as the answer. Empty: none can be started; the
+ * rest is for a person.
  */
 export function startCommands(
   asked: readonly AskedCall[],
@@ -53,7 +53,7 @@ export function startCommands(
   const parallel: SessionCommand[] = [];
   const sequential: SessionCommand[] = [];
   for (const call of asked) {
-    const found = usable(call, tools);
+    const found = checkCall(call, tools);
     if ('problem' in found) {
       refused.push(finish(generation, call.id, { outcome: 'error', result: found.problem }));
     } else if (found.tool.by !== 'user') {
@@ -71,8 +71,8 @@ export function startCommands(
 }
 
 /**
- * Brings every call of the last model answer to its result. Null: all have one, the model can be asked again.
- * Otherwise a person was asked, which ended the run, as it stands in `ended`.
+ * Finishes every call of the last model answer. Null: all have their results, and the model can be asked again.
+ * Otherwise a person was asked, which ended the run; `ended` is the session after that.
  */
 export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended: Loaded | null } | null> {
   for (;;) {
@@ -95,9 +95,9 @@ export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended
   }
 }
 
-type Usable = { readonly tool: Tool; readonly args: unknown } | { readonly problem: string };
+type CheckedCall = { readonly tool: Tool; readonly args: unknown } | { readonly problem: string };
 
-function usable(call: AskedCall, tools: ToolSet): Usable {
+function checkCall(call: AskedCall, tools: ToolSet): CheckedCall {
   if (call.index >= MOST_CALLS) {
     return { problem: `Not carried out: at most ${MOST_CALLS} calls can be made at once.` };
   }
@@ -116,7 +116,7 @@ function usable(call: AskedCall, tools: ToolSet): Usable {
 
 function parsedArguments(written: string): { readonly args: unknown } | { readonly problem: string } {
   try {
-    // Some models write nothing when there is nothing to say.
+    // Some models write nothing if a call has no arguments.
     const args: unknown = written.trim() === '' ? {} : JSON.parse(written);
     if (typeof args === 'object' && args !== null && !Array.isArray(args)) return { args };
     return { problem: 'The arguments must be a JSON object.' };
@@ -125,7 +125,7 @@ function parsedArguments(written: string): { readonly args: unknown } | { readon
   }
 }
 
-/** All that were begun: those of this run are carried out, those of a lost one are looked after. */
+/** Carries out the calls that this run started, and finishes those of a lost run. */
 async function carryOutAll(run: Run, started: readonly AskedCall[], deps: ToolDeps): Promise<void> {
   const cut = new AbortController();
   const signal = AbortSignal.any([run.signal, cut.signal]);
@@ -137,14 +137,14 @@ async function carryOutAll(run: Run, started: readonly AskedCall[], deps: ToolDe
   try {
     await Promise.all(work);
   } catch (error) {
-    // The run is over: what still runs beside it is stopped, and heard out before the next thing is done.
+    // The run is over: stop the calls beside this one, and let them end before anything else happens.
     cut.abort(error);
     await Promise.allSettled(work);
     throw error;
   }
 }
 
-/** By the GenAI conventions of OpenTelemetry; arguments and results stay out of it. */
+/** A span by the GenAI conventions of OpenTelemetry. It does not hold arguments and results. */
 function carryOut(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<void> {
   return withSpan(
     `tool ${call.tool}`,
@@ -167,7 +167,7 @@ function carryOut(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps
 }
 
 async function runHere(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<string> {
-  const { tool, args } = mustBeUsable(call, deps.tools);
+  const { tool, args } = runnerToolOf(call, deps.tools);
   run.assertHeld();
   const result = await resultOf(tool, args, { sessionId: run.sessionId, callId: call.id, signal }, deps);
   await run.append([finish(run.generation, call.id, result)]);
@@ -184,12 +184,12 @@ async function resultOf(
     return await abortable(tool.run(args, call), call.signal);
   } catch (error) {
     call.signal.throwIfAborted();
-    logger.warn({ err: error, session_id: call.sessionId, tool: tool.name }, 'a tool call failed');
+    logger.warn({ err: error, session_id: call.sessionId, tool: tool.name }, 'tool call failed');
     return { outcome: 'error', result: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** Its `tool.finished` comes into the stream from process-watcher, which also outlives a runner. */
+/** process-watcher appends `tool.finished`. It outlives this runner. */
 async function waitForWatcher(
   run: Run,
   call: AskedCall,
@@ -197,7 +197,7 @@ async function waitForWatcher(
   { tools, watcherGraceSeconds = GRACE_SECONDS }: ToolDeps,
 ): Promise<string> {
   const limitMs = (limitOf(call, tools) + watcherGraceSeconds) * 1000;
-  // What an earlier run has waited for it already, by the clock that stamped both events.
+  // How long an earlier run has waited for it already, by the clock that stamped both events.
   const waitedMs = Math.max(0, (run.loaded.state.run?.startedAt ?? 0) - (call.startedAt ?? 0));
   const until = performance.now() + limitMs - waitedMs;
   const outcome = await abortable(
@@ -216,25 +216,25 @@ async function recordUnknown(run: Run, calls: readonly AskedCall[]): Promise<voi
 }
 
 async function askPerson(run: Run, call: AskedCall, { agent, tools }: ToolDeps): Promise<Loaded | null> {
-  const found = usable(call, tools);
-  if ('problem' in found || found.tool.by !== 'user') throw new Error(`call ${call.id} is for no person`);
+  const found = checkCall(call, tools);
+  if ('problem' in found || found.tool.by !== 'user') throw new Error(`call ${call.id} is not for a person`);
   run.assertHeld();
   return found.tool.ask(found.args, { run, agent, callId: call.id });
 }
 
-function mustBeUsable(
+function runnerToolOf(
   call: AskedCall,
   tools: ToolSet,
 ): { readonly tool: RunnerTool; readonly args: unknown } {
-  const found = usable(call, tools);
-  // It was checked before it was begun, by this very run.
+  const found = checkCall(call, tools);
+  // This run checked the call before it started it.
   if ('problem' in found || found.tool.by !== 'runner') throw new Error(`call ${call.id} cannot be run here`);
   return { tool: found.tool, args: found.args };
 }
 
 const isWatchers = (call: AskedCall): boolean => WATCHER_TOOLS.includes(call.tool);
 
-/** Also when the toolset was taken from the agent since: what was begun has its result. */
+/** A started call is waited for even if the agent has lost the toolset since. */
 function limitOf(call: AskedCall, tools: ToolSet): number {
   const tool = tools.get(call.tool) ?? [terminalTool, processTool].find(({ name }) => name === call.tool);
   const parsed = parsedArguments(call.arguments);
