@@ -1,10 +1,10 @@
 import { isRetryableStatus, retryAfterMs } from '../retry-call.ts';
 import { ModelFailure, type ModelFailureCode } from './model.ts';
 
-/** What a provider says about an error ends in logs and events: enough of it to act on, and no page of HTML. */
+/** A provider's error message goes into logs and events: enough of it to act on, but no page of HTML. */
 const LONGEST_MESSAGE = 500;
 
-/** What the SDK throws or sends as an error part: its APICallError, or the `error` object of the provider as it came. */
+/** What the SDK throws or sends as an error part: its APICallError, or the raw `error` object of the provider. */
 interface CallError {
   readonly name?: unknown;
   readonly message?: unknown;
@@ -12,20 +12,20 @@ interface CallError {
   readonly responseHeaders?: Readonly<Record<string, string>>;
   readonly responseBody?: unknown;
   readonly cause?: unknown;
-  /** Of the `error` object: `context_length_exceeded`, or an HTTP status as some gateways write it. */
+  /** From the `error` object: `context_length_exceeded`, or an HTTP status, as some gateways write it. */
   readonly code?: unknown;
   readonly type?: unknown;
 }
 
 /**
- * An error of a model call as ours: whether a retry can help, and a message without secrets.
+ * Turns an error of a model call into ours: whether a retry can help, and a message without secrets.
  *
- * @param scrub takes key and headers out of a text: providers like to quote the key in what they say
+ * @param scrub removes the key and headers from a text: providers like to quote the key in their messages
  */
 export function asModelFailure(model: string, scrub: (text: string) => string, error: unknown): ModelFailure {
   if (error instanceof ModelFailure) return error;
   const thrown: CallError = typeof error === 'object' && error !== null ? error : { message: String(error) };
-  const said = wordsOf(thrown);
+  const said = messageOf(thrown);
   const status = statusOf(thrown);
   const text = `model ${model}: ${short(scrub(said))}${status === null ? '' : ` (HTTP ${status})`}`;
   const fail = (code: ModelFailureCode, retryable: boolean, retryAfterMs: number | null = null) =>
@@ -34,7 +34,7 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
   if (status === null) {
     if (isTooLong(thrown, said)) return fail('too_long', false);
     if (thrown.name === 'AI_APICallError') return fail('connect', true);
-    // The SDK's own word for a stream that ended without a reason to finish.
+    // The SDK's error for a stream that ended without a finish reason.
     if (thrown.name === 'AI_InvalidResponseDataError') return fail('cut_off', true);
     if (error instanceof Error) return fail('protocol', true);
     return isRefusal(thrown) ? fail('refused', false) : fail('unavailable', true);
@@ -47,10 +47,10 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
   return fail(isTooLong(thrown, said) ? 'too_long' : 'refused', false);
 }
 
-/** Of these two the SDK's own message is the answer itself, or what it was made of: not for a log. */
+/** The messages of these two SDK errors quote the answer itself, which must not go into a log. */
 const QUOTES_THE_ANSWER: readonly unknown[] = ['AI_TypeValidationError', 'AI_JSONParseError'];
 
-function wordsOf(error: CallError): string {
+function messageOf(error: CallError): string {
   if (QUOTES_THE_ANSWER.includes(error.name)) return 'an answer that is not the protocol';
   return typeof error.message === 'string' ? error.message : JSON.stringify(error);
 }
@@ -60,7 +60,7 @@ function statusOf({ statusCode, code }: CallError): number | null {
   return typeof code === 'number' && code >= 400 && code < 600 ? code : null;
 }
 
-/** In the middle of a stream there is no status, only what the provider calls it. */
+/** In the middle of a stream there is no status, only the provider's name of the error. */
 function isRefusal({ type, code }: CallError): boolean {
   return [type, code].some(
     (word) =>
@@ -68,7 +68,7 @@ function isRefusal({ type, code }: CallError): boolean {
   );
 }
 
-/** OpenAI and most compatible servers; Anthropic; llama.cpp. There is no status of its own for it. */
+/** OpenAI and most compatible servers; Anthropic; llama.cpp. This error has no status of its own. */
 const TOO_LONG =
   /context_length_exceeded|maximum context length|context window|prompt is too long|exceeds? the (available|maximum) context|exceed_context_size/i;
 

@@ -23,7 +23,7 @@ describe('the echo model', () => {
     expect(replies[1]).toEqual(replies[0]);
   });
 
-  it('leaves out the fences around foreign text: people read it', async () => {
+  it('leaves out the fences around foreign text, because people read the answer', async () => {
     const content = `Review: ${fenced('two words', '0123456789ab', 'sentence')}\n${fencedBlock('a\nb', '0123456789ab')}`;
     const request = { system: 's', messages: [{ role: 'user' as const, content }], tools: [] };
     expect((await echoModel('demo').call(request, never)).text).toBe('Review: two words\na\nb');

@@ -20,7 +20,8 @@ export async function openAICompatibleModel(
     ...(config.headers === undefined ? {} : { headers: config.headers }),
   };
   return sdkModel(name, config, {
-    languageModel: (over) => createOpenAICompatible({ ...settings, fetch: over }).chatModel(config.model),
+    languageModel: (modelFetch) =>
+      createOpenAICompatible({ ...settings, fetch: modelFetch }).chatModel(config.model),
     fetch,
     baseUrl: config.base_url,
   });

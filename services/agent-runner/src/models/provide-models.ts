@@ -22,7 +22,7 @@ export async function provideModels(config: Pick<Config, 'models' | 'agents'>): 
   return new Map(made);
 }
 
-/** The SDK of a provider takes some 25 MB and 100 ms to load: only services that call such a model pay for it, once. */
+/** The SDK of a provider takes about 25 MB and 100 ms to load, so it is loaded only if the config uses the provider. */
 async function provideModel(name: string, config: ModelConfig): Promise<Model> {
   switch (config.provider) {
     case 'builtin':

@@ -1,10 +1,10 @@
 import { argumentsJsonSchema, argumentsProblem, processArguments } from '@angelia/contracts';
 import type { WatcherTool } from './tool.ts';
 
-/** Everything but `wait` is done in an instant. */
-const ACT_SECONDS = 30;
+/** Every action but `wait` is quick. */
+const ACTION_SECONDS = 30;
 
-/** What became of the session's background processes; process-watcher knows. */
+/** Looks after the session's background processes. process-watcher carries it out. */
 export const processTool: WatcherTool = {
   name: 'process',
   by: 'watcher',
@@ -16,6 +16,6 @@ export const processTool: WatcherTool = {
   check: (args) => argumentsProblem(processArguments, args),
   limitSeconds(args) {
     const { action, timeout_seconds } = processArguments.parse(args);
-    return action === 'wait' ? timeout_seconds : ACT_SECONDS;
+    return action === 'wait' ? timeout_seconds : ACTION_SECONDS;
   },
 };

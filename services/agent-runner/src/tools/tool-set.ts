@@ -1,15 +1,15 @@
-import type { LlmAgentConfig } from '@angelia/contracts';
+import { AngeliaError, type LlmAgentConfig } from '@angelia/contracts';
 import type { FailureCode } from '../run/failures.ts';
 import type { Tool } from './tool.ts';
 
-/** Tools by their names: what one run has. */
+/** The tools of one run, by name. */
 export type ToolSet = ReadonlyMap<string, Tool>;
 
-/** Gives the tools of a toolset (`terminal`, `clarify`, `mcp:<server>`); null: there is no such toolset here. */
+/** Returns the tools of a toolset (`terminal`, `clarify`, `mcp:<server>`). Null: this runner has no such toolset. */
 export type Toolsets = (name: string) => readonly Tool[] | Promise<readonly Tool[]> | null;
 
-/** Thrown when a run cannot have a tool that it should have: it fails with this, and never goes on with less. */
-export class ToolsetError extends Error {
+/** Thrown when a run cannot have a tool that it should have. The run fails; it never continues with fewer tools. */
+export class ToolsetError extends AngeliaError {
   override readonly name = 'ToolsetError';
   readonly code: Extract<FailureCode, 'toolset_missing' | 'toolset_unavailable'>;
 
@@ -17,10 +17,14 @@ export class ToolsetError extends Error {
     super(message, options);
     this.code = code;
   }
+
+  get retryable(): boolean {
+    return this.code === 'toolset_unavailable';
+  }
 }
 
 /**
- * What the agent may use, narrowed to what was captured for the session when it was accepted.
+ * The tools that the agent may use, narrowed to those captured when the session was accepted.
  * @throws ToolsetError
  */
 export async function toolsOf(

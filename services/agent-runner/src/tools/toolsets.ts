@@ -4,7 +4,7 @@ import type { McpServers } from './mcp/mcp-servers.ts';
 import { terminalTool } from './terminal.ts';
 import type { Toolsets } from './tool-set.ts';
 
-/** Every toolset that a run may have, by the name that the config calls it. */
+/** Every toolset that a run may have, by its name in the config. */
 export function provideToolsets(mcp: Pick<McpServers, 'toolset'>): Toolsets {
   return (name) => {
     switch (name) {
