@@ -24,7 +24,7 @@ export type Owner = 'run' | 'delivery' | 'process';
 export const unhintedTypes: readonly string[] = [
   'run.started',
   'model.responded',
-  // The run that waits for it hears of the commit itself (agent-runner, run-watch.ts).
+  // The run that waits for it hears of the commit itself (agent-runner, stream-follower.ts).
   'tool.finished',
   'context.compressed',
   // The turn that takes its place is in the same append, and has its hint.

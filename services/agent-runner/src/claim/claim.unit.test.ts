@@ -7,7 +7,7 @@ import { type ClaimDeps, claim, judge } from './claim.ts';
 type Execute = ClaimDeps['sessions']['execute'];
 
 describe('a claim', () => {
-  it('has the captured limit of a route made by API that is called like what every object has', async () => {
+  it('uses the captured limit of a route made by API that has the name of a property of every object', async () => {
     let pool: unknown;
     const execute = (async (_id, _decide, options) => {
       pool = options?.lease !== undefined && 'pool' in options.lease ? options.lease.pool : undefined;
@@ -28,7 +28,7 @@ describe('a claim', () => {
     expect(pool).toEqual({ name: 'route:constructor', places: 2 });
   });
 
-  it('is not made when a webhook that was coalesced meanwhile moved the window', async () => {
+  it('is not made when a coalesced webhook has moved the window meanwhile', async () => {
     const at = (startAfter: number): SessionState => {
       const turns = [{ turn: 1, startAfter, startedAt: null }] as unknown as SessionState['turns'];
       return { ...initialState(), version: 2, created: {} as SessionState['created'], lastTurn: 1, turns };
@@ -58,7 +58,7 @@ describe('the time by which a session is judged', () => {
   const NOON = Date.parse('2026-01-01T12:00:00.000Z');
   const config = { agents: {}, routes: {}, timing: { lease_seconds: 1 } } as unknown as Config;
 
-  /** Recorded at noon; the database then says that it is `now`. This machine's own clock is years ahead or behind. */
+  /** Recorded at noon; `now` is the database's time. This machine's own clock is years ahead or behind. */
   async function judged(now: number, created: Partial<SessionCommand>, more: readonly SessionCommand[] = []) {
     const first = {
       type: 'create-session',
@@ -121,7 +121,7 @@ describe('the time by which a session is judged', () => {
     expect(await judged(NOON + 87_000_000, {}, interrupted)).toEqual({ action: 'expire', asked: 1 });
   });
 
-  it('is not asked for where none is needed: a turn that nobody began', async () => {
+  it('is not read if it is not needed: a turn that nobody started', async () => {
     expect(await judged(NOON, {})).toEqual({ action: 'resume', asked: 0 });
   });
 });

@@ -7,7 +7,7 @@ import type { Runner } from '../runner.ts';
 import { type FixtureOptions, runnerFixture } from '../testing/runner-fixture.ts';
 import { callsFor, hangs, says, scriptedModel } from '../testing/scripted-model.ts';
 
-// What becomes of a turn whose run was lost, by the real log and its clock (invariants resume-is-derived, no-phantom-turns).
+// What happens to a turn whose run was lost, with the real log and its clock (resume-is-derived, no-phantom-turns).
 
 const LEASE_SECONDS = 1;
 
@@ -28,7 +28,7 @@ const given = async (resume: Record<string, number> = {}, options: Omit<FixtureO
 const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T): EventData<T>[] =>
   events.filter((event) => event.type === type).map((event) => event.data as EventData<T>);
 
-/** As the sweep does, until it is so. */
+/** Looks again and again, as the sweep does, until the condition holds. */
 const lookedAtUntil = async (
   runner: Pick<Runner, 'look'>,
   id: SessionId,
@@ -43,7 +43,7 @@ const isOver = (events: readonly RecordedEvent[]) => dataOf(events, 'session.end
 const hasRuns = (n: number) => (events: readonly RecordedEvent[]) =>
   dataOf(events, 'run.started').length === n;
 
-/** A run that asks the model, which does not answer; then its runner is cut off, as by a kill. */
+/** A run whose model does not answer, and whose runner is then cut off, as by a kill. */
 async function lostRun(id: SessionId, instance: string) {
   model.next(hangs);
   const runner = world.runner(instance);
@@ -56,14 +56,14 @@ async function lostRun(id: SessionId, instance: string) {
 }
 
 describe('a crash loop', () => {
-  it('C7: ends at max_attempts: the session fails, the user is told once, nothing starts any more', async () => {
+  it('C7: ends at max_attempts: the session fails, the user is told once, and nothing starts after that', async () => {
     await given({ max_attempts: 2 });
     const id = await world.create('deadly');
     await lostRun(id, 'first');
     await lostRun(id, 'second');
     const third = world.runner('third');
     const events = await lookedAtUntil(third, id, isOver);
-    // Each was counted before the model was asked.
+    // Each attempt was counted before the model was asked.
     expect(dataOf(events, 'run.started').map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'attempts' }]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ outcome: 'failed', silent: false }]);
@@ -73,11 +73,11 @@ describe('a crash loop', () => {
     expect(model.requests).toHaveLength(2);
   });
 
-  it('C7: is none where each run comes on: attempts are counted anew', async () => {
+  it('C7: is not one if each run makes progress: attempts are counted anew', async () => {
     await given({ max_attempts: 1 }, { agent: { toolsets: ['clarify', 'slow'] }, toolsets: { slow: [] } });
     const id = await world.create('long work');
     for (const n of [1, 2, 3]) {
-      // A step that is recorded (an unknown tool is answered at once), then the runner dies.
+      // A step is recorded (an unknown tool is answered at once), then the runner dies.
       model.next(callsFor({ name: 'none' }));
       await lostRun(id, `runner-${n}`);
     }
@@ -89,13 +89,13 @@ describe('a crash loop', () => {
 });
 
 describe('freshness', () => {
-  it('is measured from when the run was last known to be alive: also after its name has started again', async () => {
+  it('is measured from when the run was last known to be alive, even after its runner has restarted', async () => {
     await given({ freshness_seconds: 1.2 });
     const id = await world.create('slow');
     model.next(hangs);
     const runner = world.runner('a');
     await runner.look(id);
-    // Nothing is written meanwhile; only the lease says that it lives.
+    // Nothing is written meanwhile; only the lease shows that the run is alive.
     await pause(2_000);
     runner.cut();
     expect(await world.log.leases.freeOf('a', 'a#next')).toEqual([`run:${id}`]);
@@ -105,7 +105,7 @@ describe('freshness', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'resumed' }]);
   });
 
-  it('C3: beyond it nothing starts, however often things restart; the session expires and says so once', async () => {
+  it('C3: once it has passed nothing starts, however often things restart; the session expires and says so once', async () => {
     await given({ freshness_seconds: 0.1 });
     const id = await world.create('old');
     await lostRun(id, 'dead');
@@ -119,7 +119,7 @@ describe('freshness', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ outcome: 'expired', silent: false }]);
   });
 
-  it('is not asked for what a drain interrupted, which has a bound of its own', async () => {
+  it('does not apply to a run that a drain interrupted, which has its own limit', async () => {
     await given({ freshness_seconds: 0.1, max_interruption_seconds: 3 });
     const [soon, late] = [await world.create('soon'), await world.create('late')];
     for (const id of [soon, late]) {
@@ -144,7 +144,7 @@ describe('freshness', () => {
 });
 
 describe('runs that were lost because Postgres was away', () => {
-  it('do not count: who saw the outage lets the runner say so before it takes over', async () => {
+  it('do not count: a runner that also saw the outage waits so that the original runner can report first', async () => {
     await given({ max_attempts: 1 });
     const id = await world.create('unlucky');
     const other = world.runner('other', { lastAwayAt: () => performance.now() });
@@ -157,7 +157,7 @@ describe('runs that were lost because Postgres was away', () => {
       await pause(LEASE_SECONDS * 1_500);
       await other.look(id);
       expect(dataOf(await world.events(id), 'run.started')).toHaveLength(n);
-      // Back again, it says so and goes on by itself.
+      // When Postgres is back, the original runner reports and continues by itself.
       model.next(n < 3 ? hangs : says('at last'));
       cutOff.mend();
     }
@@ -169,7 +169,7 @@ describe('runs that were lost because Postgres was away', () => {
     expect(dataOf(events, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);
   });
 
-  it('are taken over at once by whoever starts again under the name, which knows that nobody is left to speak', async () => {
+  it('are taken over at once by a runner that restarts under the same name: its previous process cannot report', async () => {
     await given();
     const id = await world.create('work');
     await lostRun(id, 'same');
@@ -178,7 +178,7 @@ describe('runs that were lost because Postgres was away', () => {
   });
 });
 
-it('a late hint for a session that was pruned or erased since is answered, and nothing is done', async () => {
+it('a late hint for a session that was pruned or erased since is acked, and nothing happens', async () => {
   await given();
   const gone = newSessionId();
   const runner = world.runner('a');
@@ -188,7 +188,7 @@ it('a late hint for a session that was pruned or erased since is answered, and n
   expect(runner.size).toBe(0);
 });
 
-describe('nothing is resumed that the operator has taken back', () => {
+describe('a run is not resumed when the operator has withdrawn what it needs', () => {
   const telegram = { target: 'telegram', to: { chat_id: '1' }, untrusted_address: false };
   const resumedWith = async (id: SessionId, config: (config: Config) => Config) => {
     await lostRun(id, 'before');
@@ -210,7 +210,7 @@ describe('nothing is resumed that the operator has taken back', () => {
     expect(asked).toBe(0);
   });
 
-  it('its target is gone: it fails with the reason, and the model is not asked', async () => {
+  it('its target is gone: it fails for that reason, and the model is not asked', async () => {
     await given();
     const id = await world.create('work', 'default', [], { deliver: telegram });
     const failing = world.runner('without');
@@ -236,7 +236,7 @@ describe('nothing is resumed that the operator has taken back', () => {
     expect(dataOf(events, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);
   });
 
-  it('its route was made by API, and what it uses is not allowed to those any more', async () => {
+  it('its route was made by API, and such routes may no longer use its toolset', async () => {
     await given({}, { agent: { toolsets: ['terminal'] } });
     const allowing = (allowed_toolsets: string[]) => (config: Config) => ({
       ...config,
@@ -250,7 +250,7 @@ describe('nothing is resumed that the operator has taken back', () => {
     const allowed = await world.create('work', 'default', [], { apiRoute: true });
     const done = await lookedAtUntil(world.runner('b', { config: allowing(['terminal']) }), allowed, isOver);
     expect(dataOf(done, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);
-    // One that the operator wrote is bound by its agent alone.
+    // Only its agent limits a route that the operator wrote.
     const written = await world.create('work', 'default', [], { toolsets: ['terminal'] });
     const ended = await lookedAtUntil(world.runner('c', { config: allowing([]) }), written, isOver);
     expect(dataOf(ended, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);

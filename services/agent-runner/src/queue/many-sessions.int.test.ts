@@ -18,12 +18,12 @@ afterEach(async () => {
 
 const FLOOD = 400;
 const QUIET = 100;
-/** Places of the runner. 500 sessions of 2 s then take 8 rounds or more: hundreds wait. */
-const PLACES = 64;
-/** Of the runs in hand and of those that wait: 64 requests, and ids. The stand-in keeps every request, in the same heap. */
+/** Slots of the runner. 500 sessions of 2 s then take 8 rounds or more: hundreds wait. */
+const SLOTS = 64;
+/** For 64 requests of runs in progress and the ids that wait. The model server keeps every request in the same heap. */
 const MOST_BYTES = 40_000_000;
 
-/** What is reachable, without what nobody has collected yet. */
+/** The memory that is reachable, without garbage. */
 function heapInUse(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -31,11 +31,11 @@ function heapInUse(): number {
 }
 
 describe('500 sessions at once, with a model that takes 2 s', () => {
-  it('are all answered, once; a flood on one route leaves the other its share; and memory stays where it was', async () => {
-    // As in production: on a busy machine half a second without a renewal is no lost runner.
+  it('are all answered once; a flood on one route leaves the other its share; and memory does not grow', async () => {
+    // As in production: half a second without a renewal on a busy machine does not lose a lease.
     world = await runnerFixture({
       modelUrl: server.baseUrl,
-      agent: { max_concurrency: PLACES },
+      agent: { max_concurrency: SLOTS },
       leaseSeconds: 20,
     });
     server.behave((request) => say(`re: ${request.input}`, 2_000));
@@ -46,7 +46,7 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
     const flood = await create(FLOOD, 'flood');
     const quiet = await create(QUIET, 'quiet');
     const all = [...flood, ...quiet];
-    // As the queue view gives them, for those that find no room in the list.
+    // The queue view, for the sessions that do not fit in the list.
     const asked = new Set<string>();
     const left = (ids: readonly SessionId[], route: string) =>
       ids.filter((_, n) => !asked.has(`${route} ${n}`));
@@ -62,10 +62,10 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
     }, 20);
     const before = heapInUse();
 
-    // The flood first: whoever asks for the other route finds every place taken and hundreds before it.
+    // The flood first: the sessions of the other route find every slot taken and hundreds before them.
     for (const id of flood) await runner.look(id);
     await Promise.all(quiet.map((id) => runner.look(id)));
-    // On a busy machine the flood has had more than the first round by now.
+    // On a busy machine more than the first round of the flood has started by now.
     const begun = server.requests.length;
     await eventually(() => server.requests.length > (FLOOD + QUIET) / 2);
     const during = heapInUse();
@@ -81,11 +81,11 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
     const inputs = server.requests.map(({ input }) => input);
     expect(inputs).toHaveLength(FLOOD + QUIET);
     expect(new Set(inputs).size).toBe(FLOOD + QUIET);
-    expect(most).toBeLessThanOrEqual(PLACES);
-    expect(most).toBeGreaterThan(PLACES / 2);
-    // Half of the places is its share from then on: its hundred are through when the flood has had about as many more.
+    expect(most).toBeLessThanOrEqual(SLOTS);
+    expect(most).toBeGreaterThan(SLOTS / 2);
+    // From then on its share is half of the slots: its hundred are done when about as many more of the flood are.
     const lastQuiet = inputs.findLastIndex((input) => input.startsWith('quiet'));
-    expect(lastQuiet).toBeLessThan(begun + 2 * QUIET + PLACES);
+    expect(lastQuiet).toBeLessThan(begun + 2 * QUIET + SLOTS);
     expect(Math.max(during, heapInUse()) - before).toBeLessThan(MOST_BYTES);
     const [some] = quiet;
     const events = some === undefined ? [] : await world.events(some);

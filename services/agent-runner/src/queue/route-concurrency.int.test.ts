@@ -27,7 +27,7 @@ const create = (count: number, text: string) =>
   Promise.all(Array.from({ length: count }, (_, n) => world.create(`${text} ${n}`)));
 const asked = (text: string) => server.requests.filter(({ input }) => input.startsWith(text)).length;
 
-/** The most model calls at once, until it is read. */
+/** Counts the most model calls at once, until it is called. */
 function watchMost(): () => number {
   let most = 0;
   const watch = setInterval(() => {
@@ -40,7 +40,7 @@ function watchMost(): () => number {
 }
 
 describe('max_concurrency of a route', () => {
-  it('holds in sum over two runners, and all are answered', async () => {
+  it('holds for two runners together, and all sessions are answered', async () => {
     await given({ routes: hook(2) });
     server.behave((request) => say(request.input, 50));
     const most = watchMost();
@@ -52,7 +52,7 @@ describe('max_concurrency of a route', () => {
     expect(server.requests).toHaveLength(16);
   });
 
-  it('is as the config says now; of a route that is not in it, as the session captured it', async () => {
+  it('is what the config says now; for a route that is not in the config, what the session captured', async () => {
     await given({ routes: { hook: { secret: 's' } } });
     server.behave((request) => say(request.input, 80));
     const runner = world.runner('a');
@@ -74,12 +74,12 @@ describe('max_concurrency of a route', () => {
     expect(most()).toBe(1);
   });
 
-  it('keeps a flood on its route from taking the places of others', async () => {
+  it('keeps a flood on its route from taking the slots of others', async () => {
     await given({ routes: hook(1), agent: { max_concurrency: 2 } });
     server.behave((request) => (request.input.startsWith('flood') ? hung('x') : say('quick')));
     const flood = await create(80, 'flood');
     const quiet = await world.create('quiet', 'default', [], { route: 'other' });
-    // As the queue view gives them, without the routes that are full.
+    // The queue view without the routes that are full.
     const runner = world.runner('a', { waitingCap: 4, queued: () => (asked('quiet') === 0 ? [quiet] : []) });
     await Promise.all(flood.map((id) => runner.look(id)));
     await eventually(() => asked('flood') === 1);
@@ -89,14 +89,14 @@ describe('max_concurrency of a route', () => {
     runner.interruptAll();
   });
 
-  it('lets a route that has no limit wait its turn fairly: a flood before it does not shut it out', async () => {
+  it('is fair without a limit too: a flood on one route does not shut out another', async () => {
     await given({ agent: { max_concurrency: 1 } });
     server.behave((request) => say(request.input, 20));
     const flood = await create(30, 'flood');
     const quiet = await world.create('quiet', 'default', [], { route: 'other' });
     const left = (ids: SessionId[], text: string) =>
       ids.filter((_, n) => !server.requests.some(({ input }) => input === `${text} ${n}`));
-    // As the queue view gives them: routes taking turns.
+    // The queue view: routes taking turns.
     const queued = () => [quiet, ...left(flood, 'flood')];
     const runner = world.runner('a', { waitingCap: 2, queued });
     await Promise.all(flood.slice(0, 10).map((id) => runner.look(id)));
@@ -107,7 +107,7 @@ describe('max_concurrency of a route', () => {
     await Promise.all(flood.map(ended));
   });
 
-  it('gives the next place to the route that has none, with hundreds of another waiting before it', async () => {
+  it('gives the next slot to the route that has none, even if hundreds of another route wait before it', async () => {
     await given({ agent: { max_concurrency: 4 } });
     server.behave((request) => say(request.input, 50));
     const flood = await create(200, 'flood');
@@ -119,12 +119,12 @@ describe('max_concurrency of a route', () => {
     const before = asked('flood');
     await Promise.all(quiet.map((id) => runner.look(id)));
     await Promise.all(quiet.map(ended));
-    // Two places of four are the quiet route's share: its three runs take as long as some four of the flood's.
+    // The quiet route's share is two slots of four: its three runs take as long as about four of the flood's.
     expect(asked('flood') - before).toBeLessThan(20);
     await Promise.all(flood.map(ended));
   });
 
-  it('asks the view again when that showed only what is in hand: those behind are not forgotten', async () => {
+  it('asks the view again when it showed only sessions in hand: those behind them are not forgotten', async () => {
     await given({ agent: { max_concurrency: 2 } });
     server.behave((request) => (request.input === 'busy' ? hung('x') : say('quick', 350)));
     const busy = await world.create('busy');
@@ -132,7 +132,7 @@ describe('max_concurrency of a route', () => {
     let looks = 0;
     const queued = () => {
       looks += 1;
-      // It lags: a whole page of what has been started since.
+      // The view lags: a whole page of a session that has been started since.
       if (looks <= 2) return Array<SessionId>(64).fill(busy);
       return asked('session') < 3 ? [third] : [];
     };
@@ -143,7 +143,7 @@ describe('max_concurrency of a route', () => {
     runner.interruptAll();
   });
 
-  it('frees the place of a runner that died when its lease is over', async () => {
+  it('frees the place of a dead runner when its lease expires', async () => {
     await given({ routes: hook(1), leaseSeconds: 1 });
     server.next(hung('lost'));
     const [first, second] = (await create(2, 'session')) as [SessionId, SessionId];
@@ -158,7 +158,7 @@ describe('max_concurrency of a route', () => {
     dead.interruptAll();
   });
 
-  // A lease of an hour: nothing here can be started because one has run out.
+  // A lease of an hour: nothing here starts because a lease expired.
   describe('and a cancel', () => {
     const HOUR = 3_600;
     const cancel = async (id: SessionId) => {
@@ -176,7 +176,7 @@ describe('max_concurrency of a route', () => {
     it.each([
       ['tells the runner', true],
       ['whose signal is lost', false],
-    ])('%s: the hung call is aborted and who waits is started', async (_case, signalled) => {
+    ])('%s: the hung call is aborted and the session that waits is started', async (_case, signalled) => {
       const [first, second] = await oneRunsOneWaits();
       const runner = world.runner('a');
       await runner.look(first);
@@ -191,7 +191,7 @@ describe('max_concurrency of a route', () => {
       expect((await world.types(first)).slice(-2)).toEqual(['run.cancelled', 'session.ended']);
     });
 
-    it('of the run of a dead runner frees its place for another one', async () => {
+    it('of a dead runner’s run frees its place for another one', async () => {
       const [first, second] = await oneRunsOneWaits();
       const dead = world.runner('dead');
       await dead.look(first);
@@ -206,7 +206,7 @@ describe('max_concurrency of a route', () => {
 });
 
 describe('a turn that waits too long to be started', () => {
-  it('expires also when there is no place to start it in, and says so', async () => {
+  it('expires and says so, even if no slot is free to start it', async () => {
     await given({ agent: { max_concurrency: 1 }, routes: { hook: { secret: 's', max_queue_seconds: 1 } } });
     server.next(hung('x'));
     const runner = world.runner('a');
@@ -214,7 +214,7 @@ describe('a turn that waits too long to be started', () => {
     const late = await world.create('late', 'default', [], { queueDeadline: Date.now() + 300 });
     const patient = await world.create('patient', 'default', [], { queueDeadline: Date.now() + 60_000 });
     for (const id of [late, patient]) await runner.look(id);
-    // The sweep hints what is queued, every few seconds.
+    // The sweep hints queued sessions every few seconds.
     await eventually(async () => {
       for (const id of [late, patient]) await runner.lookAtDue(id);
       return (await world.types(late)).includes('session.ended');
@@ -228,7 +228,7 @@ describe('a turn that waits too long to be started', () => {
 });
 
 describe('a run that is interrupted by a newer webhook', () => {
-  /** As ingress does it: cancels the turn and asks for the next. */
+  /** Cancels the turn and requests the next one, as ingress does. */
   async function interrupt(id: SessionId, input: string): Promise<void> {
     const done = await world.sessions.execute(id, ({ state }) =>
       decide(state, { type: 'request-turn', source: 'webhook', input, deliveryId: input, interrupt: true }),
@@ -236,7 +236,7 @@ describe('a run that is interrupted by a newer webhook', () => {
     expect(done.status).toBe('appended');
   }
 
-  it('stops at once when it is told to, and the same runner goes on with the newer one unasked', async () => {
+  it('stops at once when it gets the signal, and the same runner continues with the newer turn by itself', async () => {
     await given({ leaseSeconds: 60 });
     server.next(hung('never seen'));
     const id = await world.create('old');
@@ -256,7 +256,7 @@ describe('a run that is interrupted by a newer webhook', () => {
     ]);
   });
 
-  it('is followed at once by another runner, and what it still says is refused', async () => {
+  it('is followed at once by another runner, and its late answer is refused', async () => {
     await given({ leaseSeconds: 60 });
     server.next(say('too late', 500));
     const id = await world.create('old');

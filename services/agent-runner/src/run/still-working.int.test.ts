@@ -27,7 +27,7 @@ const ended = (id: SessionId) =>
   eventually(async () => (await world.types(id)).includes('session.ended'), { describe: `${id} ends` });
 
 describe('"Still working"', () => {
-  it('is said by the run again and again, and not once more after its answer', async () => {
+  it('is reported at each interval, and never after the answer', async () => {
     await given({ agent: { status_interval_seconds: 0.1 } });
     server.next(say('answer', 1_000));
     const id = await world.create('work');
@@ -43,7 +43,7 @@ describe('"Still working"', () => {
     expect(types.lastIndexOf('session.interim-status')).toBeLessThan(types.indexOf('model.responded'));
   });
 
-  it('C12: is one timer, of the turn at work; a follow-up in the queue has none', async () => {
+  it('C12: has one timer, that of the turn in progress; a follow-up in the queue has none', async () => {
     await given({ agent: { status_interval_seconds: 0.2 } });
     server.next(hung('first'));
     const runner = world.runner('a');
@@ -61,7 +61,7 @@ describe('"Still working"', () => {
     expect(said.map(({ data }) => (data as EventData<'session.interim-status'>).turn)).toEqual(
       said.map(() => 1),
     );
-    // Three timers would say three things in the time of one.
+    // Three timers would report three times as often.
     const gaps = said.slice(1).map((event, n) => event.recordedAt - (said[n]?.recordedAt ?? 0));
     expect(gaps.filter((gap) => gap < 100)).toEqual([]);
     runner.close();
@@ -69,7 +69,7 @@ describe('"Still working"', () => {
     await runner.idle();
   });
 
-  it('is the current generation’s alone: a runner that was taken over says nothing more', async () => {
+  it('comes from the current generation only: a runner that was taken over reports nothing more', async () => {
     await given({ agent: { status_interval_seconds: 0.2 }, leaseSeconds: 1 });
     server.behave(hung('never'));
     const id = await world.create('work');
@@ -98,7 +98,7 @@ describe('"Still working"', () => {
     await other.idle();
   });
 
-  it('is not said where the interval is 0', async () => {
+  it('is not reported if the interval is 0', async () => {
     await given({ agent: { status_interval_seconds: 0 } });
     server.next(say('answer', 300));
     const id = await world.create('work');

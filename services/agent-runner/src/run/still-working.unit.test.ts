@@ -9,7 +9,7 @@ const call = (tool: string, status: 'started' | 'done') => ({
   startedAt: 0,
 });
 
-describe('what "Still working" says', () => {
+describe('the text of "Still working"', () => {
   it.each([
     [{ step: 0, calls: [] }, 3_000, 'Still working... (less than a minute, step 1: thinking)'],
     [{ step: 3, calls: [] }, 6 * 60_000, 'Still working... (6 min, step 4: thinking)'],

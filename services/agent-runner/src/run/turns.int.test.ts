@@ -17,7 +17,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** A tool that works until it is let go. */
+/** A tool that works until the test releases it. */
 function slowTool() {
   const calls: CallContext[] = [];
   let release: () => void = () => {};
@@ -77,7 +77,7 @@ const answersOf = (events: readonly RecordedEvent[]) =>
   dataOf(events, 'session.final-response').map(({ turn, text, silent }) => [turn, text, silent]);
 
 describe('turns of a session', () => {
-  it('that come while a tool is under way wait, and are answered in their order, one run at a time', async () => {
+  it('that come while a tool is running wait, and are answered in order, one run at a time', async () => {
     const slow = await given();
     server.next(callTool('slow', {}), say('first done'));
     const runner = world.runner('a');
@@ -92,7 +92,7 @@ describe('turns of a session', () => {
     expect(dataOf(await world.events(id), 'run.started')).toHaveLength(1);
     slow.release();
     const events = await eventually(async () => {
-      // As the hints of the queue do.
+      // As hints do.
       await Promise.all([runner.look(id), other.look(id)]);
       const now = await world.events(id);
       return now.some((event) => event.type === 'session.ended') && now;
@@ -109,7 +109,7 @@ describe('turns of a session', () => {
     expect(rolesOf(3)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant', 'user']);
   });
 
-  it('on_busy interrupt: the tool under way is stopped, and only the newer turn is answered', async () => {
+  it('on_busy interrupt: the running tool is stopped, and only the newer turn is answered', async () => {
     const slow = await given();
     server.next(callTool('slow', {}));
     const runner = world.runner('a');
@@ -123,12 +123,12 @@ describe('turns of a session', () => {
     expect(dataOf(events, 'run.cancelled')).toMatchObject([{ turn: 1 }]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ turn: 2 }]);
     expect(dataOf(events, 'tool.finished')).toEqual([]);
-    // The call without a result has one for the model: providers refuse a call without.
+    // The model sees a result for the call that has none: providers refuse a call without a result.
     expect(rolesOf(1)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
     expect(slow.calls).toHaveLength(1);
   });
 
-  it('on_busy coalesce: of those that wait the newest is answered, and knows that it replaces others', async () => {
+  it('on_busy coalesce: the newest of the waiting turns is answered, and says that it replaces others', async () => {
     const slow = await given();
     server.next(callTool('slow', {}), say('first done'));
     const runner = world.runner('a');
@@ -150,7 +150,7 @@ describe('turns of a session', () => {
     expect(server.requests.at(-1)?.input).toMatch(/^fourth\n\n\[This replaces 2 earlier webhooks/);
   });
 
-  it('D3, D4: an empty or silent answer is kept, not delivered, and in nobody’s way', async () => {
+  it('D3, D4: an empty or silent answer is kept and not delivered, and later turns go on', async () => {
     await given();
     server.next(say('  \n'), say('[SILENT] all is well'), say('said'));
     const runner = world.runner('a');
@@ -176,14 +176,14 @@ describe('turns of a session', () => {
     let id = await world.create('1');
     let turns = 1;
     for (let session = 0; session < 4; session++) {
-      // Two more are there before its run begins; the last session has but one.
+      // Two more turns are there before its run starts; the last session has only one.
       const more = session === 3 ? [] : [message(String(++turns)), message(String(++turns))];
       if (more.length > 0) await happened(id, ...more);
       await runner.look(id);
       const events = await ended(id);
       expect(answersOf(events)).toHaveLength(1 + more.length);
       if (session === 3) break;
-      // As a message to an ended session, or `resume`, does it.
+      // As a message to an ended session, or `resume`, does.
       const old = await world.sessions.load(id);
       id = await world.create(String(++turns), 'default', [], continuation(old));
     }
@@ -200,7 +200,7 @@ describe('turns of a session', () => {
     expect(rolesOf(9)).toEqual([...Array(9).fill(['user', 'assistant']).flat(), 'user']);
   });
 
-  it('C8: a message that comes while a resume is under way is answered after it, in order', async () => {
+  it('C8: a message that comes during a resume is answered after it, in order', async () => {
     const slow = await given({ leaseSeconds: 1 });
     server.next(callTool('slow', {}));
     const dead = world.runner('dead');
@@ -221,7 +221,7 @@ describe('turns of a session', () => {
       [1, 'resumed', false],
       [2, 'answer to: second', false],
     ]);
-    // C14: what the dead run had begun is not begun again; the model is told.
+    // C14: a call that the dead run had started is not started again; the model is told.
     expect(slow.calls).toHaveLength(1);
     expect(server.requests[1]?.results).toEqual([expect.stringContaining('unknown')]);
     expect(

@@ -8,7 +8,7 @@ it.each([
   [{ question: 'Which?', choices: null }],
   [{ question: 'Which?', choices: [] }],
   [{ question: long(4_000), choices: ['Red', 'Blue'] }],
-])('a question can be asked', (args) => {
+])('a valid question is accepted', (args) => {
   expect(clarifyTool.check(args)).toBeNull();
 });
 

@@ -27,7 +27,7 @@ const happened = async (id: SessionId, command: SessionCommand) => {
   const executed = await world.sessions.execute(id, ({ state }) => decide(state, command));
   expect(executed.status).toBe('appended');
 };
-/** As process-watcher reports it. */
+/** Reports the result as process-watcher does. */
 const reports = (id: SessionId, outcome: 'ok' | 'error' | 'unknown', result: object, turn = 1) =>
   happened(id, {
     type: 'finish-tool',
@@ -37,7 +37,7 @@ const reports = (id: SessionId, outcome: 'ok' | 'error' | 'unknown', result: obj
     result: JSON.stringify(result),
   });
 
-/** As if the operator had made something else of the agent since. */
+/** As if the operator had changed the kind of the agent since. */
 function withKind(config: Config, kind: AgentConfig['kind']): Config {
   const made = {
     llm: config.agents.default,
@@ -48,7 +48,7 @@ function withKind(config: Config, kind: AgentConfig['kind']): Config {
 }
 
 describe('an agent of kind command', () => {
-  it('is asked for in the log, and what process-watcher reports is the answer', async () => {
+  it('is started by an event, and what process-watcher reports is the answer', async () => {
     await given();
     const id = await world.create('do it', 'program');
     await world.runner('a').look(id);
@@ -69,7 +69,7 @@ describe('an agent of kind command', () => {
     expect((await world.log.leases.read(`run:${id}`)).lease).toBe(null);
   });
 
-  it('hears of the result also when no ping says so', async () => {
+  it('gets its result even if no ping announces it', async () => {
     await given();
     const id = await world.create('do it', 'program');
     await world.runner('a', { deaf: true }).look(id);
@@ -112,7 +112,7 @@ describe('an agent of kind command', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ generation: 2, text: 'still mine' }]);
   });
 
-  it('whose result came while no runner was there is answered with it at once', async () => {
+  it('whose result came while no runner was there gives it to the turn at once', async () => {
     await given({}, { leaseSeconds: 1 });
     const dead = world.runner('dead');
     const id = await world.create('do it', 'program');
@@ -165,7 +165,7 @@ describe('an agent of kind command', () => {
     },
   );
 
-  it('answers its turns in their order', async () => {
+  it('answers its turns in order', async () => {
     await given();
     const runner = world.runner('a');
     const id = await world.create('first', 'program');
@@ -183,7 +183,7 @@ describe('an agent of kind command', () => {
     ]);
   });
 
-  it('stops when its session is cancelled, and fails when it takes longer than it may', async () => {
+  it('stops when its session is cancelled, and fails when it takes too long', async () => {
     await given({ timeout_seconds: 0.4 });
     const runner = world.runner('a');
     const cancelled = await world.create('do it', 'program');

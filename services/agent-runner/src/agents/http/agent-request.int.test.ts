@@ -7,7 +7,7 @@ import { agentPoster } from './agent-request.ts';
 let close: () => void = () => {};
 afterEach(() => close());
 
-it('the certificate of an agent is checked: one that nobody vouches for gets neither prompt nor link', async () => {
+it('the certificate of an agent is checked: an untrusted one gets neither prompt nor link', async () => {
   let asked = 0;
   const server = createServer({ key: selfSigned.key, cert: selfSigned.cert }, (request, response) => {
     asked += 1;

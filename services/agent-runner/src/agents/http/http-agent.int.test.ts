@@ -59,7 +59,7 @@ async function run(input = 'do it', runner = world.runner('a')) {
 }
 
 describe('an agent of kind http', () => {
-  it('is asked once, signed, and its text is the answer', async () => {
+  it('gets one signed request, and its text is the answer', async () => {
     await given({ headers: { 'x-tenant': 'blue' } });
     const id = await run('two and two');
     const events = await ended(id);
@@ -87,14 +87,14 @@ describe('an agent of kind http', () => {
       callback_url: expect.stringMatching(/^https:\/\/hooks\.example\/callbacks\/[\w.-]+$/),
     });
     expect((await world.log.leases.read(`run:${id}`)).lease).toBe(null);
-    // Neither the link nor the secret nor the address, in which a key may stand.
+    // Neither the link nor the secret nor the address, which may hold a key.
     const written = JSON.stringify(events);
     for (const secret of [SECRET, String(body?.callback_url).split('/').at(-1) ?? '', 'in-the-url']) {
       expect(written).not.toContain(secret);
     }
   });
 
-  it('is given what was said before, also by a turn that was queued', async () => {
+  it('gets the conversation so far, including turns that were queued', async () => {
     await given();
     service.behave(({ body }, response) => {
       setTimeout(() => json(response, 200, { text: `re: ${body.prompt}` }), 100);
@@ -119,12 +119,12 @@ describe('an agent of kind http', () => {
     expect(service.asked[1]?.headers['webhook-id']).toBe(`${id}_agent-2`);
   });
 
-  it('may say 202: the run goes on when the result of its call is there', async () => {
+  it('may answer 202: the run continues when the result of its call is there', async () => {
     await given();
     service.behave((_asked, response) => json(response, 202, {}));
     const id = await run();
     await eventually(() => service.asked.length === 1);
-    // As ingress records a callback.
+    // Recorded as ingress records a callback.
     await world.sessions.execute(id, ({ state }) =>
       decide(state, {
         type: 'finish-tool',
@@ -139,7 +139,7 @@ describe('an agent of kind http', () => {
     expect(service.asked).toHaveLength(1);
   });
 
-  it('may have called back before it answers with nothing of use: what it said by then is the answer', async () => {
+  it('may have called back before its request fails: then the callback is the answer', async () => {
     await given();
     service.behave(async ({ body }, response) => {
       await world.sessions.execute(sessionId(String(body.session_id)), ({ state }) =>
@@ -157,7 +157,7 @@ describe('an agent of kind http', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'by the callback' }]);
   });
 
-  it('is asked again under the same id by the run that follows a lost one, and not at all for what it has answered', async () => {
+  it('is asked again under the same id by the run that follows a lost one, and not if it has answered', async () => {
     await given({}, { leaseSeconds: 1 });
     service.behave((_asked, response) => json(response, 202, {}));
     const dead = world.runner('dead');
@@ -195,7 +195,7 @@ describe('an agent of kind http', () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it('is tried again when it is out of reach for a moment, under the same id', async () => {
+  it('is tried again under the same id when it is briefly unreachable', async () => {
     await given();
     service.behave((_asked, response) => {
       if (service.asked.length === 1) response.destroy();
@@ -207,7 +207,7 @@ describe('an agent of kind http', () => {
     expect(new Set(service.asked.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  it('fails the run with one sentence when it stays out of reach', async () => {
+  it('fails the run with one sentence when it stays unreachable', async () => {
     await given();
     service.behave((_asked, response) => json(response, 500, { secret: 'of the agent' }));
     const events = await ended(await run());
@@ -249,14 +249,14 @@ describe('an agent of kind http', () => {
     await eventually(() => service.asked[0]?.aborted);
   });
 
-  it('may be given more time than a timer can count', async () => {
+  it('may have a time limit longer than the longest timer', async () => {
     await given({ request_timeout_seconds: 1e7 });
     expect(dataOf(await ended(await run()), 'session.final-response')).toMatchObject([
       { outcome: 'succeeded' },
     ]);
   });
 
-  it('is hung up on when the session is cancelled', async () => {
+  it('is disconnected when the session is cancelled', async () => {
     await given();
     service.behave(() => {});
     const runner = world.runner('a');

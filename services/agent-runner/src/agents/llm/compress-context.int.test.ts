@@ -25,7 +25,7 @@ afterEach(async () => {
   expect(server.problems).toEqual([]);
 });
 
-/** A file of so many words, each of which is a token or two. */
+/** A file of this many words, each of one or two tokens. */
 const read: Tool = {
   name: 'read',
   description: 'Reads a file.',
@@ -41,7 +41,7 @@ const given = async (over: Omit<FixtureOptions, 'modelUrl'> = {}, contextTokens 
   const main = { provider: 'openai-compatible', base_url: server.baseUrl, model: 'm1' };
   world = await runnerFixture({
     modelUrl: server.baseUrl,
-    // A machine under load must not lose it: only the test of a lost run is about that.
+    // A machine under load must not lose the lease: only the test of a lost run is about that.
     leaseSeconds: 10,
     toolsets: { files: [read] },
     ...over,
@@ -62,11 +62,11 @@ const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T):
   events.filter((event) => event.type === type).map((event) => event.data as EventData<T>);
 const isSummaryRequest = ({ input }: ModelRequest) => input.startsWith('<record>');
 const summaries = () => server.requests.filter(isSummaryRequest);
-/** Four characters a token, as a provider would count the plain text of these tests. */
+/** Four characters per token, as a provider would count the plain text of these tests. */
 const tokens = (request: ModelRequest | undefined) => JSON.stringify(request?.body.messages).length / 4;
 
 describe('a conversation that nears the model’s window', () => {
-  it('goes on with a summary of its older steps; the last ones stay, the log keeps all, the user is told', async () => {
+  it('continues with a summary of its older steps; the last ones stay, the log keeps all, the user is told', async () => {
     await given();
     let step = 0;
     server.behave((request) => {
@@ -86,7 +86,7 @@ describe('a conversation that nears the model’s window', () => {
     ]);
     expect(dataOf(events, 'session.interim-status').map(({ kind }) => kind)).toEqual(['compression']);
 
-    // What the summary is made of is what is no longer sent: every step is in one of the two.
+    // Every step is either in the request for the summary or still sent.
     const [asked] = summaries();
     const after = server.requests[server.requests.indexOf(asked as ModelRequest) + 1];
     const results = (request: ModelRequest | undefined) => request?.results.length ?? 0;
@@ -104,7 +104,7 @@ describe('a conversation that nears the model’s window', () => {
     });
   });
 
-  it('believes the provider’s count where that is higher than ours', async () => {
+  it('uses the provider’s count if it is higher than ours', async () => {
     await given({}, 128_000);
     server.behave((request) => {
       if (isSummaryRequest(request)) return say('the summary');
@@ -118,7 +118,7 @@ describe('a conversation that nears the model’s window', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done' }]);
   });
 
-  it('is not compressed over and over where that does not help', async () => {
+  it('is not compressed again and again if that does not help', async () => {
     await given(
       { agent: { toolsets: ['files'], max_steps: 8, budget: { max_tokens: 10_000_000 } } },
       128_000,
@@ -127,7 +127,7 @@ describe('a conversation that nears the model’s window', () => {
     server.behave((request) => {
       if (isSummaryRequest(request)) return say('the summary');
       step += 1;
-      // A system prompt that alone fills the window, say.
+      // For instance a system prompt that fills the window by itself.
       const usage = { input: 120_000, output: 5 };
       return step < 6
         ? ({ ...callTool('read', { words: 5 }), usage } as ReturnType<typeof say>)
@@ -138,7 +138,7 @@ describe('a conversation that nears the model’s window', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done' }]);
   });
 
-  it('has a summary when its input alone is too long, and both ends of that', async () => {
+  it('gets a summary and both ends of its input if the input alone is too long', async () => {
     await given();
     server.behave((request) => say(isSummaryRequest(request) ? 'a long list of words' : 'done'));
     const { events } = await run(`Count these: ${words(9_000)} That was all.`);
@@ -152,8 +152,8 @@ describe('a conversation that nears the model’s window', () => {
   });
 });
 
-describe('a model that has no word to say for a summary', () => {
-  it('is asked for it again', async () => {
+describe('a model that answers the request for a summary with nothing', () => {
+  it('is asked again', async () => {
     await given();
     let empty = 1;
     server.behave((request) => {
@@ -181,7 +181,7 @@ describe('a model that refuses the conversation as too long', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done', outcome: 'succeeded' }]);
   });
 
-  it('is given less to summarise when that is too long as well', async () => {
+  it('gets less to summarise when that is too long as well', async () => {
     await given({}, 64_000);
     // Its window is an eighth of what the config says.
     server.behave((request) => {
@@ -208,7 +208,7 @@ describe('a model that refuses the conversation as too long', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'from the backup' }]);
   });
 
-  it('fails the run when it is too long for all of them, with one sentence', async () => {
+  it('fails the run with one sentence when it is too long for all models', async () => {
     await given();
     server.behave(tooLong());
     const { events } = await run('short');
@@ -219,7 +219,7 @@ describe('a model that refuses the conversation as too long', () => {
 });
 
 describe('a run that is lost after it compressed', () => {
-  it('is followed by one that goes on from the summary, and does not make it again', async () => {
+  it('is followed by one that continues from the summary and does not make it again', async () => {
     await given({ leaseSeconds: 1 });
     let steps = 0;
     server.behave((request) => {

@@ -8,7 +8,7 @@ const logger = createLogger({ service: 'agent-runner', instance: 'test', level: 
 const request = { system: '', messages: [{ role: 'user' as const, content: 'hello' }], tools: [] };
 const canShorten = { canShorten: true };
 
-/** Models that fail with these codes before they answer; what is asked of whom is written down. */
+/** Models that fail with these codes before they answer. Notes which model is asked. */
 function world(failures: Record<string, ModelFailureCode[]>, fallback = ['second', 'third']) {
   const asked: string[] = [];
   const told: string[] = [];

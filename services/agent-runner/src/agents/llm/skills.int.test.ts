@@ -46,7 +46,7 @@ describe('the skills of a session', () => {
     expect(user).toMatchObject({ role: 'user', content: 'the pull request' });
   });
 
-  it('fail the run with the reason when one is gone by then, and the model is not asked', async () => {
+  it('fail the run for that reason when one is gone, and the model is not asked', async () => {
     const id = await world.create('the pull request', 'default', ['tone', 'review']);
     rmSync(join(directory, 'review'), { recursive: true });
     await world.runner('a').look(id);

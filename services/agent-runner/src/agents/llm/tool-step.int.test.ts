@@ -31,11 +31,11 @@ const has = (id: SessionId, type: EventType, times = 1) =>
     return dataOf(events, type).length >= times && events;
   });
 const ended = (id: SessionId) => has(id, 'session.ended');
-/** Appends as another service, or a runner that is no more, would. */
+/** Appends as another service or a dead runner would. */
 const happened = (id: SessionId, ...commands: SessionCommand[]) =>
   world.sessions.execute(id, ({ state }) => decideAll(state, commands));
 
-/** A tool of the runner's own, that counts. */
+/** A tool that the runner carries out, and that counts its calls. */
 function tool(
   name: string,
   run: (args: Record<string, unknown>, call: CallContext) => Promise<string> = async () => `${name} did it`,
@@ -66,7 +66,7 @@ function tool(
   return Object.assign(made, { calls, mostAtOnce: () => most });
 }
 
-/** A run of a runner that died after these steps: its lease is gone. */
+/** A run whose runner died after these steps: it has no lease any more. */
 async function leftBehind(
   input: string,
   steps: (generation: number) => SessionCommand[],
@@ -122,7 +122,7 @@ describe('a run without tools', () => {
 });
 
 describe('a step with tool calls', () => {
-  it('is recorded and begun in one append, carried out, and told to the model', async () => {
+  it('is recorded and started in one append, carried out, and its results go to the model', async () => {
     const add = tool('add', async ({ a, b }) => String(Number(a) + Number(b)));
     await given([add]);
     model.next(callsFor({ name: 'add', args: { a: 2, b: 3 } }), says('five'));
@@ -149,7 +149,7 @@ describe('a step with tool calls', () => {
     expect(runner.asked).toMatchObject({ append: 4, readStream: 1 });
   });
 
-  it('gives what the model says beside its calls to the user at once, as a status of its own', async () => {
+  it('reports the model’s text beside its calls to the user at once, as an interim status', async () => {
     await given([tool('act')]);
     model.next(
       { ...callsFor({ name: 'act' }), text: 'Let me look.' },
@@ -167,7 +167,7 @@ describe('a step with tool calls', () => {
     ]);
   });
 
-  it('runs those in parallel that may, and the others one after the other, in the order of the model', async () => {
+  it('runs parallel calls at once, and the others one after the other in the model’s order', async () => {
     const order: string[] = [];
     const slow = async (args: Record<string, unknown>) => {
       order.push(`begin ${args.n}`);
@@ -193,7 +193,7 @@ describe('a step with tool calls', () => {
     expect(dataOf(events, 'tool.finished')).toHaveLength(4);
   });
 
-  it('answers calls that cannot be made with what is wrong, and begins none of them', async () => {
+  it('answers bad calls with what is wrong, and starts none of them', async () => {
     const strict = tool('strict', undefined, { check: () => 'n: a number is wanted' });
     const good = tool('good');
     await given([strict, good]);
@@ -259,7 +259,7 @@ describe('a step with tool calls', () => {
     expect(toolRows()).toHaveLength(40);
   });
 
-  it('is not confused by ids that the model uses again', async () => {
+  it('is not confused by ids that the model reuses', async () => {
     const count = tool('count', async ({ n }) => `number ${n}`);
     await given([count]);
     model.next(callsFor({ name: 'count', args: { n: 1 } }), callsFor({ name: 'count', args: { n: 2 } }));
@@ -271,7 +271,7 @@ describe('a step with tool calls', () => {
     expect(dataOf(events, 'tool.finished').map(({ result }) => result)).toEqual(['number 1', 'number 2']);
   });
 
-  it('asks a person last, when all else has its result, and holds no runner meanwhile', async () => {
+  it('asks a person last, when every other call has its result, and holds no runner meanwhile', async () => {
     const person: UserTool = {
       name: 'person',
       by: 'user',
@@ -344,7 +344,7 @@ describe('limits', () => {
     expect(model.requests).toHaveLength(2);
   });
 
-  it('fails at the timeout also while a tool works, which is stopped', async () => {
+  it('fails at the timeout even while a tool works, and stops the tool', async () => {
     let stopped = false;
     const endless = tool('endless', async (_args, { signal }) => {
       signal.addEventListener('abort', () => {
@@ -360,7 +360,7 @@ describe('limits', () => {
     expect(stopped).toBe(true);
   });
 
-  it('fails with the reason when a toolset of the session is configured no more', async () => {
+  it('fails for that reason when a toolset of the session is no longer configured', async () => {
     await given([]);
     const id = await world.create('work', 'default', [], { toolsets: ['mcp:gone'] });
     await world.runner('a').look(id);
@@ -384,7 +384,7 @@ describe('limits', () => {
 describe('a call that process-watcher carries out', () => {
   const command = { name: 'terminal', args: { command: 'make', timeout_seconds: 1 } };
 
-  it('is waited for, and its result told to the model, also when no ping comes', async () => {
+  it('is waited for, and its result goes to the model, even if no ping comes', async () => {
     await given([]);
     model.next(callsFor(command, command), says('made'));
     const id = await world.create('make');
@@ -399,7 +399,7 @@ describe('a call that process-watcher carries out', () => {
     );
   });
 
-  it('is noticed at once when the commit is heard of', async () => {
+  it('is noticed at once when a ping announces the commit', async () => {
     const STEPS = 4;
     await given([]);
     model.next(
@@ -416,11 +416,11 @@ describe('a call that process-watcher carries out', () => {
       took.push(performance.now() - begun);
     }
     await ended(id);
-    // By the looks without pings alone, each but the first would take 400 ms at least; on however busy a machine one is quick.
+    // Without pings each but the first would take at least 400 ms. On a busy machine at least one is quicker.
     expect(Math.min(...took.slice(1))).toBeLessThan(400);
   });
 
-  it('is of unknown outcome when nothing is heard of it beyond its limit', async () => {
+  it('has an unknown outcome when its limit passes without a result', async () => {
     await given([]);
     model.next(callsFor({ ...command, args: { ...command.args, timeout_seconds: 0.2 } }));
     const id = await world.create('make');
@@ -428,11 +428,11 @@ describe('a call that process-watcher carries out', () => {
     const events = await ended(id);
     expect(dataOf(events, 'tool.finished')).toMatchObject([{ outcome: 'unknown' }]);
     expect(toolRows()[0]).toContain('outcome of this call is unknown');
-    // What comes later changes nothing.
+    // A later result changes nothing.
     expect((await happened(id, finished('call_1', 'late'))).status).toBe('refused');
   });
 
-  it('outlives the runner that asked for it: the next one waits for the result and does not begin it again', async () => {
+  it('outlives the runner that asked for it: the next one waits for the result and does not start it again', async () => {
     await given([]);
     const id = await leftBehind('make', () => [
       responded(command, command),
@@ -441,7 +441,7 @@ describe('a call that process-watcher carries out', () => {
     await happened(id, finished('call_1', 'the first result'));
     model.next(says('made'));
     await world.runner('b').look(id);
-    // The second was only asked for: it is begun now.
+    // The second was only asked for: it is started now.
     await has(id, 'tool.started', 2);
     await happened(id, finished('call_2', 'the second result'));
     const events = await ended(id);
@@ -453,7 +453,7 @@ describe('a call that process-watcher carries out', () => {
   });
 
   it('does not hold a run that fails beside it', async () => {
-    // What Postgres refuses is no matter of trying again.
+    // Postgres refuses this for good: a retry does not help.
     const bad = tool('bad', undefined, {
       run: async () => ({ outcome: 'not an outcome' as 'ok', result: Symbol('x') as unknown as string }),
     });
@@ -466,7 +466,7 @@ describe('a call that process-watcher carries out', () => {
     await runner.idle();
   });
 
-  it('is waited for after a drain by whoever goes on', async () => {
+  it('is waited for after a drain by the runner that continues', async () => {
     await given([]);
     model.next(callsFor(command), says('made'));
     const id = await world.create('make');
@@ -485,7 +485,7 @@ describe('a call that process-watcher carries out', () => {
 });
 
 describe('a runner that died in the middle of a step', () => {
-  it('after a recorded answer: its calls are begun by the next one, the model is not asked again for them', async () => {
+  it('after a recorded answer: the next one starts its calls and does not ask the model again', async () => {
     const act = tool('act');
     await given([act]);
     const id = await leftBehind('work', () => [responded({ name: 'act' })]);
@@ -497,7 +497,7 @@ describe('a runner that died in the middle of a step', () => {
     expect(dataOf(events, 'model.responded')).toHaveLength(2);
   });
 
-  it('between start and end of a call: it is not made again, the model is told that its outcome is unknown', async () => {
+  it('between start and end of a call: it is not made again, and the model is told that its outcome is unknown', async () => {
     const act = tool('act');
     await given([act]);
     const id = await leftBehind('work', () => [
@@ -529,7 +529,7 @@ describe('a runner that died in the middle of a step', () => {
     expect(toolRows()).toEqual(['was done']);
   });
 
-  it('after the last answer, before its final response: that answer is given, the model is not asked (C13)', async () => {
+  it('after the last answer, before its final response: that answer is given and the model is not asked (C13)', async () => {
     await given([]);
     const id = await leftBehind('work', () => [
       { ...(responded() as Extract<SessionCommand, { type: 'record-model-response' }>), text: 'the answer' },
@@ -542,7 +542,7 @@ describe('a runner that died in the middle of a step', () => {
 });
 
 describe('a run that is stopped while a tool works', () => {
-  /** Takes no notice of its signal, but says when it is aborted. */
+  /** Ignores its signal, but notes when it is aborted. */
   const stubborn = () => {
     let abortedAt: number | null = null;
     const made = tool('stubborn', (_args, { signal }) => {
@@ -590,24 +590,24 @@ describe('a run that is stopped while a tool works', () => {
     expect(dataOf(events, 'tool.finished')).toMatchObject([{ outcome: 'unknown' }]);
   });
 
-  it('because it stood still beyond its lease: it does nothing with what it then gets', async () => {
+  it('because it was frozen for longer than its lease: it does nothing with the result that it then gets', async () => {
     const act = tool('act');
     await given([act], { leaseSeconds: 1 });
     model.next(() => {
-      // As a freeze does: no timer of this process runs meanwhile, and the answer is there before any of them.
+      // As in a freeze: no timer of this process runs meanwhile, and the answer is there before any of them.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200);
       return callsFor({ name: 'act' });
     });
     const id = await world.create('work');
     await world.runner('a').look(id);
-    // Nobody took over meanwhile: it says so, and begins anew.
+    // Nobody took over meanwhile: it reports the interruption and starts again.
     const events = await ended(id);
     expect(dataOf(events, 'run.interrupted')).toMatchObject([{ generation: 1, reason: 'infrastructure' }]);
     expect(dataOf(events, 'model.responded')).toMatchObject([{ generation: 2, text: 'done' }]);
     expect(act.calls).toEqual([]);
   });
 
-  it('because another runner took over: what it still has to say is refused', async () => {
+  it('because another runner took over: its late result is refused', async () => {
     let finish: (result: string) => void = () => {};
     const act = tool('act', () => new Promise((resolve) => (finish = resolve)));
     await given([act]);
@@ -654,7 +654,7 @@ describe('a run that is stopped while a tool works', () => {
 });
 
 describe('a model that hangs', () => {
-  it('is left when the run is cancelled by the log alone', async () => {
+  it('is abandoned when only the log says that the run is cancelled', async () => {
     await given([]);
     let left = false;
     model.next((request, signal) => {
