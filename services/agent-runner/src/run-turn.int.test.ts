@@ -2,8 +2,8 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { continuation, decideAll, type SessionCommand, transcript } from '@angelia/session';
 import { callTool, eventually, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type FixtureOptions, runnerFixture } from '../testing/runner-fixture.ts';
-import type { CallContext, RunnerTool } from '../tools/tool.ts';
+import { type FixtureOptions, runnerFixture } from './testing/runner-fixture.ts';
+import type { CallContext, RunnerTool } from './tools/tool.ts';
 
 let server: ModelServer;
 let world: Awaited<ReturnType<typeof runnerFixture>>;

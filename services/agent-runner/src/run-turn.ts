@@ -5,16 +5,16 @@ import { agentCall, agentTools } from '@angelia/session';
 import { type Loaded, withSpan } from '@angelia/sessions';
 import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { SpanStatusCode } from '@opentelemetry/api';
-import { runCommand } from '../agents/command/command-agent.ts';
-import { type HttpAgentDeps, runHttp } from '../agents/http/http-agent.ts';
-import { type LlmDeps, runLlm } from '../agents/llm/llm-agent.ts';
-import { ModelsFailed } from '../agents/llm/model-fallback.ts';
-import type { Claim } from '../claim/claim.ts';
-import { ToolsetError } from '../tools/tool-set.ts';
-import { ClaimedRun, type ClaimedRunDeps, type Run, RunOver } from './claimed-run.ts';
-import { findConfigDrift } from './config-drift.ts';
-import { reportStillWorking } from './still-working.ts';
-import type { StopReason, StopSwitch } from './stop-switch.ts';
+import { runCommand } from './agents/command/command-agent.ts';
+import { type HttpAgentDeps, runHttp } from './agents/http/http-agent.ts';
+import { type LlmDeps, runLlm } from './agents/llm/llm-agent.ts';
+import { ModelsFailed } from './agents/llm/model-fallback.ts';
+import type { Claim } from './claim/claim.ts';
+import { ClaimedRun, type ClaimedRunDeps, type Run, RunOver } from './run/claimed-run.ts';
+import { findConfigDrift } from './run/config-drift.ts';
+import { reportStillWorking } from './run/still-working.ts';
+import type { StopReason, StopSwitch } from './run/stop-switch.ts';
+import { ToolsetError } from './tools/tool-set.ts';
 
 export interface RunDeps extends ClaimedRunDeps, LlmDeps, HttpAgentDeps {
   readonly config: Config;
