@@ -26,7 +26,7 @@ import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
 import { drainRuns } from './run/drain.ts';
 import { RUNNER, Runner } from './runner.ts';
 import { MCP_SERVERS, McpServers } from './tools/mcp/mcp-servers.ts';
-import { provideToolsets } from './tools/toolsets.ts';
+import { provideToolsets } from './tools/provide-toolsets.ts';
 
 @Module({
   controllers: [HintsController],

@@ -9,10 +9,9 @@ import type { ModelConfig, ToolCall } from '@angelia/contracts';
 import { asModelFailure } from './as-model-failure.ts';
 import { limitCallTime } from './call-time-limits.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
-import type { Fetch } from './model-fetch.ts';
+import { detectUnstreamed, type Fetch, UnstreamedAnswer } from './model-fetch.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
 import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
-import { detectUnstreamed, UnstreamedAnswer } from './unstreamed-answer.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 

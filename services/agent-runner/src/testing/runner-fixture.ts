@@ -16,8 +16,8 @@ import type { Model } from '../models/model.ts';
 import { provideModels } from '../models/provide-models.ts';
 import { Runner } from '../runner.ts';
 import { McpServers } from '../tools/mcp/mcp-servers.ts';
+import { provideToolsets } from '../tools/provide-toolsets.ts';
 import type { Tool } from '../tools/tool.ts';
-import { provideToolsets } from '../tools/toolsets.ts';
 
 const silent = createLogger({ service: 'agent-runner', instance: 'test', level: 'silent' });
 

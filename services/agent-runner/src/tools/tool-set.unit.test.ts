@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { provideToolsets } from './provide-toolsets.ts';
 import { toolsOf } from './tool-set.ts';
-import { provideToolsets } from './toolsets.ts';
 
 const agent = { toolsets: ['terminal', 'mcp:files'] };
 const ours = provideToolsets({ toolset: () => null });
