@@ -48,7 +48,7 @@ export function msToNextTry(
   if (!failure.retryable || tries >= MAX_TRIES) return null;
   const backoff = FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + random / 2);
   const wait = Math.max(backoff, failure.retryAfterMs ?? 0);
-  // If the other side wants more time than there is, a try before that would be in vain.
+  // If the other side wants more time than there is, a try before that would fail.
   return elapsedMs + wait > TRY_WINDOW_MS ? null : wait;
 }
 

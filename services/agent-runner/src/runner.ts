@@ -154,7 +154,7 @@ export class Runner {
     return this.#markIfInHand(id) ? { outcome: 'nothing_to_do' } : this.#start(id, offer);
   }
 
-  /** If the session is in hand, whoever has it looks again. */
+  /** True if the session is in hand. Then the runner looks at it again afterwards. */
   #markIfInHand(id: SessionId): boolean {
     const inHand = this.#inHand.get(id);
     if (inHand !== undefined) inHand.lookAgain = true;

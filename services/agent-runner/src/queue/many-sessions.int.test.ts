@@ -66,7 +66,7 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
     for (const id of flood) await runner.look(id);
     await Promise.all(quiet.map((id) => runner.look(id)));
     // On a busy machine more than the first round of the flood has started by now.
-    const begun = server.requests.length;
+    const started = server.requests.length;
     await eventually(() => server.requests.length > (FLOOD + QUIET) / 2);
     const during = heapInUse();
     await eventually(
@@ -85,7 +85,7 @@ describe('500 sessions at once, with a model that takes 2 s', () => {
     expect(most).toBeGreaterThan(SLOTS / 2);
     // From then on its share is half of the slots: its hundred are done when about as many more of the flood are.
     const lastQuiet = inputs.findLastIndex((input) => input.startsWith('quiet'));
-    expect(lastQuiet).toBeLessThan(begun + 2 * QUIET + SLOTS);
+    expect(lastQuiet).toBeLessThan(started + 2 * QUIET + SLOTS);
     expect(Math.max(during, heapInUse()) - before).toBeLessThan(MOST_BYTES);
     const [some] = quiet;
     const events = some === undefined ? [] : await world.events(some);

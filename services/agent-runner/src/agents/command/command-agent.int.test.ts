@@ -52,8 +52,8 @@ describe('an agent of kind command', () => {
     await given();
     const id = await world.create('do it', 'program');
     await world.runner('a').look(id);
-    const begun = await has(id, 'tool.started');
-    expect(dataOf(begun, 'tool.started')).toEqual([
+    const started = await has(id, 'tool.started');
+    expect(dataOf(started, 'tool.started')).toEqual([
       { generation: 1, turn: 1, call_id: 'agent-1', tool: 'agent', arguments: '{}', waits_for: null },
     ]);
     await reports(id, 'ok', { text: 'done' });

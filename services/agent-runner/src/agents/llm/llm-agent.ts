@@ -135,12 +135,12 @@ async function recordStep(
     index,
   }));
   const recorded = { ...response(run, model, turn, reply), toolCalls };
-  const begun = startCommands(asked, tools, run.generation);
+  const starts = startCommands(asked, tools, run.generation);
   await run.append((state) => [
     recorded,
     // Text beside the calls is the agent's own status, for the people who wait.
     ...(isSilent(reply.text) ? [] : [nextStatus(state, run.generation, 'agent', reply.text)]),
-    ...begun,
+    ...starts,
   ]);
 }
 

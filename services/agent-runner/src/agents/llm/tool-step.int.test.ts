@@ -410,10 +410,10 @@ describe('a call that process-watcher carries out', () => {
     await world.runner('a').look(id);
     const took: number[] = [];
     for (let n = 0; n < STEPS; n += 1) {
-      const begun = performance.now();
+      const startedAt = performance.now();
       await has(id, 'tool.started', n + 1);
       await happened(id, finished(`c${n}`, 'done'));
-      took.push(performance.now() - begun);
+      took.push(performance.now() - startedAt);
     }
     await ended(id);
     // Without pings each but the first would take at least 400 ms. On a busy machine at least one is quicker.
