@@ -18,15 +18,15 @@ import {
 } from '@angelia/service-kit';
 import type { Sessions } from '@angelia/sessions';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { agentPoster } from './agents/http-request.ts';
-import { type CancelSignals, listenForCancels } from './cancel.ts';
-import { drainOf } from './drain.ts';
+import { agentPoster } from './agents/http/agent-request.ts';
+import { resumeRunsOfPreviousProcess } from './claim/previous-process.ts';
 import { HintsController } from './hints.controller.ts';
-import { provideModels } from './models/models.ts';
-import { takeUpFromPredecessor } from './predecessor.ts';
+import { provideModels } from './models/provide-models.ts';
+import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
+import { drainRuns } from './run/drain.ts';
 import { RUNNER, Runner } from './runner.ts';
 import { MCP_SERVERS, McpServers } from './tools/mcp/mcp-servers.ts';
-import { provideToolsets } from './tools/toolsets.ts';
+import { provideToolsets } from './tools/provide-toolsets.ts';
 
 @Module({
   controllers: [HintsController],
@@ -62,10 +62,10 @@ import { provideToolsets } from './tools/toolsets.ts';
           holder,
           logger,
         });
-        drain.add(drainOf(runner));
+        drain.add(drainRuns(runner));
         onCollect(() => metrics.runsOpen.set({}, runner.size));
         listenForCancels(bus, (id) => runner.cancel(id));
-        void takeUpFromPredecessor({
+        void resumeRunsOfPreviousProcess({
           log,
           holder,
           logger,
@@ -80,7 +80,7 @@ import { provideToolsets } from './tools/toolsets.ts';
 export class AgentRunnerModule implements OnApplicationShutdown {
   constructor(@Inject(MCP_SERVERS) private readonly mcp: McpServers) {}
 
-  /** After the drain: the last runs may still call their tools. */
+  /** Called after the drain: until then the last runs may call their tools. */
   async onApplicationShutdown(): Promise<void> {
     await this.mcp.close();
   }

@@ -5,16 +5,16 @@ import { agentCall, agentTools } from '@angelia/session';
 import { type Loaded, withSpan } from '@angelia/sessions';
 import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { SpanStatusCode } from '@opentelemetry/api';
-import { runCommand } from './agents/command.ts';
-import { type HttpAgentDeps, runHttp } from './agents/http.ts';
-import { type LlmDeps, runLlm } from './agents/llm.ts';
-import { ModelsFailed } from './ask-model.ts';
-import type { Claim } from './claim.ts';
-import { goneSince } from './gone-since.ts';
-import { ClaimedRun, type ClaimedRunDeps, NotOurs, type Run } from './run.ts';
-import type { RunStop, StopSwitch } from './run-stop.ts';
-import { stillWorking } from './still-working.ts';
-import { ToolsetProblem } from './tools/tool-set.ts';
+import { runCommand } from './agents/command/command-agent.ts';
+import { type HttpAgentDeps, runHttp } from './agents/http/http-agent.ts';
+import { type LlmDeps, runLlm } from './agents/llm/llm-agent.ts';
+import { ModelsFailed } from './agents/llm/model-fallback.ts';
+import type { Claim } from './claim/claim.ts';
+import { ClaimedRun, type ClaimedRunDeps, type Run, RunOver } from './run/claimed-run.ts';
+import { findConfigDrift } from './run/config-drift.ts';
+import { reportStillWorking } from './run/still-working.ts';
+import type { StopReason, StopSwitch } from './run/stop-switch.ts';
+import { ToolsetError } from './tools/tool-set.ts';
 
 export interface RunDeps extends ClaimedRunDeps, LlmDeps, HttpAgentDeps {
   readonly config: Config;
@@ -22,9 +22,9 @@ export interface RunDeps extends ClaimedRunDeps, LlmDeps, HttpAgentDeps {
 }
 
 /**
- * A claimed run, from `run.started` to its last event: the agent works, and whatever comes of it is recorded: its
- * answer, its failure, its interruption. The last append gives the lease back. Returns the session as it was then; null
- * when the run was not ours to end.
+ * Takes a claimed run from `run.started` to its last event. The agent works, and the result is recorded: its answer, its
+ * failure or its interruption. The last append gives the lease back. Returns the session as it was then; null when the
+ * run was not ours to end.
  */
 export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Promise<Loaded | null> {
   const { created } = claim.loaded.state;
@@ -33,10 +33,10 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   const run = new ClaimedRun(claim, stop, deps);
   const timer = agent && stopAfter(agent.timeout_seconds, stop);
-  const hush = agent && stillWorking(run, agent.status_interval_seconds, deps.logger);
+  const stopReporting = agent && reportStillWorking(run, agent.status_interval_seconds, deps.logger);
   const attempt = (): Promise<Loaded | null> => {
-    const gone = goneSince(created, deps.config);
-    if (gone !== null) return run.fail(gone.code, gone.message);
+    const drift = findConfigDrift(created, deps.config);
+    if (drift !== null) return run.fail(drift.code, drift.message);
     if (agent === undefined) return run.fail('agent_missing', `agent ${name} is not in the config any more`);
     return carryOut(run, agent, stop, deps);
   };
@@ -57,26 +57,26 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
       async (span) => {
         const ended = await attempt();
         const failed = failureOf(ended, run.generation);
-        // A collector that keeps errors keeps this one, also when no call of a model failed (max_steps, timeout).
+        // Marked so that a collector that keeps errors keeps this span, even if no model call failed (max_steps, timeout).
         if (failed !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: failed });
         return ended;
       },
     );
   } finally {
     clearTimeout(timer);
-    hush?.();
-    run.letGo();
+    stopReporting?.();
+    run.release();
   }
 }
 
-/** The code that this run failed with; null: it did not, or was not ours to end. */
+/** The code that this run failed with. Null: it did not fail, or was not ours to end. */
 function failureOf(ended: Loaded | null, generation: number): string | null {
   const failed = ended?.events.findLast(({ type }) => type === 'run.failed');
   const data = failed?.data as EventData<'run.failed'> | undefined;
   return data?.generation === generation ? data.code : null;
 }
 
-/** The webhooks whose input this turn took over: each has a trace of its own. */
+/** The traces of the webhooks that were coalesced into this turn. */
 function coalescedInto({ loaded, turn }: Claim): string[] {
   return loaded.events.flatMap(({ type, data }) => {
     if (type !== 'webhook.coalesced') return [];
@@ -94,14 +94,14 @@ async function carryOut(
   try {
     return await work(run, agent, deps);
   } catch (error) {
-    return stop.reason === null ? failed(run, error, deps) : stopped(run, stop.reason, deps);
+    return stop.reason === null ? recordFailure(run, error, deps) : recordStop(run, stop.reason, deps);
   }
 }
 
 function work(run: Run, agent: AgentConfig, deps: RunDeps): Promise<Loaded | null> {
-  const begun = begunBy(run);
-  if (begun !== null && begun !== agent.kind) {
-    const message = `this turn was begun by an agent of kind ${begun}, and is not begun again by one of kind ${agent.kind}`;
+  const kind = kindAtWork(run);
+  if (kind !== null && kind !== agent.kind) {
+    const message = `this turn was begun by an agent of kind ${kind}, and is not begun again by one of kind ${agent.kind}`;
     return run.fail('agent_lost', message);
   }
   switch (agent.kind) {
@@ -114,8 +114,8 @@ function work(run: Run, agent: AgentConfig, deps: RunDeps): Promise<Loaded | nul
   }
 }
 
-/** What has worked on this turn before us; its kind may have been changed in the config since. Null: nobody has. */
-function begunBy({ loaded, turn: number }: Run): AgentConfig['kind'] | null {
+/** The kind of agent that worked on this turn before; the config may have changed it since. Null: none did. */
+function kindAtWork({ loaded, turn: number }: Run): AgentConfig['kind'] | null {
   const turn = loaded.state.turns.find((open) => open.turn === number);
   if (turn === undefined) return null;
   const call = agentCall(turn);
@@ -123,17 +123,17 @@ function begunBy({ loaded, turn: number }: Run): AgentConfig['kind'] | null {
   return turn.step > 0 ? 'llm' : null;
 }
 
-function failed(run: Run, error: unknown, { logger }: RunDeps): Promise<Loaded | null> {
-  if (error instanceof NotOurs) return Promise.resolve(null);
-  if (error instanceof ModelsFailed || error instanceof ToolsetProblem) {
+function recordFailure(run: Run, error: unknown, { logger }: RunDeps): Promise<Loaded | null> {
+  if (error instanceof RunOver) return Promise.resolve(null);
+  if (error instanceof ModelsFailed || error instanceof ToolsetError) {
     return run.fail(error.code, error.message);
   }
   if (error instanceof SkillUnavailable) return run.fail('skill_unavailable', error.message);
-  logger.error({ err: error, session_id: run.sessionId }, 'a run failed for a reason of our own');
+  logger.error({ err: error, session_id: run.sessionId }, 'run failed with an internal error');
   return run.fail('internal', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
-async function stopped(run: Run, stop: RunStop, { logger }: RunDeps): Promise<Loaded | null> {
+async function recordStop(run: Run, stop: StopReason, { logger }: RunDeps): Promise<Loaded | null> {
   const { generation } = run;
   switch (stop.kind) {
     case 'over':
@@ -145,11 +145,11 @@ async function stopped(run: Run, stop: RunStop, { logger }: RunDeps): Promise<Lo
     case 'lease_lost':
       logger.warn(
         { session_id: run.sessionId, generation, loss: stop.loss },
-        'the lease of a run was lost: its work was given up',
+        'lease of a run lost; its work was given up',
       );
       if (stop.loss === 'taken') return null;
-      // If nobody took over while Postgres was away, say that it was no fault of the run (not counted as an attempt).
-      // However late that can be said: how long it was away is asked anew for each try.
+      // If nobody took over while Postgres was away, record that the run was not at fault: this is not counted as an
+      // attempt. Each try of the append computes anew how long Postgres was away.
       return run.end(() => [
         {
           type: 'interrupt-run',

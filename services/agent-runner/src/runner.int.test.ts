@@ -2,7 +2,7 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { decide } from '@angelia/session';
 import { eventually, fail, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { drainOf } from './drain.ts';
+import { drainRuns } from './run/drain.ts';
 import { type FixtureOptions, runnerFixture } from './testing/runner-fixture.ts';
 
 let server: ModelServer;
@@ -63,7 +63,7 @@ describe('a run', () => {
     expect(JSON.stringify(events)).not.toContain('sk-secret-key');
   });
 
-  it('is started once, however often and by whomever the session is hinted', async () => {
+  it('is started once, however many hints reach however many runners', async () => {
     await given();
     const id = await world.create('once');
     const runners = [world.runner('a'), world.runner('b')];
@@ -75,7 +75,7 @@ describe('a run', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('answers a further turn that came while it was at work, in order', async () => {
+  it('answers a further turn that came meanwhile, in order', async () => {
     await given();
     server.next(say('first answer', 300));
     const id = await world.create('first');
@@ -107,7 +107,7 @@ describe('a run', () => {
     }, 5);
     const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => world.create(`session ${n}`)));
     const left = () => ids.filter((_, n) => !server.requests.some(({ input }) => input === `session ${n}`));
-    // A list of three: most of them are left to the queue view, and picked from there when a place comes free.
+    // A list of three: most sessions are left to the queue view, and read from there when a slot comes free.
     const runner = world.runner('a', { waitingCap: 3, queued: left });
     await Promise.all(ids.map((id) => runner.look(id)));
     await Promise.all(ids.map(ended));
@@ -118,7 +118,7 @@ describe('a run', () => {
 });
 
 describe('a runner that dies', () => {
-  it('is followed by another only when its lease is over; woken again, it appends nothing', async () => {
+  it('is followed by another only when its lease has expired; when it wakes up, it appends nothing', async () => {
     await given({ leaseSeconds: 1 });
     server.next(say('from the dead', 1_500));
     const id = await world.create('work');
@@ -148,7 +148,7 @@ describe('a runner that dies', () => {
     dead.mend();
     await dead.idle();
     expect(await world.events(id)).toHaveLength(events.length);
-    // It takes new work.
+    // It takes on new work.
     const next = await world.create('next');
     await dead.look(next);
     await ended(next);
@@ -175,7 +175,7 @@ describe('a runner that dies', () => {
 });
 
 describe('a runner that is only slow', () => {
-  it('is not taken over during a call of several leases', async () => {
+  it('is not taken over during a call that is longer than several leases', async () => {
     await given({ leaseSeconds: 1 });
     server.next(say('slow answer', 4_000));
     const id = await world.create('slow');
@@ -197,7 +197,7 @@ describe('a runner that is only slow', () => {
 });
 
 describe('a runner that cannot renew its lease', () => {
-  it('hangs up on the model before the lease is over, and says that it was no fault of the run', async () => {
+  it('aborts the model call before the lease expires, and records that the run was not at fault', async () => {
     await given({ leaseSeconds: 1 });
     server.next(hung('never'));
     const id = await world.create('work');
@@ -205,7 +205,7 @@ describe('a runner that cannot renew its lease', () => {
     await runner.look(id);
     await eventually(() => server.requests.length === 1);
     runner.cut();
-    // While it is cut off: nobody can have told it. That it is before the lease is over, leases.unit.test.ts says.
+    // While it is cut off, nobody can have told it. leases.unit.test.ts checks that this is before the lease expires.
     await eventually(() => server.requests[0]?.aborted);
     runner.mend();
     const events = await eventually(async () => {
@@ -213,20 +213,20 @@ describe('a runner that cannot renew its lease', () => {
       return now.some((event) => event.type === 'run.interrupted') && now;
     });
     expect(dataOf(events, 'run.interrupted')).toMatchObject([{ generation: 1, reason: 'infrastructure' }]);
-    // Since its last renewal nobody can say that anybody was at it (no-phantom-turns).
+    // After its last renewal nobody knows that it was still at work (no-phantom-turns).
     expect(dataOf(events, 'run.interrupted')[0]?.silent_seconds).toBeGreaterThan(0.5);
   });
 });
 
 describe('a drain', () => {
-  it('lets finish what finishes in time, and interrupts exactly what is left', async () => {
+  it('lets runs finish that do so in time, and interrupts exactly those that are left', async () => {
     await given({ leaseSeconds: 5 });
     server.behave((request) => (request.input === 'hangs' ? hung('never') : say('in time', 300)));
     const [quick, left] = [await world.create('quick'), await world.create('hangs')];
     const runner = world.runner('a');
     await Promise.all([runner.look(quick), runner.look(left)]);
     await eventually(() => server.requests.length === 2);
-    await drainOf(runner).drain(Date.now() + 1_500, new AbortController().signal);
+    await drainRuns(runner).drain(Date.now() + 1_500, new AbortController().signal);
 
     expect(await world.types(quick)).toEqual(WHOLE);
     expect(await world.types(left)).toEqual([
@@ -237,7 +237,7 @@ describe('a drain', () => {
     ]);
     expect((await world.log.leases.read(`run:${left}`)).lease).toBe(null);
 
-    // It takes no more work, and another runner goes on at once.
+    // It takes on no more work, and another runner continues at once.
     await expect(runner.look(left)).rejects.toMatchObject({ code: 'draining', retryable: true });
     server.behave(say('resumed answer'));
     await world.runner('b').look(left);
@@ -260,7 +260,7 @@ describe('a drain', () => {
     await eventually(() => server.requests.length === 1);
     const hurry = new AbortController();
     hurry.abort();
-    await drainOf(runner).drain(Date.now() + 30_000, hurry.signal);
+    await drainRuns(runner).drain(Date.now() + 30_000, hurry.signal);
     expect(await world.types(id)).toContain('run.interrupted');
   });
 });
@@ -275,7 +275,7 @@ describe('models that fail', () => {
     },
   });
 
-  it('are replaced by the fallback, and the user is told so first', async () => {
+  it('are replaced by the fallback, after the user is told', async () => {
     await given({ agent: { fallback_models: ['backup'] }, models: backup() });
     server.behave((request) => (request.body.model === 'm1' ? fail(503) : say('from the backup')));
     const id = await world.create('work');
@@ -293,7 +293,7 @@ describe('models that fail', () => {
     expect(server.requests.filter((request) => request.body.model === 'm1')).toHaveLength(3);
   });
 
-  it('are told once to whoever waits, also when the run is resumed and meets them again', async () => {
+  it('are reported to the user once, even if the run is resumed and they fail again', async () => {
     await given({ agent: { fallback_models: ['backup'] }, models: backup(), leaseSeconds: 5 });
     server.behave((request) => (request.body.model === 'm1' ? fail(400) : hung('never')));
     const id = await world.create('work');
@@ -302,7 +302,7 @@ describe('models that fail', () => {
     await eventually(() => server.requests.some(({ body }) => body.model === 'm2'));
     const hurry = new AbortController();
     hurry.abort();
-    await drainOf(runner).drain(Date.now() + 30_000, hurry.signal);
+    await drainRuns(runner).drain(Date.now() + 30_000, hurry.signal);
     server.behave((request) => (request.body.model === 'm1' ? fail(400) : say('from the backup')));
     await world.runner('b').look(id);
     const events = await ended(id);
@@ -311,7 +311,7 @@ describe('models that fail', () => {
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'from the backup' }]);
   });
 
-  it('all of them: the session fails with one sentence, without the raw error', async () => {
+  it('one after the other fail the session with one sentence, without the raw error', async () => {
     await given();
     server.behave({ kind: 'status', status: 400, body: 'raw provider error' });
     const id = await world.create('work');
@@ -334,7 +334,7 @@ describe('models that fail', () => {
 });
 
 describe('a run that cannot be carried out', () => {
-  it('fails when it takes longer than the agent may', async () => {
+  it('fails when it takes longer than the timeout of its agent', async () => {
     await given({ agent: { timeout_seconds: 0.4 } });
     server.behave(hung('never'));
     const id = await world.create('work');
@@ -344,7 +344,7 @@ describe('a run that cannot be carried out', () => {
     await eventually(() => server.requests[0]?.aborted);
   });
 
-  it('fails with the reason when its agent is gone from the config', async () => {
+  it('fails for that reason when its agent is gone from the config', async () => {
     await given();
     const id = await world.create('work');
     await world.runner('a', { agentGone: true }).look(id);
@@ -355,7 +355,7 @@ describe('a run that cannot be carried out', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('keeps an answer that Postgres cannot hold as it is', async () => {
+  it('keeps an answer that Postgres cannot store unchanged', async () => {
     await given();
     server.next(say('zero \u0000 and half a pair \ud83d.'));
     const id = await world.create('work');
@@ -382,7 +382,7 @@ describe('a cancel', () => {
     expect(types.slice(3)).toEqual(['run.cancelled', 'session.ended']);
   });
 
-  it('that no event stands behind changes nothing', async () => {
+  it('without an event in the log changes nothing', async () => {
     await given();
     server.next(say('the answer', 700));
     const id = await world.create('work');
@@ -394,7 +394,7 @@ describe('a cancel', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('stops it also when nobody says so but the log', async () => {
+  it('stops the run even if only the log says so', async () => {
     await given();
     server.behave(hung('never'));
     const id = await world.create('work');

@@ -1,18 +1,16 @@
-import type { Config, HolderId, SessionId } from '@angelia/contracts';
-import { sessionId } from '@angelia/contracts';
+import { AngeliaError, type Config, type HolderId, type SessionId } from '@angelia/contracts';
 import type { Leases, LogStatus, Queue, Streams } from '@angelia/event-log';
 import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
-import type { PostToAgent } from './agents/http-request.ts';
-import { claim, expire, judge } from './claim.ts';
-import { RunLeases } from './leases.ts';
-import type { Models } from './models/models.ts';
-import { Room, VIEW_LAG_MS } from './room.ts';
-import { RouteLines } from './route-lines.ts';
-import { type RunStop, StopSwitch } from './run-stop.ts';
+import type { PostToAgent } from './agents/http/agent-request.ts';
+import { type Claim, claim, expire, judge } from './claim/claim.ts';
+import type { Models } from './models/provide-models.ts';
+import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
+import { RunLeases } from './run/leases.ts';
+import { StopSwitch } from './run/stop-switch.ts';
+import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
-import { type Pings, RunWatch } from './run-watch.ts';
 import type { Toolsets } from './tools/tool-set.ts';
 
 export const RUNNER = Symbol('RUNNER');
@@ -23,7 +21,7 @@ export interface RunnerOptions {
   readonly toolsets: Toolsets;
   readonly callbacks: CallbackLinks | null;
   readonly postToAgent: PostToAgent;
-  /** Says that something was committed, by whichever service. */
+  /** Announces every commit, of whichever service. */
   readonly pings: Pings;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
   readonly log: {
@@ -34,330 +32,241 @@ export interface RunnerOptions {
   };
   readonly holder: HolderId;
   readonly logger: Logger;
-  /** Sessions that may wait for a place here; default: see room.ts. */
+  /** How many sessions may wait for a slot here. Default: see waiting-list.ts. */
   readonly waitingCap?: number;
-  /** How long a result of process-watcher may be late; default: see run-tools.ts. */
+  /** How late a result of process-watcher may be. Default: see tool-step.ts. */
   readonly watcherGraceSeconds?: number;
 }
 
-/** A session that this runner looks at or runs. */
-interface AtWork {
-  /** It was hinted meanwhile: look once more when this is over. */
-  again: boolean;
+/** A session that this runner is claiming or running. */
+interface InHand {
+  /** A hint came meanwhile: look at the session once more when this is over. */
+  lookAgain: boolean;
   readonly stop: StopSwitch;
 }
 
-/** As many as one look at the queue view brings: a query per 64 sessions is no load. */
-const PICKED_AT_ONCE = 64;
 /**
- * A place of a limited route that came free at another runner is noticed here after so long; one of this runner's own
- * goes on at once. Costs an append that is refused, per limited route and second, while somebody waits for it.
- */
-const LINE_TRIAL_MS = 1_000;
-
-/**
- * From a hinted session to its end. A hinted session is
+ * Takes a hinted session to its end. A hinted session is
  *
  *   looked at --nothing to do--> left alone
- *             --its turn waited too long to be started--> expired
- *             --no place for its agent--> waits in the room (or in the queue view) --a place comes free--> looked at
- *             --no place for its route (max_concurrency)--> waits in the route's line --one comes free--> looked at
- *             --claimed--> running --its turn is answered, or it was stopped--> left; its place goes to who waits
+ *             --its turn waited too long for its start--> expired
+ *             --no slot of its agent is free--> waits in the queue (or in the queue view) --one comes free--> looked at
+ *             --its route is full (max_concurrency)--> waits in the queue --a place comes free--> looked at
+ *             --claimed--> running --its turn is answered, or it was stopped--> let go; its slot goes to the next
  *
- * Each session is in hand once: a hint for one that is makes it be looked at again when the hand is free.
+ * A session is in hand once. A hint for a session in hand makes the runner look at it again afterwards.
  */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #deps: RunDeps;
-  readonly #room: Room;
+  readonly #queue: RunQueue;
   readonly #leases: RunLeases;
-  readonly #watch: RunWatch;
-  readonly #atWork = new Map<SessionId, AtWork>();
-  #idle: (() => void)[] = [];
-  #picking: Promise<void> | null = null;
-  readonly #lines = new RouteLines();
-  #lineTrial: NodeJS.Timeout | null = null;
-  /** Some session may expire in the queue: then a hint of the sweep is looked into even when there is no place. */
+  readonly #follower: StreamFollower;
+  readonly #inHand = new Map<SessionId, InHand>();
+  #onIdle: (() => void)[] = [];
+  /** Some session may expire in the queue. Then a hint of the sweep is looked into even when no slot is free. */
   #queueMayExpire: boolean;
 
   constructor(options: RunnerOptions) {
     const { config, holder, log, logger } = options;
     this.#options = options;
-    this.#room = new Room(
-      new Map(Object.entries(config.agents).map(([name, agent]) => [name, agent.max_concurrency])),
-      options.waitingCap,
-    );
+    this.#queue = new RunQueue({
+      limits: new Map(Object.entries(config.agents).map(([name, agent]) => [name, agent.max_concurrency])),
+      waitingCap: options.waitingCap,
+      view: log.queue,
+      tryStart: (id, offer) => this.#tryStart(id, offer),
+      isInHand: (id) => this.#inHand.has(id),
+      inBackground: (work) => this.#inBackground(work),
+    });
     this.#leases = new RunLeases({
       renew: (resources) => log.leases.renew(resources, holder, config.timing.lease_seconds),
       seconds: config.timing.lease_seconds,
       logger,
     });
     this.#leases.start();
-    this.#watch = new RunWatch(options);
-    this.#deps = { ...options, leases: this.#leases, watch: this.#watch };
+    this.#follower = new StreamFollower(options);
+    this.#deps = { ...options, leases: this.#leases, follower: this.#follower };
     this.#queueMayExpire = Object.values(config.routes).some(
       (route) => route.max_queue_seconds !== undefined,
     );
   }
 
-  /** Resolves when the session is claimed, or waits for a place, or there is nothing to do. Throws what the log throws. */
+  /** Resolves when the session is claimed or waits in the queue, or there is nothing to do. Throws what the log throws. */
   async look(id: SessionId): Promise<void> {
-    if (this.#room.closed) throw new Draining('this runner goes down: another one takes it');
-    const inHand = this.#atWork.get(id);
-    if (inHand !== undefined) inHand.again = true;
-    else if (!this.#room.hasPlace) await this.#wait(id);
-    else await this.#begin(id, null);
+    if (this.#queue.closed) throw new Draining();
+    if (this.#markIfInHand(id)) return;
+    if (this.#queue.hasFreeSlot) await this.#start(id, {});
+    else await this.#enqueue(id);
   }
 
-  /** Behind the others of its route. Which one that is is all that is read of it now. */
-  async #wait(id: SessionId): Promise<void> {
-    if (!this.#room.hasWaitingRoom) return this.#room.leaveToView();
-    const wanted = await this.#options.log.streams.routeOf(id);
-    if (wanted === null) return;
-    if (this.#room.closed) throw new Draining('this runner goes down: another one takes it');
-    const inHand = this.#atWork.get(id);
-    if (inHand !== undefined) inHand.again = true;
-    // One may have come free meanwhile.
-    else if (this.#room.hasPlaceFor(wanted.agent)) await this.#begin(id, null);
-    else this.#room.wait(id, wanted);
-  }
-
-  /** Like `look`, for a hint of the timers or the sweep: what waited too long expires, place or no place. */
+  /** Like `look`, for a hint of the timers or the sweep: a turn that waited too long expires even if no slot is free. */
   async lookAtDue(id: SessionId): Promise<void> {
-    const full = !this.#room.closed && !this.#room.hasPlace && !this.#atWork.has(id);
-    if (!full || !this.#queueMayExpire) return this.look(id);
-    await this.#begin(id, null);
+    const full = !this.#queue.closed && !this.#queue.hasFreeSlot && !this.#inHand.has(id);
+    if (full && this.#queueMayExpire) await this.#start(id, {});
+    else await this.look(id);
   }
 
   /** How many sessions are in hand. */
   get size(): number {
-    return this.#atWork.size;
+    return this.#inHand.size;
   }
 
-  /** The session is said to be cancelled. Only the event counts: if it is there, what runs is stopped at once. */
+  /** Somebody says that the session was cancelled. Only the event counts: if it is there, the run stops at once. */
   cancel(id: SessionId): void {
-    this.#aside(() => this.#watch.look(id));
+    this.#inBackground(() => this.#follower.look(id));
   }
 
-  /** No new runs from now on. */
+  /** Starts no runs after this. */
   close(): void {
-    this.#room.close();
-    this.#lines.clear();
-    if (this.#lineTrial !== null) clearTimeout(this.#lineTrial);
+    this.#queue.close();
   }
 
-  /** Stops every run that is left; each is handed over by an event. */
+  /** Stops every run that is left. Each is handed over by an event. */
   interruptAll(): void {
-    for (const id of this.#atWork.keys()) this.#stop(id, { kind: 'drain' });
+    for (const { stop } of this.#inHand.values()) stop.press({ kind: 'drain' });
   }
 
   /** Resolves when nothing is in hand. */
   async idle(): Promise<void> {
-    if (this.#atWork.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#inHand.size > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
-  /** After the drain: renewals end with the process otherwise. */
+  /** For after the drain. Otherwise renewals end with the process. */
   stopRenewing(): void {
     this.#leases.stop();
   }
 
-  /**
-   * Takes the session in hand and claims it, if that is what the log asks for. `place`: the agent whose place the
-   * caller holds and offers. `inLine`: it is the first of its route's line.
-   */
-  async #begin(id: SessionId, place: string | null, inLine = false): Promise<Begun> {
-    const inHand: AtWork = { again: false, stop: new StopSwitch() };
-    this.#atWork.set(id, inHand);
-    let begun: Begun = null;
-    try {
-      begun = await this.#claim(id, place, inLine, inHand);
-    } finally {
-      if (begun === null || begun === 'full') this.#letGo(id, inHand);
-    }
-    return begun;
+  /** Puts the session behind the others of its route. Its route and agent are all that is read of it now. */
+  async #enqueue(id: SessionId): Promise<void> {
+    if (!this.#queue.hasRoom) return this.#queue.leaveToView();
+    const wanted = await this.#options.log.streams.routeOf(id);
+    if (wanted === null) return;
+    if (this.#queue.closed) throw new Draining();
+    if (this.#markIfInHand(id)) return;
+    // A slot may have come free meanwhile.
+    if (this.#queue.hasFreeSlotFor(wanted.agent)) await this.#start(id, {});
+    else if (this.#queue.isBlocked(wanted.route)) this.#queue.waitForRoute(id, wanted);
+    else this.#queue.waitForSlot(id, wanted);
   }
 
-  async #claim(id: SessionId, place: string | null, inLine: boolean, inHand: AtWork): Promise<Begun> {
+  /** Starts a session that the queue offers. */
+  async #tryStart(id: SessionId, offer: Offer): Promise<Tried> {
+    return this.#markIfInHand(id) ? { outcome: 'nothing_to_do' } : this.#start(id, offer);
+  }
+
+  /** True if the session is in hand. Then the runner looks at it again afterwards. */
+  #markIfInHand(id: SessionId): boolean {
+    const inHand = this.#inHand.get(id);
+    if (inHand !== undefined) inHand.lookAgain = true;
+    return inHand !== undefined;
+  }
+
+  /** Takes the session in hand, and claims and runs it if that is what the log asks for. */
+  async #start(id: SessionId, offer: Offer): Promise<Tried> {
+    const inHand: InHand = { lookAgain: false, stop: new StopSwitch() };
+    this.#inHand.set(id, inHand);
+    let started = false;
+    try {
+      const tried = await this.#claim(id, offer, inHand);
+      started = tried.outcome === 'started';
+      return tried;
+    } finally {
+      if (!started) this.#letGo(id, inHand);
+    }
+  }
+
+  async #claim(id: SessionId, offer: Offer, inHand: InHand): Promise<Tried> {
     const loaded = await this.#options.sessions.load(id);
     const { agent, route } = loaded.state.created ?? {};
-    if (agent === undefined || route === undefined) return null;
+    if (agent === undefined || route === undefined) return { outcome: 'nothing_to_do' };
     this.#queueMayExpire ||= loaded.state.turns.some((turn) => turn.queueDeadline !== null);
+
     const verdict = await judge(loaded, this.#options);
     if (verdict.action === 'expire') {
-      inHand.again ||= hasMoreTurns(await expire(loaded, verdict, this.#options));
+      const after = await expire(loaded, verdict, this.#options);
+      inHand.lookAgain ||= hasMoreTurns(after);
     }
-    if (verdict.action !== 'resume') return null;
-    if (!inLine && this.#lines.has(route)) {
-      this.#lines.wait(route, id);
-      return null;
+    if (verdict.action !== 'resume') return { outcome: 'nothing_to_do' };
+
+    if (!offer.headOfRoute && this.#queue.isBlocked(route)) {
+      this.#queue.waitForRoute(id, { route, agent });
+      return { outcome: 'waits' };
     }
-    if (agent !== place && !this.#room.enter(agent)) {
-      this.#room.wait(id, { route, agent });
-      return null;
+    const offered = agent === offer.slotOf;
+    if (!offered && !this.#queue.takeSlot(agent)) {
+      this.#queue.waitForSlot(id, { route, agent });
+      return { outcome: 'waits' };
     }
+    let tried: Tried = { outcome: 'nothing_to_do' };
     try {
       const claimed = await claim(loaded, verdict, this.#options);
       if (claimed === 'full') {
-        this.#lines.wait(route, id);
-        this.#tryLinesLater();
+        this.#queue.block(id, { route, agent });
+        tried = { outcome: 'route_full' };
       } else if (claimed !== null) {
-        this.#room.began(route);
-        void this.#run(id, { agent, route }, inHand, () => runTurn(claimed, inHand.stop, this.#deps));
-        return { in: agent };
+        tried = { outcome: 'started', agent };
+        void this.#run(claimed, { agent, route }, inHand);
       }
-      if (agent !== place) this.#leave(agent);
-      return claimed;
-    } catch (error) {
-      if (agent !== place) this.#leave(agent);
-      throw error;
+      return tried;
+    } finally {
+      if (tried.outcome !== 'started' && !offered) this.#queue.freeSlot(agent);
     }
   }
 
   async #run(
-    id: SessionId,
-    { agent, route }: { readonly agent: string; readonly route: string },
-    inHand: AtWork,
-    work: () => Promise<Loaded | null>,
+    claimed: Claim,
+    slot: { readonly agent: string; readonly route: string },
+    inHand: InHand,
   ): Promise<void> {
+    const { id } = claimed.loaded;
+    this.#queue.runStarted(slot.route);
     try {
-      const after = await work();
-      inHand.again ||= hasMoreTurns(after);
+      const after = await runTurn(claimed, inHand.stop, this.#deps);
+      inHand.lookAgain ||= hasMoreTurns(after);
     } catch (error) {
-      // The run stays open in the log; when its lease is over, the sweep has it resumed.
-      this.#options.logger.error({ err: error, session_id: id }, 'a run could not be carried on');
+      // The run stays open in the log. When its lease expires, the sweep has it resumed.
+      this.#options.logger.error(
+        { err: error, session_id: id },
+        'run failed; will be resumed when its lease expires',
+      );
     } finally {
-      this.#room.finished(route);
       this.#letGo(id, inHand);
-      this.#leave(agent);
-      if (this.#lines.has(route)) this.#aside(() => this.#tryLine(route));
+      this.#queue.runEnded(slot);
     }
   }
 
-  /** Whoever waits for this route, one after the other, until the log says that it is full. */
-  #tryLine(route: string): Promise<void> {
-    return this.#lines.tryOut(
-      route,
-      async (next) => {
-        const id = sessionId(next);
-        const inHand = this.#atWork.get(id);
-        if (inHand !== undefined) inHand.again = true;
-        else if ((await this.#begin(id, null, true)) === 'full') return false;
-        return true;
-      },
-      async (limit) =>
-        (await this.#options.log.queue.pickOfRoute(route, limit)).map((queued) => queued.sessionId),
-    );
-  }
-
-  /** Places come free at other runners, too. */
-  #tryLinesLater(): void {
-    this.#lineTrial ??= setTimeout(() => {
-      this.#lineTrial = null;
-      for (const route of this.#lines.routes) this.#aside(() => this.#tryLine(route));
-      if (this.#lines.routes.length > 0) this.#tryLinesLater();
-    }, LINE_TRIAL_MS).unref();
-  }
-
-  #letGo(id: SessionId, inHand: AtWork): void {
-    this.#atWork.delete(id);
-    if (inHand.again && !this.#room.closed) this.#aside(() => this.look(id));
-    if (this.#atWork.size > 0) return;
-    for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  /** Gives the place to whoever waits for it. */
-  #leave(agent: string): void {
-    // Where it is time to look at the view, that comes first: somebody there may have more of a claim to the place.
-    const next = this.#room.pickIsDue ? null : this.#room.next(agent);
-    if (next === null && !this.#room.overflowed) this.#room.leave(agent);
-    else this.#aside(() => this.#handOn(agent, next));
-  }
-
-  async #handOn(agent: string, first: string | null): Promise<void> {
-    try {
-      if (await this.#startOneOf(agent, first)) return;
-      if (this.#room.overflowed) {
-        await this.#pick();
-        if (await this.#startOneOf(agent, this.#room.next(agent))) return;
-      }
-    } catch (error) {
-      this.#room.leave(agent);
-      throw error;
-    }
-    this.#room.leave(agent);
-    if (this.#room.overflowed) this.#lookAtQueueLater(agent);
-  }
-
-  /** Whoever waits first and can be claimed; what cannot be is not waited for again. */
-  async #startOneOf(agent: string, first: string | null): Promise<boolean> {
-    for (let next = first; next !== null; next = this.#room.next(agent)) {
-      const id = sessionId(next);
-      const inHand = this.#atWork.get(id);
-      if (inHand !== undefined) inHand.again = true;
-      else if (startedIn(await this.#begin(id, agent)) === agent) return true;
-    }
-    return false;
-  }
-
-  /** The view showed only what is taken already: it lags. Asking it again at once would be a loop at full speed. */
-  #lookAtQueueLater(agent: string): void {
-    const look = () => {
-      if (this.#room.overflowed && this.#room.enter(agent)) this.#leave(agent);
-    };
-    setTimeout(look, VIEW_LAG_MS).unref();
-  }
-
-  /** Fills the room's list from the queue view, one query at a time. */
-  #pick(): Promise<void> {
-    this.#picking ??= this.#pickNow().finally(() => {
-      this.#picking = null;
-    });
-    return this.#picking;
-  }
-
-  async #pickNow(): Promise<void> {
-    const lookedAt = performance.now();
-    this.#room.lookingAtView();
-    // Who stands in the line of a full route would only be sent back to it.
-    const queued = await this.#options.log.queue.pick(PICKED_AT_ONCE, this.#lines.routes);
-    const news = queued.filter((session) => !this.#atWork.has(sessionId(session.sessionId)));
-    const left = news.filter(({ sessionId: id, route }) => !this.#room.picked(id, route));
-    // The view lags a little: also a page full of what we have in hand says nothing about those behind it.
-    if (queued.length < PICKED_AT_ONCE && left.length === 0) this.#room.caughtUp(lookedAt);
+  #letGo(id: SessionId, inHand: InHand): void {
+    this.#inHand.delete(id);
+    if (inHand.lookAgain && !this.#queue.closed) this.#inBackground(() => this.look(id));
+    if (this.#inHand.size > 0) return;
+    for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   /**
-   * What nobody waits for, outside of the trace of the session that gave the occasion. A failure is the log's (it is
-   * away): the sweep hints these sessions again.
+   * Runs work that nobody waits for, outside of the trace of the session that caused it. If it fails, the log is away;
+   * the sweep hints these sessions again.
    */
-  #aside(work: () => Promise<void>): void {
+  #inBackground(work: () => Promise<void>): void {
     context
       .with(ROOT_CONTEXT, work)
       .catch((error: unknown) =>
-        this.#options.logger.warn({ err: error }, 'a queued session was not taken up'),
+        this.#options.logger.warn({ err: error }, 'queued session not started; will be hinted again'),
       );
   }
-
-  #stop(id: SessionId, reason: RunStop): void {
-    this.#atWork.get(id)?.stop.press(reason);
-  }
 }
 
-/** A run was started, in a place of this agent; its route is full; or there was nothing to do, or no place. */
-type Begun = { readonly in: string } | 'full' | null;
-
-function startedIn(begun: Begun): string | null {
-  return begun === null || begun === 'full' ? null : begun.in;
-}
-
-/** Thrown for a hint that comes while the runner drains. Not acked, it is given to another replica. */
-class Draining extends Error {
+/** Thrown for a hint that comes while the runner drains. It is not acked, so another replica gets it. */
+class Draining extends AngeliaError {
   override readonly name = 'Draining';
   readonly code = 'draining';
   readonly retryable = true;
+
+  constructor() {
+    super('this runner is draining: another one takes the session');
+  }
 }
 
-/** Further turns wait in order: each is claimed anew, as another runner may have more room for it. */
+/** Further turns are claimed one by one: another runner may have more capacity for them. */
 function hasMoreTurns(after: Loaded | null): boolean {
   return after !== null && after.state.ended === null && after.state.turns.length > 0;
 }

@@ -2,9 +2,9 @@ import type { EventData } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { agentCall } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/claimed-run.ts';
 
-/** What became of the turn's call to its agent. */
+/** The result of the turn's call to its agent. */
 export type AgentResult = Pick<EventData<'tool.finished'>, 'outcome' | 'result'>;
 
 /** Null: the call has no result yet. */
@@ -19,7 +19,7 @@ export function resultOf({ events, state }: Loaded, turn: number): AgentResult |
   return (finished?.data as AgentResult | undefined) ?? null;
 }
 
-/** The turn ends as its agent's call did. The result is JSON text: `{"text"}`, or `{"error"}`, which the user is not shown. */
+/** Ends the turn as its agent's call ended. The result is JSON: `{"text"}`, or `{"error"}`, which the user does not see. */
 export function endWith(run: Run, { outcome, result }: AgentResult): Promise<Loaded | null> {
   const { text, error } = parse(result);
   if (outcome === 'ok' && text !== null) {
@@ -36,7 +36,7 @@ function parse(result: string): { text: string | null; error: string | null } {
   try {
     value = JSON.parse(result);
   } catch {
-    // Not ours: then it is a message of whoever carried the call out.
+    // Not our JSON: then it is a message of the service that carried out the call.
     return { text: null, error: result };
   }
   const given = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

@@ -1,20 +1,18 @@
 import type { ToolCall } from '@angelia/contracts';
+import { CallFailure } from '../retry-call.ts';
 
-/** One step of an agent: what the model is given, what it answers. The loop is ours, not the SDK's. */
+/** One step of an agent: a request and its answer. The loop is ours, not the SDK's. */
 export interface Model {
-  /** Its name in the config: what events and people call it. */
+  /** Its name in the config, which events and people use. */
   readonly name: string;
-  /** For spans: `builtin`, `openai-compatible` ... and the provider's own name of the model. */
+  /** For spans: `builtin`, `openai-compatible` ... and the provider's name of the model. */
   readonly provider: string;
   readonly modelId: string;
-  /** Its window: what it is given and what it answers must fit in. */
+  /** Its window: the request and the answer must fit in it. */
   readonly contextTokens: number;
   /** Host and port of the provider, for spans. Null: no network. */
   readonly server: { readonly address: string; readonly port: number } | null;
-  /**
-   * Throws ModelFailure when the model is at fault, and `signal.reason` as it is when it was aborted: whoever
-   * aborted knows why.
-   */
+  /** @throws ModelFailure when the model is at fault, and `signal.reason` when the call was aborted */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelReply>;
 }
 
@@ -25,7 +23,7 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
 }
 
-/** What the model is told about a tool. */
+/** The description of a tool for the model. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -33,7 +31,7 @@ export interface ToolSpec {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** Every `tool` message answers a call of the last assistant message before it: providers refuse anything else. */
+/** Every `tool` message answers a call of the last assistant message before it. Providers refuse anything else. */
 export type ModelMessage =
   | { readonly role: 'user'; readonly content: string }
   | { readonly role: 'assistant'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
@@ -46,7 +44,7 @@ export interface ModelReply {
   /** `stop`, `length`, `content-filter`, `tool-calls`, `other`. */
   readonly finishReason: string;
   readonly usage: ModelUsage;
-  /** What the provider calls the answer, and the model that gave it: for spans. */
+  /** The provider's id of the answer and name of the model, for spans. */
   readonly response?: { readonly id?: string | undefined; readonly model?: string | undefined };
 }
 
@@ -56,7 +54,7 @@ export interface ModelUsage {
 }
 
 export type ModelFailureCode =
-  /** No answer at all: refused, reset, DNS, TLS. */
+  /** No answer: refused, reset, DNS, TLS. */
   | 'connect'
   /** An answer that stopped before its end. */
   | 'cut_off'
@@ -66,19 +64,18 @@ export type ModelFailureCode =
   | 'timeout'
   /** A status that says "not now": 408, 409, 425, 429, 5xx. */
   | 'unavailable'
-  /** The provider refuses the request or the key, or withholds the answer: the same request fails again. */
+  /** The provider refuses the request or the key, or withholds the answer: the same request would fail again. */
   | 'refused'
-  /** Refused because it does not fit in the model's window: a shorter one may be taken. */
+  /** Refused because it does not fit in the model's window: a shorter one may fit. */
   | 'too_long'
   /** An answer that is not the protocol. */
   | 'protocol';
 
-/** Thrown by a model. `retryable`: the same call may succeed in a moment; otherwise only another model can help. */
-export class ModelFailure extends Error {
+/** Thrown by a model. `retryable`: the same call may succeed in a moment. Otherwise only another model can help. */
+export class ModelFailure extends CallFailure {
   override readonly name = 'ModelFailure';
   readonly code: ModelFailureCode;
   readonly retryable: boolean;
-  /** The provider's own wish (Retry-After). */
   readonly retryAfterMs: number | null;
 
   constructor(

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '@angelia/contracts';
 import type { Model } from './model.ts';
-import { patientFetch } from './patient-fetch.ts';
+import { createModelFetch } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 
 /** Any server that speaks OpenAI's chat-completions protocol at `{base_url}/chat/completions`. */
@@ -10,7 +10,7 @@ export async function openAICompatibleModel(
 ): Promise<Model> {
   const [{ createOpenAICompatible }, fetch] = await Promise.all([
     import('@ai-sdk/openai-compatible'),
-    patientFetch(),
+    createModelFetch(),
   ]);
   const settings = {
     name,
@@ -20,7 +20,8 @@ export async function openAICompatibleModel(
     ...(config.headers === undefined ? {} : { headers: config.headers }),
   };
   return sdkModel(name, config, {
-    languageModel: (over) => createOpenAICompatible({ ...settings, fetch: over }).chatModel(config.model),
+    languageModel: (modelFetch) =>
+      createOpenAICompatible({ ...settings, fetch: modelFetch }).chatModel(config.model),
     fetch,
     baseUrl: config.base_url,
   });

@@ -1,15 +1,15 @@
 import type { ModelConfig } from '@angelia/contracts';
 import type { Model } from './model.ts';
-import { leftOutKey, patientFetch } from './patient-fetch.ts';
+import { createModelFetch, omittedKeyHeader } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 
-/** Said here, since the SDK would else look for OPENAI_BASE_URL in the environment: the config is what counts. */
+/** Set here, because the SDK would otherwise read OPENAI_BASE_URL from the environment. Only the config counts. */
 const BASE_URL = 'https://api.openai.com/v1';
 
 /**
- * OpenAI itself: as openai-compatible, and what its reasoning models want beside (a developer message,
- * `max_completion_tokens`). Chat completions and not its Responses API, which keeps the conversation at OpenAI: ours is
- * in the log, and each step sends all of it.
+ * OpenAI itself: as openai-compatible, plus what its reasoning models need (a developer message,
+ * `max_completion_tokens`). It uses chat completions, not the Responses API, which keeps the conversation at OpenAI:
+ * ours is in the log, and each step sends all of it.
  */
 export async function openAIModel(
   name: string,
@@ -18,7 +18,7 @@ export async function openAIModel(
   const baseUrl = config.base_url ?? BASE_URL;
   const [{ createOpenAI }, fetch] = await Promise.all([
     import('@ai-sdk/openai'),
-    patientFetch(leftOutKey(config, 'authorization')),
+    createModelFetch(omittedKeyHeader(config, 'authorization')),
   ]);
   const settings = {
     baseURL: baseUrl,
@@ -26,7 +26,7 @@ export async function openAIModel(
     ...(config.headers === undefined ? {} : { headers: config.headers }),
   };
   return sdkModel(name, config, {
-    languageModel: (over) => createOpenAI({ ...settings, fetch: over }).chat(config.model),
+    languageModel: (modelFetch) => createOpenAI({ ...settings, fetch: modelFetch }).chat(config.model),
     fetch,
     baseUrl,
   });

@@ -15,9 +15,9 @@ import {
 } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Model, ModelFailure, type ModelMessage, type ModelRequest } from './model.ts';
-import { provideModels } from './models.ts';
+import { provideModels } from './provide-models.ts';
 
-/** One suite for every provider that is called over the network: each must do all of it, by its own protocol. */
+/** One suite for every provider that is called over the network. Each must pass all of it with its own protocol. */
 
 const KEY = 'sk-very-secret-key';
 const terminal = {
@@ -77,7 +77,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     return failureOf(model.call(hello, never));
   };
 
-  it('is asked by its protocol, and its whole answer and usage come back', async () => {
+  it('is asked in its protocol, and its whole answer and usage come back', async () => {
     server.next({
       kind: 'answer',
       text: 'a long answer that comes in pieces',
@@ -102,7 +102,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     expect(request?.body.tools).toBeUndefined();
   });
 
-  it('does the same without streaming, where the config says so', async () => {
+  it('does the same without streaming if the config says so', async () => {
     const plain = await modelOf(provider, { streaming: false, stall_seconds: 0.1 });
     server.next({ kind: 'answer', text: 'whole', delayMs: 300 }, callTool('terminal', { command: 'ls' }));
     expect(await plain.call(hello, never)).toMatchObject({
@@ -116,7 +116,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     expect(server.requests.map(({ body }) => body.stream ?? false)).toEqual([false, false]);
   });
 
-  it('may answer in one piece although a stream was asked for, and is not asked again', async () => {
+  it('may answer with one document instead of a stream, and is not asked again', async () => {
     const whole = { kind: 'answer', whole: true, usage: { input: 7, output: 3 } } as const;
     server.next({ ...whole, text: 'all at once' });
     expect(await model.call(hello, never)).toMatchObject({
@@ -137,7 +137,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     expect(server.requests.map(({ body }) => body.stream)).toEqual([true, true]);
   });
 
-  it('is told of the tools, and asks for calls', async () => {
+  it('gets the tools, and asks for calls', async () => {
     server.next(
       callTools(
         { name: 'terminal', args: { command: 'make all' }, id: 'c1' },
@@ -159,7 +159,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     ]);
   });
 
-  it('may say something with its calls', async () => {
+  it('may write text beside its calls', async () => {
     server.next({ kind: 'answer', text: 'Let me look.', toolCalls: [{ name: 'terminal', args: {} }] });
     expect(await model.call(withTools, never)).toMatchObject({
       text: 'Let me look.',
@@ -173,7 +173,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
       server.next(callTool('terminal', written));
       const { toolCalls } = await model.call(withTools, never);
       expect(toolCalls).toMatchObject([{ name: 'terminal', arguments: written }]);
-      // The transcript goes back to it with the error that it was given; no provider refuses that.
+      // The transcript goes back to it with the error that it got; no provider refuses that.
       const call = toolCalls[0];
       await model.call(
         {
@@ -193,7 +193,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     },
   );
 
-  it('is given the conversation with calls and results, each result with its call', async () => {
+  it('gets the conversation with calls and results, each result with its call', async () => {
     const call = (id: string) => ({ id, name: 'terminal', arguments: '{"command":"ls"}' });
     const messages: ModelMessage[] = [
       { role: 'user', content: 'do it' },
@@ -223,7 +223,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     ]);
   });
 
-  it('takes a conversation that another provider’s model led, empty answers and odd names included', async () => {
+  it('accepts a conversation of another provider’s model, with empty answers and odd names', async () => {
     const id = `functions.terminal:0 ${'x'.repeat(50)}`;
     const messages: ModelMessage[] = [
       { role: 'user', content: '  ' },
@@ -232,14 +232,14 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
       { role: 'assistant', content: ' ', toolCalls: [{ id, name: 'no such tool!', arguments: '' }] },
       { role: 'tool', callId: id, tool: 'no such tool!', content: 'There is no such tool.' },
     ];
-    // The server refuses empty texts, ids and names that it does not take, and arguments that are no object.
+    // The server refuses empty texts, bad ids and names, and arguments that are no object.
     expect((await model.call({ ...withTools, messages }, never)).text).not.toBe('');
     const [, answer, , asked, result] = server.requests[0]?.body.messages.slice(1) ?? [];
     expect(answer?.content).toBe('(no answer)');
     expect(result?.tool_call_id).toBe(asked?.tool_calls?.[0]?.id);
   });
 
-  it('tells why it stopped, and passes on what it said until then', async () => {
+  it('says why it stopped, and passes on its text until then', async () => {
     server.next({ kind: 'answer', text: 'as far as', finishReason: 'length' });
     expect(await model.call(hello, never)).toMatchObject({ text: 'as far as', finishReason: 'length' });
   });
@@ -254,12 +254,12 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     },
   );
 
-  it('may have nothing to say', async () => {
+  it('may give an empty answer', async () => {
     server.next(say(''));
     expect(await model.call(hello, never)).toMatchObject({ text: '', finishReason: 'stop' });
   });
 
-  it.each([408, 409, 425, 429, 500, 503, 529])('may be tried again after %i', async (status) => {
+  it.each([408, 409, 425, 429, 500, 503, 529])('can be tried again after %i', async (status) => {
     expect(await failing(fail(status, '2'))).toMatchObject({
       code: 'unavailable',
       retryable: true,
@@ -271,7 +271,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     expect(await failing(fail(status))).toMatchObject({ code: 'refused', retryable: false });
   });
 
-  it('does not follow a redirect, which would take the key along', async () => {
+  it('does not follow a redirect, which would take the key with it', async () => {
     const elsewhere = await startModelServer();
     const location = `${elsewhere.baseUrl}/messages`;
     expect(await failing({ kind: 'status', status: 307, location })).toMatchObject({
@@ -282,11 +282,11 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     await elsewhere.stop();
   });
 
-  it('says when the conversation does not fit in its window', async () => {
+  it('reports that the conversation does not fit in its window', async () => {
     expect(await failing(tooLong())).toMatchObject({ code: 'too_long', retryable: false });
   });
 
-  it('may be tried again after a reset connection, and when nobody listens', async () => {
+  it('can be tried again after a reset connection, and when nothing listens', async () => {
     expect(await failing({ kind: 'reset' })).toMatchObject({ code: 'connect', retryable: true });
     const gone = await startModelServer();
     await gone.stop();
@@ -301,13 +301,13 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     },
   );
 
-  it('may be tried again after an error in the middle of an answer', async () => {
+  it('can be tried again after an error in the middle of an answer', async () => {
     const failure = await failing({ kind: 'stream-error', text: 'half of', type: 'overloaded_error' });
     expect(failure).toMatchObject({ code: 'unavailable', retryable: true });
     expect(failure.message).toContain('scripted error');
   });
 
-  it('may be tried again after an answer that is not the protocol', async () => {
+  it('can be tried again after an answer that is not in its protocol', async () => {
     const failure = await failing({ kind: 'garbage' });
     expect(failure.retryable).toBe(true);
   });
@@ -323,7 +323,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     },
   );
 
-  it('may be slow as long as tokens come, up to the time that a call may take', async () => {
+  it('may be slow while tokens come, up to the time limit of the call', async () => {
     const slow = await modelOf(provider, { stall_seconds: 0.9 });
     server.next({ kind: 'answer', text: 'x'.repeat(96), tokenDelayMs: 200 });
     expect((await slow.call(hello, never)).text).toHaveLength(96);
@@ -332,13 +332,13 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     expect(await failureOf(hurried.call(hello, never))).toMatchObject({ code: 'timeout', retryable: true });
   });
 
-  it('may be given more time than a timer can count', async () => {
+  it('may have a time limit longer than the longest timer', async () => {
     const patient = await modelOf(provider, { stall_seconds: 1e7, timeout_seconds: 1e7 });
     server.next(say('in time', 50));
     expect((await patient.call(hello, never)).text).toBe('in time');
   });
 
-  it('is hung up on when the run is aborted, with the reason of whoever aborted it', async () => {
+  it('is disconnected when the run is aborted, and the reason of the abort is thrown', async () => {
     server.next(say('too late', 10_000));
     const abort = new AbortController();
     const call = model.call(hello, abort.signal);
@@ -353,7 +353,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     expect(server.requests).toEqual([]);
   });
 
-  it('keeps key and headers out of what it says about a failure', async () => {
+  it('keeps the key and headers out of failure messages', async () => {
     const headers = {
       'x-tenant-token': 'tenant-token-1',
       'x-proxy-auth': 'Bearer proxy-key-1',
@@ -370,7 +370,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     );
   });
 
-  it('is sent no key where there is none, whatever the environment holds', async () => {
+  it('gets no key if the config has none, whatever the environment holds', async () => {
     const open = await startModelServer();
     const environment = process.env;
     process.env = { ...environment, OPENAI_API_KEY: 'sk-env', ANTHROPIC_API_KEY: 'sk-env' };
@@ -382,7 +382,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     await open.stop();
   });
 
-  it('answers at most as long as the config says', async () => {
+  it('answers with at most as many tokens as the config says', async () => {
     const short = await modelOf(provider, { max_output_tokens: 77 });
     await short.call(hello, never);
     expect(server.requests[0]?.body.max_tokens).toBe(77);
@@ -390,7 +390,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
 });
 
 describe('an anthropic model', () => {
-  it('marks what it may read from its cache: the system prompt and the conversation so far', async () => {
+  it('has marks on what it may read from its cache: the system prompt and the conversation so far', async () => {
     const model = await modelOf('anthropic');
     await model.call(withTools, never);
     expect(server.requests[0]?.raw).toMatchObject({
@@ -401,7 +401,7 @@ describe('an anthropic model', () => {
   });
 });
 
-describe('a server that keeps to its protocol in part only', () => {
+describe('a server that follows its protocol only in part', () => {
   let lax: Server;
   let body: string;
   const chunk = (choice: object) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`;
@@ -417,19 +417,19 @@ describe('a server that keeps to its protocol in part only', () => {
   const laxModel = () =>
     modelOf('openai-compatible', { base_url: `http://127.0.0.1:${(lax.address() as AddressInfo).port}/v1` });
 
-  it('and does not count tokens: they are estimated, so that a budget holds', async () => {
+  it('and does not count tokens: they are estimated, so that budgets work', async () => {
     body = chunk({ delta: { content: 'x'.repeat(400) }, finish_reason: 'stop' });
     const { usage } = await (await laxModel()).call(hello, never);
     expect(usage.input_tokens).toBeGreaterThan(5);
     expect(usage.output_tokens).toBeGreaterThan(90);
   });
 
-  it('and gives a document that does not say why it ended: it is whole all the same', async () => {
+  it('and sends a document without a finish reason: the answer is complete nevertheless', async () => {
     body = JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'all of it' } }] });
     expect(await (await laxModel()).call(hello, never)).toMatchObject({ text: 'all of it' });
   });
 
-  it('and writes what cannot be read: that is said, without what it wrote', async () => {
+  it('and writes something unreadable: the failure does not quote it', async () => {
     for (const written of ['{"choices": "of a private kind"}', 'of a private kind']) {
       body = `data: ${written}\n\n`;
       const failure = await failureOf((await laxModel()).call(hello, never));
@@ -438,7 +438,7 @@ describe('a server that keeps to its protocol in part only', () => {
     }
   });
 
-  it('and asks for calls by the thousand: that is no answer', async () => {
+  it('and asks for thousands of calls: the answer is refused', async () => {
     const call = (_: unknown, index: number) => ({
       index,
       id: `c${index}`,
@@ -449,11 +449,11 @@ describe('a server that keeps to its protocol in part only', () => {
     expect(failure).toMatchObject({ code: 'protocol', retryable: true });
   });
 
-  it('and finds no end: it is hung up on', async () => {
+  it('and never ends: it is disconnected', async () => {
     body = chunk({ delta: { content: 'again and again '.repeat(1000) } }).repeat(300);
     const failure = await failureOf((await laxModel()).call(hello, never));
     expect(failure.message).toContain('more than 4000000 characters');
-    // Nor is a document read that could not be held by hundreds of runs at once.
+    // A document that is too large for hundreds of runs at once is not read either.
     body = `{"choices": [{"message": {"content": "${'x'.repeat(65 * 1024 * 1024)}"}}]}`;
     expect(await failureOf((await laxModel()).call(hello, never))).toMatchObject({ retryable: true });
   });

@@ -6,13 +6,12 @@ import type {
 } from '@ai-sdk/provider';
 import { scrubber } from '@angelia/config';
 import type { ModelConfig, ToolCall } from '@angelia/contracts';
-import { asModelFailure } from './call-failure.ts';
-import { watchCall } from './call-watch.ts';
+import { asModelFailure } from './as-model-failure.ts';
+import { limitCallTime } from './call-time-limits.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
-import type { Fetch } from './patient-fetch.ts';
+import { detectUnstreamed, type Fetch, UnstreamedAnswer } from './model-fetch.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
 import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
-import { orWholeAnswer, WholeAnswer } from './whole-answer.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 
@@ -20,16 +19,15 @@ export interface SdkModelParts {
   /** The SDK's model, over this fetch. */
   readonly languageModel: (fetch: Fetch) => LanguageModelV4;
   readonly fetch: Fetch;
-  /** Where the provider is, when the config does not say otherwise. */
+  /** The address of the provider. */
   readonly baseUrl: string;
-  /** What the provider wants to be told beside the protocol. */
+  /** Adds what this provider needs to the prompt. */
   readonly prepare?: (prompt: LanguageModelV4Message[]) => LanguageModelV4Message[];
 }
 
 /**
- * A model of the AI SDK, one call at a time. We speak to the SDK's provider models (`doStream`) and not through its
- * `streamText`: that one runs tools and steps, parses the arguments of calls (we keep what the model wrote), and logs
- * and retries on its own.
+ * A model of the AI SDK, one call at a time. We call the SDK's provider models (`doStream`) and not its `streamText`,
+ * which runs tools and steps, parses the arguments of calls (we keep what the model wrote), and logs and retries.
  */
 export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkModelParts): Model {
   const { prepare = (prompt) => prompt } = parts;
@@ -38,20 +36,20 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
 
   const call = async (request: ModelRequest, signal: AbortSignal): Promise<ModelReply> => {
     signal.throwIfAborted();
-    const watch = watchCall(name, config, signal);
+    const limits = limitCallTime(name, config, signal);
     try {
       const options: LanguageModelV4CallOptions = {
         prompt: prepare(sdkPrompt(request)),
-        abortSignal: watch.signal,
+        abortSignal: limits.signal,
         ...(request.tools.length === 0 ? {} : { tools: sdkTools(request.tools) }),
         ...(config.max_output_tokens === undefined ? {} : { maxOutputTokens: config.max_output_tokens }),
       };
-      return answered(name, request, await ask(parts, options, watch));
+      return checkedReply(name, request, await ask(parts, options, limits));
     } catch (error) {
-      if (watch.signal.aborted) throw watch.signal.reason;
+      if (limits.signal.aborted) throw limits.signal.reason;
       throw asModelFailure(name, scrub, error);
     } finally {
-      watch.stop();
+      limits.stop();
     }
   };
   return {
@@ -66,34 +64,34 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
 
 interface Reply extends Omit<ModelReply, 'usage'> {
   readonly usage: LanguageModelV4Usage;
-  /** False: it ended, and nothing says why. */
+  /** False: it ended without a finish reason. */
   readonly complete: boolean;
 }
 
-type Watch = ReturnType<typeof watchCall>;
+type CallLimits = ReturnType<typeof limitCallTime>;
 
-/** With its thoughts; about a million tokens. Some models, small ones most, repeat themselves until they are stopped. */
+/** In characters, thoughts included; about a million tokens. Some models, mostly small ones, repeat themselves for ever. */
 const LONGEST_ANSWER = 4_000_000;
-/** Each is an event. 8,000 of them were seen to hold up all other runs for 2 s; no work needs a tenth of it. */
+/** Each call is an event. 8,000 of them held up all other runs for 2 s; no work needs a tenth of that. */
 const MOST_CALLS = 512;
 
 async function askStreaming(
   parts: SdkModelParts,
   options: LanguageModelV4CallOptions,
-  watch: Watch,
+  limits: CallLimits,
 ): Promise<Reply | null> {
   try {
-    return await readStream(parts.languageModel(orWholeAnswer(parts.fetch)), options, watch);
+    return await readStream(parts.languageModel(detectUnstreamed(parts.fetch)), options, limits);
   } catch (error) {
-    if (!(error instanceof WholeAnswer)) throw error;
-    return askWhole({ ...parts, fetch: async () => error.response }, options, watch);
+    if (!(error instanceof UnstreamedAnswer)) throw error;
+    return askWhole({ ...parts, fetch: async () => error.response }, options, limits);
   }
 }
 
 async function readStream(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
-  watch: Watch,
+  limits: CallLimits,
 ): Promise<Reply | null> {
   const { stream } = await model.doStream(options);
   let text = '';
@@ -101,7 +99,7 @@ async function readStream(
   let response: ModelReply['response'] = {};
   let length = 0;
   for await (const part of stream) {
-    watch.signOfLife();
+    limits.tokenReceived();
     if ('delta' in part) length += part.delta.length;
     if (length > LONGEST_ANSWER) throw new Error(`an answer of more than ${LONGEST_ANSWER} characters`);
     switch (part.type) {
@@ -126,7 +124,7 @@ async function readStream(
           response,
         };
       default:
-        // Thoughts and pieces of arguments: signs of life.
+        // Thoughts and pieces of arguments only show that the call is alive.
         break;
     }
   }
@@ -136,23 +134,23 @@ async function readStream(
 async function askWhole(
   { languageModel, fetch }: SdkModelParts,
   options: LanguageModelV4CallOptions,
-  watch: Watch,
+  limits: CallLimits,
 ): Promise<Reply> {
-  watch.withoutTokens();
+  limits.withoutTokens();
   const { content, finishReason, usage, response } = await languageModel(fetch).doGenerate(options);
   return {
     text: content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
     toolCalls: content.flatMap((part) => (part.type === 'tool-call' ? [toolCall(part)] : [])),
     finishReason: finishReason.unified,
-    // Half a document cannot be read: what could be is all of it, also where it does not say why it ended.
+    // Half a document cannot be parsed, so this one is whole even if it gives no finish reason.
     complete: true,
     usage,
     response: { id: response?.id, model: response?.modelId },
   };
 }
 
-/** A part of an answer is not passed off as the answer, and nothing at all not as silence. */
-function answered(name: string, request: ModelRequest, reply: Reply | null): ModelReply {
+/** Refuses an answer that was cut off, and an empty one that is not the model's choice. */
+function checkedReply(name: string, request: ModelRequest, reply: Reply | null): ModelReply {
   if (reply === null || !reply.complete) {
     throw new ModelFailure('cut_off', `model ${name}: the answer stopped before its end`, {
       retryable: true,
@@ -173,7 +171,7 @@ function answered(name: string, request: ModelRequest, reply: Reply | null): Mod
 }
 
 function toolCall(part: { toolCallId: string; toolName: string; input: string }): ToolCall {
-  // A call without arguments has none to write: for most models that is no text at all.
+  // For a call without arguments most models write no text.
   return {
     id: part.toolCallId,
     name: part.toolName,
@@ -181,7 +179,7 @@ function toolCall(part: { toolCallId: string; toolName: string; input: string })
   };
 }
 
-/** Not every server counts. An agent's budget holds all the same: then by our own estimate. */
+/** Not every server counts tokens. Then our own estimate enforces the agent's budget. */
 function usageOf(
   { inputTokens, outputTokens }: LanguageModelV4Usage,
   request: ModelRequest,

@@ -4,9 +4,9 @@ import type { ToolCall } from '@angelia/contracts';
 import type { ModelMessage, ModelRequest, ToolSpec } from './model.ts';
 
 /**
- * A request in the words of the AI SDK. The transcript is what several models said, and what came of it: what one
- * provider wrote another may refuse, for ever, since a transcript never changes. So whatever providers are known to
- * refuse is made acceptable here, the same way every time.
+ * A request in the format of the AI SDK. Several models may have written the transcript, and one provider may refuse what
+ * another wrote, for ever, since a transcript never changes. So whatever providers are known to refuse is made acceptable
+ * here, the same way every time.
  */
 export function sdkPrompt({ system, messages }: ModelRequest): LanguageModelV4Message[] {
   const conversation = messages.map(sdkMessage);
@@ -74,14 +74,14 @@ function acceptableId(id: string): string {
   return `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 }
 
-/** The name of a tool that there is not may be anything; providers take `^[a-zA-Z0-9_-]{1,64}$`. */
+/** A model may invent any tool name; providers accept `^[a-zA-Z0-9_-]{1,64}$`. */
 function acceptableName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown';
 }
 
 /**
- * The arguments of a call must be an object. Of one that wrote something else the model has read the error; what it
- * wrote is kept, so that it can see its fault.
+ * The arguments of a call must be an object. If the model wrote something else, it has read the error; its text is kept
+ * so that it can see its mistake.
  */
 function acceptableArguments(text: string): Record<string, unknown> {
   try {
@@ -90,7 +90,7 @@ function acceptableArguments(text: string): Record<string, unknown> {
       return parsed as Record<string, unknown>;
     }
   } catch {
-    // Below.
+    // Not JSON: handled below.
   }
   return { invalid_arguments: text };
 }

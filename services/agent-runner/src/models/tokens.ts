@@ -1,8 +1,8 @@
 import type { ModelMessage, ModelRequest } from './model.ts';
 
 /**
- * About as many tokens as a text has. Four characters of English make one, and so do three of code; of other scripts
- * each character is about one. Whoever needs to be sure keeps a margin.
+ * A rough count of the tokens of a text. Four characters of English or three of code make a token; in other scripts each
+ * character is about one. A caller that needs to be sure keeps a margin.
  */
 export function roughTokens(text: string): number {
   let ascii = 0;

@@ -5,13 +5,13 @@ import { Webhook } from 'standardwebhooks';
 export interface AskedAgent {
   readonly headers: IncomingHttpHeaders;
   readonly body: Record<string, unknown>;
-  /** The client hung up before it had its answer. */
+  /** The client disconnected before it had its answer. */
   aborted: boolean;
 }
 
 type Behaviour = (asked: AskedAgent, response: ServerResponse) => void;
 
-/** An agent of kind http: checks every signature by the reference library, and answers as it is told to. */
+/** An agent of kind http. It checks every signature with the reference library, and answers as the test says. */
 export async function startAgentService(secret: string) {
   const asked: AskedAgent[] = [];
   const problems: string[] = [];

@@ -7,7 +7,7 @@ if (how === 'broken') {
   process.exit(1);
 }
 if (how === 'talkative') {
-  // As a program does that logs its settings when it starts.
+  // Like a program that logs its settings when it starts.
   const given = process.env.GIVEN_NAME ?? '';
   process.stderr.write(
     `settings: ${JSON.stringify({ given })} ${Buffer.from(`me:${given}`).toString('base64')}\n`,

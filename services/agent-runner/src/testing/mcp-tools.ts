@@ -7,7 +7,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 
-/** Run by Node as it is (stdio), and inside a test (HTTP): nothing here may need a build. */
+/** Node runs this file directly (stdio), and tests import it (HTTP): nothing here may need a build. */
 const object = (properties: Record<string, unknown> = {}, required: string[] = []) => ({
   type: 'object' as const,
   properties,
@@ -21,7 +21,7 @@ export interface TestToolsOptions {
   readonly onCall?: (tool: string) => void;
 }
 
-/** An MCP server by the official SDK, with tools that do everything that a tool can do to a runner. */
+/** An MCP server of the official SDK, with tools that do everything that a tool can do to a runner. */
 export function testTools(options: TestToolsOptions = {}): Server {
   const server = new Server(
     { name: 'test', version: '1' },

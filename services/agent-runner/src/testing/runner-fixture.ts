@@ -11,36 +11,36 @@ import { type CallbackLinks, createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide } from '@angelia/session';
 import { newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
-import { agentPoster } from '../agents/http-request.ts';
+import { agentPoster } from '../agents/http/agent-request.ts';
 import type { Model } from '../models/model.ts';
-import { provideModels } from '../models/models.ts';
+import { provideModels } from '../models/provide-models.ts';
 import { Runner } from '../runner.ts';
 import { McpServers } from '../tools/mcp/mcp-servers.ts';
+import { provideToolsets } from '../tools/provide-toolsets.ts';
 import type { Tool } from '../tools/tool.ts';
-import { provideToolsets } from '../tools/toolsets.ts';
 
 const silent = createLogger({ service: 'agent-runner', instance: 'test', level: 'silent' });
 
 type AgentOptions = Readonly<Record<string, unknown>>;
 
 export interface FixtureOptions {
-  /** A model server, or a model of the test's own. */
+  /** A model server, or the test's own model. */
   readonly modelUrl?: string;
   readonly model?: Model;
   readonly leaseSeconds?: number;
   readonly agent?: AgentOptions;
-  /** Beside `default`. */
+  /** In addition to `default`. */
   readonly agents?: Readonly<Record<string, AgentOptions>>;
   readonly models?: Readonly<Record<string, unknown>>;
   readonly skillsDirectory?: string;
   readonly routes?: Readonly<Record<string, unknown>>;
   readonly callbacks?: CallbackLinks;
   readonly mcpServers?: Readonly<Record<string, unknown>>;
-  /** Toolsets of the test's own, beside ours. */
+  /** The test's own toolsets, in addition to ours. */
   readonly toolsets?: Readonly<Record<string, readonly Tool[]>>;
 }
 
-/** Runners over one real Postgres, in one process; each is a holder of its own, as two replicas are. */
+/** Runners in one process over one real Postgres. Each is its own lease holder, as replicas are. */
 export async function runnerFixture(options: FixtureOptions) {
   const database: TestDatabase = await createTestDatabase();
   const logs: EventLog[] = [];
@@ -94,12 +94,12 @@ export async function runnerFixture(options: FixtureOptions) {
     config,
     log,
     sessions,
-    /** `cut()` cuts its line to Postgres for good, as a kill or an outage does: calls neither succeed nor fail. */
+    /** `cut()` cuts its connection to Postgres, as a kill or an outage does: calls neither succeed nor fail. */
     runner(
       instance: string,
       over: {
         agentGone?: boolean;
-        /** As if NATS were away: no pings. */
+        /** No pings, as if NATS were away. */
         deaf?: boolean;
         watcherGraceSeconds?: number;
         waitingCap?: number;
@@ -185,7 +185,7 @@ export async function runnerFixture(options: FixtureOptions) {
       for (const runner of runners) {
         runner.mend();
         runner.close();
-        // What a failed test left under way would keep the process for minutes.
+        // A run that a failed test left in progress would keep the process alive for minutes.
         runner.interruptAll();
       }
       await Promise.all(runners.map((runner) => runner.idle()));
@@ -197,7 +197,7 @@ export async function runnerFixture(options: FixtureOptions) {
   };
 }
 
-/** While cut, every call hangs; after mend, those that hung go through. */
+/** While cut, every call hangs. After `mend`, the calls that hung go through. */
 function cuttable(log: EventLog) {
   let gate: Promise<void> = Promise.resolve();
   let open: () => void = () => {};
@@ -221,7 +221,7 @@ function cuttable(log: EventLog) {
         renew: wrap('renewLeases', (...args: Parameters<Leases['renew']>) => log.leases.renew(...args)),
       },
     },
-    /** How often what was asked of it. */
+    /** How often each call was made. */
     asked,
     cut() {
       gate = new Promise((resolve) => {

@@ -3,7 +3,7 @@ import type { Model, ModelReply, ModelRequest } from '../models/model.ts';
 
 type Reply = ModelReply | ((request: ModelRequest, signal: AbortSignal) => ModelReply | Promise<ModelReply>);
 
-/** A model that answers as the test says, for tests of the loop: the protocols are tested with their own servers. */
+/** A model that answers as the test says, for tests of the loop. The protocols have their own tests, with servers. */
 export function scriptedModel() {
   const requests: ModelRequest[] = [];
   const queued: Reply[] = [];
@@ -23,7 +23,7 @@ export function scriptedModel() {
     model,
     requests,
     next: (...replies: Reply[]) => void queued.push(...replies),
-    /** Replies that nobody has asked for yet. */
+    /** How many replies are left. */
     left: () => queued.length,
   };
 }
@@ -35,7 +35,7 @@ export const says = (text: string, usage = { input_tokens: 1, output_tokens: 1 }
   usage,
 });
 
-/** One step with these calls; `arguments` as an object or as the text that the model wrote. */
+/** One step with these calls. `args` is an object, or the text that the model wrote. */
 export const callsFor = (
   ...calls: { readonly name: string; readonly args?: unknown; readonly id?: string }[]
 ): ModelReply => ({
@@ -51,7 +51,7 @@ export const callsFor = (
   usage: { input_tokens: 1, output_tokens: 1 },
 });
 
-/** Never answers; ends when it is aborted. */
+/** Never answers. Ends when it is aborted. */
 export const hangs = (_request: ModelRequest, signal: AbortSignal): Promise<ModelReply> =>
   new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -51,14 +51,14 @@ const lastRows = (count: number) => model.requests.at(-1)?.messages.slice(-count
 const QUESTION = { question: 'Red or blue?', choices: ['Red', 'Blue'] };
 
 describe('a question to the user', () => {
-  it('is recorded with its choices and a deadline; the session waits and nobody holds it', async () => {
+  it('is recorded with its choices and a deadline; the session waits and no runner holds it', async () => {
     const runner = await given({ clarify: { timeout_seconds: 600 } });
     model.next(clarify(QUESTION));
     const id = await world.create('paint it');
     await runner.look(id);
     const asked = await has(id, 'clarification.requested');
     expect(asked).toMatchObject({ ...QUESTION, on_timeout: 'end', turn: 1, generation: 1 });
-    // By the database's clock, from when the step was recorded.
+    // By the database's clock, counted from when the step was recorded.
     const events = await world.events(id);
     const step = events.find(({ type }) => type === 'model.responded');
     expect(Date.parse(asked.deadline)).toBe((step?.recordedAt ?? 0) + 600_000);
@@ -68,7 +68,7 @@ describe('a question to the user', () => {
     expect(sessionStatus(state)).toBe('waiting');
     expect(state.run).toBeNull();
     expect((await world.log.leases.read(runResource(id))).lease).toBeNull();
-    // However often it is looked at.
+    // However often a runner looks at it.
     await runner.look(id);
     await runner.lookAtDue(id);
     await runner.idle();
@@ -76,7 +76,7 @@ describe('a question to the user', () => {
     expect((await world.types(id)).at(-1)).toBe('clarification.requested');
   });
 
-  it('that is answered goes on where it was, on any runner, as no resumed run', async () => {
+  it('that is answered lets the turn continue on any runner, and not as a resumed run', async () => {
     const first = await given();
     model.next(clarify(QUESTION), says('Blue it is.'));
     const id = await world.create('paint it');
@@ -95,7 +95,7 @@ describe('a question to the user', () => {
     expect(model.requests).toHaveLength(2);
   });
 
-  it('holds no place: with one at once, all can ask, and whoever is answered goes on', async () => {
+  it('holds no slot: with one slot, all sessions can ask, and the one that is answered continues', async () => {
     const runner = await given({ max_concurrency: 1 });
     model.next(clarify(QUESTION), clarify(QUESTION), clarify(QUESTION), says('one'));
     const ids = [await world.create('a'), await world.create('b'), await world.create('c')];
@@ -108,7 +108,7 @@ describe('a question to the user', () => {
     await has(second, 'session.ended');
   });
 
-  it('is asked after the other, where a step has several', async () => {
+  it('is asked one at a time if a step has several', async () => {
     const runner = await given();
     model.next(
       callsFor(
@@ -167,7 +167,7 @@ describe('a question that nobody answers (C5)', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it('goes on with "no answer" where the agent says so', async () => {
+  it('continues with "no answer" if the agent is configured so', async () => {
     const runner = await given({ clarify: { timeout_seconds: 0.3, on_timeout: 'continue' } });
     model.next(clarify(QUESTION), says('I took red.'));
     const id = await world.create('paint it');
@@ -178,7 +178,7 @@ describe('a question that nobody answers (C5)', () => {
     expect(lastRows(1)).toMatchObject([{ role: 'tool', content: '{"answer":null,"timed_out":true}' }]);
   });
 
-  it('leaves a message that came meanwhile a turn of its own, without unfinished work in it', async () => {
+  it('leaves a message that came meanwhile its own turn, without unfinished work in it', async () => {
     const runner = await given({ clarify: { timeout_seconds: 0.3 } });
     model.next(clarify(QUESTION), says('It is noon.'));
     const id = await world.create('paint it');

@@ -1,9 +1,9 @@
 import { storable } from '@angelia/event-log';
 import type { UserTool } from './tool.ts';
 
-/** A message in a chat, not a document. */
+/** A question is a chat message, not a document. */
 const LONGEST_QUESTION = 4_000;
-/** More are a list to search through, for which the question had better ask for text. */
+/** More would be a list to search through; then the question should ask for text. */
 const MOST_CHOICES = 12;
 const LONGEST_CHOICE = 200;
 
@@ -13,10 +13,10 @@ interface ClarifyArguments {
 }
 
 /**
- * Asks the person who gets the answers. The question is an output like any other; asking ends the run, so that no
- * runner is held while somebody thinks, and the answer (or that none came) is the call's result in the next run.
+ * Asks the person who gets the answers. The question is an output like any other. Asking ends the run, so that no runner
+ * is held while a person thinks. The answer, or that none came, is the call's result in the next run.
  */
-export const clarify: UserTool = {
+export const clarifyTool: UserTool = {
   name: 'clarify',
   by: 'user',
   description:
@@ -63,12 +63,12 @@ export const clarify: UserTool = {
       {
         type: 'request-clarification',
         generation: run.generation,
-        // The same when the append is repeated: one call asks once.
+        // The same if the append is repeated: one call asks once.
         clarificationId: `question-${callId}`,
         callId,
         question: storable(question.trim()),
         choices: (choices ?? []).map((choice) => storable(choice.trim())),
-        // By the database's clock: what it said when it recorded the step that asks, a moment ago.
+        // By the database's clock: the time at which it recorded the step that asks, a moment ago.
         deadline: run.loaded.state.lastActivityAt + agent.clarify.timeout_seconds * 1000,
         onTimeout: agent.clarify.on_timeout,
       },

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { clarify } from './clarify.ts';
+import { clarifyTool } from './clarify.ts';
 
 const long = (length: number): string => 'x'.repeat(length);
 
@@ -8,8 +8,8 @@ it.each([
   [{ question: 'Which?', choices: null }],
   [{ question: 'Which?', choices: [] }],
   [{ question: long(4_000), choices: ['Red', 'Blue'] }],
-])('a question can be asked', (args) => {
-  expect(clarify.check(args)).toBeNull();
+])('a valid question is accepted', (args) => {
+  expect(clarifyTool.check(args)).toBeNull();
 });
 
 it.each([
@@ -26,5 +26,5 @@ it.each([
   ['a list', [], 'object'],
   ['null', null, 'object'],
 ])('a question with %s is refused by name', (_what, args, told) => {
-  expect(clarify.check(args)).toContain(told);
+  expect(clarifyTool.check(args)).toContain(told);
 });

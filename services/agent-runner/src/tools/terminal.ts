@@ -1,14 +1,14 @@
 import { argumentsJsonSchema, argumentsProblem, terminalArguments } from '@angelia/contracts';
 import type { WatcherTool } from './tool.ts';
 
-/** To start a process in the background is done in an instant; a watcher under load may take a while to begin. */
+/** Starting a background process is quick, but a watcher under load may take a while to get to it. */
 const START_SECONDS = 30;
 
-/** A shell command; process-watcher runs it (this service holds the model keys and runs none). */
-export const terminal: WatcherTool = {
+/** Runs a shell command. process-watcher carries it out: this service holds the model keys and runs no commands. */
+export const terminalTool: WatcherTool = {
   name: 'terminal',
   by: 'watcher',
-  // Calls of one step are independent of each other: what is not belongs into one command line, or into two steps.
+  // The calls of one step are independent of each other. Dependent commands belong in one line or in two steps.
   parallel: true,
   description:
     'Runs a shell command and returns its exit code and output. Commands of one step run at the same time; ' +

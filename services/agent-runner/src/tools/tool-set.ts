@@ -1,27 +1,31 @@
-import type { LlmAgentConfig } from '@angelia/contracts';
-import type { FailureCode } from '../failures.ts';
+import { AngeliaError, type LlmAgentConfig } from '@angelia/contracts';
+import type { FailureCode } from '../run/failures.ts';
 import type { Tool } from './tool.ts';
 
-/** Tools by their names: what one run has. */
+/** The tools of one run, by name. */
 export type ToolSet = ReadonlyMap<string, Tool>;
 
-/** Gives the tools of a toolset (`terminal`, `clarify`, `mcp:<server>`); null: there is no such toolset here. */
+/** Returns the tools of a toolset (`terminal`, `clarify`, `mcp:<server>`). Null: this runner has no such toolset. */
 export type Toolsets = (name: string) => readonly Tool[] | Promise<readonly Tool[]> | null;
 
-/** Thrown when a run cannot have a tool that it should have: it fails with this, and never goes on with less. */
-export class ToolsetProblem extends Error {
-  override readonly name = 'ToolsetProblem';
+/** Thrown when a run cannot have a tool that it should have. The run fails; it never continues with fewer tools. */
+export class ToolsetError extends AngeliaError {
+  override readonly name = 'ToolsetError';
   readonly code: Extract<FailureCode, 'toolset_missing' | 'toolset_unavailable'>;
 
-  constructor(code: ToolsetProblem['code'], message: string, options?: ErrorOptions) {
+  constructor(code: ToolsetError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
+  }
+
+  get retryable(): boolean {
+    return this.code === 'toolset_unavailable';
   }
 }
 
 /**
- * What the agent may use, narrowed to what was captured for the session when it was accepted.
- * @throws ToolsetProblem
+ * The tools that the agent may use, narrowed to those captured when the session was accepted.
+ * @throws ToolsetError
  */
 export async function toolsOf(
   agent: Pick<LlmAgentConfig, 'toolsets'>,
@@ -32,10 +36,7 @@ export async function toolsOf(
   for (const name of new Set(captured ?? agent.toolsets)) {
     const given = agent.toolsets.includes(name) ? await toolsets(name) : null;
     if (given === null) {
-      throw new ToolsetProblem(
-        'toolset_missing',
-        `toolset ${name} of this session is not configured any more`,
-      );
+      throw new ToolsetError('toolset_missing', `toolset ${name} of this session is not configured any more`);
     }
     for (const tool of given) tools.set(tool.name, tool);
   }

@@ -1,44 +1,44 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
 import type { Loaded } from '@angelia/sessions';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/claimed-run.ts';
 
 /**
- * Something that the model may call. Who carries a call out decides what becomes of it when this runner dies:
+ * Something that the model may call. What happens to a call when this runner dies depends on who carries it out:
  *
- *   runner   here and now (MCP): nobody knows how far it came; the model is told that its outcome is unknown (C14)
- *   watcher  process-watcher, which hears of it by `tool.started`: its result survives the runner, and is waited for
- *   user     a person (clarify): the run is over until the answer comes, and no runner is held meanwhile
+ *   runner   this runner (MCP): nobody knows how far it came; the model is told that its outcome is unknown (C14)
+ *   watcher  process-watcher, which starts on `tool.started`: its result survives the runner, and the next run waits for it
+ *   user     a person (clarify): the run ends until the answer comes, and holds no runner meanwhile
  */
 export type Tool = RunnerTool | WatcherTool | UserTool;
 
-interface Described {
+interface ToolDescription {
   readonly name: string;
   /** For the model. */
   readonly description: string;
-  /** JSON schema of its arguments: an object. */
+  /** The JSON schema of its arguments, which are an object. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** What is wrong with the arguments, for the model to mend; null: they can be used. Such a call is not begun. */
+  /** What is wrong with the arguments, for the model to correct; then the call is not started. Null: nothing. */
   check(args: unknown): string | null;
 }
 
-export interface RunnerTool extends Described {
+export interface RunnerTool extends ToolDescription {
   readonly by: 'runner';
-  /** Several calls of one step may run at the same time. Otherwise they follow each other in the model's order. */
+  /** Calls of one step may run at the same time. Otherwise they follow each other in the model's order. */
   readonly parallel: boolean;
-  /** Errors are results for the model: one that is thrown becomes one as well. When aborted: throw `signal.reason`. */
+  /** Errors are results for the model, thrown ones too. When aborted, it throws `signal.reason`. */
   run(args: unknown, call: CallContext): Promise<ToolResult>;
 }
 
-export interface WatcherTool extends Described {
+export interface WatcherTool extends ToolDescription {
   readonly by: 'watcher';
   readonly parallel: boolean;
-  /** How long the call may take by its own arguments; a while later its outcome is unknown. */
+  /** How long the call may take by its arguments. Some time after that its outcome counts as unknown. */
   limitSeconds(args: unknown): number;
 }
 
-export interface UserTool extends Described {
+export interface UserTool extends ToolDescription {
   readonly by: 'user';
-  /** Called when every other call of the step has its result. Ends the run (`run.end`), whose result it returns. */
+  /** Called when every other call of the step has its result. Ends the run and returns the result of `run.end`. */
   ask(args: unknown, call: AskContext): Promise<Loaded | null>;
 }
 

@@ -3,8 +3,8 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 type Check = (args: unknown) => string | null;
 
 /**
- * Checks arguments against the schemas of one list of tools; compiled when first needed. A validator of its own per
- * list: it remembers every schema that it saw, and lists come anew.
+ * Checks arguments against the schemas of one list of tools, which are compiled on first use. Each list has its own
+ * validator: a validator keeps every schema that it saw, and lists are read again and again.
  */
 export function argumentChecks(): (schema: object) => Check {
   const validator = new AjvJsonSchemaValidator();
@@ -26,7 +26,7 @@ function compile(validator: AjvJsonSchemaValidator, schema: object): Check {
       return checked.valid ? null : (checked.errorMessage ?? 'they do not fit the schema');
     };
   } catch {
-    // A schema that cannot be compiled is the server's fault, and its own check is still to come.
+    // A schema that cannot be compiled is the server's fault, and the server still checks the arguments itself.
     return () => null;
   }
 }

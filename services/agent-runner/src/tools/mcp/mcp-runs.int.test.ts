@@ -35,7 +35,7 @@ const has = <T extends EventType>(id: SessionId, type: T, times = 1) =>
     return found.length >= times && found.map(({ data }) => data as EventData<T>);
   });
 
-it('a run has the tools of its MCP server, and what they answer or get wrong', async () => {
+it('a run has the tools of its MCP server, with their answers and errors', async () => {
   server = await startMcpHttpServer();
   const runner = await given(server.url);
   model.next(
@@ -57,11 +57,11 @@ it('a run has the tools of its MCP server, and what they answer or get wrong', a
   ]);
   const results = await has(id, 'tool.finished', 3);
   expect(results.map(({ outcome }) => outcome).sort()).toEqual(['error', 'error', 'ok']);
-  // What does not fit was never begun.
+  // A call with bad arguments was never started.
   expect(await has(id, 'tool.started', 2)).toHaveLength(2);
 });
 
-it('a run that cannot be given its tools fails with the reason, and the user is told', async () => {
+it('a run that cannot get its tools fails for that reason, and the user is told', async () => {
   const { url, stop } = await startMcpHttpServer();
   await stop();
   const runner = await given(url);
@@ -78,7 +78,7 @@ it('a run that cannot be given its tools fails with the reason, and the user is 
   expect(model.requests).toEqual([]);
 });
 
-it('a cancelled run ends at once, in a call and while it waits for a server that says nothing', async () => {
+it('a cancelled run ends at once, in a call and while it waits for a silent server', async () => {
   const mute = createServer(() => {});
   await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
   let cancelled = 0;
@@ -93,7 +93,7 @@ it('a cancelled run ends at once, in a call and while it waits for a server that
     await cancel(first);
     waiting.cancel(first);
     await waiting.idle();
-    // The service goes down: it does not wait for the server either.
+    // The service shuts down: it does not wait for the server either.
     await world.stop();
 
     const calling = await given(server.url);

@@ -1,28 +1,27 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { scrubber } from '@angelia/config';
 import type { McpServerConfig } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
-import { abortable } from '@angelia/waiting';
+import { abortable, pause } from '@angelia/waiting';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
 import type { CallContext, RunnerTool, ToolResult } from '../tool.ts';
-import { ToolsetProblem } from '../tool-set.ts';
+import { ToolsetError } from '../tool-set.ts';
 import type { argumentChecks } from './argument-checks.ts';
 import { capped, resultText } from './result-text.ts';
 import { toolName } from './tool-names.ts';
 import { openTransport } from './transport.ts';
 
-/** A program has to start and say hello; `npx` may have to load it first. */
+/** A program has to start and answer; `npx` may have to download it first. */
 const CONNECT_TIMEOUT_MS = 30_000;
 const LIST_TIMEOUT_MS = 10_000;
-/** What went wrong is said in a sentence or two; what a proxy sends with a 502 is a page. */
+/** A reason is a sentence or two. What a proxy sends with a 502 is a page. */
 const LONGEST_REASON = 2_000;
-/** After a connection failed, so long nobody tries again: hundreds of runs must not start hundreds of programs. */
+/** No new try for this long after a failed connection: hundreds of runs must not start hundreds of programs. */
 const COOL_DOWN_MS = 1_000;
-/** A server that changes its tools says so, if it can; this is for those that cannot. */
+/** A server reports a change of its tools if it can. This is for servers that cannot. */
 const LIST_MAX_AGE_MS = 5 * 60_000;
-/** Providers take some 128 tools in one request. More pages than this are a server that goes round in circles. */
+/** Providers accept about 128 tools per request. A server with more pages than this goes round in circles. */
 const MOST_PAGES = 20;
 
 interface ToolList {
@@ -33,24 +32,24 @@ interface ToolList {
 /**
  * One MCP server, shared by all runs of this runner.
  *
- *   away --a run wants its tools, or calls one--> connecting --hello--> up --it ends, or forgets us--> away
- *   connecting --fails--> away, for a moment without another try
+ *   away --a run needs its tools, or calls one--> connecting --connected--> up --it ends, or forgets our session--> away
+ *   connecting --fails--> away, without another try for COOL_DOWN_MS
  *
- * Whatever goes wrong with a call is a result for the model, which says whether the call may have taken effect; a run
- * that cannot even be given the tools fails, and says so. The list of tools is kept while the server is away.
+ * A failed call is a result for the model, which says whether the call may have taken effect. A run that cannot be given
+ * the tools at all fails. The list of tools is kept while the server is away.
  */
 export class McpServer {
   readonly #name: string;
   readonly #config: McpServerConfig;
   readonly #logger: Logger;
-  /** Of its `env` and `headers`, whatever their names: it may print all of them, and quote them in errors. */
+  /** Removes all values of its `env` and `headers`: it may print any of them, and quote them in errors. */
   readonly #scrub: (text: string) => string;
   #client: Client | null = null;
   #connecting: Promise<Client> | null = null;
-  /** Of the connection that is being made: closing it ends the wait for it. */
+  /** The connection that is being made. Closing it ends the wait for it. */
   #opening: Transport | null = null;
   #failure: { readonly error: Error; readonly until: number } | null = null;
-  /** As long as it is to be believed. */
+  /** Null: it must be read again. */
   #list: ToolList | null = null;
   /** The last list that was read, however old. */
   #stale: readonly RunnerTool[] | null = null;
@@ -66,7 +65,7 @@ export class McpServer {
     this.#scrub = scrubber([...Object.values(config.headers ?? {}), ...Object.values(config.env ?? {})]);
   }
 
-  /** @throws ToolsetProblem when the server cannot be reached and never was */
+  /** @throws ToolsetError when the server cannot be reached and never was */
   async tools(): Promise<readonly RunnerTool[]> {
     if (this.#list !== null && performance.now() - this.#list.at < LIST_MAX_AGE_MS) return this.#list.tools;
     try {
@@ -78,11 +77,14 @@ export class McpServer {
       return await this.#listNow();
     } catch (error) {
       if (this.#stale === null) {
-        throw new ToolsetProblem('toolset_unavailable', `MCP server ${this.#name}: ${this.#told(error)}`, {
+        throw new ToolsetError('toolset_unavailable', `MCP server ${this.#name}: ${this.#describe(error)}`, {
           cause: error,
         });
       }
-      this.#logger.warn({ reason: this.#told(error) }, 'an MCP server is away: its tools as they were last');
+      this.#logger.warn(
+        { reason: this.#describe(error) },
+        'MCP server is away; using its last list of tools',
+      );
       return this.#stale;
     }
   }
@@ -114,7 +116,7 @@ export class McpServer {
     let cursor: string | undefined;
     for (let pages = 1; ; pages += 1) {
       const params = cursor === undefined ? {} : { cursor };
-      // Not `listTools`: that also compiles every output schema, and one that is broken would cost us all tools.
+      // Not `listTools`, which also compiles every output schema: one broken schema would cost us all tools.
       const page = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, {
         timeout: LIST_TIMEOUT_MS,
       });
@@ -126,9 +128,9 @@ export class McpServer {
     const checks = checking.argumentChecks();
     const tools = listed.map((tool) => this.#tool(tool, checks));
     this.#stale = tools;
-    // Changed again while it was read: used now, read anew for the next run.
+    // If it changed while it was read, it is used now and read again for the next run.
     this.#list = changes === this.#changes ? { tools, at } : null;
-    this.#logger.info({ tools: tools.length }, 'the tools of an MCP server were read');
+    this.#logger.info({ tools: tools.length }, 'MCP server: list of tools read');
     return tools;
   }
 
@@ -138,7 +140,7 @@ export class McpServer {
       by: 'runner',
       description: listed.description ?? listed.title ?? '',
       parameters: listed.inputSchema,
-      // Side effects follow each other in the model's order, unless the server says that there are none.
+      // Calls follow each other in the model's order, unless the server says that the tool has no side effects.
       parallel: listed.annotations?.readOnlyHint === true,
       check: checks(listed.inputSchema),
       run: (args, call) => this.#call(listed.name, args as Record<string, unknown>, call),
@@ -154,19 +156,19 @@ export class McpServer {
         client = await abortable(this.#connection(), signal);
       } catch (error) {
         signal.throwIfAborted();
-        return failed(this.#notReached(this.#told(error)));
+        return failed(this.#notReached(this.#describe(error)));
       }
       try {
         const result = await client.request(
           { method: 'tools/call', params: { name: tool, arguments: args } },
           CallToolResultSchema,
-          // No reset by progress: a tool that reports for ever would hold the run for ever.
+          // Progress does not reset it: a tool that reports for ever would hold the run for ever.
           { signal, timeout, maxTotalTimeout: timeout },
         );
         return { outcome: result.isError === true ? 'error' : 'ok', result: resultText(result) };
       } catch (error) {
         signal.throwIfAborted();
-        if (forgotUs(error)) {
+        if (sessionIsUnknown(error)) {
           await this.#drop(client);
           if (tries === 1) continue;
         }
@@ -184,13 +186,13 @@ export class McpServer {
     const network = networkProblem(error);
     if (network?.sent === false) return this.#notReached(network.reason);
     if (code === CONNECTION_CLOSED || network !== null || this.#client !== client) {
-      return `The connection to MCP server ${this.#name} was lost during the call (${this.#told(error)}). ${MAY_HAVE}`;
+      return `The connection to MCP server ${this.#name} was lost during the call (${this.#describe(error)}). ${MAY_HAVE}`;
     }
-    return this.#told(error);
+    return this.#describe(error);
   }
 
-  /** For the model and for the operator: a server may quote the key that it refuses. */
-  #told(error: unknown): string {
+  /** The error for the model and the operator, scrubbed: a server may quote the key that it refuses. */
+  #describe(error: unknown): string {
     return this.#scrub(messageOf(error)).slice(0, LONGEST_REASON);
   }
 
@@ -216,14 +218,11 @@ export class McpServer {
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
     const transport = await openTransport(this.#config, (line) =>
-      this.#logger.debug(
-        { line: this.#scrub(line).slice(0, LONGEST_REASON) },
-        'an MCP server wrote to stderr',
-      ),
+      this.#logger.debug({ line: this.#scrub(line).slice(0, LONGEST_REASON) }, 'MCP server wrote to stderr'),
     );
     const client = new McpClient({ name: 'angelia', version: '1' }, { capabilities: {} });
     client.onerror = (error) =>
-      this.#logger.debug({ reason: this.#told(error) }, 'an MCP connection has a problem');
+      this.#logger.debug({ reason: this.#describe(error) }, 'MCP connection has a problem');
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => this.#listChanged());
     this.#opening = transport;
     try {
@@ -231,9 +230,9 @@ export class McpServer {
       await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
     } catch (error) {
       await transport.close().catch(() => {});
-      const failure = new Error(`cannot be reached (${this.#told(error)})`, { cause: error });
+      const failure = new Error(`cannot be reached (${this.#describe(error)})`, { cause: error });
       this.#failure = { error: failure, until: performance.now() + COOL_DOWN_MS };
-      this.#logger.warn({ reason: this.#told(error) }, 'an MCP server cannot be reached');
+      this.#logger.warn({ reason: this.#describe(error) }, 'MCP server cannot be reached');
       throw failure;
     } finally {
       this.#opening = null;
@@ -243,9 +242,9 @@ export class McpServer {
     client.onclose = () => {
       if (this.#client !== client) return;
       this.#client = null;
-      // It may come back as another version of itself.
+      // It may come back as another version.
       this.#listChanged();
-      this.#logger.warn({}, 'the connection to an MCP server was lost: it is made again when it is needed');
+      this.#logger.warn({}, 'connection to an MCP server lost; will reconnect when needed');
     };
     return client;
   }
@@ -263,12 +262,12 @@ export class McpServer {
 
 const GOING_DOWN = 'this runner is going down';
 
-/** Of the SDK; named here because its types are loaded only with a server. */
+/** The SDK's codes, repeated here because the SDK is loaded only with a server. */
 const CONNECTION_CLOSED = -32_000;
 const REQUEST_TIMEOUT = -32_001;
 
-/** A server that was started again does not know our session: it refused the request and did nothing. */
-function forgotUs(error: unknown): boolean {
+/** A restarted server does not know our session: it refused the request and did nothing. */
+function sessionIsUnknown(error: unknown): boolean {
   const { name, code } = error as { name?: unknown; code?: unknown };
   return name !== 'McpError' && (code === 404 || code === 400);
 }
@@ -282,7 +281,7 @@ function messageOf(error: unknown): string {
   return networkProblem(error)?.reason ?? error.message;
 }
 
-/** No connection at all: the other side cannot have heard of the call. */
+/** There was no connection, so the server cannot have received the call. */
 const UNSENT = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -292,7 +291,7 @@ const UNSENT = [
   'UND_ERR_CONNECT_TIMEOUT',
 ];
 
-/** fetch says "fetch failed", and why in its cause. */
+/** fetch only says "fetch failed"; its cause says why. */
 function networkProblem(error: unknown): { readonly reason: string; readonly sent: boolean } | null {
   const { message, cause } = error as { message?: unknown; cause?: { message?: string; code?: string } };
   if (message !== 'fetch failed' || cause === undefined) return null;

@@ -63,7 +63,7 @@ async function call(
   return tool.run(args, { sessionId: 's', callId: 'c', signal });
 }
 
-it('what a program prints to stderr is logged without the values of its `env`, whatever they are called', async () => {
+it('stderr of a program is logged without the values of its `env`, whatever their names', async () => {
   const given = 'words-that-nobody-else-knows';
   const servers = open(stdio({ args: [PROGRAM, 'talkative'], env: { GIVEN_NAME: given } }));
   expect(await call(servers, 'echo', { say: 'hello' })).toMatchObject({ outcome: 'ok' });
@@ -78,7 +78,7 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
   const server = async (over: object = {}): Promise<McpServers> =>
     open(kind === 'stdio' ? stdio(over) : { url: (await http()).url, ...over });
 
-  // For the tests after which it is as it was before: a program takes a quarter of a second to start.
+  // Shared by the tests that leave it unchanged: a program takes a quarter of a second to start.
   let kept: McpServers | null = null;
   const keptOpen: (typeof opened)[number][] = [];
   const shared = async (): Promise<McpServers> => {
@@ -92,7 +92,7 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     await Promise.all(keptOpen.map((one) => one.close()));
   });
 
-  it('gives its tools names that every provider takes, from all pages of its list', async () => {
+  it('has tool names that every provider accepts, from all pages of its list', async () => {
     const servers = await shared();
     const tools = (await servers.toolset('mcp:tools')) ?? [];
     expect(tools.map(({ name }) => name)).toContain('mcp__tools__echo');
@@ -115,7 +115,7 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect(byName.get('look')?.parallel).toBe(true);
   });
 
-  it('is called, and what it answers is the result', async () => {
+  it('is called, and its answer is the result', async () => {
     const servers = await shared();
     expect(await call(servers, 'echo', { say: 'hello' })).toEqual({ outcome: 'ok', result: 'hello' });
     expect(await call(servers, 'picture')).toEqual({
@@ -128,7 +128,7 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect(many.map(({ result }) => result)).toEqual(Array.from({ length: 20 }, (_, i) => String(i)));
   });
 
-  it('has arguments checked against its schema before anything is sent', async () => {
+  it('gets only arguments that fit its schema', async () => {
     const echo = (await toolsOf(await shared())).get('echo');
     expect(echo?.check({ say: 'x' })).toBeNull();
     expect(echo?.check({ say: 7 })).toContain('must be string');
@@ -137,7 +137,7 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect(echo?.check(null)).toContain('object');
   });
 
-  it('that says no, fails, or answers nonsense gives an error result', async () => {
+  it('that refuses, fails, or answers nonsense gives an error result', async () => {
     const servers = await shared();
     expect(await call(servers, 'refuse')).toMatchObject({
       outcome: 'error',
@@ -148,7 +148,7 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect((await call(servers, 'echo', { say: 'still there' })).outcome).toBe('ok');
   });
 
-  it('that is too slow gives an error result which says that it may have taken effect', async () => {
+  it('that is too slow gives an error result, which says that the call may have taken effect', async () => {
     const servers = await server({ timeout_seconds: 0.3 });
     const result = await call(servers, 'slow', { ms: 30_000 });
     expect(result.outcome).toBe('error');
@@ -157,35 +157,35 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect(await call(servers, 'echo', { say: 'next' })).toMatchObject({ result: 'next' });
   });
 
-  it('that says too much is cut in the middle', async () => {
+  it('that answers too much has its result cut in the middle', async () => {
     const { outcome, result } = await call(await shared(), 'huge', { characters: 1_000_000 });
     expect(outcome).toBe('ok');
     expect(result.length).toBeLessThan(LONGEST_RESULT + 200);
     expect(result).toMatch(/^begin x+\n\[\.\.\. 950010 characters left out.*\]\nx+ end$/);
   });
 
-  it('that says more than fits into memory gives an error result, and is there for the next call', async () => {
+  it('that answers more than fits in memory gives an error result, and takes the next call', async () => {
     const servers = await server({ timeout_seconds: 30 });
     const result = await call(servers, 'huge', { characters: 9_000_000 });
     expect(result.outcome).toBe('error');
     expect(await call(servers, 'echo', { say: 'next' })).toMatchObject({ result: 'next' });
   });
 
-  it('hears of it when a call is stopped, and the reason is passed on', async () => {
+  it('is told when a call is stopped, and the reason is passed on', async () => {
     const cancelled: string[] = [];
     const own = await http({ onCancelled: () => cancelled.push('slow') });
     const servers = kind === 'stdio' ? await server() : open({ url: own.url });
     const stop = new AbortController();
     const reason = new Error('cancelled by the user');
     const calling = call(servers, 'slow', { ms: 30_000 }, stop.signal);
-    await eventually(() => logged.includes('were read'), { describe: 'connected' });
+    await eventually(() => logged.includes('list of tools read'), { describe: 'connected' });
     setTimeout(() => stop.abort(reason), 100);
     await expect(calling).rejects.toBe(reason);
     if (kind === 'http') await eventually(() => cancelled.length === 1);
     expect(await call(servers, 'echo', { say: 'next' })).toMatchObject({ result: 'next' });
   });
 
-  it('that changes its tools is asked for them again', async () => {
+  it('that changes its tools is asked for its list again', async () => {
     const servers = await server();
     expect((await toolsOf(servers)).has('grown')).toBe(false);
     await call(servers, 'grow');
@@ -193,16 +193,16 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect(await call(servers, 'grown')).toEqual({ outcome: 'ok', result: 'grown' });
   });
 
-  it('is connected to once by many runs at the same time, and asked for its list once', async () => {
+  it('gets one connection and one request for its list from many runs at the same time', async () => {
     const own = await http();
     const servers = kind === 'stdio' ? await server() : open({ url: own.url });
     await Promise.all(Array.from({ length: 20 }, () => servers.toolset('mcp:tools')));
     await servers.toolset('mcp:tools');
-    expect(logged.match(/the tools of an MCP server were read/g)).toHaveLength(1);
+    expect(logged.match(/MCP server: list of tools read/g)).toHaveLength(1);
     if (kind === 'http') expect(own.sessions).toBe(1);
   });
 
-  it('that is away when a run begins fails the run with the reason, and is taken up when it is there', async () => {
+  it('that is away when a run starts fails the run for that reason, and is used when it is back', async () => {
     if (kind === 'stdio') {
       await expect(open(stdio({ args: [PROGRAM, 'broken'] })).toolset('mcp:tools')).rejects.toMatchObject({
         code: 'toolset_unavailable',
@@ -226,21 +226,21 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
 });
 
 describe('an MCP server over stdio', () => {
-  it('that is killed in the middle of a call gives an error result, and is started again for the next', async () => {
+  it('that is killed during a call gives an error result, and is started again for the next', async () => {
     const servers = open(stdio());
     const pid = (await toolsOf(servers)).get('pid');
     const killed = await call(servers, 'die');
     expect(killed.outcome).toBe('error');
     expect(killed.result).toContain('connection to MCP server tools was lost during the call');
     expect(killed.result).toContain('may have taken effect');
-    // Once, however many want it.
+    // Once, however many calls need it.
     const context = { sessionId: 's', callId: 'c', signal: new AbortController().signal };
     const pids = await Promise.all(Array.from({ length: 5 }, () => pid?.run({}, context)));
     expect(new Set(pids.map((one) => one?.result)).size).toBe(1);
     expect(pids[0]?.outcome).toBe('ok');
   });
 
-  it('sees a clean environment: PATH and what the config gives it, none of our secrets', async () => {
+  it('gets a clean environment: PATH and what the config gives it, none of our secrets', async () => {
     const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'angelia-mcp-')));
     process.env.ANGELIA_MASTER_KEY = 'a-secret-of-ours';
     try {
@@ -256,7 +256,7 @@ describe('an MCP server over stdio', () => {
     }
   });
 
-  it('ends with us', async () => {
+  it('ends with the service', async () => {
     const servers = open(stdio());
     const { result } = await call(servers, 'pid');
     const pid = Number(result);
@@ -271,7 +271,7 @@ describe('an MCP server over stdio', () => {
 });
 
 describe('an MCP server over HTTP', () => {
-  it('that is none says so in a few words, however many it has', async () => {
+  it('that is not an MCP server is reported in a few words, however long its answer', async () => {
     const page = createServer((_request, response) => {
       response.writeHead(502).end('bad gateway '.repeat(10_000));
     });
@@ -285,7 +285,7 @@ describe('an MCP server over HTTP', () => {
     expect((error as Error).message.length).toBeLessThan(2_200);
   });
 
-  it('that quotes the key which it refuses is not quoted: not to the model, not to the operator', async () => {
+  it('that quotes the key that it refuses is scrubbed, for the model and for the operator', async () => {
     const refusing = createServer((request, response) => {
       response.writeHead(403).end(`no such key: ${request.headers.authorization?.split(' ')[1]}`);
     }).listen(0, '127.0.0.1');
@@ -301,14 +301,14 @@ describe('an MCP server over HTTP', () => {
     expect((problem as Error).message).not.toContain('mcp-key-1');
   });
 
-  it('is followed to another place of its own, and to no other host, where its key would go with it', async () => {
+  it('may redirect on its own origin, and not to another host, which would get its key', async () => {
     const own = await http({ json: true });
     const elsewhere = await http({ json: true });
     let to = '';
     const gate = createServer((request, response) => {
       if (request.url === '/mcp') response.writeHead(308, { location: to }).end();
       else {
-        // Behind the second address it is the real one.
+        // The second address leads to the real server.
         const { port } = new URL(own.url);
         const inner = forward(
           { port, path: '/mcp', method: request.method, headers: request.headers },
@@ -342,7 +342,7 @@ describe('an MCP server over HTTP', () => {
     expect(elsewhere.headers).toEqual([]);
   });
 
-  it('gets the headers of the config, and answers in JSON as well as in events', async () => {
+  it('gets the headers of the config, and may answer in JSON or in events', async () => {
     const own = await http({ json: true });
     const servers = open({ url: own.url, headers: { Authorization: 'Bearer abc-secret' } });
     expect(await call(servers, 'echo', { say: 'json' })).toEqual({ outcome: 'ok', result: 'json' });
@@ -350,7 +350,7 @@ describe('an MCP server over HTTP', () => {
     expect(logged).not.toContain('abc-secret');
   });
 
-  it('that breaks off in the middle of a call gives an error result at once, not at the time limit', async () => {
+  it('that breaks off during a call gives an error result at once, not at the time limit', async () => {
     let called = false;
     const own = await http({
       onCall: () => {
@@ -367,7 +367,7 @@ describe('an MCP server over HTTP', () => {
     });
   });
 
-  it('that was started again and knows no session of ours is greeted anew, unseen by the model', async () => {
+  it('that was restarted and does not know our session gets a new one, unseen by the model', async () => {
     const first = await startMcpHttpServer();
     const servers = open({ url: first.url });
     expect((await call(servers, 'echo', { say: 'a' })).outcome).toBe('ok');
@@ -382,7 +382,7 @@ describe('an MCP server over HTTP', () => {
   });
 });
 
-it('a toolset that is no MCP server of the config is none of ours', async () => {
+it('a toolset that is no MCP server of the config is not found', async () => {
   const servers = open(stdio());
   expect(servers.toolset('terminal')).toBeNull();
   expect(servers.toolset('mcp:other')).toBeNull();

@@ -6,7 +6,7 @@ import { McpServer } from './mcp-server.ts';
 export const MCP_SERVERS = Symbol('MCP_SERVERS');
 const PREFIX = 'mcp:';
 
-/** The servers of `mcp_servers`. Each is started when a run first wants its tools, and closed with this service. */
+/** The servers of `mcp_servers`. Each is started when a run first needs its tools, and closed with this service. */
 export class McpServers {
   readonly #servers: ReadonlyMap<string, McpServer>;
 
@@ -16,7 +16,7 @@ export class McpServers {
     );
   }
 
-  /** The tools of toolset `mcp:<server>`; null: that is no server of the config. @throws ToolsetProblem */
+  /** The tools of toolset `mcp:<server>`. Null: the config has no such server. @throws ToolsetError */
   toolset(name: string): Promise<readonly RunnerTool[]> | null {
     if (!name.startsWith(PREFIX)) return null;
     return this.#servers.get(name.slice(PREFIX.length))?.tools() ?? null;

@@ -1,9 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
-/** Some 12,000 tokens: a result that is longer crowds out the work it was wanted for. Beginning and end are kept. */
+/** About 12,000 tokens. A longer result would crowd out the work itself. Its beginning and end are kept. */
 export const LONGEST_RESULT = 50_000;
 
-/** What the model reads of a result. What is no text is named, so that nothing is left out in silence. */
+/** What the model reads of a result. Parts that are not text are named, so that nothing is left out silently. */
 export function resultText(result: CallToolResult): string {
   const parts = result.content.map(partText);
   if (parts.length === 0 && result.structuredContent !== undefined) {
@@ -37,7 +37,7 @@ export function capped(text: string): string {
   return `${whole(left)}\n[... ${missing} characters left out: ask for less at once ...]\n${whole(right)}`;
 }
 
-/** Without the half of a surrogate pair that a cut leaves at an end. */
+/** Removes the half of a surrogate pair that a cut leaves at an end. */
 function whole(text: string): string {
   return text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '');
 }

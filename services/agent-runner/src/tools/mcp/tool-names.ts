@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 
-/** What every provider takes as the name of a tool: ^[a-zA-Z0-9_-]{1,64}$. */
+/** Every provider accepts ^[a-zA-Z0-9_-]{1,64}$ as the name of a tool. */
 const LONGEST = 64;
 const HASH_LENGTH = 8;
 
 /**
- * `mcp__<server>__<tool>`. A name that providers would refuse is made to fit, with a part of its hash behind it, so
- * that two that look alike then are still told apart, and each is called the same in every run.
+ * `mcp__<server>__<tool>`. A name that providers would refuse is made to fit and gets a part of its hash, so that two
+ * similar names stay distinct and each tool has the same name in every run.
  */
 export function toolName(server: string, tool: string): string {
   const plain = `mcp__${server}__${tool}`;

@@ -4,14 +4,14 @@ import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdi
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type * as undici from 'undici';
 
-/** One answer of a server: far above the cap of a result, so that what is cut can still be read whole. */
+/** The limit of one answer. It is far above the cap of a result, so that a result to be cut can be read whole. */
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** The program's own words while it runs, line by line, as long as they are up to a bound: whoever cuts them takes secrets out first. */
+/** Gets each line of the program's stderr, up to a bound. The caller removes secrets before it shortens a line. */
 export type OnStderr = (line: string) => void;
 const MOST_STDERR_LINE = 8_000;
 
-/** A transport that is not started yet. The SDK is loaded only where a server is used. */
+/** Makes a transport that is not started yet. The SDK is loaded only if a server is used. */
 export async function openTransport(config: McpServerConfig, onStderr: OnStderr): Promise<Transport> {
   return config.command === undefined
     ? httpTransport(config)
@@ -27,7 +27,7 @@ async function stdioTransport(
   const transport: StdioClientTransport = new Stdio({
     command,
     args: config.args ?? [],
-    // The SDK adds HOME, LOGNAME, PATH, SHELL, TERM and USER; keys and URLs of ours stay with us.
+    // The SDK adds HOME, LOGNAME, PATH, SHELL, TERM and USER. Our own keys and URLs are not passed on.
     env: config.env ?? {},
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
     stderr: 'pipe',
@@ -39,7 +39,7 @@ async function stdioTransport(
 
 function readLines(transport: StdioClientTransport, onLine: OnStderr): void {
   let rest = '';
-  // A character may come in two pieces, and a secret with it would not be known.
+  // A character may come in two pieces; a secret that holds it would not be recognised.
   const decoder = new StringDecoder('utf8');
   transport.stderr?.on('data', (chunk: Buffer) => {
     const lines = (rest + decoder.write(chunk)).split('\n');
@@ -53,12 +53,12 @@ async function httpTransport(config: McpServerConfig): Promise<Transport> {
     import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
     import('undici'),
   ]);
-  // The call's own time limit ends a request; undici's (300 s without a byte) would cut a slow tool off before it.
+  // The call's own time limit ends a request. undici's limit (300 s without a byte) would cut off a slow tool.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const transport = new StreamableHTTPClientTransport(new URL(config.url ?? ''), {
     requestInit: { headers: config.headers ?? {} },
     fetch: async (url, init) => {
-      const response = await onItsOrigin(fetch, new URL(url), {
+      const response = await fetchOnSameOrigin(fetch, new URL(url), {
         ...(init as undici.RequestInit),
         dispatcher,
       });
@@ -74,18 +74,18 @@ async function httpTransport(config: McpServerConfig): Promise<Transport> {
     await close();
     await dispatcher.destroy();
   };
-  // Its `sessionId` may be undefined, which exactOptionalPropertyTypes tells from absent.
+  // Its `sessionId` may be undefined, which exactOptionalPropertyTypes distinguishes from absent.
   return transport as Transport;
 }
 
-/** `/mcp` to `/mcp/`: frameworks do that. */
+/** Frameworks redirect `/mcp` to `/mcp/`. */
 const MOST_REDIRECTS = 2;
 
 /**
- * Redirects are followed on the server's own origin only: elsewhere they would carry the keys in its headers and what a
- * model says to a host that nobody configured, one inside our own network for instance.
+ * Follows redirects on the server's own origin only. Others would carry the keys in the headers and what a model says to
+ * a host that nobody configured, for instance one inside our own network.
  */
-async function onItsOrigin(
+async function fetchOnSameOrigin(
   fetch: typeof undici.fetch,
   url: URL,
   init: undici.RequestInit,
@@ -93,7 +93,7 @@ async function onItsOrigin(
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
     const response = await fetch(at, { ...init, redirect: 'manual' });
-    // Others turn a POST into a GET: an answer that the SDK refuses.
+    // Other redirects turn a POST into a GET, whose answer the SDK refuses.
     if (response.status !== 307 && response.status !== 308) return response;
     const location = response.headers.get('location');
     if (location === null || !URL.canParse(location, at.href) || redirects === MOST_REDIRECTS)
@@ -107,9 +107,9 @@ async function onItsOrigin(
   }
 }
 
-/** JSON-RPC's range for errors of an implementation; as the SDK has it for a closed connection. */
+/** In JSON-RPC's range for errors of an implementation. The SDK uses it for a closed connection. */
 const LOST = -32_000;
-/** What came before the end of a stream is on its way through the SDK: an answer among it is the one that counts. */
+/** When a stream ends, an answer may still be on its way through the SDK. It gets this long, and then it counts. */
 const LAST_ANSWER_MS = 500;
 
 function requestIdIn(body: unknown): string | number | null {
@@ -118,9 +118,9 @@ function requestIdIn(body: unknown): string | number | null {
 }
 
 /**
- * An answer to a POST ends; one that does not is cut at the bound. (The GET stream of notifications is endless.) The
- * SDK does not fail a request whose event stream broke off: it would wait for its time limit. A stream with event ids
- * can be taken up again, and is left to it.
+ * Cuts an answer to a POST at the bound. (The GET stream of notifications is endless.) The SDK does not fail a request
+ * whose event stream broke off but waits for its time limit, so `onLost` reports it. The SDK itself resumes a stream that
+ * has event ids.
  */
 function bounded(response: undici.Response, onLost: (reason: string) => void): Response {
   const isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
@@ -143,7 +143,7 @@ function bounded(response: undici.Response, onLost: (reason: string) => void): R
     cancel: () => over('the connection was lost before the answer'),
   });
   const { status, statusText, body } = response;
-  // undici's types of streams and headers are its own.
+  // undici has its own types of streams and headers.
   const counted =
     body === null ? null : (body as unknown as ReadableStream<Uint8Array>).pipeThrough(counting);
   return new Response(counted, { status, statusText, headers: [...response.headers] });

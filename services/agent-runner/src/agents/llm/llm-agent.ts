@@ -1,0 +1,157 @@
+import type { Config, EventData, LlmAgentConfig } from '@angelia/contracts';
+import { storable } from '@angelia/event-log';
+import type { Logger } from '@angelia/service-kit';
+import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
+import { abortable } from '@angelia/waiting';
+import type { ModelReply } from '../../models/model.ts';
+import type { Models } from '../../models/provide-models.ts';
+import { nextStatus, type Run } from '../../run/claimed-run.ts';
+import type { FailureCode } from '../../run/failures.ts';
+import { type Toolsets, toolsOf } from '../../tools/tool-set.ts';
+import { type AskDeps, askOrCompress } from './ask-or-compress.ts';
+import { withUniqueIds } from './asked-calls.ts';
+import { FallbackModels } from './model-fallback.ts';
+import { finishToolCalls, startCommands, type ToolDeps } from './tool-step.ts';
+
+export interface LlmDeps {
+  readonly config: Pick<Config, 'directories'>;
+  readonly models: Models;
+  readonly toolsets: Toolsets;
+  readonly logger: Logger;
+  readonly watcherGraceSeconds?: number | undefined;
+}
+
+/**
+ * Runs a model and its tools, step by step, until the model answers. The next step is read from the stream, so that a
+ * run that follows a lost one enters the loop where that one left it:
+ *
+ *   calls without a result --> finished (tool-step.ts), or a person is asked: the run ends and the session waits
+ *   an answer without its final response --> finishes the turn; the model is not asked again (C13)
+ *   else --> the model is asked, within max_steps and budget:
+ *              tool calls --> recorded and started in one append; the text beside them is an interim status
+ *              none       --> recorded with the final response and the end, in one append
+ */
+export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Promise<Loaded | null> {
+  const captured = run.loaded.state.created?.toolsets ?? null;
+  // An MCP server may have to be started first, and may not answer.
+  const tools = await abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
+  const { logger, watcherGraceSeconds } = deps;
+  const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
+  const asking = askDeps(run, agent, tools, deps);
+  for (;;) {
+    const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
+    if (turn === undefined) return null;
+    if (turn.calls.some(({ status }) => status !== 'done')) {
+      const asked = await finishToolCalls(run, toolDeps);
+      if (asked !== null) return asked.ended;
+      continue;
+    }
+    const text = turn.completing ? pendingAnswer(run.loaded.events) : null;
+    if (text !== null) return run.end([{ type: 'finish-turn', generation: run.generation, text }]);
+    const spent = limitReached(agent, turn, run.loaded);
+    if (spent !== null) return run.fail(spent.code, spent.message);
+    const answered = await askOrCompress(run, asking);
+    run.assertHeld();
+    // The conversation was compressed, which took tokens.
+    if (answered === null) continue;
+    const { model, reply } = answered;
+    if (reply.toolCalls.length === 0) return answer(run, model, turn, reply);
+    await recordStep(run, model, turn, reply, toolDeps);
+  }
+}
+
+function limitReached(
+  agent: LlmAgentConfig,
+  turn: OpenTurn,
+  { state }: Loaded,
+): { code: FailureCode; message: string } | null {
+  if (turn.step >= agent.max_steps) {
+    return { code: 'max_steps', message: `the turn has taken the ${agent.max_steps} steps that it may` };
+  }
+  const { max_tokens } = agent.budget;
+  if (state.usage.input_tokens + state.usage.output_tokens >= max_tokens) {
+    return { code: 'budget', message: `the session has used up the ${max_tokens} tokens of its budget` };
+  }
+  return null;
+}
+
+function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): AskDeps {
+  return {
+    agent,
+    tools: [...tools.values()].map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters,
+    })),
+    skillsDirectory: deps.config.directories.skills,
+    models: new FallbackModels(agent, {
+      models: deps.models,
+      assertHeld: () => {
+        run.assertHeld();
+        return run.signal;
+      },
+      logger: deps.logger,
+      sessionId: run.sessionId,
+      onFallback: async (name) => {
+        const text = `Primary model failed, switching to fallback: ${name}`;
+        if (!wasReported(run, text)) await run.reportStatus('fallback', text);
+      },
+    }),
+  };
+}
+
+/** An earlier run of this turn, which was lost, may have reported it: the user need not read it twice. */
+function wasReported({ loaded, turn }: Run, text: string): boolean {
+  return loaded.events.some(({ type, data }) => {
+    if (type !== 'session.interim-status') return false;
+    const status = data as EventData<'session.interim-status'>;
+    return status.turn === turn && status.kind === 'fallback' && status.text === text;
+  });
+}
+
+function answer(run: Run, model: string, turn: OpenTurn, reply: ModelReply): Promise<Loaded | null> {
+  const recorded = response(run, model, turn, reply);
+  return run.end([recorded, { type: 'finish-turn', generation: run.generation, text: recorded.text }]);
+}
+
+/** Records the answer and starts the calls that it asks for, in one append. */
+async function recordStep(
+  run: Run,
+  model: string,
+  turn: OpenTurn,
+  reply: ModelReply,
+  { tools }: ToolDeps,
+): Promise<void> {
+  const step = turn.step + 1;
+  const toolCalls = withUniqueIds(reply.toolCalls, run.loaded.events, { turn: run.turn, step });
+  const asked = toolCalls.map(({ id, name, arguments: args }, index) => ({
+    id,
+    tool: name,
+    status: 'asked' as const,
+    startedIn: null,
+    startedAt: null,
+    arguments: args,
+    index,
+  }));
+  const recorded = { ...response(run, model, turn, reply), toolCalls };
+  const starts = startCommands(asked, tools, run.generation);
+  await run.append((state) => [
+    recorded,
+    // Text beside the calls is the agent's own status, for the people who wait.
+    ...(isSilent(reply.text) ? [] : [nextStatus(state, run.generation, 'agent', reply.text)]),
+    ...starts,
+  ]);
+}
+
+function response(run: Run, model: string, turn: OpenTurn, { text, finishReason, usage }: ModelReply) {
+  return {
+    type: 'record-model-response',
+    generation: run.generation,
+    step: turn.step + 1,
+    model,
+    text: storable(text),
+    finishReason,
+    usage,
+  } as const;
+}

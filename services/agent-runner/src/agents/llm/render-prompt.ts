@@ -1,0 +1,67 @@
+import { readSkill } from '@angelia/config';
+import type { LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
+import { fenceNote, hasFence, markOfTurn, resultsAreFenced, resumeNote, transcript } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
+import type { ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
+
+/**
+ * What the model is given: the agent's system prompt, the route's skills, a note about foreign text, a note if the run
+ * was resumed, and the recorded conversation. The session names the skills; their text is what the files say now.
+ *
+ * @throws SkillUnavailable
+ */
+export function renderPrompt(
+  agent: Pick<LlmAgentConfig, 'system'>,
+  skillsDirectory: string,
+  { events, state }: Pick<Loaded, 'events' | 'state'>,
+  tools: readonly ToolSpec[],
+): ModelRequest {
+  const note = resumeNote(state);
+  const rows = transcript(events);
+  const skills = (state.created?.skills ?? []).map(
+    (name) => `# Skill: ${name}\n\n${readSkill(skillsDirectory, name)}`,
+  );
+  return {
+    // The resume note is in the system prompt, not in the conversation: one note, however often it was resumed (C4).
+    system: [
+      agent.system,
+      ...skills,
+      ...aboutFences(state, rows, tools),
+      ...(note === null ? [] : [note]),
+    ].join('\n\n'),
+    messages: asMessages(rows),
+    tools,
+  };
+}
+
+/**
+ * Names the mark of fences if the turn has one, or may get one with the result of a tool. The note does not change within
+ * a run, so a provider's cache of the prompt stays valid. Sessions from before there were marks have no note.
+ */
+function aboutFences(
+  state: Loaded['state'],
+  rows: readonly TranscriptMessage[],
+  tools: readonly ToolSpec[],
+): string[] {
+  const turn = state.run?.turn ?? state.lastTurn;
+  const mark = markOfTurn(state, turn);
+  if (mark === null) return [];
+  const inUse =
+    tools.some(({ name }) => resultsAreFenced(name)) || rows.some(({ content }) => hasFence(content, mark));
+  return [fenceNote(inUse ? mark : null)];
+}
+
+/** The rows of a transcript as messages for a model. The call that a result answers has the tool's name. */
+export function asMessages(rows: readonly TranscriptMessage[]): ModelMessage[] {
+  const names = new Map<string, string>();
+  return rows.map((row): ModelMessage => {
+    const { role, content } = row;
+    if (role === 'user') return { role, content };
+    if (role === 'assistant') {
+      for (const call of row.tool_calls ?? []) names.set(call.id, call.name);
+      return { role, content, toolCalls: row.tool_calls ?? [] };
+    }
+    const callId = row.tool_call_id ?? '';
+    return { role, callId, tool: names.get(callId) ?? '', content };
+  });
+}

@@ -1,0 +1,257 @@
+import type { LlmAgentConfig } from '@angelia/contracts';
+import { storable } from '@angelia/event-log';
+import type { Logger } from '@angelia/service-kit';
+import { type FinishTool, type SessionCommand, UNKNOWN_RESULT, WATCHER_TOOLS } from '@angelia/session';
+import { type Loaded, withSpan } from '@angelia/sessions';
+import { abortable } from '@angelia/waiting';
+import type { Run } from '../../run/claimed-run.ts';
+import { processTool } from '../../tools/background-process.ts';
+import { terminalTool } from '../../tools/terminal.ts';
+import type { RunnerTool, Tool, ToolResult, WatcherTool } from '../../tools/tool.ts';
+import type { ToolSet } from '../../tools/tool-set.ts';
+import { type AskedCall, askedCalls, outcomeOf } from './asked-calls.ts';
+
+/**
+ * The tool calls of one model answer. The stream says what is left to do, so that a run that takes over continues in the
+ * middle of a step:
+ *
+ *   asked --unknown tool or bad arguments--> done (error), not started
+ *         --tool.started--> started     parallel calls all at once; the others one by one, in the model's order
+ *   started by this run                 carried out, or waited for: done
+ *   started by a lost run               runner's: done (unknown), never started again (C14); watcher's: waited for
+ *   asked, for a person                 last, when no other call is in progress: ends this run, the session waits
+ */
+
+/** No sensible answer has more calls. The surplus is answered with an error. */
+const MOST_CALLS = 32;
+/**
+ * How long after a call's own time limit the run still waits for the watcher's result: the watcher may have restarted,
+ * or been busy when the call came. A later result is still in the log, but the model does not see it.
+ */
+const GRACE_SECONDS = 60;
+/** In characters, about 50,000 tokens. Tools have smaller caps of their own; this one keeps events small. */
+const LONGEST_RESULT = 200_000;
+
+export interface ToolDeps {
+  readonly agent: LlmAgentConfig;
+  readonly tools: ToolSet;
+  readonly logger: Logger;
+  /** Default: see GRACE_SECONDS. */
+  readonly watcherGraceSeconds?: number | undefined;
+}
+
+/**
+ * The commands that start the calls of a model answer, for the same append as the answer. Empty: none can be started; the
+ * rest is for a person.
+ */
+export function startCommands(
+  asked: readonly AskedCall[],
+  tools: ToolSet,
+  generation: number,
+): SessionCommand[] {
+  const refused: SessionCommand[] = [];
+  const parallel: SessionCommand[] = [];
+  const sequential: SessionCommand[] = [];
+  for (const call of asked) {
+    const found = checkCall(call, tools);
+    if ('problem' in found) {
+      refused.push(finish(generation, call.id, { outcome: 'error', result: found.problem }));
+    } else if (found.tool.by !== 'user') {
+      const start = {
+        type: 'start-tool',
+        generation,
+        callId: call.id,
+        tool: found.tool.name,
+        arguments: call.arguments,
+      } as const;
+      (found.tool.parallel ? parallel : sequential).push(start);
+    }
+  }
+  return [...refused, ...(parallel.length > 0 ? parallel : sequential.slice(0, 1))];
+}
+
+/**
+ * Finishes every call of the last model answer. Null: all have their results, and the model can be asked again.
+ * Otherwise a person was asked, which ended the run; `ended` is the session after that.
+ */
+export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended: Loaded | null } | null> {
+  for (;;) {
+    const calls = askedCalls(run.loaded, run.turn);
+    const started = calls.filter(({ status }) => status === 'started');
+    if (started.length > 0) {
+      await carryOutAll(run, started, deps);
+      continue;
+    }
+    const asked = calls.filter(({ status }) => status === 'asked');
+    const first = asked[0];
+    if (first === undefined) return null;
+    const commands = startCommands(asked, deps.tools, run.generation);
+    if (commands.length > 0) {
+      run.assertHeld();
+      await run.append(commands);
+      continue;
+    }
+    return { ended: await askPerson(run, first, deps) };
+  }
+}
+
+type CheckedCall = { readonly tool: Tool; readonly args: unknown } | { readonly problem: string };
+
+function checkCall(call: AskedCall, tools: ToolSet): CheckedCall {
+  if (call.index >= MOST_CALLS) {
+    return { problem: `Not carried out: at most ${MOST_CALLS} calls can be made at once.` };
+  }
+  const tool = tools.get(call.tool);
+  if (tool === undefined) {
+    const names = [...tools.keys()].join(', ');
+    return { problem: `There is no tool ${call.tool}${names === '' ? '.' : `; there are: ${names}.`}` };
+  }
+  const parsed = parsedArguments(call.arguments);
+  if ('problem' in parsed) return parsed;
+  const problem = tool.check(parsed.args);
+  return problem === null
+    ? { tool, args: parsed.args }
+    : { problem: `The arguments do not fit the tool ${tool.name}: ${problem}` };
+}
+
+function parsedArguments(written: string): { readonly args: unknown } | { readonly problem: string } {
+  try {
+    // Some models write nothing if a call has no arguments.
+    const args: unknown = written.trim() === '' ? {} : JSON.parse(written);
+    if (typeof args === 'object' && args !== null && !Array.isArray(args)) return { args };
+    return { problem: 'The arguments must be a JSON object.' };
+  } catch (error) {
+    return { problem: `The arguments are no valid JSON: ${error instanceof Error ? error.message : error}` };
+  }
+}
+
+/** Carries out the calls that this run started, and finishes those of a lost run. */
+async function carryOutAll(run: Run, started: readonly AskedCall[], deps: ToolDeps): Promise<void> {
+  const cut = new AbortController();
+  const signal = AbortSignal.any([run.signal, cut.signal]);
+  const lost = started.filter((call) => call.startedIn !== run.generation && !isWatchers(call));
+  const work = started
+    .filter((call) => !lost.includes(call))
+    .map((call) => carryOut(run, call, signal, deps));
+  if (lost.length > 0) work.push(recordUnknown(run, lost));
+  try {
+    await Promise.all(work);
+  } catch (error) {
+    // The run is over: stop the calls beside this one, and let them end before anything else happens.
+    cut.abort(error);
+    await Promise.allSettled(work);
+    throw error;
+  }
+}
+
+/** A span by the GenAI conventions of OpenTelemetry. It does not hold arguments and results. */
+function carryOut(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<void> {
+  return withSpan(
+    `tool ${call.tool}`,
+    {
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': call.tool,
+        'gen_ai.tool.call.id': call.id,
+        'gen_ai.tool.type': isWatchers(call) ? 'function' : 'extension',
+        'gen_ai.conversation.id': run.sessionId,
+      },
+    },
+    async (span) => {
+      const outcome = isWatchers(call)
+        ? await waitForWatcher(run, call, signal, deps)
+        : await runHere(run, call, signal, deps);
+      if (outcome !== 'ok') span.setAttribute('error.type', outcome === 'error' ? 'tool_error' : outcome);
+    },
+  );
+}
+
+async function runHere(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<string> {
+  const { tool, args } = runnerToolOf(call, deps.tools);
+  run.assertHeld();
+  const result = await resultOf(tool, args, { sessionId: run.sessionId, callId: call.id, signal }, deps);
+  await run.append([finish(run.generation, call.id, result)]);
+  return result.outcome;
+}
+
+async function resultOf(
+  tool: RunnerTool,
+  args: unknown,
+  call: Parameters<RunnerTool['run']>[1],
+  { logger }: ToolDeps,
+): Promise<ToolResult> {
+  try {
+    return await abortable(tool.run(args, call), call.signal);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    logger.warn({ err: error, session_id: call.sessionId, tool: tool.name }, 'tool call failed');
+    return { outcome: 'error', result: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** process-watcher appends `tool.finished`. It outlives this runner. */
+async function waitForWatcher(
+  run: Run,
+  call: AskedCall,
+  signal: AbortSignal,
+  { tools, watcherGraceSeconds = GRACE_SECONDS }: ToolDeps,
+): Promise<string> {
+  const limitMs = (limitOf(call, tools) + watcherGraceSeconds) * 1000;
+  // How long an earlier run has waited for it already, by the clock that stamped both events.
+  const waitedMs = Math.max(0, (run.loaded.state.run?.startedAt ?? 0) - (call.startedAt ?? 0));
+  const until = performance.now() + limitMs - waitedMs;
+  const outcome = await abortable(
+    run.waitFor((loaded) => outcomeOf(loaded, run.turn, call.id), until),
+    signal,
+  );
+  if (outcome !== null) return outcome;
+  await recordUnknown(run, [call]);
+  return 'unknown';
+}
+
+async function recordUnknown(run: Run, calls: readonly AskedCall[]): Promise<void> {
+  await run.append(
+    calls.map(({ id }) => finish(run.generation, id, { outcome: 'unknown', result: UNKNOWN_RESULT })),
+  );
+}
+
+async function askPerson(run: Run, call: AskedCall, { agent, tools }: ToolDeps): Promise<Loaded | null> {
+  const found = checkCall(call, tools);
+  if ('problem' in found || found.tool.by !== 'user') throw new Error(`call ${call.id} is not for a person`);
+  run.assertHeld();
+  return found.tool.ask(found.args, { run, agent, callId: call.id });
+}
+
+function runnerToolOf(
+  call: AskedCall,
+  tools: ToolSet,
+): { readonly tool: RunnerTool; readonly args: unknown } {
+  const found = checkCall(call, tools);
+  // This run checked the call before it started it.
+  if ('problem' in found || found.tool.by !== 'runner') throw new Error(`call ${call.id} cannot be run here`);
+  return { tool: found.tool, args: found.args };
+}
+
+const isWatchers = (call: AskedCall): boolean => WATCHER_TOOLS.includes(call.tool);
+
+/** A started call is waited for even if the agent has lost the toolset since. */
+function limitOf(call: AskedCall, tools: ToolSet): number {
+  const tool = tools.get(call.tool) ?? [terminalTool, processTool].find(({ name }) => name === call.tool);
+  const parsed = parsedArguments(call.arguments);
+  const known = tool?.by === 'watcher' && 'args' in parsed && tool.check(parsed.args) === null;
+  return known ? (tool as WatcherTool).limitSeconds(parsed.args) : 0;
+}
+
+function finish(
+  generation: number,
+  callId: string,
+  { outcome, result }: { readonly outcome: FinishTool['outcome']; readonly result: string },
+): FinishTool {
+  return { type: 'finish-tool', generation, callId, outcome, result: storable(bounded(result)) };
+}
+
+function bounded(result: string): string {
+  if (result.length <= LONGEST_RESULT) return result;
+  const cut = result.length - LONGEST_RESULT;
+  return `${result.slice(0, LONGEST_RESULT)}\n[${cut} more characters were left out.]`;
+}

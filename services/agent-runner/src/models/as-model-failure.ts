@@ -1,0 +1,82 @@
+import { isRetryableStatus, retryAfterMs } from '../retry-call.ts';
+import { ModelFailure, type ModelFailureCode } from './model.ts';
+
+/** A provider's error message goes into logs and events: enough of it to act on, but no page of HTML. */
+const LONGEST_MESSAGE = 500;
+
+/** What the SDK throws or sends as an error part: its APICallError, or the raw `error` object of the provider. */
+interface CallError {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly statusCode?: unknown;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  readonly responseBody?: unknown;
+  readonly cause?: unknown;
+  /** From the `error` object: `context_length_exceeded`, or an HTTP status, as some gateways write it. */
+  readonly code?: unknown;
+  readonly type?: unknown;
+}
+
+/**
+ * Turns an error of a model call into ours: whether a retry can help, and a message without secrets.
+ *
+ * @param scrub removes the key and headers from a text: providers like to quote the key in their messages
+ */
+export function asModelFailure(model: string, scrub: (text: string) => string, error: unknown): ModelFailure {
+  if (error instanceof ModelFailure) return error;
+  const thrown: CallError = typeof error === 'object' && error !== null ? error : { message: String(error) };
+  const said = messageOf(thrown);
+  const status = statusOf(thrown);
+  const text = `model ${model}: ${short(scrub(said))}${status === null ? '' : ` (HTTP ${status})`}`;
+  const fail = (code: ModelFailureCode, retryable: boolean, retryAfterMs: number | null = null) =>
+    new ModelFailure(code, text, { retryable, retryAfterMs });
+
+  if (status === null) {
+    if (isTooLong(thrown, said)) return fail('too_long', false);
+    if (thrown.name === 'AI_APICallError') return fail('connect', true);
+    // The SDK's error for a stream that ended without a finish reason.
+    if (thrown.name === 'AI_InvalidResponseDataError') return fail('cut_off', true);
+    if (error instanceof Error) return fail('protocol', true);
+    return isRefusal(thrown) ? fail('refused', false) : fail('unavailable', true);
+  }
+  if (isRetryableStatus(status)) {
+    return fail('unavailable', true, retryAfterMs(thrown.responseHeaders?.['retry-after']));
+  }
+  if (status < 300)
+    return thrown.cause instanceof SyntaxError ? fail('protocol', true) : fail('cut_off', true);
+  return fail(isTooLong(thrown, said) ? 'too_long' : 'refused', false);
+}
+
+/** The messages of these two SDK errors quote the answer itself, which must not go into a log. */
+const QUOTES_THE_ANSWER: readonly unknown[] = ['AI_TypeValidationError', 'AI_JSONParseError'];
+
+function messageOf(error: CallError): string {
+  if (QUOTES_THE_ANSWER.includes(error.name)) return 'an answer that is not the protocol';
+  return typeof error.message === 'string' ? error.message : JSON.stringify(error);
+}
+
+function statusOf({ statusCode, code }: CallError): number | null {
+  if (typeof statusCode === 'number') return statusCode;
+  return typeof code === 'number' && code >= 400 && code < 600 ? code : null;
+}
+
+/** In the middle of a stream there is no status, only the provider's name of the error. */
+function isRefusal({ type, code }: CallError): boolean {
+  return [type, code].some(
+    (word) =>
+      typeof word === 'string' && /invalid_request|authentication|permission|not_found|content/.test(word),
+  );
+}
+
+/** OpenAI and most compatible servers; Anthropic; llama.cpp. This error has no status of its own. */
+const TOO_LONG =
+  /context_length_exceeded|maximum context length|context window|prompt is too long|exceeds? the (available|maximum) context|exceed_context_size/i;
+
+function isTooLong({ code, type, responseBody }: CallError, message: string): boolean {
+  const words = [message, code, type, responseBody].filter((word) => typeof word === 'string');
+  return words.some((word) => TOO_LONG.test(word));
+}
+
+function short(text: string): string {
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE).toWellFormed()}…` : text;
+}

@@ -1,0 +1,61 @@
+import { AngeliaError } from '@angelia/contracts';
+import type * as undici from 'undici';
+import type { RemoteModelConfig } from './sdk-model.ts';
+
+export type Fetch = typeof globalThis.fetch;
+
+/** Of one response. A streamed token takes about 250 bytes: this is 250,000 tokens, more than any model answers with. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/**
+ * A fetch without time limits. Node's own gives up after 300 s without headers or without a byte of the body; the config
+ * says how long a model may take (`timeout_seconds`, `stall_seconds`), and limitCallTime enforces it.
+ *
+ * Redirects are not followed: they would carry the key in its header to another host.
+ */
+export async function createModelFetch(omittedHeader: string | null = null): Promise<Fetch> {
+  const undici = await import('undici');
+  const dispatcher = new undici.Agent({ headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MOST_BYTES });
+  const fetch = (url: string, init?: undici.RequestInit) => {
+    const headers = new undici.Headers(init?.headers);
+    if (omittedHeader !== null) headers.delete(omittedHeader);
+    return undici.fetch(url, { ...init, headers, redirect: 'manual', dispatcher });
+  };
+  // undici has its own types for the standard that Node's types describe.
+  return fetch as unknown as Fetch;
+}
+
+/** The header to omit when the config has no key, because the SDK insists on one. Null: send it. */
+export function omittedKeyHeader(config: RemoteModelConfig, header: string): string | null {
+  const own = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === header);
+  return config.api_key === undefined && !own ? header : null;
+}
+
+/**
+ * Thrown by the fetch of a streaming call when the server answers with one JSON document. Not every server can stream,
+ * and some do not for a request with tools. The answer is there and paid for: read it, do not ask again.
+ */
+export class UnstreamedAnswer extends AngeliaError {
+  override readonly name = 'UnstreamedAnswer';
+  readonly code = 'unstreamed_answer';
+  readonly retryable = false;
+  readonly response: Response;
+
+  constructor(response: Response) {
+    super('the server answered with one document instead of a stream');
+    this.response = response;
+  }
+}
+
+/** Unless the header says that it is a stream, the content decides: servers that do not stream are lax with headers. */
+export function detectUnstreamed(fetch: Fetch): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const { ok, status, headers } = response;
+    if (!ok || headers.get('content-type')?.includes('text/event-stream')) return response;
+    const text = await response.text();
+    const read = new Response(text, { status, headers: Object.fromEntries(headers) });
+    if (text.trimStart().startsWith('{')) throw new UnstreamedAnswer(read);
+    return read;
+  };
+}
