@@ -2,7 +2,7 @@ import type { Hint } from '@angelia/contracts';
 import type { HintVerdict } from '@angelia/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
-import type { Deliveries } from './deliveries.ts';
+import type { Deliveries } from './plan/delivery-dispatcher.ts';
 import { DELIVERIES } from './tokens.ts';
 
 /** Whatever the hint is about, the answer is the same: look at the session's stream and do what its plan says. */

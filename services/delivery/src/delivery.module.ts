@@ -18,11 +18,11 @@ import {
 } from '@angelia/service-kit';
 import { type Sessions, systemClock } from '@angelia/sessions';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Deliveries } from './deliveries.ts';
+import { claimTimes } from './attempt/send-window.ts';
 import { DeliveryController } from './delivery.controller.ts';
-import { lookBack } from './look-back.ts';
-import { claimTimes } from './send-window.ts';
-import { StartTime } from './start-time.ts';
+import { Deliveries } from './plan/delivery-dispatcher.ts';
+import { lookBack } from './plan/resume-after-restart.ts';
+import { StartTime } from './plan/start-time.ts';
 import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/registry.ts';
 import { DELIVERIES, TARGETS } from './tokens.ts';
 

@@ -1,9 +1,9 @@
 import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import type { LogLine } from './log.ts';
-import { missingTarget } from './missing.ts';
+import { missingTarget } from './missing-target.ts';
+import type { LogLine } from './platforms/log.ts';
+import { withoutCredentials } from './redact-secrets.ts';
 import type { Target, TargetSettings } from './target.ts';
-import { withoutCredentials } from './without-credentials.ts';
 
 /** A target with its part of the config. */
 export interface ReadyTarget {
@@ -26,25 +26,25 @@ type Open = (logger: LogLine) => Target;
  * Each is loaded only where it is configured: nodemailer alone takes 30 ms of CPU.
  */
 const adapters: Readonly<Record<KnownTarget, () => Promise<Open>>> = {
-  discord: async () => (await import('./discord.ts')).discordTarget,
+  discord: async () => (await import('./platforms/discord.ts')).discordTarget,
   email: () =>
-    import('./email.ts').then(
+    import('./platforms/email.ts').then(
       ({ emailTarget }) =>
         () =>
           emailTarget(),
     ),
-  github_comment: async () => (await import('./github-comment.ts')).githubCommentTarget,
+  github_comment: async () => (await import('./platforms/github-comment.ts')).githubCommentTarget,
   http: () =>
-    import('./http.ts').then(
+    import('./http/http.ts').then(
       ({ httpTarget }) =>
         () =>
           httpTarget(),
     ),
-  log: async () => (await import('./log.ts')).logTarget,
-  matrix: async () => (await import('./matrix.ts')).matrixTarget,
-  mattermost: async () => (await import('./mattermost.ts')).mattermostTarget,
-  slack: async () => (await import('./slack.ts')).slackTarget,
-  telegram: async () => (await import('./telegram.ts')).telegramTarget,
+  log: async () => (await import('./platforms/log.ts')).logTarget,
+  matrix: async () => (await import('./platforms/matrix.ts')).matrixTarget,
+  mattermost: async () => (await import('./platforms/mattermost.ts')).mattermostTarget,
+  slack: async () => (await import('./platforms/slack.ts')).slackTarget,
+  telegram: async () => (await import('./platforms/telegram.ts')).telegramTarget,
 };
 
 export type LoadedAdapters = ReadonlyMap<KnownTarget, Open>;

@@ -1,4 +1,4 @@
-import type { SendWindow } from '../send-window.ts';
+import type { SendWindow } from '../attempt/send-window.ts';
 
 /**
  * The port behind which every platform lives: one file per target in this folder, listed in registry.ts.

@@ -6,8 +6,8 @@ import { createLogger } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
-import type { DeliveryTools } from '../deliver-session.ts';
-import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../deliveries.ts';
+import type { DeliveryTools } from '../plan/deliver-session.ts';
+import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../plan/delivery-dispatcher.ts';
 import { loadAdapters, openTargets, type Targets } from '../targets/registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });

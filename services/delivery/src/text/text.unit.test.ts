@@ -2,18 +2,18 @@ import { shownByTelegram } from '@angelia/testkit';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DUPLICATE_MARK } from '../targets/target.ts';
-import { cutMarkdown } from './cut-markdown.ts';
-import { discordMarkdown } from './discord-markdown.ts';
-import { textOf } from './document.ts';
-import { piecesWithoutMentions } from './harmless-markdown.ts';
-import { type Markup, utf8Bytes, utf16Units } from './markup.ts';
-import { MOST_CHARACTERS, MOST_MESSAGES } from './most-sent.ts';
-import { piecesOf } from './pieces.ts';
+import { cutMarkdown } from './cut/cut-markdown.ts';
+import { piecesWithoutMentions } from './cut/neutralize-mentions.ts';
+import { MOST_CHARACTERS, MOST_MESSAGES } from './cut/output-limit.ts';
+import { piecesOf } from './cut/render-chunks.ts';
+import { discordMarkdown } from './markup/discord-markdown.ts';
+import { type Markup, utf8Bytes, utf16Units } from './markup/markup.ts';
+import { richHtml } from './markup/rich-html.ts';
+import { slackMrkdwn } from './markup/slack-mrkdwn.ts';
+import { telegramHtml } from './markup/telegram-html.ts';
 import { plainText } from './plain-text.ts';
-import { richHtml } from './rich-html.ts';
-import { sectionsOf } from './sections.ts';
-import { slackMrkdwn } from './slack-mrkdwn.ts';
-import { telegramHtml } from './telegram-html.ts';
+import { textOf } from './read/document.ts';
+import { sectionsOf } from './read/parse-sections.ts';
 
 const MARKUPS: readonly [string, Markup][] = [
   ['Telegram HTML', telegramHtml],

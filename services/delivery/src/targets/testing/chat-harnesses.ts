@@ -1,7 +1,7 @@
 import { startDiscord, startSlack, startTelegram } from '@angelia/testkit';
-import { discordTarget } from '../discord.ts';
-import { slackTarget } from '../slack.ts';
-import { telegramTarget } from '../telegram.ts';
+import { discordTarget } from '../platforms/discord.ts';
+import { slackTarget } from '../platforms/slack.ts';
+import { telegramTarget } from '../platforms/telegram.ts';
 import { BUSY_SECONDS, type TargetHarness } from './contract.ts';
 import { behaviourOf } from './harnesses.ts';
 

@@ -1,6 +1,6 @@
 import { systemClock } from '@angelia/sessions';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../../send-window.ts';
+import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../../attempt/send-window.ts';
 import type { SendRequest, SpokenMessage, Target, TargetSettings } from '../target.ts';
 import { longAnswer, readable } from './long-answer.ts';
 

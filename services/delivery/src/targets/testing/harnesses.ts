@@ -9,12 +9,12 @@ import {
   startSink,
   startSmtp,
 } from '@angelia/testkit';
-import { emailTarget } from '../email.ts';
-import { githubCommentTarget } from '../github-comment.ts';
-import { httpTarget } from '../http.ts';
-import { logTarget } from '../log.ts';
-import { matrixTarget } from '../matrix.ts';
-import { mattermostTarget } from '../mattermost.ts';
+import { httpTarget } from '../http/http.ts';
+import { emailTarget } from '../platforms/email.ts';
+import { githubCommentTarget } from '../platforms/github-comment.ts';
+import { logTarget } from '../platforms/log.ts';
+import { matrixTarget } from '../platforms/matrix.ts';
+import { mattermostTarget } from '../platforms/mattermost.ts';
 import { discordHarness, slackHarness, telegramHarness } from './chat-harnesses.ts';
 import { BUSY_SECONDS, type TargetHarness, type Trouble } from './contract.ts';
 

@@ -1,0 +1,30 @@
+import type { RecordedEvent } from '@angelia/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { resumePieces } from './resume-chunks.ts';
+
+const pieces = (count: number) => Array.from({ length: count }, (_, index) => ({ text: `piece ${index}` }));
+const taken = (output: number, chunk: number, chunks: number) =>
+  ({ type: 'delivery.chunk-taken', data: { output, chunk, chunks } }) as unknown as RecordedEvent;
+
+describe('the pieces of an output', () => {
+  it('are all sent when none was taken, and go on where they were cut into as many before', () => {
+    expect(resumePieces({ events: [taken(4, 2, 7)] }, { output: 9, taken: 0 }, pieces(3))).toEqual(pieces(3));
+    const events = [taken(4, 1, 7), taken(9, 1, 3), taken(9, 2, 3)];
+    expect(resumePieces({ events }, { output: 9, taken: 2 }, pieces(3))).toEqual(pieces(3));
+  });
+
+  it.each([
+    ['fewer', 400, 2, 50],
+    ['fewer than were taken', 400, 60, 50],
+    ['more', 3, 2, 4],
+  ])(
+    'are cut into %s by this version: one message says so and is the last, also on a retry',
+    (_, before, chunk, now) => {
+      const plan = { output: 9, taken: chunk };
+      const resumed = resumePieces({ events: [taken(9, chunk, before)] }, plan, pieces(now));
+      expect(resumed).toHaveLength(chunk + 1);
+      expect(resumed.at(-1)?.text).toMatch(/^\.\.\. cut here/);
+      expect(resumePieces({ events: [taken(9, chunk, before)] }, plan, pieces(now))).toEqual(resumed);
+    },
+  );
+});

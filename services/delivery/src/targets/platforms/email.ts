@@ -1,0 +1,262 @@
+import { Readable } from 'node:stream';
+import MailComposer from 'nodemailer/lib/mail-composer';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { piecesOf } from '../../text/cut/render-chunks.ts';
+import { utf8Bytes } from '../../text/markup/markup.ts';
+import { escapeHtml, joinLists, richHtml } from '../../text/markup/rich-html.ts';
+import { inOneLine } from '../calls/api-answer.ts';
+import {
+  DUPLICATE_MARK,
+  type SendRequest,
+  type SendResult,
+  type Target,
+  type TargetSettings,
+} from '../target.ts';
+
+/**
+ * Mail by SMTP (nodemailer), plain text and HTML, one connection for each. A resend has the same Message-ID, by which
+ * many mailboxes show it once; as others do not, it is marked all the same.
+ */
+
+interface EmailSettings {
+  readonly host: string;
+  readonly port?: number;
+  readonly security: 'starttls' | 'tls' | 'none';
+  readonly user?: string;
+  readonly password?: string;
+  readonly from: string;
+}
+
+interface EmailAddress {
+  readonly to: readonly string[];
+  readonly cc?: readonly string[];
+  readonly subject?: string;
+}
+
+/** Longer ones are cut by mail programs anyway. */
+const MOST_SUBJECT = 200;
+/** A server that says goodbye is not waited for. */
+const IDLE_MS = 60_000;
+
+export function emailTarget(options: { readonly ca?: string } = {}): Target {
+  /** To be cut when the service ends. */
+  const open = new Set<SMTPConnection>();
+  return {
+    name: 'email',
+    idempotent: false,
+
+    checkSettings(given) {
+      const settings = settingsOf(given);
+      if ((settings.user === undefined) !== (settings.password === undefined)) {
+        return ['user: it needs a password, and a password needs a user'];
+      }
+      if (settings.security === 'none' && settings.password !== undefined && !isLoopback(settings.host)) {
+        return ['security: a password is not sent over an open line: use starttls or tls'];
+      }
+      return [];
+    },
+
+    place(_address, given) {
+      const settings = settingsOf(given);
+      return { destination: `email ${settings.host}:${portOf(settings)}`, chat: null };
+    },
+
+    compose: ({ text }) =>
+      // A mail may be as long as it likes.
+      piecesOf(text, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }).map((piece) => ({
+        ...piece,
+        text: joinLists(piece.text),
+      })),
+
+    async send(request) {
+      const settings = settingsOf(request.settings);
+      const mail = await mailOf(request, settings);
+      const connection = new SMTPConnection({
+        host: settings.host,
+        port: portOf(settings),
+        secure: settings.security === 'tls',
+        requireTLS: settings.security === 'starttls',
+        ignoreTLS: settings.security === 'none',
+        // The window's signal ends it; these only keep nodemailer's own from coming earlier.
+        connectionTimeout: IDLE_MS,
+        greetingTimeout: IDLE_MS,
+        socketTimeout: IDLE_MS,
+        logger: false,
+        tls: options.ca === undefined ? {} : { ca: options.ca },
+      });
+      open.add(connection);
+      connection.once('end', () => open.delete(connection));
+      const result = await deliver(connection, mail, settings, request.window);
+      // A server that is hung up on counts us among the rude.
+      if (result.kind === 'taken') connection.quit();
+      else connection.close();
+      return result;
+    },
+
+    async close() {
+      for (const connection of open) connection.close();
+    },
+  };
+}
+
+// The schema of service-kit's config/targets.ts made these.
+const settingsOf = (settings: TargetSettings) => settings as unknown as EmailSettings;
+const addressOf = ({ address }: SendRequest) => address.to as unknown as EmailAddress;
+
+function portOf({ port, security }: EmailSettings): number {
+  return port ?? (security === 'tls' ? 465 : security === 'none' ? 25 : 587);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
+
+interface Mail {
+  readonly id: string;
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly raw: Buffer;
+}
+
+async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Mail> {
+  const { message, piece, idempotencyKey } = request;
+  const { to, cc = [], subject } = addressOf(request);
+  const from = bareAddress(settings.from);
+  const domain = from.slice(from.lastIndexOf('@') + 1);
+  const id = `<${idempotencyKey}@${domain}>`;
+  // All mails of a session answer one that was never sent: mail programs show them as one conversation.
+  const conversation = `<${message.sessionId}@${domain}>`;
+  const mark = request.markDuplicate ? DUPLICATE_MARK.trim() : null;
+  const plain = piece.plain ?? piece.text;
+  const raw = await new MailComposer({
+    from: settings.from,
+    to: [...to],
+    cc: [...cc],
+    subject: oneLine(subject ?? message.title) || 'Angelia',
+    messageId: id,
+    inReplyTo: conversation,
+    references: conversation,
+    date: new Date(request.recordedAt),
+    text: mark === null ? plain : `${mark}\n\n${plain}`,
+    html: page(mark === null ? piece.text : `<p>${escapeHtml(mark)}</p>\n${piece.text}`),
+    // RFC 3834: whoever is on holiday does not answer us.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+    .compile()
+    .build();
+  return { id, from, to: [...to, ...cc], raw };
+}
+
+/** What stands in `<...>`, or all of it. */
+function bareAddress(from: string): string {
+  return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from;
+}
+
+/** A subject is one line, whatever a payload put into it. */
+function oneLine(text: string): string {
+  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > MOST_SUBJECT ? `${line.slice(0, MOST_SUBJECT).toWellFormed().trimEnd()}…` : line;
+}
+
+/** `dir="auto"`: each paragraph runs as its first letter does. */
+function page(html: string): string {
+  const blocks = html.replaceAll(/<(p|li|h[1-6]|blockquote)>/g, '<$1 dir="auto">');
+  return `<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>\n${blocks}\n</body></html>`;
+}
+
+/** Connects, logs in, sends. From the first byte of the mail's text on it may have been taken. */
+function deliver(
+  connection: SMTPConnection,
+  mail: Mail,
+  settings: EmailSettings,
+  window: SendRequest['window'],
+): Promise<SendResult> {
+  const server = `smtp ${settings.host}:${portOf(settings)}`;
+  let begun = false;
+  return new Promise((resolve) => {
+    const settle = (result: SendResult) => {
+      window.signal.removeEventListener('abort', onTimeout);
+      resolve(result);
+    };
+    const onTimeout = () => {
+      settle(
+        begun
+          ? { kind: 'unknown', reason: `no answer from ${server} in time` }
+          : { kind: 'retryable', reason: `not sent: ${server} was not ready in time` },
+      );
+      connection.close();
+    };
+    if (window.signal.aborted) {
+      settle({ kind: 'retryable', reason: 'not sent: the claim ran out of time' });
+      return;
+    }
+    window.signal.addEventListener('abort', onTimeout, { once: true });
+    connection.on('error', (error) => settle(failure(error, begun, server)));
+    // Closed by the server between two commands: nothing was pending that would be told of it.
+    connection.on('end', () => settle(failure(new Error('closed'), begun, server)));
+
+    const send = () => {
+      if (!window.mayBegin()) {
+        settle({ kind: 'retryable', reason: 'not sent: the claim ran out of time' });
+        return;
+      }
+      const text = Readable.from(
+        (function* () {
+          begun = true;
+          yield mail.raw;
+        })(),
+      );
+      const envelope = { from: mail.from, to: [...mail.to], size: mail.raw.length };
+      connection.send(envelope, text, (error, info) => {
+        settle(error ? failure(error, begun, server) : taken(mail, info.rejectedErrors ?? []));
+      });
+    };
+    connection.connect((error) => {
+      if (error) return settle(failure(error, begun, server));
+      if (settings.user === undefined) return send();
+      const auth = { user: settings.user, pass: settings.password ?? '' };
+      connection.login(auth, (refused) => (refused ? settle(failure(refused, begun, server)) : send()));
+    });
+  });
+}
+
+interface SmtpError extends Error {
+  readonly code?: string | undefined;
+  readonly command?: string | undefined;
+  readonly response?: string | undefined;
+  readonly responseCode?: number | undefined;
+  readonly recipient?: string | undefined;
+  readonly rejectedErrors?: readonly SmtpError[] | undefined;
+}
+
+/** For those that the server takes it for it is sent; the others are named where the delivery is recorded. */
+function taken(mail: Mail, refused: readonly SmtpError[]): SendResult {
+  const names = refused.map(({ recipient, response }) => `${recipient}: ${inOneLine(response)}`);
+  return {
+    kind: 'taken',
+    receipt: names.length === 0 ? mail.id : `${mail.id}; refused for ${names.join('; ')}`,
+  };
+}
+
+/** By RFC 5321: 4xx passes, 5xx does not, unless it is about us (a login, a line without TLS) and not about the mail. */
+function failure(error: SmtpError, begun: boolean, server: string): SendResult {
+  const said = [error, ...(error.rejectedErrors ?? [])].filter(
+    // The last answer before a connection broke is in the error too, and it was no refusal.
+    ({ responseCode = 0 }) => responseCode >= 400,
+  );
+  const [first] = said;
+  if (first === undefined) {
+    const how = error.code ?? error.name;
+    return begun
+      ? { kind: 'unknown', reason: `the connection to ${server} broke before the answer (${how})` }
+      : { kind: 'retryable', reason: `not sent: ${server}: ${inOneLine(error.message)} (${how})` };
+  }
+  const reason = `${server}: ${inOneLine(first.response ?? first.message)}`;
+  const aboutUs = error.code === 'EAUTH' || error.code === 'ETLS' || error.command === 'CONN';
+  if (aboutUs || error.command === 'EHLO' || error.command === 'STARTTLS')
+    return { kind: 'retryable', reason };
+  const allForGood = said.every(({ responseCode = 0 }) => responseCode >= 500);
+  return allForGood ? { kind: 'permanent', reason } : { kind: 'retryable', reason };
+}

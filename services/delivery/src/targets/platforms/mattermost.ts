@@ -1,0 +1,181 @@
+import type { Agent } from 'undici';
+import { piecesWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
+import {
+  type Answered,
+  headerOf,
+  isGatewayError,
+  isTaken,
+  notLookedUp,
+  objectIn,
+  reasonOf,
+  retryAfterOf,
+} from '../calls/api-answer.ts';
+import { callHttp, connections, type HttpCall } from '../calls/http-call.ts';
+import {
+  DUPLICATE_MARK,
+  type EditResult,
+  type LookUpResult,
+  type SendRequest,
+  type SendResult,
+  type Target,
+  type TargetSettings,
+} from '../target.ts';
+
+/**
+ * Posts by Mattermost's API v4. `pending_post_id` makes a repeat harmless for 30 s, as long as it reaches the same node
+ * (`deduplicateCreatePost` in the server); after that a post is found again by a property of its own.
+ */
+
+/** PostMessageMaxRunesV2. Counted in UTF-16 units, of which there are never fewer. */
+const MOST_CHARACTERS = 16_383;
+/** Posts have a bag of properties for whoever makes them; the text stays as it is. */
+const PROPERTY = 'angelia_delivery';
+/** The server gives at most 1,000 posts, each of at most 16,383 characters; more than this is a flood. */
+const MOST_LOOK_UP_BYTES = 8 * 1024 * 1024;
+/** By how much our database's clock and the server's may differ. */
+const CLOCK_SLACK_MS = 10 * 60_000;
+/** A flood without a word of how long: the limits are per second. */
+const UNSAID_FLOOD_SECONDS = 5;
+/** Up to here a `X-Ratelimit-Reset` is seconds to wait; above, a time (both have been documented). */
+const LONGEST_WAIT_SECONDS = 86_400;
+
+export function mattermostTarget(): Target {
+  const pool = connections();
+  return {
+    name: 'mattermost',
+    idempotent: false,
+    checkSettings: () => [],
+
+    place: (address, settings) => ({
+      destination: `mattermost ${originOf(settings)}`,
+      chat: String(address.to.channel_id),
+    }),
+
+    compose({ text }) {
+      const room = MOST_CHARACTERS - DUPLICATE_MARK.length - 2;
+      return piecesWithoutMentions(text, room).map((piece) => ({ text: piece }));
+    },
+
+    async send(request) {
+      const { address, idempotencyKey } = request;
+      const called = await call(pool, request, {
+        method: 'POST',
+        path: '/posts',
+        body: {
+          channel_id: address.to.channel_id,
+          ...(address.to.root_id === undefined ? {} : { root_id: address.to.root_id }),
+          message: messageOf(request),
+          pending_post_id: idempotencyKey,
+          props: { [PROPERTY]: idempotencyKey },
+        },
+      });
+      if (called.kind !== 'answered') return called;
+      if (isTaken(called)) return taken(called);
+      return refusal(called, originOf(request.settings));
+    },
+
+    async edit(request, receipt): Promise<EditResult> {
+      const called = await call(pool, request, {
+        method: 'PUT',
+        path: `/posts/${encodeURIComponent(receipt)}/patch`,
+        body: { message: messageOf(request), props: { [PROPERTY]: request.idempotencyKey } },
+      });
+      if (called.kind !== 'answered') return called;
+      if (isTaken(called)) return taken(called);
+      const refused = refusal(called, originOf(request.settings));
+      return refused.kind === 'permanent' ? { kind: 'gone', reason: refused.reason } : refused;
+    },
+
+    lookUp: (request) => lookUp(pool, request),
+    close: () => pool.destroy(),
+  };
+}
+
+function originOf(settings: TargetSettings): string {
+  return new URL(String(settings.api_base)).origin;
+}
+
+function messageOf({ piece, markDuplicate }: SendRequest): string {
+  return markDuplicate ? `${DUPLICATE_MARK.trim()}\n\n${piece.text}` : piece.text;
+}
+
+interface ApiCall {
+  readonly method: HttpCall['method'];
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+function call(pool: Agent, { settings, window }: SendRequest, { method, path, body }: ApiCall) {
+  const base = String(settings.api_base).replace(/\/+$/, '');
+  return callHttp(
+    pool,
+    {
+      method,
+      url: new URL(`${base}/api/v4${path}`),
+      headers: {
+        authorization: `Bearer ${settings.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? { safe: true } : { body: JSON.stringify(body) }),
+    },
+    window,
+    body === undefined ? { readBody: true, maxBytes: MOST_LOOK_UP_BYTES } : { readBody: true },
+  );
+}
+
+function taken(answer: Answered): SendResult {
+  const { id } = objectIn(answer) ?? {};
+  return { kind: 'taken', receipt: typeof id === 'string' && /^[a-z0-9]{26}$/.test(id) ? id : null };
+}
+
+function refusal(answer: Answered, origin: string): Exclude<SendResult, { kind: 'taken' }> {
+  const { status } = answer;
+  const reason = reasonOf(status, origin, objectIn(answer)?.message);
+  if (status === 429) {
+    const seconds = retryAfterOf(answer.headers) ?? resetOf(answer) ?? UNSAID_FLOOD_SECONDS;
+    return { kind: 'retryable', reason, retryAfterSeconds: seconds, scope: 'target' };
+  }
+  if (status === 401)
+    return { kind: 'retryable', reason: `${reason} (targets.mattermost.token was refused)` };
+  if (isGatewayError(status)) return { kind: 'unknown', reason };
+  if (status >= 500 || status === 408) {
+    const seconds = retryAfterOf(answer.headers);
+    return { kind: 'retryable', reason, ...(seconds === null ? {} : { retryAfterSeconds: seconds }) };
+  }
+  return { kind: 'permanent', reason };
+}
+
+function resetOf({ headers }: Answered): number | null {
+  const reset = Number(headerOf(headers, 'x-ratelimit-reset') ?? Number.NaN);
+  if (!Number.isFinite(reset)) return null;
+  return reset > LONGEST_WAIT_SECONDS ? Math.max(1, reset - Date.now() / 1000) : Math.max(1, reset);
+}
+
+/** Among the posts of the channel, replies too, that changed since the answer was recorded. */
+async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> {
+  const { address, idempotencyKey, recordedAt, settings } = request;
+  const channel = encodeURIComponent(String(address.to.channel_id));
+  const since = Math.max(0, Math.floor(recordedAt - CLOCK_SLACK_MS));
+  const called = await call(pool, request, {
+    method: 'GET',
+    path: `/channels/${channel}/posts?since=${since}`,
+  });
+  if (called.kind !== 'answered') return notLookedUp(called);
+  if (!isTaken(called)) return notLookedUp(refusal(called, originOf(settings)));
+  const answer = objectIn(called);
+  if (typeof answer?.posts !== 'object' || answer.posts === null) {
+    return { kind: 'cannot-tell', reason: `${originOf(settings)} gave no list of posts that could be read` };
+  }
+  const posts = Object.values(answer.posts) as { id?: unknown; delete_at?: unknown; props?: unknown }[];
+  const found = posts.find(
+    ({ props }) => (props as Record<string, unknown> | null | undefined)?.[PROPERTY] === idempotencyKey,
+  );
+  if (found !== undefined) return { kind: 'found', receipt: typeof found.id === 'string' ? found.id : null };
+  // So many are all that the server gives, and ours may be among the others.
+  return posts.length < MOST_POSTS
+    ? { kind: 'absent' }
+    : { kind: 'cannot-tell', reason: `more than ${MOST_POSTS} posts since then` };
+}
+
+/** `GetPostsSince` stops at 1,000. */
+const MOST_POSTS = 1_000;

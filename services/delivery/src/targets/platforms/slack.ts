@@ -1,0 +1,277 @@
+import type { Agent } from 'undici';
+import { piecesOf } from '../../text/cut/render-chunks.ts';
+import { utf16Units } from '../../text/markup/markup.ts';
+import { slackMrkdwn } from '../../text/markup/slack-mrkdwn.ts';
+import {
+  type Answered,
+  inOneLine,
+  isGatewayError,
+  notLookedUp,
+  objectIn,
+  reasonOf,
+  retryAfterOf,
+} from '../calls/api-answer.ts';
+import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
+import {
+  DUPLICATE_MARK,
+  type EditResult,
+  type LookUpResult,
+  type SendRequest,
+  type SendResult,
+  type Target,
+  type TargetSettings,
+} from '../target.ts';
+
+/**
+ * Messages by Slack's Web API (https://docs.slack.dev/reference/methods/chat.postMessage). It has no idempotency: each
+ * message carries its key as metadata, which is looked for in the channel or the thread before a resend.
+ */
+
+/** https://docs.slack.dev/reference/block-kit/blocks/section-block: "maximum length for the text is 3000 characters". */
+const MOST_CHARACTERS = 3_000;
+const EVENT_TYPE = 'angelia_output';
+/** Of one look-up: what was said in the channel since the answer was recorded; with more in that time it is a flood. */
+const LOOK_UP_PAGES = 5;
+const LOOK_UP_PAGE_SIZE = 200;
+const MOST_LOOK_UP_BYTES = 8 * 1024 * 1024;
+/** By how much our database's clock and Slack's may differ. */
+const CLOCK_SLACK_MS = 10 * 60_000;
+/** Flooded without a word of how long. */
+const UNSAID_FLOOD_SECONDS = 30;
+
+/** What an operator mends at the app or the token: https://docs.slack.dev/reference/methods/chat.postMessage#errors. */
+const CREDENTIAL_REFUSED: ReadonlySet<string> = new Set([
+  'access_denied',
+  'account_inactive',
+  'invalid_auth',
+  'missing_scope',
+  'no_permission',
+  'not_allowed_token_type',
+  'not_authed',
+  'org_login_required',
+  'token_expired',
+  'token_revoked',
+]);
+const LATER: ReadonlySet<string> = new Set([
+  'accesslimited',
+  'message_limit_exceeded',
+  'request_timeout',
+  'service_unavailable',
+  'team_added_to_org',
+]);
+const FLOODED: ReadonlySet<string> = new Set(['ratelimited', 'rate_limited']);
+/** "It's possible some aspect of the operation succeeded before the error was raised." */
+const PERHAPS_DONE: ReadonlySet<string> = new Set(['fatal_error', 'internal_error']);
+/** The blocks were not liked: the text alone is not looked at so closely. */
+const MARKUP_REFUSED: ReadonlySet<string> = new Set([
+  'block_mismatch',
+  'invalid_blocks',
+  'invalid_blocks_format',
+  'msg_blocks_too_long',
+]);
+export function slackTarget(): Target {
+  const pool = connections();
+  return {
+    name: 'slack',
+    idempotent: false,
+    // "1 per second per channel"; in all a workspace takes "several hundred messages per minute".
+    limits: { perChat: { sends: 1, seconds: 1 } },
+    checkSettings: () => [],
+
+    place: (address, settings) => ({
+      destination: `slack ${originOf(settings)}`,
+      chat: String(address.to.channel),
+    }),
+
+    compose: ({ text }) => piecesOf(text, slackMrkdwn, { limit: MOST_CHARACTERS, measure: utf16Units }),
+
+    async send(request) {
+      const { channel, thread_ts } = request.address.to;
+      const called = await inSomeMarkup(pool, 'chat.postMessage', request, {
+        channel,
+        ...(thread_ts === undefined ? {} : { thread_ts }),
+        // Slack fetches a preview unasked: an address could carry off what it holds without a click.
+        unfurl_links: false,
+        unfurl_media: false,
+      });
+      return called.kind === 'answered' ? resultOf(called, request.settings, channel) : called;
+    },
+
+    async edit(request, receipt): Promise<EditResult> {
+      const [, channel, ts] = /^([^/]+)\/([\d.]+)$/.exec(receipt) ?? [];
+      if (channel === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
+      const called = await inSomeMarkup(pool, 'chat.update', request, { channel, ts });
+      if (called.kind !== 'answered') return called;
+      const result = resultOf(called, request.settings, channel);
+      return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
+    },
+
+    lookUp: (request) => lookUp(pool, request),
+    close: () => pool.destroy(),
+  };
+}
+
+function originOf(settings: TargetSettings): string {
+  return new URL(String(settings.api_base)).origin;
+}
+
+/** As a block; when Slack refuses that, as plain text, in the same attempt. */
+async function inSomeMarkup(
+  pool: Agent,
+  method: 'chat.postMessage' | 'chat.update',
+  request: SendRequest,
+  to: Readonly<Record<string, unknown>>,
+): Promise<CallResult> {
+  const { piece, markDuplicate, idempotencyKey } = request;
+  const mark = markDuplicate ? DUPLICATE_MARK : '';
+  const text = mark + piece.text;
+  const common = {
+    ...to,
+    // Names are names: `@channel` in the text pings nobody. (chat.update's own default would look for them.)
+    parse: 'none',
+    link_names: false,
+    metadata: { event_type: EVENT_TYPE, event_payload: { key: idempotencyKey } },
+  };
+  const marked = await call(pool, method, request, {
+    ...common,
+    // What a notification shows and a screen reader reads.
+    text,
+    // `verbatim`: nor does the block look for names. `expand`: nobody must click to read on.
+    blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true }, expand: true }],
+  });
+  if (marked.kind !== 'answered' || !MARKUP_REFUSED.has(errorOf(marked))) return marked;
+  return await call(pool, method, request, {
+    ...common,
+    text: mark + (piece.plain ?? piece.text),
+    mrkdwn: false,
+  });
+}
+
+function call(
+  pool: Agent,
+  method: string,
+  { settings, window }: SendRequest,
+  body: Readonly<Record<string, unknown>>,
+): Promise<CallResult> {
+  return callHttp(
+    pool,
+    {
+      method: 'POST',
+      url: new URL(`${settings.api_base}/${method}`),
+      headers: {
+        authorization: `Bearer ${settings.bot_token}`,
+        // Slack warns of JSON without a charset.
+        'content-type': 'application/json; charset=utf-8',
+      },
+      body: JSON.stringify(body),
+    },
+    window,
+  );
+}
+
+function resultOf(answer: Answered, settings: TargetSettings, channel: unknown): SendResult {
+  const { status } = answer;
+  const said = objectIn(answer);
+  const error = errorOf(answer);
+  if (status === 200 && said?.ok === true) return { kind: 'taken', receipt: receiptIn({ channel, ...said }) };
+  const reason = reasonOf(
+    status,
+    originOf(settings),
+    detailOf(said) || (status === 200 ? 'unreadable answer' : ''),
+  );
+  const seconds = retryAfterOf(answer.headers);
+  if (status === 429 || FLOODED.has(error)) {
+    return { kind: 'retryable', reason, retryAfterSeconds: seconds ?? UNSAID_FLOOD_SECONDS, scope: 'chat' };
+  }
+  if (CREDENTIAL_REFUSED.has(error) || status === 401 || status === 403) {
+    return { kind: 'retryable', reason: `${reason} (see targets.slack.bot_token and the scopes of its app)` };
+  }
+  if (PERHAPS_DONE.has(error) || isGatewayError(status)) return { kind: 'unknown', reason };
+  if (LATER.has(error) || status >= 500 || status === 408) {
+    return { kind: 'retryable', reason, ...(seconds === null ? {} : { retryAfterSeconds: seconds }) };
+  }
+  // Without a word of Slack's own nobody can tell what became of it.
+  if (status === 200 && error === '') return { kind: 'unknown', reason };
+  return { kind: 'permanent', reason };
+}
+
+/** Slack says what is wrong with 200 too. */
+function errorOf(answer: Answered): string {
+  const said = objectIn(answer);
+  return said?.ok === false && typeof said.error === 'string' ? said.error : '';
+}
+
+/** `missing_scope (needed: chat:write)`, `invalid_arguments ([ERROR] ...)`. */
+function detailOf(said: Readonly<Record<string, unknown>> | null): string {
+  if (typeof said?.error !== 'string') return '';
+  if (typeof said.needed === 'string') return `${said.error} (needed: ${said.needed})`;
+  const { messages } = (said.response_metadata ?? {}) as { messages?: unknown };
+  return Array.isArray(messages) && messages.length > 0
+    ? `${said.error} (${messages.join(', ')})`
+    : said.error;
+}
+
+/** `<channel>/<ts>`; the channel's id, also when it was addressed by name. Where Slack says none, as it was addressed. */
+function receiptIn({ channel, ts }: Readonly<Record<string, unknown>>): string | null {
+  return typeof channel === 'string' && typeof ts === 'string' ? `${channel}/${ts}` : null;
+}
+
+async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> {
+  const { address, settings, window, recordedAt, idempotencyKey } = request;
+  const { channel, thread_ts } = address.to;
+  if (!/^[CGD][A-Z0-9]{2,}$/.test(String(channel))) {
+    return {
+      kind: 'cannot-tell',
+      reason: 'Slack shows the messages of a channel by its id only, not by its name',
+    };
+  }
+  const method = thread_ts === undefined ? 'conversations.history' : 'conversations.replies';
+  let cursor = '';
+  for (let page = 0; page < LOOK_UP_PAGES; page += 1) {
+    const url = new URL(`${settings.api_base}/${method}`);
+    url.search = new URLSearchParams({
+      channel: String(channel),
+      ...(thread_ts === undefined ? {} : { ts: String(thread_ts) }),
+      oldest: ((recordedAt - CLOCK_SLACK_MS) / 1000).toFixed(6),
+      include_all_metadata: 'true',
+      limit: String(LOOK_UP_PAGE_SIZE),
+      ...(cursor === '' ? {} : { cursor }),
+    }).toString();
+    const called = await callHttp(
+      pool,
+      { method: 'GET', url, headers: { authorization: `Bearer ${settings.bot_token}` }, safe: true },
+      window,
+      { readBody: true, maxBytes: MOST_LOOK_UP_BYTES },
+    );
+    if (called.kind !== 'answered') return notLookedUp(called);
+    const said = objectIn(called);
+    if (called.status !== 200 || said?.ok !== true || !Array.isArray(said.messages)) {
+      return notRead(called, method, settings);
+    }
+    const found = (said.messages as unknown[]).find((message) => keyOf(message) === idempotencyKey);
+    if (found !== undefined) {
+      const { ts } = found as { ts?: unknown };
+      return { kind: 'found', receipt: typeof ts === 'string' ? `${channel}/${ts}` : null };
+    }
+    const { next_cursor: next } = (said.response_metadata ?? {}) as { next_cursor?: unknown };
+    if (typeof next !== 'string' || next === '') return { kind: 'absent' };
+    cursor = next;
+  }
+  return { kind: 'cannot-tell', reason: `too many messages in ${inOneLine(channel)} since then` };
+}
+
+/** What passes is waited for: sent again meanwhile, it could be there twice. */
+function notRead(answer: Answered, method: string, settings: TargetSettings): LookUpResult {
+  const result = resultOf(answer, settings, null);
+  const reason = `${method}: ${reasonOf(answer.status, originOf(settings), detailOf(objectIn(answer)))}`;
+  // Of what Slack lets an app write it need not let it read: then no asking will tell.
+  const never = result.kind === 'taken' || CREDENTIAL_REFUSED.has(errorOf(answer));
+  return never ? { kind: 'cannot-tell', reason } : notLookedUp({ ...result, reason });
+}
+
+function keyOf(message: unknown): unknown {
+  const { metadata } = (message ?? {}) as {
+    metadata?: { event_type?: unknown; event_payload?: { key?: unknown } };
+  };
+  return metadata?.event_type === EVENT_TYPE ? metadata.event_payload?.key : undefined;
+}

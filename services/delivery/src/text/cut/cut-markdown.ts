@@ -1,0 +1,42 @@
+import { type Markup, type Measure, utf16Units } from '../markup/markup.ts';
+import type { Block } from '../read/document.ts';
+import { readSource } from '../read/read-markdown.ts';
+import { type Within, withinLimit } from './output-limit.ts';
+import { NOTHING_TO_SHOW, packBlocks } from './render-chunks.ts';
+
+/**
+ * For platforms that render Markdown themselves: as it was written when it fits; else cut between its paragraphs,
+ * code fences closed and reopened, numbered `(1/3)`, and no more of it than most-sent.ts says.
+ */
+export function cutMarkdown(source: string, limit: number, measure: Measure = utf16Units): readonly string[] {
+  return cutWithin(withinLimit(source), limit, measure);
+}
+
+/** The same of what was kept within the limit before something was done to it. */
+export function cutWithin(
+  { text: source, end, characters }: Within,
+  limit: number,
+  measure: Measure = utf16Units,
+): readonly string[] {
+  const text = source.toWellFormed();
+  const isEmpty = !/[^\s\p{Cf}\p{Cc}]/u.test(text);
+  if (end.length === 0) {
+    if (isEmpty) return [NOTHING_TO_SHOW];
+    if (measure(text) <= limit) return [text];
+  }
+  const blocks = readSource(isEmpty ? NOTHING_TO_SHOW : text);
+  return packBlocks([...blocks, ...end], asWritten, { limit, measure }, characters).map(
+    (piece) => piece.text,
+  );
+}
+
+const asWritten: Markup = {
+  block(block: Block) {
+    if (block.kind === 'text') return block.spans.map((span) => span.text).join('');
+    // Longer than any run of backticks inside.
+    let longest = 2;
+    for (const [run] of block.text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+    const fence = '`'.repeat(longest + 1);
+    return `${fence}${block.language}\n${block.text}\n${fence}`;
+  },
+};
