@@ -1,30 +1,44 @@
+import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { DeliveryTools } from '../plan/deliver-session.ts';
-import { decideDelivery } from './append-command.ts';
-import type { Attempt } from './attempt-output.ts';
-import { type ClaimTimes, claimTimes, type Moment, momentOf } from './send-window.ts';
+import { appendCommand } from '../append-command.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
+import { type ClaimTimes, type ClockReading, claimTimes, readClocks } from './send-window.ts';
 
-export type Claim =
-  | { readonly mine: true; readonly loaded: Loaded; readonly asked: Moment; readonly times: ClaimTimes }
-  | { readonly mine: false; readonly loaded: Loaded };
+export interface ClaimInput {
+  readonly loaded: Loaded;
+  readonly plan: SendPlan;
+  readonly plannedAt: number;
+}
 
-/** `delivery.attempted`: of two senders that want the same output one gets it, by the version of the stream. */
+/** Our right to send one output, for as long as `times` says. */
+export interface Claim {
+  readonly loaded: Loaded;
+  /** Read before the claim's append was sent: see send-window.ts. */
+  readonly requestedAt: ClockReading;
+  readonly times: ClaimTimes;
+}
+
+export type ClaimResult =
+  | { readonly kind: 'claimed'; readonly claim: Claim }
+  /** Another sender was faster, or the session changed. */
+  | { readonly kind: 'lost'; readonly loaded: Loaded };
+
+/** Appends `delivery.attempted`. If two senders want the same output, the version of the stream lets one of them win. */
 export async function claimOutput(
-  loaded: Loaded,
-  { plan, now }: Attempt,
-  tools: DeliveryTools,
-): Promise<Claim> {
-  const times = claimTimes(tools.policy.request_timeout_seconds);
-  // Before the append is sent: see send-window.ts.
-  const asked = momentOf(tools.clock);
-  const decided = await decideDelivery(tools.sessions, loaded, {
+  { loaded, plan, plannedAt }: ClaimInput,
+  context: DeliveryContext,
+): Promise<ClaimResult> {
+  const times = claimTimes(context.policy.request_timeout_seconds);
+  const requestedAt = readClocks(context.clock);
+  const result = await appendCommand(context.sessions, loaded, {
     type: 'attempt-delivery',
     output: plan.output,
     attempt: plan.attempt,
-    sender: tools.holder,
+    sender: context.holder,
     deadlineSeconds: times.deadlineMs / 1000,
-    now,
+    now: plannedAt,
   });
-  if (!decided.appended) return { mine: false, loaded: decided.loaded };
-  return { mine: true, loaded: decided.loaded, asked, times };
+  return result.kind === 'appended'
+    ? { kind: 'claimed', claim: { loaded: result.loaded, requestedAt, times } }
+    : { kind: 'lost', loaded: result.loaded };
 }

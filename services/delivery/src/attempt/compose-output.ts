@@ -1,33 +1,43 @@
+import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { DeliveryTools } from '../plan/deliver-session.ts';
-import type { OutboundMessage, Piece } from '../targets/target.ts';
-import type { Attempt } from './attempt-output.ts';
-import { messageOf } from './output-message.ts';
-import { resumePieces } from './resume-chunks.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
+import type { ConfiguredTarget } from '../targets/registry.ts';
+import type { OutboundMessage, SendResult } from '../targets/target.ts';
+import type { Chunk } from '../text/cut/chunk.ts';
+import { outputMessage } from './output-message.ts';
+import { resumeChunks } from './resume-chunks.ts';
 
-export interface Composed {
-  readonly message: OutboundMessage;
-  /** null: the target's own code failed at it, as it would on every attempt. */
-  readonly pieces: readonly Piece[] | null;
+export interface ComposeInput {
+  readonly loaded: Loaded;
+  readonly plan: Pick<SendPlan, 'output' | 'possibleDuplicate' | 'taken'>;
+  readonly configured: ConfiguredTarget;
 }
 
-/** What is to be sent. Before the claim: a long text takes a while to cut, and a claim leaves seconds to begin in. */
-export function composeOutput(loaded: Loaded, { plan, ready }: Attempt, tools: DeliveryTools): Composed {
-  const { target, settings } = ready;
-  const links = linksFor(target.name, tools);
-  const message = messageOf(loaded, plan.output, plan.possibleDuplicate, links);
+export type ComposeResult =
+  | { readonly kind: 'composed'; readonly message: OutboundMessage; readonly chunks: readonly Chunk[] }
+  /** The target's own code failed, as it would on every attempt. */
+  | { readonly kind: 'failed'; readonly result: SendResult };
+
+/** Renders the recorded output for the target and cuts it into chunks. */
+export function composeOutput(
+  { loaded, plan, configured }: ComposeInput,
+  context: Pick<DeliveryContext, 'answerLinks' | 'logger'>,
+): ComposeResult {
+  const { target, settings } = configured;
+  // A reader of the log need not be somebody who may answer. In a log, the link would be a leaked key.
+  const links = target.name === 'log' ? null : context.answerLinks;
+  const message = outputMessage(loaded, plan.output, plan.possibleDuplicate, links);
   try {
-    return { message, pieces: resumePieces(loaded, plan, target.compose(message, settings)) };
+    const chunks = resumeChunks(loaded, plan, target.compose(message, settings));
+    return { kind: 'composed', message, chunks };
   } catch (error) {
-    tools.logger.error(
+    context.logger.error(
       { err: error, session_id: loaded.id, target: target.name },
-      'a target could not compose a message',
+      'target failed to compose a message',
     );
-    return { message, pieces: null };
+    return {
+      kind: 'failed',
+      result: { kind: 'permanent', reason: `target ${target.name} cannot send this` },
+    };
   }
-}
-
-/** Whoever reads a log need not be somebody who may answer: there the link would be a key that lies around. */
-function linksFor(target: string, { answerLinks }: DeliveryTools): DeliveryTools['answerLinks'] {
-  return target === 'log' ? null : answerLinks;
 }

@@ -1,11 +1,10 @@
 import type { RecordedEvent, SessionId } from '@angelia/contracts';
 import type { Loaded } from '@angelia/sessions';
 import { describe, expect, it } from '@jest/globals';
-import type { DeliveryTools } from '../plan/deliver-session.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
 import type { OutboundMessage } from '../targets/target.ts';
-import type { Attempt } from './attempt-output.ts';
-import { composeOutput } from './compose-output.ts';
-import { messageOf } from './output-message.ts';
+import { type ComposeInput, composeOutput } from './compose-output.ts';
+import { outputMessage } from './output-message.ts';
 
 const id = '0192aaaa-0000-7000-8000-000000000001' as SessionId;
 const links = {
@@ -22,8 +21,8 @@ function asked(question: string, choices: string[]): Loaded {
 }
 
 describe('the message of a question', () => {
-  it('has the question, its choices by number, and the link by which it is answered', () => {
-    expect(messageOf(asked('Red or blue?', ['Red', 'Blue']), 2, false, links)).toEqual({
+  it('has the question, its numbered choices and the link for the answer', () => {
+    expect(outputMessage(asked('Red or blue?', ['Red', 'Blue']), 2, false, links)).toEqual({
       type: 'clarification',
       text: 'Red or blue?\n\n1. Red\n2. Blue\n\nAnswer here: https://hooks.example.com/answers/t.2.mac',
       sessionId: id,
@@ -32,13 +31,13 @@ describe('the message of a question', () => {
       deliveryId: 'd-1',
       possibleDuplicate: false,
     });
-    expect(messageOf(asked('Which?', []), 2, true, links).text).toBe(
+    expect(outputMessage(asked('Which?', []), 2, true, links).text).toBe(
       'Which?\n\nAnswer here: https://hooks.example.com/answers/t.2.mac',
     );
   });
 
-  it('says how else to answer where there is no link', () => {
-    expect(messageOf(asked('Which?', []), 2, false, null).text).toBe(
+  it('says how else to answer if there is no link', () => {
+    expect(outputMessage(asked('Which?', []), 2, false, null).text).toBe(
       `Which?\n\nAnswer with POST /v1/sessions/${id}/messages`,
     );
   });
@@ -47,13 +46,14 @@ describe('the message of a question', () => {
     ['http', 'Answer here: https://'],
     ['telegram', 'Answer here: https://'],
     ['log', 'Answer with POST'],
-  ])('goes to %s with "%s": the key to the answer does not lie around in a log', (name, told) => {
+  ])('goes to %s with "%s": the key to the answer never appears in a log', (name, told) => {
     const target = { name, compose: ({ text }: OutboundMessage) => [{ text }] };
-    const plan = { output: 2, possibleDuplicate: false };
-    const attempt = { plan, ready: { target, settings: {} } } as unknown as Attempt;
-    const tools = { answerLinks: links } as unknown as DeliveryTools;
-    expect(composeOutput(asked('Which?', []), attempt, tools).pieces).toEqual([
-      { text: expect.stringContaining(told) },
-    ]);
+    const plan = { output: 2, possibleDuplicate: false, taken: 0 };
+    const configured = { target, settings: {} } as unknown as ComposeInput['configured'];
+    const context = { answerLinks: links } as unknown as DeliveryContext;
+    expect(composeOutput({ loaded: asked('Which?', []), plan, configured }, context)).toMatchObject({
+      kind: 'composed',
+      chunks: [{ text: expect.stringContaining(told) }],
+    });
   });
 });

@@ -4,10 +4,10 @@ import type { Loaded } from '@angelia/sessions';
 import type { OutboundMessage } from '../targets/target.ts';
 
 /**
- * The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). Only the link of a question
- * is made here, the same on every attempt: it is a key, and the log holds none. `links`: null where it must not stand.
+ * The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). Only the link of a question is
+ * made here, the same on every attempt: it is a key, and the log holds none. `links` is null where no link may appear.
  */
-export function messageOf(
+export function outputMessage(
   loaded: Loaded,
   output: number,
   possibleDuplicate: boolean,
@@ -17,7 +17,7 @@ export function messageOf(
   const { created } = loaded.state;
   if (created === null) throw new Error(`${loaded.id} has outputs and no session.created`);
   return {
-    ...spoken(event, () => howToAnswer(loaded, output, links)),
+    ...contentOf(event, () => howToAnswer(loaded, output, links)),
     sessionId: loaded.id,
     version: output,
     route: created.route,
@@ -34,7 +34,7 @@ export function outputEvent(loaded: Loaded, output: number): RecordedEvent {
   return event;
 }
 
-function spoken(event: RecordedEvent, howToAnswer: () => string): Pick<OutboundMessage, 'type' | 'text'> {
+function contentOf(event: RecordedEvent, howToAnswer: () => string): Pick<OutboundMessage, 'type' | 'text'> {
   switch (event.type) {
     case 'session.interim-status':
       return { type: 'interim-status', text: (event.data as EventData<'session.interim-status'>).text };
@@ -48,7 +48,7 @@ function spoken(event: RecordedEvent, howToAnswer: () => string): Pick<OutboundM
       };
     }
     default:
-      throw new Error(`event ${event.version} (${event.type}) is no output`);
+      throw new Error(`event ${event.version} (${event.type}) is not an output`);
   }
 }
 

@@ -1,45 +1,53 @@
 import type { SendPlan } from '@angelia/session';
-import type { DeliveryTools } from '../plan/deliver-session.ts';
-import { decideDelivery } from './append-command.ts';
+import { appendCommand } from '../append-command.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
 import type { Claim } from './claim-output.ts';
-import { untilRecorded } from './record-outcome.ts';
-import { momentOf } from './send-window.ts';
+import { retryUntilRecorded } from './retry-until-recorded.ts';
+import { readClocks } from './send-window.ts';
 
-type Held = Extract<Claim, { mine: true }>;
+export interface RecordChunkInput {
+  readonly claim: Claim;
+  readonly plan: SendPlan;
+  /** `number` counts from 1. */
+  readonly taken: { readonly number: number; readonly count: number; readonly receipt: string | null };
+}
 
-/** `delivery.chunk-taken`: one message of several is there, and the claim is renewed for the next. null: it is not ours any more. */
+export type RecordChunkResult =
+  | { readonly kind: 'renewed'; readonly claim: Claim }
+  /** The claim is no longer ours. */
+  | { readonly kind: 'overtaken' };
+
+/** Appends `delivery.chunk-taken`: the target has one message of several. The append renews the claim for the next one. */
 export async function recordChunk(
-  held: Held,
-  plan: SendPlan,
-  taken: { readonly chunk: number; readonly chunks: number; readonly receipt: string | null },
-  tools: DeliveryTools,
-): Promise<Held | null> {
-  let asked = held.asked;
-  const decided = await untilRecorded(
+  { claim, plan, taken }: RecordChunkInput,
+  context: DeliveryContext,
+): Promise<RecordChunkResult> {
+  const { loaded } = claim;
+  let requestedAt = claim.requestedAt;
+  const result = await retryUntilRecorded(
     () => {
-      // Before the append is sent: see send-window.ts.
-      asked = momentOf(tools.clock);
-      return decideDelivery(tools.sessions, held.loaded, {
+      requestedAt = readClocks(context.clock);
+      return appendCommand(context.sessions, loaded, {
         type: 'take-chunk',
         output: plan.output,
         attempt: plan.attempt,
-        chunk: taken.chunk,
-        chunks: taken.chunks,
+        chunk: taken.number,
+        chunks: taken.count,
         receipt: taken.receipt,
-        deadlineSeconds: held.times.deadlineMs / 1000,
+        deadlineSeconds: claim.times.deadlineMs / 1000,
       });
     },
-    held.loaded.id,
-    tools,
+    loaded.id,
+    context.logger,
   );
-  if (decided.refused !== null) {
-    tools.logger.warn(
-      { session_id: held.loaded.id, output: plan.output, chunk: taken.chunk, refused: decided.refused },
-      'a part of an output was taken too late to be recorded',
+  if (result.kind === 'refused') {
+    context.logger.warn(
+      { session_id: loaded.id, output: plan.output, chunk: taken.number, refused: result.code },
+      'chunk was taken too late to be recorded',
     );
-    return null;
+    return { kind: 'overtaken' };
   }
-  // Not appended: an earlier try did it, whose answer was lost, and the claim counts from then.
-  if (!decided.appended) asked = held.asked;
-  return { ...held, loaded: decided.loaded, asked };
+  // Unchanged: an earlier try recorded it and its answer was lost. The claim counts from that try, so from the old reading.
+  const renewedAt = result.kind === 'appended' ? requestedAt : claim.requestedAt;
+  return { kind: 'renewed', claim: { ...claim, loaded: result.loaded, requestedAt: renewedAt } };
 }

@@ -1,30 +1,30 @@
 import type { EventData } from '@angelia/contracts';
 import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { Piece } from '../targets/target.ts';
+import type { Chunk } from '../text/cut/chunk.ts';
 
-/** What stands for the messages that cannot be sent any more. Every platform shows it as it is. */
-const REST: Piece = {
+/** Stands for the messages that can no longer be sent. Every platform shows it as it is. */
+const REST: Chunk = {
   text: '... cut here: Angelia was updated while this text was being sent. The session has all of it.',
 };
 
 /**
- * The pieces as an attempt goes on with them after `plan.taken` of them were taken. The same text is cut in the same way
- * by one version; another version may cut it otherwise, which shows in their number. Where the next one would have begun
- * nobody knows then: what came after it would be said twice, or never, without a word.
+ * The chunks with which an attempt continues after the target has taken `plan.taken` of them. One version always cuts the
+ * same text in the same way. Another version may cut it differently, which shows in the number of chunks. Then nobody knows
+ * where the next chunk would have begun, and continuing would silently repeat or lose text.
  */
-export function resumePieces(
+export function resumeChunks(
   { events }: Pick<Loaded, 'events'>,
   { output, taken }: Pick<SendPlan, 'output' | 'taken'>,
-  pieces: readonly Piece[],
-): readonly Piece[] {
-  if (taken === 0) return pieces;
+  chunks: readonly Chunk[],
+): readonly Chunk[] {
+  if (taken === 0) return chunks;
   const last = events.findLast(
     ({ type, data }) =>
       type === 'delivery.chunk-taken' && (data as EventData<'delivery.chunk-taken'>).output === output,
   );
-  const before = (last?.data as EventData<'delivery.chunk-taken'> | undefined)?.chunks ?? pieces.length;
-  if (before === pieces.length) return pieces;
-  // Those that were taken are only counted.
+  const before = (last?.data as EventData<'delivery.chunk-taken'> | undefined)?.chunks ?? chunks.length;
+  if (before === chunks.length) return chunks;
+  // Chunks that were taken are only counted, so their text does not matter.
   return [...Array.from({ length: taken }, () => REST), REST];
 }

@@ -1,16 +1,16 @@
 import type { RecordedEvent } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { resumePieces } from './resume-chunks.ts';
+import { resumeChunks } from './resume-chunks.ts';
 
-const pieces = (count: number) => Array.from({ length: count }, (_, index) => ({ text: `piece ${index}` }));
+const chunks = (count: number) => Array.from({ length: count }, (_, index) => ({ text: `chunk ${index}` }));
 const taken = (output: number, chunk: number, chunks: number) =>
   ({ type: 'delivery.chunk-taken', data: { output, chunk, chunks } }) as unknown as RecordedEvent;
 
-describe('the pieces of an output', () => {
+describe('the chunks of an output', () => {
   it('are all sent when none was taken, and go on where they were cut into as many before', () => {
-    expect(resumePieces({ events: [taken(4, 2, 7)] }, { output: 9, taken: 0 }, pieces(3))).toEqual(pieces(3));
+    expect(resumeChunks({ events: [taken(4, 2, 7)] }, { output: 9, taken: 0 }, chunks(3))).toEqual(chunks(3));
     const events = [taken(4, 1, 7), taken(9, 1, 3), taken(9, 2, 3)];
-    expect(resumePieces({ events }, { output: 9, taken: 2 }, pieces(3))).toEqual(pieces(3));
+    expect(resumeChunks({ events }, { output: 9, taken: 2 }, chunks(3))).toEqual(chunks(3));
   });
 
   it.each([
@@ -21,10 +21,10 @@ describe('the pieces of an output', () => {
     'are cut into %s by this version: one message says so and is the last, also on a retry',
     (_, before, chunk, now) => {
       const plan = { output: 9, taken: chunk };
-      const resumed = resumePieces({ events: [taken(9, chunk, before)] }, plan, pieces(now));
+      const resumed = resumeChunks({ events: [taken(9, chunk, before)] }, plan, chunks(now));
       expect(resumed).toHaveLength(chunk + 1);
       expect(resumed.at(-1)?.text).toMatch(/^\.\.\. cut here/);
-      expect(resumePieces({ events: [taken(9, chunk, before)] }, plan, pieces(now))).toEqual(resumed);
+      expect(resumeChunks({ events: [taken(9, chunk, before)] }, plan, chunks(now))).toEqual(resumed);
     },
   );
 });

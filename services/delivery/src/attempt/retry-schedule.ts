@@ -7,15 +7,15 @@ export type NextStep =
   | { readonly kind: 'retry'; readonly at: number; readonly counts: boolean }
   | { readonly kind: 'give-up'; readonly reason: string };
 
-/** Each delay is drawn from this part around it: what failed together does not come back together. */
+/** Each delay varies by up to this share, so that deliveries that failed together do not come back together. */
 const JITTER = 0.2;
-/** A target that says `Retry-After: 0` all the time must not be asked all the time. */
+/** Even a target that always says `Retry-After: 0` gets a pause between requests. */
 const MIN_FLOOD_WAIT_SECONDS = 1;
 
 /**
- * What follows a failed attempt. A wait that the target asked for spends no attempt of the schedule; only the age ends
- * it. The age is judged here and not before an attempt: what nobody tried yet, or what an operator asked to be tried
- * again, gets its attempt however old it is.
+ * Decides what follows a failed attempt. A wait that the target asked for spends no attempt of the schedule; only the age
+ * ends it. The age is checked here and not before an attempt: an output that nobody tried yet, or that an operator asked to
+ * retry, gets its attempt however old it is.
  */
 export function afterFailure(
   plan: Pick<SendPlan, 'failures' | 'recordedAt'>,

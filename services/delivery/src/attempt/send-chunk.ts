@@ -1,40 +1,45 @@
-import type { SendPlan } from '@angelia/session';
 import type { EditResult, SendRequest, SendResult, Target } from '../targets/target.ts';
-import { mustLookUp } from './unknown-outcome.ts';
 
-/** Of a piece: its forerunner's outcome may be unknown only for the first that an attempt sends. */
-export interface PieceAttempt {
+export interface ChunkInput {
   readonly target: Target;
-  readonly plan: SendPlan;
-  /** As it would be sent by somebody who knows nothing of earlier attempts. */
+  /** The request as a first attempt would make it. */
   readonly request: SendRequest;
-  /** The plan's unknown outcomes are about this one. */
-  readonly first: boolean;
-  /** Receipt of the status message that this one is to be put in the place of. */
-  readonly statusMessage: string | null;
+  /** An earlier attempt at this chunk ended without a known outcome. */
+  readonly mayBeThere: boolean;
+  /** Receipt of the status message that this chunk replaces. */
+  readonly editReceipt: string | null;
 }
 
-/** One message: edited into an earlier one, or looked up where it may be there, or sent. */
-export async function sendPiece(attempt: PieceAttempt): Promise<SendResult> {
-  const { target, statusMessage, request } = attempt;
-  if (statusMessage !== null && target.edit !== undefined) {
-    // A repeated edit changes nothing: an unknown outcome needs no care.
-    const edited: EditResult = await target.edit(request, statusMessage);
+/**
+ * Sends one message, or edits it into an earlier one. If an earlier attempt may have reached the target (a crash or a
+ * timeout after sending), the target decides what happens:
+ *
+ * - It is idempotent: we send again with the same key, and nobody sees a second copy.
+ * - It can be looked up: found means delivered, absent means send again.
+ * - Neither works: we send again, marked as a possible duplicate. A target that takes requests and does not answer is
+ *   usually down, and a lost answer is worse than one that says it may be the second.
+ */
+export async function sendChunk({
+  target,
+  request,
+  mayBeThere,
+  editReceipt,
+}: ChunkInput): Promise<SendResult> {
+  if (editReceipt !== null && target.edit !== undefined) {
+    // Repeating an edit changes nothing, so an unknown outcome needs no care.
+    const edited: EditResult = await target.edit(request, editReceipt);
     if (edited.kind !== 'gone') return edited;
   }
-  const { plan, first } = attempt;
-  if (!first || plan.unknowns === 0 || target.idempotent) return await target.send(request);
-  if (!mustLookUp(target, plan) || target.lookUp === undefined) {
-    return await target.send({ ...request, markDuplicate: true });
-  }
-  const there = await target.lookUp(request);
-  switch (there.kind) {
+  if (!mayBeThere || target.idempotent) return await target.send(request);
+  if (target.lookUp === undefined) return await target.send({ ...request, markDuplicate: true });
+  const found = await target.lookUp(request);
+  switch (found.kind) {
     case 'found':
-      return { kind: 'taken', receipt: there.receipt };
+      return { kind: 'taken', receipt: found.receipt };
     case 'absent':
       return await target.send(request);
     case 'retryable':
-      return there;
+      return found;
     case 'cannot-tell':
       return await target.send({ ...request, markDuplicate: true });
   }

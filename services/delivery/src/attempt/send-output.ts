@@ -1,126 +1,123 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { DeliveryTools } from '../plan/deliver-session.ts';
-import type { OutboundMessage, Piece, SendResult } from '../targets/target.ts';
-import type { Attempt } from './attempt-output.ts';
+import { pause } from '@angelia/waiting';
+import type { DeliveryContext } from '../delivery-context.ts';
+import type { SendIntent } from '../gate/send-gate.ts';
+import type { SessionGate } from '../gate/session-gate.ts';
+import type { ConfiguredTarget } from '../targets/registry.ts';
+import type { OutboundMessage, SendResult, TargetAddress } from '../targets/target.ts';
+import type { Chunk } from '../text/cut/chunk.ts';
 import type { Claim } from './claim-output.ts';
-import type { Composed } from './compose-output.ts';
 import { recordChunk } from './record-chunk.ts';
-import { sendPiece } from './send-chunk.ts';
+import { sendChunk } from './send-chunk.ts';
 import { openSendWindow } from './send-window.ts';
 import { statusMessage } from './status-message.ts';
 
-export interface Sent {
-  readonly loaded: Loaded;
-  /** Of the piece that was sent last. */
-  readonly result: SendResult;
-  /** Others took over between two pieces: there is nothing to record any more. */
-  readonly overtaken: boolean;
+export interface SendInput {
+  readonly claim: Claim;
+  readonly composed: { readonly message: OutboundMessage; readonly chunks: readonly Chunk[] };
+  readonly plan: SendPlan;
+  readonly configured: ConfiguredTarget;
+  readonly address: TargetAddress;
+  readonly intent: SendIntent;
+  readonly gate: SessionGate;
 }
 
-type Held = Extract<Claim, { mine: true }>;
+/** `result` is that of the chunk that was sent last. */
+export type Sent =
+  | { readonly kind: 'finished'; readonly loaded: Loaded; readonly result: SendResult }
+  /** Another sender took over between two chunks: there is nothing left for us to record. */
+  | { readonly kind: 'overtaken'; readonly loaded: Loaded; readonly result: SendResult };
 
 /**
- * Sends what the claim is for, within the time that the claim leaves. A long output is several messages; each that was
- * taken is recorded, which renews the claim, and a retry goes on after the last.
+ * Sends what was claimed, within the time that the claim leaves. A long output is several messages. Each message that the
+ * target takes is recorded, which renews the claim; a retry continues after the last one.
  */
-export async function sendOutput(
-  claim: Held,
-  { message, pieces }: Composed,
-  attempt: Attempt,
-  tools: DeliveryTools,
-): Promise<Sent> {
-  const { plan, ready } = attempt;
-  let held = claim;
+export async function sendOutput(input: SendInput, context: DeliveryContext): Promise<Sent> {
+  const { composed, plan, intent, gate } = input;
+  const { chunks } = composed;
+  let claim = input.claim;
   for (let index = plan.taken; ; index += 1) {
     const first = index === plan.taken;
-    const done = (result: SendResult, overtaken = false): Sent => ({
-      loaded: held.loaded,
-      result,
-      overtaken,
-    });
-    if (pieces === null)
-      return done({ kind: 'permanent', reason: `target ${ready.target.name} cannot send this` });
-    const piece = pieces[index];
-    // The last was taken, and the attempt that sent it could not say so.
-    if (piece === undefined) return done({ kind: 'taken', receipt: null });
-    // The wait is part of the claim's time: another half of it is left to begin the request in.
-    const turn = await attempt.turnstile.takeTurn(attempt.ask, held.times.beginWithinMs / 2, first);
-    // Whoever is inside already sends; nobody waits once the service is going down.
-    if (turn === null || (attempt.turnstile.closed() && (!first || turn.waitMs > 0))) {
-      const reason = turn === null ? "the platform's rate limit" : 'the service is going down';
-      return done({ kind: 'retryable', reason: `not sent yet: ${reason}`, retryAfterSeconds: 0 });
-    }
+    const finished = (result: SendResult): Sent => ({ kind: 'finished', loaded: claim.loaded, result });
+    const chunk = chunks[index];
+    // All chunks were taken, but the attempt that sent the last one could not record it.
+    if (chunk === undefined) return finished({ kind: 'taken', receipt: null });
+    // Waiting for a turn spends the claim's time: half of it stays for beginning the request.
+    const turn = await gate.takeTurn(intent, claim.times.beginWithinMs / 2, first);
+    if (turn === null) return finished(notSentYet("the platform's rate limit"));
+    // The first chunk still goes out during a shutdown, if it need not wait. Nothing else does.
+    if (gate.draining() && (!first || turn.waitMs > 0))
+      return finished(notSentYet('the service is going down'));
     if (turn.waitMs > 0) await pause(Math.ceil(turn.waitMs));
-    attempt.turnstile.sending(attempt.ask);
-    const result = await sendOne({ message, piece, index, count: pieces.length }, held, attempt, tools);
-    heed(result, attempt);
-    if (result.kind !== 'taken' || index + 1 >= pieces.length) return done(result);
+    gate.sending(intent);
+    const result = await sendOne({ ...input, claim }, chunk, index, context);
+    shareWaits(result, intent, gate);
+    if (result.kind !== 'taken' || index + 1 >= chunks.length) return finished(result);
 
-    const next = await recordChunk(held, plan, { chunk: index + 1, chunks: pieces.length, ...result }, tools);
-    if (next === null) return done(result, true);
-    held = next;
+    const taken = { number: index + 1, count: chunks.length, receipt: result.receipt };
+    const recorded = await recordChunk({ claim, plan, taken }, context);
+    if (recorded.kind === 'overtaken') return { kind: 'overtaken', loaded: claim.loaded, result };
+    claim = recorded.claim;
   }
 }
 
-interface PieceOf {
-  readonly message: OutboundMessage;
-  readonly piece: Piece;
-  readonly index: number;
-  readonly count: number;
+function notSentYet(reason: string): SendResult {
+  return { kind: 'retryable', reason: `not sent yet: ${reason}`, retryAfterSeconds: 0 };
 }
 
 async function sendOne(
-  { message, piece, index, count }: PieceOf,
-  held: Held,
-  { plan, ready, address }: Attempt,
-  tools: DeliveryTools,
+  { claim, composed, plan, configured, address }: SendInput,
+  chunk: Chunk,
+  index: number,
+  context: DeliveryContext,
 ): Promise<SendResult> {
-  const { target, settings } = ready;
+  const { message, chunks } = composed;
+  const { target, settings } = configured;
   const first = index === plan.taken;
-  const window = openSendWindow(held.asked, held.times, tools.clock);
-  const name = `${held.loaded.id}.${plan.output}`;
+  const window = openSendWindow(claim.requestedAt, claim.times, context.clock);
+  const key = `${claim.loaded.id}.${plan.output}`;
   try {
-    return await sendPiece({
+    return await sendChunk({
       target,
-      plan,
-      first,
-      statusMessage: count === 1 ? statusMessage(held.loaded, plan) : null,
+      // Only the first chunk of an attempt may be there already.
+      mayBeThere: first && plan.unknowns > 0,
+      editReceipt: chunks.length === 1 ? statusMessage(claim.loaded, plan) : null,
       request: {
         message: first ? message : { ...message, possibleDuplicate: false },
-        piece,
+        chunk,
         index,
-        count,
+        count: chunks.length,
         markDuplicate: false,
         address,
         settings,
-        idempotencyKey: index === 0 ? name : `${name}.${index}`,
+        idempotencyKey: index === 0 ? key : `${key}.${index}`,
         recordedAt: plan.recordedAt,
-        ageMs: tools.sessions.clock.now() - plan.recordedAt,
+        ageMs: context.sessions.clock.now() - plan.recordedAt,
         window,
       },
     });
   } catch (error) {
-    // A fault in the target's own code. Whether it had sent is not known; that it happened must be.
-    tools.logger.error(
-      { err: error, session_id: held.loaded.id, target: target.name },
-      'a target failed unexpectedly',
+    // A bug in the target's own code. We do not know whether it sent the message, and must record that.
+    context.logger.error(
+      { err: error, session_id: claim.loaded.id, target: target.name },
+      'target failed unexpectedly',
     );
     return {
       kind: 'unknown',
-      reason: `target ${target.name} failed unexpectedly; see the log of ${tools.holder}`,
+      reason: `target ${target.name} failed unexpectedly; see the log of ${context.holder}`,
     };
   } finally {
     window.close();
   }
 }
 
-/** A wait that the platform asked for holds others that go to the same place too: they need not ask themselves. */
-function heed(result: SendResult, { ask, turnstile }: Attempt): void {
+/** A wait that the platform asks for also holds other sessions that send to the same place: they need not ask again. */
+function shareWaits(result: SendResult, intent: SendIntent, gate: SessionGate): void {
   if (result.kind === 'taken' && result.pauseSeconds !== undefined) {
-    turnstile.pause(ask, 'chat', result.pauseSeconds);
+    gate.pause(intent, 'chat', result.pauseSeconds);
   }
   if (result.kind === 'retryable' && result.retryAfterSeconds !== undefined) {
-    turnstile.pause(ask, result.scope ?? 'chat', result.retryAfterSeconds);
+    gate.pause(intent, result.scope ?? 'chat', result.retryAfterSeconds);
   }
 }

@@ -1,28 +1,29 @@
 import type { Clock } from '@angelia/sessions';
+import type { SendWindow } from '../targets/target.ts';
 
 /**
- * How long a claim lets its sender work. The claim (`delivery.attempted`) stands for `deadline_seconds` after it was
- * recorded; past that another sender may resend. Time is measured from before the append was sent, so that we are
- * always early by our own reckoning and need no agreement between our clock and the database's.
+ * How long a claim lets its sender work. The claim (`delivery.attempted`) holds for `deadline_seconds` after it was
+ * recorded; past that, another sender may resend. We measure from before the append was sent. So by our own clock we are
+ * always early, and our clock and the database's need not agree.
  *
- *   claim asked    begin by              abort by           deadline
- *   |--------------|---------------------|------------------|
- *     start margin      request timeout     record margin
+ *   claim requested   begin by              abort by           deadline
+ *   |-----------------|---------------------|------------------|
+ *      start margin       request timeout       record margin
  */
 export interface ClaimTimes {
   readonly requestMs: number;
-  /** A request not begun this long after the claim was asked for is not begun at all. */
+  /** A request that has not begun this long after the claim was requested is not begun at all. */
   readonly beginWithinMs: number;
   readonly deadlineMs: number;
 }
 
 /**
- * Half the request's time limit on top of it, between these bounds: at least 1 s, so that short limits in tests still
- * leave time to record; at most 15 s, because a crash leaves the output waiting for the whole deadline.
+ * The margin is half the request timeout, between these bounds. At least 1 s, so that short timeouts in tests still leave
+ * time to record. At most 15 s, because after a crash the output waits for the whole deadline.
  */
 const MIN_MARGIN_MS = 1_000;
 const MAX_MARGIN_MS = 15_000;
-/** Share of the margin in which a request may begin; the rest is for recording and for clocks that drift. */
+/** Share of the margin in which a request may begin. The rest is for recording and for clock drift. */
 const BEGIN_SHARE = 2 / 3;
 
 export function claimTimes(requestTimeoutSeconds: number): ClaimTimes {
@@ -31,41 +32,30 @@ export function claimTimes(requestTimeoutSeconds: number): ClaimTimes {
   return { requestMs, beginWithinMs: marginMs * BEGIN_SHARE, deadlineMs: requestMs + marginMs };
 }
 
-export interface SendWindow {
-  /** Aborts when the request has had its time. */
-  readonly signal: AbortSignal;
-  /** Asked right before the request is written: false after a freeze, however the timers stand. */
-  mayBegin(): boolean;
-  /** Frees the timer. */
-  close(): void;
-}
-
-/** A moment by both clocks: whichever says that more time has passed is believed. */
-export interface Moment {
+/** A moment by both clocks of this host. The clock that says that more time has passed is believed. */
+export interface ClockReading {
   readonly monotonic: number;
   readonly wall: number;
 }
 
-export function momentOf(clock: Clock): Moment {
+export function readClocks(clock: Clock): ClockReading {
   return { monotonic: clock.monotonic(), wall: clock.wall() };
 }
 
-export function elapsedMs(since: Moment, clock: Clock): number {
+function elapsedMs(since: ClockReading, clock: Clock): number {
   return Math.max(clock.monotonic() - since.monotonic, clock.wall() - since.wall);
 }
 
-export function openSendWindow(claimAsked: Moment, times: ClaimTimes, clock: Clock): SendWindow {
+export function openSendWindow(claimRequestedAt: ClockReading, times: ClaimTimes, clock: Clock): SendWindow {
   const abort = new AbortController();
+  const leftMs = times.beginWithinMs + times.requestMs - elapsedMs(claimRequestedAt, clock);
   const timer = setTimeout(
-    () => abort.abort(new Error('the request had its time')),
-    Math.max(
-      0,
-      Math.min(times.requestMs, times.beginWithinMs + times.requestMs - elapsedMs(claimAsked, clock)),
-    ),
+    () => abort.abort(new Error('the request ran out of time')),
+    Math.max(0, Math.min(times.requestMs, leftMs)),
   );
   return {
     signal: abort.signal,
-    mayBegin: () => !abort.signal.aborted && elapsedMs(claimAsked, clock) < times.beginWithinMs,
+    mayBegin: () => !abort.signal.aborted && elapsedMs(claimRequestedAt, clock) < times.beginWithinMs,
     close: () => clearTimeout(timer),
   };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@angelia/sessions';
 import { describe, expect, it } from '@jest/globals';
-import { claimTimes, momentOf, openSendWindow } from './send-window.ts';
+import { claimTimes, openSendWindow, readClocks } from './send-window.ts';
 
 function clockAt(start: number): Clock & { pass(ms: number, by?: 'both' | 'wall' | 'monotonic'): void } {
   let wall = start;
@@ -26,7 +26,7 @@ describe('the time that a claim leaves', () => {
 
   it('lets a request begin soon after the claim', () => {
     const clock = clockAt(1_000_000);
-    const window = openSendWindow(momentOf(clock), claimTimes(30), clock);
+    const window = openSendWindow(readClocks(clock), claimTimes(30), clock);
     clock.pass(9_000);
     expect(window.mayBegin()).toBe(true);
     window.close();
@@ -34,7 +34,7 @@ describe('the time that a claim leaves', () => {
 
   it.each(['both', 'wall', 'monotonic'] as const)('does not after a freeze that shows on %s clocks', (by) => {
     const clock = clockAt(1_000_000);
-    const window = openSendWindow(momentOf(clock), claimTimes(30), clock);
+    const window = openSendWindow(readClocks(clock), claimTimes(30), clock);
     clock.pass(11_000, by);
     expect(window.mayBegin()).toBe(false);
     expect(window.signal.aborted).toBe(false);

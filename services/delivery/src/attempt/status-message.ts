@@ -3,9 +3,9 @@ import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 
 /**
- * With `interim: edit` the statuses of a turn are one message that is edited. Which one is derived from the log: what
- * was delivered last, if that is a status of the same turn, sent to the same target as one message. After an answer
- * or a question the next status is a new message below it.
+ * With `interim: edit`, the statuses of a turn are one message that is edited. Its receipt is derived from the log: it is the
+ * last delivered output, if that is a status of the same turn, sent to the same target as one message. After an answer or
+ * a question, the next status is a new message below it. Null: send a new message.
  */
 export function statusMessage(loaded: Loaded, plan: SendPlan): string | null {
   if (loaded.state.created?.interim !== 'edit' || plan.kind !== 'interim-status') return null;

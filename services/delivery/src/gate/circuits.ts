@@ -1,35 +1,35 @@
 /**
- * Whether it makes sense to try. A circuit is closed as long as things go well; `failures` in a row open it, and while
- * it is open nobody sends, so that a platform that is down is not hammered and no attempt of a schedule is spent on it.
- * After a pause one is let through to see (half-open): if that one works the circuit is closed, if not the next
- * pause is twice as long.
+ * Says whether a send is worth trying. A circuit is closed while sends work. `failures` in a row open it, and while it is
+ * open nobody sends: a platform that is down is not hammered, and no attempt of a retry schedule is spent on it. After a
+ * pause one send goes through as a probe (half-open). If it works, the circuit closes; if not, the next pause is twice as
+ * long.
  *
  *   closed --failures in a row--> open --pause over, one passes--> probing --worked--> closed
  *                                  ^                                 |
  *                                  +------------ failed -------------+
  *
- * Of this process: what other replicas found out is not known here. Each finds out by itself, at the price of
- * `failures` attempts.
+ * Circuits belong to this process. Each replica finds out by itself that a platform is down, at the price of `failures`
+ * attempts.
  */
 export interface CircuitLimits {
   readonly failures: number;
   readonly firstPauseMs: number;
   readonly lastPauseMs: number;
-  /** Nobody has tried an open one for this long: nobody has anything for it any more, and it is no news that it is open. */
+  /** An open circuit that nobody has tried for this long no longer counts as open: nobody has anything to send to it. */
   readonly staleMs: number;
 }
 
-/** More than a hiccup that hits a few at once; few enough that a schedule of 5 is not eaten up by one outage. */
+/** More than a hiccup that hits a few sends at once. Few enough that one outage does not use up a schedule of 5. */
 const FAILURES = 5;
 const FIRST_PAUSE_MS = 2_000;
-/** How late it may be noticed that a platform is back. */
+/** A platform that is back is noticed at most this late. */
 const LAST_PAUSE_MS = 30_000;
 
-/** A retry comes up to a fifth later than its delay (retry-schedule.ts), and takes its time. */
+/** A retry comes up to a fifth later than its delay (retry-schedule.ts), and then takes some time. */
 const STALE_DELAYS = 1.5;
-const LEAST_STALE_MS = 10 * 60_000;
+const MIN_STALE_MS = 10 * 60_000;
 
-/** Who retries sooner than these (`retry_schedule_seconds`) wants to know sooner, too. */
+/** A schedule (`retry_schedule_seconds`) with shorter delays gets shorter pauses. */
 export function circuitLimits(scheduleSeconds: readonly number[]): CircuitLimits {
   const delays = scheduleSeconds.map((seconds) => seconds * 1_000).filter((ms) => ms > 0);
   const firstPauseMs = Math.min(FIRST_PAUSE_MS, ...delays);
@@ -37,20 +37,20 @@ export function circuitLimits(scheduleSeconds: readonly number[]): CircuitLimits
     failures: FAILURES,
     firstPauseMs,
     lastPauseMs: Math.max(firstPauseMs, Math.min(LAST_PAUSE_MS, Math.max(0, ...delays))),
-    staleMs: Math.max(LEAST_STALE_MS, STALE_DELAYS * Math.max(0, ...delays)),
+    staleMs: Math.max(MIN_STALE_MS, STALE_DELAYS * Math.max(0, ...delays)),
   };
 }
 
-/** What an attempt said about its target: `undecided` says nothing (it asked us to wait, or nothing was sent). */
+/** What an attempt says about its target. `undecided`: nothing, because the target asked us to wait or nothing was sent. */
 export type Verdict = 'worked' | 'failed' | 'undecided';
 
 interface Circuit {
   failures: number;
-  /** null: closed. */
+  /** Null: closed. */
   open: { until: number; pauseMs: number; probing: boolean; failedAt: number } | null;
 }
 
-/** Circuits that had a failure and no success since: others are not kept. */
+/** Only circuits with a failure and no success since are kept. */
 const MAX_KEPT = 10_000;
 
 export class Circuits {
@@ -62,8 +62,8 @@ export class Circuits {
   }
 
   /**
-   * How many are open, or just being tried again. Without those that nobody has tried for long: what waited there was
-   * given up, and an alert on this figure would else last until the next restart.
+   * How many are open or being probed. A stale circuit does not count: what waited for it was given up, and an alert on
+   * this figure would otherwise last until the next restart.
    */
   openAt(now: number): number {
     let count = 0;
@@ -73,14 +73,14 @@ export class Circuits {
     return count;
   }
 
-  /** 0: pass. Infinity: somebody is trying, whose verdict is to be waited for. */
+  /** 0: pass. Infinity: a probe is in flight, wait for its verdict. */
   waitMs(name: string, now: number): number {
     const open = this.#circuits.get(name)?.open;
     if (!open) return 0;
     return open.probing ? Number.POSITIVE_INFINITY : Math.max(0, open.until - now);
   }
 
-  /** Passing, after `waitMs` said 0. True: it is the one that is let through to see. */
+  /** Call it after `waitMs` said 0. True: this send is the probe. */
   pass(name: string): boolean {
     const open = this.#circuits.get(name)?.open;
     if (!open) return false;
@@ -88,7 +88,7 @@ export class Circuits {
     return true;
   }
 
-  /** `probe` as `pass` said. Tells what became of the circuit. */
+  /** `probe` as `pass` returned it. Returns what became of the circuit. */
   settle(name: string, verdict: Verdict, probe: boolean, now: number): 'opened' | 'closed' | 'same' {
     const circuit = this.#circuits.get(name);
     if (probe && circuit?.open) circuit.open.probing = false;
@@ -98,7 +98,7 @@ export class Circuits {
       return circuit?.open ? 'closed' : 'same';
     }
     if (circuit?.open) {
-      // Those that were under way when it opened say nothing new.
+      // A send that was in flight when the circuit opened says nothing new.
       if (probe) {
         const pauseMs = Math.min(this.#limits.lastPauseMs, circuit.open.pauseMs * 2);
         circuit.open = { until: now + pauseMs, pauseMs, probing: false, failedAt: now };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { Rates } from './local-rates.ts';
+import { LocalRates } from './local-rates.ts';
 
 describe('a rate', () => {
   it('lets through so many in any stretch, not per tick of a clock', () => {
-    const rates = new Rates();
+    const rates = new LocalRates();
     const rate = { sends: 2, seconds: 1 };
     for (const at of [900, 950]) {
       expect(rates.waitMs('chat', rate, at)).toBe(0);
@@ -17,7 +17,7 @@ describe('a rate', () => {
   });
 
   it('counts a turn that was taken ahead', () => {
-    const rates = new Rates();
+    const rates = new LocalRates();
     const rate = { sends: 1, seconds: 1 };
     rates.spend('chat', rate, 0);
     rates.spend('chat', rate, 1_000);
@@ -25,7 +25,7 @@ describe('a rate', () => {
   });
 
   it('counts from when it went out, where that was later', () => {
-    const rates = new Rates();
+    const rates = new LocalRates();
     const rate = { sends: 1, seconds: 1 };
     rates.spend('chat', rate, 0);
     rates.sending('chat', 300);
@@ -36,7 +36,7 @@ describe('a rate', () => {
   });
 
   it('waits as long as the platform asked, where that is longer', () => {
-    const rates = new Rates();
+    const rates = new LocalRates();
     rates.pause('chat', 5_000, 0);
     rates.pause('chat', 3_000, 0);
     expect(rates.waitMs('chat', undefined, 1_000)).toBe(4_000);
@@ -44,7 +44,7 @@ describe('a rate', () => {
   });
 
   it('forgets what says nothing any more, however many chats there were', () => {
-    const rates = new Rates();
+    const rates = new LocalRates();
     const rate = { sends: 1, seconds: 1 };
     for (let n = 0; n < 5_000; n += 1) rates.spend(`chat ${n}`, rate, 0);
     rates.pause('flooded', 10_000_000, 0);

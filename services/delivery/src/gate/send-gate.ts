@@ -1,310 +1,288 @@
-import type { Target, TargetPlace, WaitScope } from '../targets/target.ts';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
+import type { Destination, Target, WaitScope } from '../targets/target.ts';
+import { Capacity, type CapacityLimits } from './capacity.ts';
 import { type CircuitLimits, Circuits, type Verdict } from './circuits.ts';
-import { Rates } from './local-rates.ts';
+import { LocalRates } from './local-rates.ts';
+import { WaitingSessions } from './waiting-sessions.ts';
 
 /**
- * Who may send now. A destination has so many places, a circuit, and the platform's rates; who may not is parked at
- * what it waits for, so that a platform that hangs, is down or asks to wait holds back only what goes there. Parked
- * are ids, not work: what does not fit is left to the sweep, which finds it in the views.
+ * Decides which session may send now. Three things can stop a send: an open circuit, a rate limit of the platform, or a lack of
+ * free slots. A session that is stopped waits in the queue of that obstacle, so a platform that hangs, is down or asks us to
+ * wait holds back only what goes there.
  *
- * Who waits at the same thing is called in the order of coming, one after the other: the next when the one before has
- * entered, or turned out to have nothing to send.
+ * Each queue wakes one session at a time, in the order of arrival. It wakes the next one when the session before has entered,
+ * or turned out to have nothing to send.
  */
-export interface GateOptions {
-  readonly perDestination: number;
-  /** Of what is up or down as one, where that is less than the destination: one hook that hangs leaves places to others of its host. */
-  readonly perCircuit: number;
-  readonly maxParked: number;
+export interface SendGateOptions extends CapacityLimits {
+  readonly maxWaiting: number;
   readonly circuit: CircuitLimits;
   /** Milliseconds that never jump. */
   readonly now: () => number;
-  /** Its time may have come: it should try to enter again. */
-  readonly call: (sessionId: string) => void;
-  /** Of a destination: the circuit's own name may have a secret in it (the path of a hook). */
+  /** The session may be able to enter now, and should try again. */
+  readonly wake: (sessionId: string) => void;
+  /** Names the destination, not the circuit: the name of a circuit can hold a secret (the path of a hook). */
   readonly onCircuit: (destination: string, change: 'opened' | 'closed') => void;
 }
 
-/** What somebody wants to send to. */
-export interface Ask {
-  readonly place: TargetPlace;
+/** What a session wants to send to. */
+export interface SendIntent {
+  readonly destination: Destination;
   readonly limits: Target['limits'];
-  /** By `now`: from then on it is called whenever it is asked after, as it has somewhere else to go. */
-  readonly patientUntil?: number;
+  /** By `now`: from this time on the output is given up if the target is down, so a recheck wakes the session at once. */
+  readonly givesUpAt?: number;
 }
 
-export interface Ticket {
-  readonly ask: Ask;
+/** The right to send, from `enter` until `leave`. */
+export interface Entry {
+  readonly intent: SendIntent;
+  /** This send tests whether an open circuit can be closed. */
   readonly probe: boolean;
 }
 
 interface Obstacle {
-  /** Who waits for the same has the same. */
-  readonly at: string;
-  /** When to try again; Infinity: when somebody leaves. */
+  /** Sessions with the same obstacle wait in the same queue. */
+  readonly queue: string;
+  /** When to try again. Infinity: when another session leaves. */
   readonly waitMs: number;
 }
 
 /**
- * Who was told to wait longer does so (its retry is in the log); for the others the wait is hearsay: they ask again by
- * then, which spends no attempt, so that a platform that says "in a year" by mistake does not silence a chat for that long.
+ * The session that was told to wait longer does so: its retry is in the log. For the other sessions the wait is hearsay. They
+ * ask again by then, which spends no attempt, so a platform that says "in a year" by mistake does not silence a chat.
  */
 export const LONGEST_PAUSE_SECONDS = 900;
-/** setTimeout's own limit is 24 days; nobody waits so long without the sweep having come by. */
-const LONGEST_TIMER_MS = 3_600_000;
 
-export class Gate {
-  readonly #options: GateOptions;
-  readonly #rates = new Rates();
+export class SendGate {
+  readonly #options: SendGateOptions;
+  readonly #rates = new LocalRates();
   readonly #circuits: Circuits;
-  readonly #taken = new Map<string, number>();
-  /** By what they wait at, in the order of coming. */
-  readonly #queues = new Map<string, Map<string, Ask>>();
-  readonly #parked = new Map<string, string>();
-  readonly #called = new Map<string, string>();
+  readonly #capacity: Capacity;
+  readonly #waiting: WaitingSessions<SendIntent>;
+  /** Sessions that were woken and have not tried to enter yet, with the queue that they left. */
+  readonly #woken = new Map<string, string>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #closed = false;
 
-  constructor(options: GateOptions) {
+  constructor(options: SendGateOptions) {
     this.#options = options;
     this.#circuits = new Circuits(options.circuit);
+    this.#capacity = new Capacity(options);
+    this.#waiting = new WaitingSessions(options.maxWaiting);
   }
 
-  get parkedCount(): number {
-    return this.#parked.size;
+  get waitingCount(): number {
+    return this.#waiting.size;
   }
 
-  /** Destinations that are found down. */
+  /** How many destinations are found to be down. */
   get openCircuits(): number {
     return this.#circuits.openAt(this.#options.now());
   }
 
-  isParked(sessionId: string): boolean {
-    return this.#parked.has(sessionId);
+  isWaiting(sessionId: string): boolean {
+    return this.#waiting.queueOf(sessionId) !== undefined;
   }
 
-  /** null: not now. It is parked, or, where there is no room for that, left to the sweep. */
-  enter(sessionId: string, ask: Ask): Ticket | null {
-    const calledAt = this.#answerCall(sessionId);
-    const obstacle = this.#obstacle(ask, calledAt);
+  /** Null: not now. The session waits here or, if the queues are full, is left to the sweep. */
+  enter(sessionId: string, intent: SendIntent): Entry | null {
+    const wokenFrom = this.#takeWakeUp(sessionId);
+    const obstacle = this.#obstacle(intent, wokenFrom);
     if (obstacle !== null) {
-      this.#park(sessionId, ask, obstacle);
-      if (calledAt !== null && calledAt !== obstacle.at) this.#callNext(calledAt);
+      this.#wait(sessionId, intent, obstacle);
+      if (wokenFrom !== null && wokenFrom !== obstacle.queue) this.#wakeNext(wokenFrom);
       return null;
     }
-    const now = this.#options.now();
-    for (const place of this.#places(ask)) this.#taken.set(place.name, this.#takenOf(place.name) + 1);
-    this.#spend(ask, now);
-    const probe = this.#circuits.pass(circuitOf(ask));
-    if (calledAt !== null) this.#callNext(calledAt);
-    return { ask, probe };
+    this.#capacity.take(intent.destination);
+    this.#spend(intent, this.#options.now());
+    const probe = this.#circuits.pass(circuitOf(intent));
+    if (wokenFrom !== null) this.#wakeNext(wokenFrom);
+    return { intent, probe };
   }
 
-  /** The place is free again. */
-  leave(ticket: Ticket, verdict: Verdict): void {
-    const places = this.#places(ticket.ask);
-    for (const { name } of places) {
-      const taken = this.#takenOf(name) - 1;
-      if (taken > 0) this.#taken.set(name, taken);
-      else this.#taken.delete(name);
-    }
-    const circuit = circuitOf(ticket.ask);
-    const change = this.#circuits.settle(circuit, verdict, ticket.probe, this.#options.now());
-    if (change !== 'same') this.#options.onCircuit(ticket.ask.place.destination, change);
-    if (ticket.probe || change === 'closed') this.#callNext(atCircuit(circuit));
-    for (const { name } of places) this.#callNext(atPlace(name));
+  /** Frees the slot. */
+  leave({ intent, probe }: Entry, verdict: Verdict): void {
+    this.#capacity.release(intent.destination);
+    const circuit = circuitOf(intent);
+    const change = this.#circuits.settle(circuit, verdict, probe, this.#options.now());
+    if (change !== 'same') this.#options.onCircuit(intent.destination.name, change);
+    if (probe || change === 'closed') this.#wakeNext(circuitQueue(circuit));
+    for (const { name } of this.#capacity.poolsOf(intent.destination)) this.#wakeNext(slotQueue(name));
   }
 
-  /** A session that was called, or may have been, has come to its end: if it did not enter, the next is called. */
+  /** The session has come to its end. If it was woken and did not enter, the next one is woken. */
   done(sessionId: string): void {
-    const calledAt = this.#answerCall(sessionId);
-    if (calledAt !== null) this.#callNext(calledAt);
+    const wokenFrom = this.#takeWakeUp(sessionId);
+    if (wokenFrom !== null) this.#wakeNext(wokenFrom);
   }
 
-  /** Somebody asks after one that is parked: is there still a reason? */
-  nudge(sessionId: string): void {
-    const at = this.#parked.get(sessionId);
-    if (at === undefined) return;
-    const ask = this.#queues.get(at)?.get(sessionId);
-    const impatient = ask?.patientUntil !== undefined && ask.patientUntil <= this.#options.now();
-    // Who waits for anything else keeps its place in the queue.
-    if (!impatient || !this.isDown(ask)) {
-      this.#callNext(at);
+  /** Checks whether a waiting session still has a reason to wait. */
+  recheck(sessionId: string): void {
+    const queue = this.#waiting.queueOf(sessionId);
+    const intent = this.#waiting.intentOf(sessionId);
+    if (queue === undefined || intent === undefined) return;
+    const givesUp = intent.givesUpAt !== undefined && intent.givesUpAt <= this.#options.now();
+    // A session that waits for anything else keeps its position in the queue.
+    if (!givesUp || !this.isDown(intent)) {
+      this.#wakeNext(queue);
       return;
     }
-    this.#unpark(sessionId, at);
-    this.#called.set(sessionId, at);
-    this.#options.call(sessionId);
+    this.#wake(sessionId, queue);
   }
 
-  /** Nobody is let through there now. */
-  isDown(ask: Ask): boolean {
-    return this.#circuits.waitMs(circuitOf(ask), this.#options.now()) > 0;
+  /** The circuit lets nobody through now. */
+  isDown(intent: SendIntent): boolean {
+    return this.#circuits.waitMs(circuitOf(intent), this.#options.now()) > 0;
   }
 
   /**
-   * A further send of somebody who is inside: takes its turn in the rates and says how long it must wait for that;
-   * null when it is longer than `mostMs`, and no turn is taken.
+   * Takes a turn in the local rates for a further send of a session that has entered. Returns how long it must wait, or null
+   * if that is longer than `maxMs`; then no turn is taken.
    */
-  takeTurn(ask: Ask, mostMs: number): number | null {
+  takeTurn(intent: SendIntent, maxMs: number): number | null {
     const now = this.#options.now();
-    const waitMs = Math.max(this.#chatWait(ask, now), this.#overallWait(ask, now));
-    if (waitMs > mostMs) return null;
-    this.#spend(ask, now + waitMs);
+    const waitMs = Math.max(this.#chatWait(intent, now), this.#overallWait(intent, now));
+    if (waitMs > maxMs) return null;
+    this.#spend(intent, now + waitMs);
     return waitMs;
   }
 
-  /** A further send of somebody who is inside has its turn, from elsewhere, so far ahead. */
-  tookTurn(ask: Ask, waitMs: number): void {
-    this.#spend(ask, this.#options.now() + waitMs);
+  /** Counts a further send whose turn was taken elsewhere (shared-rates.ts), this far ahead. */
+  countTurn(intent: SendIntent, waitMs: number): void {
+    this.#spend(intent, this.#options.now() + waitMs);
   }
 
-  /** Its turn was taken before its claim was committed, which may take a while: what counts is when it goes out. */
-  sending(ask: Ask): void {
-    if (ask.limits?.perChat !== undefined) this.#rates.sending(chatOf(ask), this.#options.now());
+  /** The turn was taken before the claim was committed, which may take a while. What counts is when the request goes out. */
+  sending(intent: SendIntent): void {
+    if (intent.limits?.perChat !== undefined) this.#rates.sending(chatOf(intent), this.#options.now());
   }
 
-  /** The platform asked for it. */
-  pause(ask: Ask, scope: WaitScope, seconds: number): void {
+  /** The platform asked us to wait. */
+  pause(intent: SendIntent, scope: WaitScope, seconds: number): void {
     const now = this.#options.now();
     const until = now + Math.min(seconds, LONGEST_PAUSE_SECONDS) * 1000;
-    this.#rates.pause(scope === 'chat' ? chatOf(ask) : ask.place.destination, until, now);
+    this.#rates.pause(scope === 'chat' ? chatOf(intent) : intent.destination.name, until, now);
   }
 
-  /** Nobody is let in or called after this: the service is draining. */
+  /** The service is draining: from now on nobody waits here and nobody is woken. */
   close(): void {
     this.#closed = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
-    this.#queues.clear();
-    this.#parked.clear();
+    this.#waiting.clear();
   }
 
-  #answerCall(sessionId: string): string | null {
-    const at = this.#called.get(sessionId) ?? null;
-    this.#called.delete(sessionId);
-    return at;
+  #takeWakeUp(sessionId: string): string | null {
+    const queue = this.#woken.get(sessionId) ?? null;
+    this.#woken.delete(sessionId);
+    return queue;
   }
 
-  /** What stands in the way. Nothing is changed by asking, so that the one who is stopped by one has spent no other. */
-  #obstacle(ask: Ask, calledAt: string | null): Obstacle | null {
+  /** Changes nothing: a session that is stopped by one obstacle has spent nothing of the others. */
+  #obstacle(intent: SendIntent, wokenFrom: string | null): Obstacle | null {
     const now = this.#options.now();
-    const { destination } = ask.place;
-    const circuit = circuitOf(ask);
+    const { destination } = intent;
+    const circuit = circuitOf(intent);
     const circuitWait = this.#circuits.waitMs(circuit, now);
-    if (circuitWait > 0) return { at: atCircuit(circuit), waitMs: circuitWait };
-    const chat = atChat(ask);
-    const chatWait = this.#chatWait(ask, now);
-    if (chatWait > 0) return { at: chat, waitMs: chatWait };
-    const overall = atRate(destination);
-    const overallWait = this.#overallWait(ask, now);
-    if (overallWait > 0) return { at: overall, waitMs: overallWait };
-    const places = this.#places(ask);
-    const full = places.find(({ name, most }) => this.#takenOf(name) >= most);
-    if (full !== undefined) return { at: atPlace(full.name), waitMs: Number.POSITIVE_INFINITY };
-    if (calledAt !== null) return null;
-    // Others do not overtake those that wait. They are called soon: by the timer, or by who leaves; if nobody is
-    // inside and no timer runs, whoever comes goes first, and calls them.
-    const waitsAt = (at: string, inside: string) =>
-      this.#queues.has(at) && (this.#timers.has(at) || this.#takenOf(inside) > 0);
-    const before =
-      [atCircuit(circuit), chat, overall].find((at) => waitsAt(at, destination)) ??
-      places.filter(({ name }) => waitsAt(atPlace(name), name)).map(({ name }) => atPlace(name))[0];
-    return before === undefined ? null : { at: before, waitMs: Number.POSITIVE_INFINITY };
+    if (circuitWait > 0) return { queue: circuitQueue(circuit), waitMs: circuitWait };
+    const chat = chatQueue(intent);
+    const chatWait = this.#chatWait(intent, now);
+    if (chatWait > 0) return { queue: chat, waitMs: chatWait };
+    const overall = rateQueue(destination.name);
+    const overallWait = this.#overallWait(intent, now);
+    if (overallWait > 0) return { queue: overall, waitMs: overallWait };
+    const full = this.#capacity.fullPool(destination);
+    if (full !== undefined) return { queue: slotQueue(full.name), waitMs: Number.POSITIVE_INFINITY };
+    if (wokenFrom !== null) return null;
+    // A newcomer does not overtake sessions that will be woken soon, by a timer or by a session that leaves. If no timer
+    // runs and nothing is in flight, the newcomer goes first and wakes them.
+    const willBeWoken = (queue: string, pool: string) =>
+      !this.#waiting.isEmpty(queue) && (this.#timers.has(queue) || this.#capacity.inFlight(pool) > 0);
+    const ahead =
+      [circuitQueue(circuit), chat, overall].find((queue) => willBeWoken(queue, destination.name)) ??
+      this.#capacity
+        .poolsOf(destination)
+        .filter(({ name }) => willBeWoken(slotQueue(name), name))
+        .map(({ name }) => slotQueue(name))[0];
+    return ahead === undefined ? null : { queue: ahead, waitMs: Number.POSITIVE_INFINITY };
   }
 
-  /** What it takes a place of: its own part of the destination first, so that who waits there is in nobody else's way. */
-  #places({ place }: Ask): readonly { readonly name: string; readonly most: number }[] {
-    const { perCircuit, perDestination } = this.#options;
-    const whole = { name: place.destination, most: perDestination };
-    return place.circuit === undefined ? [whole] : [{ name: place.circuit, most: perCircuit }, whole];
+  #chatWait(intent: SendIntent, now: number): number {
+    return this.#rates.waitMs(chatOf(intent), intent.limits?.perChat, now);
   }
 
-  #takenOf(name: string): number {
-    return this.#taken.get(name) ?? 0;
+  #overallWait(intent: SendIntent, now: number): number {
+    return this.#rates.waitMs(intent.destination.name, intent.limits?.overall, now);
   }
 
-  #chatWait(ask: Ask, now: number): number {
-    return this.#rates.waitMs(chatOf(ask), ask.limits?.perChat, now);
+  #spend(intent: SendIntent, at: number): void {
+    if (intent.limits === undefined) return;
+    this.#rates.spend(chatOf(intent), intent.limits.perChat, at);
+    this.#rates.spend(intent.destination.name, intent.limits.overall, at);
   }
 
-  #overallWait(ask: Ask, now: number): number {
-    return this.#rates.waitMs(ask.place.destination, ask.limits?.overall, now);
-  }
-
-  #spend(ask: Ask, at: number): void {
-    if (ask.limits === undefined) return;
-    this.#rates.spend(chatOf(ask), ask.limits.perChat, at);
-    this.#rates.spend(ask.place.destination, ask.limits.overall, at);
-  }
-
-  #park(sessionId: string, ask: Ask, obstacle: Obstacle): void {
+  #wait(sessionId: string, intent: SendIntent, obstacle: Obstacle): void {
     if (this.#closed) return;
-    if (!this.#parked.has(sessionId)) {
-      if (this.#parked.size >= this.#options.maxParked) return;
-      this.#parked.set(sessionId, obstacle.at);
-      const queue = this.#queues.get(obstacle.at);
-      if (queue) queue.set(sessionId, ask);
-      else this.#queues.set(obstacle.at, new Map([[sessionId, ask]]));
-    }
-    this.#arm(obstacle);
+    if (this.#waiting.add(sessionId, intent, obstacle.queue)) this.#startTimer(obstacle);
   }
 
-  #unpark(sessionId: string, at: string): void {
-    this.#parked.delete(sessionId);
-    const queue = this.#queues.get(at);
-    queue?.delete(sessionId);
-    if (queue?.size === 0) {
-      this.#queues.delete(at);
-      clearTimeout(this.#timers.get(at));
-      this.#timers.delete(at);
-    }
+  #stopWaiting(sessionId: string, queue: string): void {
+    this.#waiting.remove(sessionId);
+    if (!this.#waiting.isEmpty(queue)) return;
+    clearTimeout(this.#timers.get(queue));
+    this.#timers.delete(queue);
   }
 
-  #arm({ at, waitMs }: Obstacle): void {
-    if (this.#closed || this.#timers.has(at) || !Number.isFinite(waitMs)) return;
+  #startTimer({ queue, waitMs }: Obstacle): void {
+    if (this.#closed || this.#timers.has(queue) || !Number.isFinite(waitMs)) return;
     const timer = setTimeout(
       () => {
-        this.#timers.delete(at);
-        this.#callNext(at);
+        this.#timers.delete(queue);
+        this.#wakeNext(queue);
       },
       Math.min(LONGEST_TIMER_MS, Math.ceil(waitMs)),
     );
     timer.unref();
-    this.#timers.set(at, timer);
+    this.#timers.set(queue, timer);
   }
 
-  /** Calls the first that waits there, if nothing stands in its way any more; who is stopped elsewhere now goes to wait there. */
-  #callNext(at: string): void {
+  #wake(sessionId: string, queue: string): void {
+    this.#stopWaiting(sessionId, queue);
+    this.#woken.set(sessionId, queue);
+    this.#options.wake(sessionId);
+  }
+
+  /** Wakes the first session of the queue if nothing stops it any more. A session with a new obstacle moves to its queue. */
+  #wakeNext(queue: string): void {
     for (;;) {
-      const [first] = this.#queues.get(at) ?? [];
+      const first = this.#waiting.first(queue);
       if (first === undefined || this.#closed) return;
-      const [sessionId, ask] = first;
-      const obstacle = this.#obstacle(ask, at);
-      if (obstacle?.at === at) {
-        this.#arm(obstacle);
-        return;
-      }
-      this.#unpark(sessionId, at);
+      const [sessionId, intent] = first;
+      const obstacle = this.#obstacle(intent, queue);
       if (obstacle === null) {
-        this.#called.set(sessionId, at);
-        this.#options.call(sessionId);
+        this.#wake(sessionId, queue);
         return;
       }
-      this.#park(sessionId, ask, obstacle);
+      if (obstacle.queue === queue) {
+        this.#startTimer(obstacle);
+        return;
+      }
+      this.#stopWaiting(sessionId, queue);
+      this.#wait(sessionId, intent, obstacle);
     }
   }
 }
 
-function circuitOf({ place }: Ask): string {
-  return place.circuit ?? place.destination;
+function circuitOf({ destination }: SendIntent): string {
+  return destination.circuit ?? destination.name;
 }
 
-/** Where the platform counts by no chat, a wait that it asks for is about what is up or down as one. */
-export function chatOf({ place }: Ask): string {
-  return place.chat === null ? (place.circuit ?? place.destination) : `${place.destination} ${place.chat}`;
+/** If the platform does not count by chat, a wait that it asks for holds the circuit. */
+export function chatOf({ destination }: SendIntent): string {
+  const { name, chat, circuit } = destination;
+  return chat === null ? (circuit ?? name) : `${name} ${chat}`;
 }
 
-const atCircuit = (circuit: string) => `circuit ${circuit}`;
-const atChat = (ask: Ask) => `chat ${chatOf(ask)}`;
-const atRate = (destination: string) => `rate ${destination}`;
-const atPlace = (destination: string) => `place ${destination}`;
+const circuitQueue = (circuit: string) => `circuit ${circuit}`;
+const chatQueue = (intent: SendIntent) => `chat ${chatOf(intent)}`;
+const rateQueue = (destination: string) => `rate ${destination}`;
+const slotQueue = (pool: string) => `slot ${pool}`;

@@ -1,7 +1,7 @@
 import type { DeliveryTarget } from '@angelia/contracts';
 import { eventually, startTelegram, type TelegramStandIn } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Deliveries } from '../plan/delivery-dispatcher.ts';
+import type { DeliveryDispatcher } from '../plan/delivery-dispatcher.ts';
 import type { Target } from '../targets/target.ts';
 import { type DeliveryFixture, openDeliveryFixture } from '../testing/delivery-fixture.ts';
 
@@ -14,11 +14,11 @@ const STRETCH_MS = 300;
  * A turn is taken right before its request is written; between the two are timers and a socket of a busy machine. Without
  * turns, or with those of one replica each, all would take half of it at most.
  */
-const LEAST_MS = STRETCH_MS * 0.7;
+const MIN_MS = STRETCH_MS * 0.7;
 
 let fixture: DeliveryFixture;
 let telegram: TelegramStandIn;
-let replicas: Deliveries[];
+let replicas: DeliveryDispatcher[];
 
 beforeAll(async () => {
   fixture = await openDeliveryFixture();
@@ -31,7 +31,7 @@ afterAll(async () => {
   await fixture?.close();
 });
 
-function sender(name: string): Deliveries {
+function sender(name: string): DeliveryDispatcher {
   const limits: Target['limits'] = {
     perChat: { sends: 1, seconds: STRETCH_MS / 1000 },
     overall: { sends: 4, seconds: STRETCH_MS / 1000 },
@@ -58,7 +58,7 @@ const to = (chat: string): { deliver: DeliveryTarget } => ({
 async function deliver(chats: readonly string[]): Promise<number[]> {
   const from = telegram.messages.length;
   const ids = await Promise.all(chats.map((chat, n) => fixture.answered(`answer ${n}`, to(chat))));
-  await Promise.all(ids.map((id, n) => replicas[n % replicas.length]?.look({ stream_id: id, version: 0 })));
+  await Promise.all(ids.map((id, n) => replicas[n % replicas.length]?.handle({ stream_id: id, version: 0 })));
   await eventually(fixture.settled(...ids));
   for (const id of ids) {
     expect(await fixture.types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
@@ -72,14 +72,14 @@ describe('two replicas of delivery', () => {
   it('keep the rate of one chat together', async () => {
     const times = await deliver(Array.from({ length: 8 }, () => '7'));
     expect(times).toHaveLength(8);
-    expect(spanOf(times)).toBeGreaterThan(7 * LEAST_MS);
+    expect(spanOf(times)).toBeGreaterThan(7 * MIN_MS);
   });
 
   it('keep the rate of the whole bot together', async () => {
     const times = await deliver(Array.from({ length: 20 }, (_, n) => `chat ${n}`));
     expect(times).toHaveLength(20);
     // Four in each stretch.
-    expect(spanOf(times)).toBeGreaterThan(4 * LEAST_MS);
+    expect(spanOf(times)).toBeGreaterThan(4 * MIN_MS);
   });
 
   it('both hold back when the platform asked one of them to wait', async () => {
@@ -97,14 +97,14 @@ describe('two replicas of delivery', () => {
     });
     const asked = telegram.requests.length;
     const first = await fixture.answered('first', to('9'));
-    await replicas[0]?.look({ stream_id: first, version: 0 });
+    await replicas[0]?.handle({ stream_id: first, version: 0 });
     await eventually(() => telegram.requests.length === asked + 1);
     const at = performance.now();
     await eventually(async () => (await fixture.types(first)).includes('delivery.failed'));
     const second = await fixture.answered('second', to('9'));
-    await replicas[1]?.look({ stream_id: second, version: 0 });
+    await replicas[1]?.handle({ stream_id: second, version: 0 });
     await eventually(() => telegram.shownIn('9').includes('second'));
     expect(performance.now() - at).toBeGreaterThan(900);
-    await fixture.lookUntil(replicas[0] as Deliveries, first, fixture.settled(first));
+    await fixture.hintUntil(replicas[0] as DeliveryDispatcher, first, fixture.settled(first));
   });
 });

@@ -1,39 +1,40 @@
 import { type EventData, type HolderId, instanceOf } from '@angelia/contracts';
 import type { Loaded } from '@angelia/sessions';
-import { decideDelivery } from '../attempt/append-command.ts';
-import type { DeliveryTools } from './deliver-session.ts';
+import { appendCommand } from '../append-command.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
 
 /**
- * A claim within its deadline that nobody will bring to an end, so that its deadline need not be waited for:
+ * Releases a claim within its deadline that nobody will complete, so that the output need not wait for the deadline. Such a
+ * claim is one of these:
  *
- * - that of a dead predecessor: a service that starts again under its stable name knows that the one before it is
- *   gone. Whether it had sent is unknown, and the resend says so;
- * - our own, whose append was committed after we had given up on its answer (Postgres was away). We send only after
- *   that answer: so it was surely not sent, unless we did send and could not record it.
+ * - A dead predecessor's. A service that starts again under its stable name knows that the process before it is gone. Whether
+ *   that process had sent the message is unknown, and the resend says so.
+ * - Our own, committed after we stopped waiting for the answer to its append (Postgres was away). We send only after that
+ *   answer. So the message was not sent, unless we did send it and could not record it.
  *
- * Only asked by the one loop that a session has in this process. null: the claim is somebody else's, who is at work.
+ * Only the one loop that a session has in this process calls this. Null: the claim belongs to another sender that is at work.
  */
-export async function takeUpOrphanedClaim(
+export async function releaseAbandonedClaim(
   loaded: Loaded,
   output: number,
-  tools: DeliveryTools,
+  context: DeliveryContext,
 ): Promise<Loaded | null> {
   const open = loaded.state.outputs.find((candidate) => candidate.output === output);
   const claim = open?.status === 'attempting' ? lastAttempt(loaded, output) : null;
   if (claim === null) return null;
-  const ours = claim.sender === tools.holder;
-  if (!ours && !isPredecessors(claim, tools)) return null;
-  const decided = await decideDelivery(tools.sessions, loaded, {
+  const ours = claim.sender === context.holder;
+  if (!ours && !isPredecessors(claim, context)) return null;
+  const result = await appendCommand(context.sessions, loaded, {
     type: 'fail-delivery',
     output,
     attempt: claim.attempt,
     reason: ours ? 'claimed while Postgres was away' : `${claim.sender} died before it recorded the outcome`,
-    retryAt: tools.sessions.clock.now(),
+    retryAt: context.sessions.clock.now(),
     counts: false,
-    unknown: !ours || tools.unrecorded.has(loaded.id),
+    unknown: !ours || context.unrecorded.has(loaded.id),
   });
-  tools.unrecorded.delete(loaded.id);
-  return decided.loaded;
+  context.unrecorded.delete(loaded.id);
+  return result.loaded;
 }
 
 interface LastAttempt {
@@ -52,9 +53,9 @@ function lastAttempt(loaded: Loaded, output: number): LastAttempt | null {
   return { attempt, sender, recordedAt: event.recordedAt };
 }
 
-/** Claimed before we started: a namesake that claims later is no predecessor, but a second process by mistake. */
-function isPredecessors(claim: LastAttempt, tools: DeliveryTools): boolean {
-  const startedAt = tools.startedAt();
+/** Claimed before we started. A process of our name that claims later is no predecessor but a second process, by mistake. */
+function isPredecessors(claim: LastAttempt, context: DeliveryContext): boolean {
+  const startedAt = context.startedAt();
   if (startedAt === null) return false;
-  return instanceOf(claim.sender as HolderId) === instanceOf(tools.holder) && claim.recordedAt < startedAt;
+  return instanceOf(claim.sender as HolderId) === instanceOf(context.holder) && claim.recordedAt < startedAt;
 }

@@ -11,13 +11,13 @@ let sender: DeliveryFixture['sender'];
 let put: DeliveryFixture['put'];
 let deliveryEvents: DeliveryFixture['deliveryEvents'];
 let types: DeliveryFixture['types'];
-let lookUntil: DeliveryFixture['lookUntil'];
+let hintUntil: DeliveryFixture['hintUntil'];
 let settled: DeliveryFixture['settled'];
 let sink: Sink;
 
 beforeAll(async () => {
   fixture = await openDeliveryFixture();
-  ({ log, sender, put, deliveryEvents, types, lookUntil, settled } = fixture);
+  ({ log, sender, put, deliveryEvents, types, hintUntil, settled } = fixture);
 });
 
 afterAll(() => fixture?.close());
@@ -51,21 +51,21 @@ describe('an address with a variable of the environment in it', () => {
     const id = await answered('the answer', toHook());
     const delivery = { retry_schedule_seconds: [0.05, 0.05, 0.05, 600] };
     const without = sender({ name: 'without', delivery });
-    await lookUntil(without, id, async () => (await types(id)).includes('delivery.failed'));
+    await hintUntil(without, id, async () => (await types(id)).includes('delivery.failed'));
     expect(sink.received).toEqual([]);
     const failed = (await deliveryEvents(id)).find(({ type }) => type === 'delivery.failed');
     expect(failed?.data).toMatchObject({
       reason: expect.stringContaining('deliver_extra.url: the environment variable HOOK is not set'),
       unknown: false,
     });
-    await lookUntil(sender({ env: { HOOK: 'T0/B0/secret-of-hook' }, delivery }), id, settled(id));
+    await hintUntil(sender({ env: { HOOK: 'T0/B0/secret-of-hook' }, delivery }), id, settled(id));
     expect(sink.taken(id).map(({ path }) => path)).toEqual(['/services/T0/B0/secret-of-hook']);
     expect(JSON.stringify(await log.streams.read(id))).not.toContain('secret-of-hook');
   });
 
   it('goes to the fallback target when it stays missing', async () => {
     const id = await fixture.answered('the answer', { deliver: toHook(), fallback: toSink() });
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.taken(id).map(({ path }) => path)).toEqual([new URL(sink.url).pathname]);
   });
 });
@@ -73,7 +73,7 @@ describe('an address with a variable of the environment in it', () => {
 describe('an output that was recorded', () => {
   it('is claimed, sent signed, and recorded as delivered', async () => {
     const id = await answered('all is well');
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     const [message] = sink.taken(id);
     expect(message?.signature).toBe('valid');
     expect(message?.payload).toEqual({
@@ -112,8 +112,8 @@ describe('an output that was recorded', () => {
       },
     });
     const deliveries = sender({ sessions: counted });
-    await deliveries.look({ stream_id: id, version: 4 });
-    await eventually(() => deliveries.underWay === 0);
+    await deliveries.handle({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.inFlight === 0);
     expect(calls).toEqual(['read', 'append', 'append']);
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
   });
@@ -122,10 +122,10 @@ describe('an output that was recorded', () => {
     const id = await answered();
     sink.behave((_payload) => ({ kind: 'hang' }));
     const deliveries = sender({ delivery: { request_timeout_seconds: 5 } });
-    await deliveries.look({ stream_id: id, version: 4 });
+    await deliveries.handle({ stream_id: id, version: 4 });
     expect(await types(id)).toEqual(['delivery.attempted']);
-    expect(deliveries.underWay).toBe(1);
-    await Promise.all([1, 2, 3].map(() => deliveries.look({ stream_id: id, version: 4 })));
+    expect(deliveries.inFlight).toBe(1);
+    await Promise.all([1, 2, 3].map(() => deliveries.handle({ stream_id: id, version: 4 })));
     await eventually(() => sink.received.length > 0);
     expect(sink.received).toHaveLength(1);
   });
@@ -142,7 +142,7 @@ describe('order', () => {
       { type: 'finish-turn', generation: 2, text: 'second' },
     );
     sink.next(answer(503), answer(503));
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.received.map(({ payload, taken }) => [payload.text, taken])).toEqual([
       ['first', false],
       ['first', false],
@@ -154,7 +154,7 @@ describe('order', () => {
   it('holds for statuses and the answer, all recorded before any was sent', async () => {
     const id = await running();
     await put(id, status(1, 'one'), status(2, 'two'), final('three'));
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['one', 'two', 'three']);
   });
 
@@ -163,9 +163,9 @@ describe('order', () => {
     await put(id, status(1, 'working'));
     sink.next(answer(503));
     const deliveries = sender({ delivery: { retry_schedule_seconds: [30] } });
-    await lookUntil(deliveries, id, async () => (await types(id)).includes('delivery.failed'));
+    await hintUntil(deliveries, id, async () => (await types(id)).includes('delivery.failed'));
     await put(id, final('done'));
-    await lookUntil(deliveries, id, settled(id));
+    await hintUntil(deliveries, id, settled(id));
     expect(await types(id)).toEqual([
       'delivery.attempted',
       'delivery.failed',
@@ -179,7 +179,7 @@ describe('order', () => {
   it('with interim: off no status is sent', async () => {
     const id = await running({ interim: 'off' });
     await put(id, status(1, 'working'), final('done'));
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.received.map(({ payload }) => payload.text)).toEqual(['done']);
   });
 });
@@ -188,7 +188,7 @@ describe('failures', () => {
   it('after the last of the schedule the delivery is dead, with the reason', async () => {
     const id = await answered();
     sink.behave(answer(500));
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.received).toHaveLength(3);
     expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
     expect((await deliveryEvents(id)).at(-1)).toMatchObject({
@@ -201,17 +201,17 @@ describe('failures', () => {
     const id = await answered();
     sink.next(answer(410));
     const deliveries = sender();
-    await lookUntil(deliveries, id, settled(id));
+    await hintUntil(deliveries, id, settled(id));
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.dead']);
     await put(id, { type: 'retry-delivery', output: 4, by: 'api' });
-    await lookUntil(deliveries, id, settled(id));
+    await hintUntil(deliveries, id, settled(id));
     expect(sink.answersOf(id)).toEqual(['the answer']);
   });
 
   it('Retry-After is waited for and spends no attempt of the schedule', async () => {
     const id = await answered();
     sink.next(answer(429, '1'), answer(429, '1'), answer(500), answer(500));
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.answersOf(id)).toEqual(['the answer']);
     expect(sink.received).toHaveLength(5);
     const [first, second] = sink.received;
@@ -225,7 +225,7 @@ describe('failures', () => {
 
   it('a target that there is not is dead by name, and nothing goes elsewhere', async () => {
     const id = await answered('lost?', { target: 'pigeon', to: { url: sink.url }, untrusted_address: false });
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect((await deliveryEvents(id)).at(-1)).toMatchObject({
       type: 'delivery.dead',
       data: { reason: 'there is no target `pigeon` in this version' },
@@ -235,7 +235,7 @@ describe('failures', () => {
 
   it('a private address that came from outside is dead, and nothing is sent', async () => {
     const id = await answered('secret?', { target: 'http', to: { url: sink.url }, untrusted_address: true });
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect((await deliveryEvents(id)).at(-1)).toMatchObject({
       type: 'delivery.dead',
       data: { reason: expect.stringContaining('address refused') },
@@ -246,7 +246,7 @@ describe('failures', () => {
   it('no secret is in any event', async () => {
     const id = await answered();
     sink.next({ kind: 'cut-off' }, answer(500));
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(JSON.stringify(await log.streams.read(id))).not.toContain(TEST_SINK_SECRET.slice('whsec_'.length));
   });
 });
@@ -258,7 +258,7 @@ describe('an outcome that is not known', () => {
   ])('%s: sent again, marked, with the same webhook-id', async (_name, behaviour) => {
     const id = await answered();
     sink.next(behaviour);
-    await lookUntil(sender(), id, settled(id));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
     expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
   });
@@ -266,12 +266,12 @@ describe('an outcome that is not known', () => {
   it('killed after it was sent and before that was recorded: sent once more at the deadline, marked, by another', async () => {
     const id = await answered();
     const dying = sender({ name: 'delivery-2', sessions: diesBeforeRecording() });
-    await dying.look({ stream_id: id, version: 4 });
+    await dying.handle({ stream_id: id, version: 4 });
     await eventually(() => sink.received.length === 1);
     const other = sender();
-    await other.look({ stream_id: id, version: 4 });
+    await other.handle({ stream_id: id, version: 4 });
     expect(sink.received).toHaveLength(1);
-    await lookUntil(other, id, settled(id));
+    await hintUntil(other, id, settled(id));
     expect(sink.received.map(({ payload, webhookId }) => [payload.possible_duplicate, webhookId])).toEqual([
       [false, `${id}.4`],
       [true, `${id}.4`],
@@ -287,10 +287,10 @@ describe('an outcome that is not known', () => {
       sessions: diesBeforeRecording(),
       delivery: { request_timeout_seconds: 30 },
     });
-    await dying.look({ stream_id: id, version: 4 });
+    await dying.handle({ stream_id: id, version: 4 });
     await eventually(() => sink.received.length === 1);
     const successor = sender({ incarnation: 'b', delivery: { request_timeout_seconds: 30 } });
-    await lookUntil(successor, id, settled(id));
+    await hintUntil(successor, id, settled(id));
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
   });
 
@@ -311,9 +311,9 @@ describe('an outcome that is not known', () => {
       },
     });
     const deliveries = sender({ sessions: forgetful, delivery: { request_timeout_seconds: 30 } });
-    await expect(deliveries.look({ stream_id: id, version: 4 })).rejects.toThrow(LogUnavailable);
+    await expect(deliveries.handle({ stream_id: id, version: 4 })).rejects.toThrow(LogUnavailable);
     expect(sink.received).toEqual([]);
-    await lookUntil(deliveries, id, settled(id));
+    await hintUntil(deliveries, id, settled(id));
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false]);
   });
 
@@ -332,7 +332,7 @@ describe('an outcome that is not known', () => {
         },
       },
     });
-    await lookUntil(sender({ sessions: flaky }), id, settled(id));
+    await hintUntil(sender({ sessions: flaky }), id, settled(id));
     expect(down).toBe(4);
     expect(sink.received).toHaveLength(1);
   });
@@ -355,8 +355,8 @@ describe('an outcome that is not known', () => {
       },
     });
     const deliveries = sender({ sessions: crowded, delivery: { request_timeout_seconds: 30 } });
-    await deliveries.look({ stream_id: id, version: 4 });
-    await eventually(() => deliveries.underWay === 0);
+    await deliveries.handle({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.inFlight === 0);
     expect(conflicts).toBe(0);
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
     expect(sink.received).toHaveLength(1);
@@ -392,11 +392,11 @@ describe('an outcome that is not known', () => {
       },
     });
     const deliveries = sender({ sessions: old, delivery: { request_timeout_seconds: 30 } });
-    await deliveries.look({ stream_id: id, version: 4 });
-    await eventually(() => deliveries.underWay === 0);
+    await deliveries.handle({ stream_id: id, version: 4 });
+    await eventually(() => deliveries.inFlight === 0);
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.blessed', 'delivery.succeeded']);
     // What comes next is for those who can read it.
-    await expect(deliveries.look({ stream_id: id, version: 0 })).rejects.toThrow(EventTooNew);
+    await expect(deliveries.handle({ stream_id: id, version: 0 })).rejects.toThrow(EventTooNew);
     expect(sink.received).toHaveLength(1);
   });
 });
@@ -408,18 +408,18 @@ describe('a host whose clock is wrong', () => {
       const id = await answered();
       sink.next({ kind: 'hang' }, answer(503));
       const other = sender({ name: 'delivery-2', delivery: { request_timeout_seconds: 3 } });
-      await other.look({ stream_id: id, version: 4 });
+      await other.handle({ stream_id: id, version: 4 });
       await eventually(() => sink.received.length === 1);
       const right = Date.now;
       const wrong = jest.spyOn(Date, 'now').mockImplementation(() => right() + hours * 3_600_000);
       try {
         const own = new Sessions({ log, instance: 'delivery' });
         const deliveries = sender({ sessions: own });
-        await deliveries.look({ stream_id: id, version: 0 });
-        await eventually(() => deliveries.underWay === 0);
+        await deliveries.handle({ stream_id: id, version: 0 });
+        await eventually(() => deliveries.inFlight === 0);
         expect(await types(id)).toEqual(['delivery.attempted']);
-        await eventually(() => other.underWay === 0);
-        await lookUntil(deliveries, id, settled(id));
+        await eventually(() => other.inFlight === 0);
+        await hintUntil(deliveries, id, settled(id));
         expect(sink.received.map(({ taken }) => taken)).toEqual([false, false, true]);
       } finally {
         wrong.mockRestore();
@@ -450,9 +450,9 @@ describe('several senders', () => {
     const delivery = { request_timeout_seconds: 30 };
     const replicas = [sender({ name: 'delivery', delivery }), sender({ name: 'delivery-2', delivery })];
     await Promise.all(
-      ids.flatMap((id) => replicas.map((replica) => replica.look({ stream_id: id, version: 4 }))),
+      ids.flatMap((id) => replicas.map((replica) => replica.handle({ stream_id: id, version: 4 }))),
     );
-    await eventually(() => replicas.every((replica) => replica.underWay === 0));
+    await eventually(() => replicas.every((replica) => replica.inFlight === 0));
     expect(sink.received).toHaveLength(20);
     expect([...sink.finalCounts().values()]).toEqual(ids.map(() => 1));
     for (const id of ids) expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
@@ -465,10 +465,10 @@ describe('several senders', () => {
       const deliveries = sender({ limits: { perDestination: 2 }, delivery: { request_timeout_seconds: 20 } });
       const toSlow = { target: 'http', to: { url: slow.url }, untrusted_address: false };
       const stuck = await Promise.all([1, 2, 3, 4].map(() => answered('slow', toSlow)));
-      for (const id of stuck) await deliveries.look({ stream_id: id, version: 4 });
+      for (const id of stuck) await deliveries.handle({ stream_id: id, version: 4 });
       const free = await Promise.all([1, 2, 3].map(() => answered('quick')));
-      for (const id of free) await deliveries.look({ stream_id: id, version: 4 });
-      await eventually(() => sink.received.length === 3 && deliveries.underWay === 2);
+      for (const id of free) await deliveries.handle({ stream_id: id, version: 4 });
+      await eventually(() => sink.received.length === 3 && deliveries.inFlight === 2);
       // Those that found no place have no claim that could run out.
       const claimed = await Promise.all(stuck.map(types));
       expect(claimed.filter((found) => found.length > 0)).toHaveLength(2);
@@ -480,9 +480,9 @@ describe('several senders', () => {
   it('who found no place is sent when one is free, without another hint', async () => {
     const deliveries = sender({ limits: { perDestination: 1 } });
     const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => answered(`answer ${n}`)));
-    for (const id of ids) await deliveries.look({ stream_id: id, version: 4 });
+    for (const id of ids) await deliveries.handle({ stream_id: id, version: 4 });
     await eventually(() => sink.received.length === 10);
-    await eventually(() => deliveries.underWay === 0);
+    await eventually(() => deliveries.inFlight === 0);
     expect([...sink.finalCounts().values()]).toEqual(ids.map(() => 1));
   });
 });
@@ -491,7 +491,7 @@ describe('a late hint', () => {
   it('for a session that was pruned or erased since is answered, and nothing is done', async () => {
     const gone = newSessionId();
     // Rejected, it would come again, and be a dead letter in the end.
-    await sender().look({ stream_id: gone, version: 4 });
+    await sender().handle({ stream_id: gone, version: 4 });
     expect(await log.streams.read(gone)).toEqual([]);
     expect(sink.received).toEqual([]);
   });
@@ -523,13 +523,13 @@ describe('drain', () => {
         },
       }),
     });
-    await deliveries.look({ stream_id: id, version: 5 });
+    await deliveries.handle({ stream_id: id, version: 5 });
     const drained = deliveries.drain(Date.now() + 10_000, new AbortController().signal);
     release();
     await drained;
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
-    expect(await deliveries.look({ stream_id: id, version: 5 })).toEqual({ retryInMs: expect.any(Number) });
-    await lookUntil(sender({ name: 'delivery-2' }), id, settled(id));
+    expect(await deliveries.handle({ stream_id: id, version: 5 })).toEqual({ retryInMs: expect.any(Number) });
+    await hintUntil(sender({ name: 'delivery-2' }), id, settled(id));
     expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['one', 'two']);
   });
 });

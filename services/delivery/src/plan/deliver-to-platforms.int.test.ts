@@ -13,7 +13,6 @@ import {
 } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Rate } from '../targets/target.ts';
-import { DUPLICATE_MARK } from '../targets/target.ts';
 import {
   type DeliveryFixture,
   final,
@@ -21,6 +20,7 @@ import {
   type SenderOptions,
   status,
 } from '../testing/delivery-fixture.ts';
+import { DUPLICATE_MARK } from '../text/cut/chunk.ts';
 
 // What the core does for every platform, seen at platforms that differ: Telegram (no idempotency, cuts long messages,
 // edits), GitHub (can be looked up), Matrix (idempotent).
@@ -97,7 +97,7 @@ describe('a long answer', () => {
   it('is several messages, each a step of its own: a retry goes on after the last that was taken', async () => {
     telegram.next(take, fiveHundred, take, fiveHundred);
     const id = await fixture.answered(long, { deliver: toTelegram() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     const shown = telegram.shownIn('1');
     expect(shown).toHaveLength(3);
     expect(shown.map((text) => /\(\d\/\d\)/.exec(text)?.[0])).toEqual(['(1/3)', '(2/3)', '(3/3)']);
@@ -124,7 +124,7 @@ describe('a long answer', () => {
   it('of which one message may be there already: that one is sent again and marked, the others are not', async () => {
     telegram.next(take, cutOff);
     const id = await fixture.answered(long, { deliver: toTelegram() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     const shown = telegram.shownIn('1');
     expect(shown.map((text) => text.startsWith(DUPLICATE_MARK))).toEqual([false, false, true, false]);
     expect(shown[2]).toBe(DUPLICATE_MARK + shown[1]);
@@ -146,7 +146,7 @@ describe('a long answer', () => {
         },
       }),
     });
-    await fixture.lookUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(deliveries, id, fixture.settled(id));
     expect(await fixture.types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
   });
 
@@ -155,7 +155,7 @@ describe('a long answer', () => {
       Array.from({ length: 6 }, (_, n) => fixture.answered(long, { deliver: toTelegram(`${n + 1}`) })),
     );
     const replicas = ['delivery', 'delivery-2'].map((name) => sender({ name }));
-    await Promise.all(replicas.map((replica) => fixture.lookUntil(replica, ids, fixture.settled(...ids))));
+    await Promise.all(replicas.map((replica) => fixture.hintUntil(replica, ids, fixture.settled(...ids))));
     // A starved sender may not hear an answer in time, and says so on the next: that is no second sender.
     const unmarked = (chat: string) =>
       telegram.shownIn(chat).filter((text) => !text.includes(DUPLICATE_MARK));
@@ -165,10 +165,10 @@ describe('a long answer', () => {
   it('goes on elsewhere when its sender is going down', async () => {
     const id = await fixture.answered(long, { deliver: toTelegram() });
     const first = sender({ perChat: { sends: 1, seconds: 0.2 } });
-    await first.look({ stream_id: id, version: 0 });
+    await first.handle({ stream_id: id, version: 0 });
     await first.drain(Date.now() + 10_000, new AbortController().signal);
     expect(telegram.shownIn('1')).toHaveLength(1);
-    await fixture.lookUntil(sender({ name: 'delivery-2' }), id, fixture.settled(id));
+    await fixture.hintUntil(sender({ name: 'delivery-2' }), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toHaveLength(3);
     expect(telegram.shownIn('1').filter((text) => text.includes(DUPLICATE_MARK))).toEqual([]);
   });
@@ -178,14 +178,14 @@ describe('an outcome that is not known', () => {
   it('at a platform with neither idempotency nor look-up is made up for, marked', async () => {
     telegram.next(cutOff);
     const id = await fixture.answered('hello', { deliver: toTelegram() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['hello', `${DUPLICATE_MARK}hello`]);
   });
 
   it('there again and again, as when it is down and takes requests without an answer: it is had when it is back', async () => {
     telegram.next({ kind: 'hang' }, { kind: 'hang' });
     const id = await fixture.answered('hello', { deliver: toTelegram() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual([`${DUPLICATE_MARK}hello`]);
     expect(await fixture.types(id)).toEqual([
       ...['delivery.attempted', 'delivery.failed'],
@@ -198,12 +198,12 @@ describe('an outcome that is not known', () => {
     telegram.next(cutOff, cutOff, cutOff);
     const id = await fixture.answered('hello', { deliver: toTelegram() });
     const deliveries = sender();
-    await fixture.lookUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(deliveries, id, fixture.settled(id));
     const marked = `${DUPLICATE_MARK}hello`;
     expect(telegram.shownIn('1')).toEqual(['hello', marked, marked]);
     expect(await lastReason(id)).toContain('attempt 3 was the last of the schedule');
     await fixture.put(id, { type: 'retry-delivery', output: 4, by: 'api' });
-    await fixture.lookUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(deliveries, id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['hello', marked, marked, marked]);
     expect(await fixture.types(id)).toContain('delivery.succeeded');
   });
@@ -221,7 +221,7 @@ describe('an outcome that is not known', () => {
   it('of senders that died, one after the other, before they sent anything: it is not lost', async () => {
     const id = await fixture.answered('hello', { deliver: toTelegram() });
     await died(id, 2);
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual([`${DUPLICATE_MARK}hello`]);
   });
 
@@ -232,7 +232,7 @@ describe('an outcome that is not known', () => {
     ] as const) {
       const id = await fixture.answered('hello', { deliver });
       await died(id, 6);
-      await fixture.lookUntil(sender(), id, fixture.settled(id));
+      await fixture.hintUntil(sender(), id, fixture.settled(id));
       expect(platform()).toEqual([]);
       expect(await fixture.types(id)).toEqual([
         ...Array.from({ length: 6 }, () => 'delivery.attempted'),
@@ -245,7 +245,7 @@ describe('an outcome that is not known', () => {
   it('at a platform that can be looked up: found is delivered, and there is one', async () => {
     github.next(cutOff);
     const id = await fixture.answered('a review', { deliver: toGithub() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(github.comments).toHaveLength(1);
     const last = (await fixture.deliveryEvents(id)).at(-1);
     expect(last).toMatchObject({ type: 'delivery.succeeded', data: { attempt: 2 } });
@@ -255,7 +255,7 @@ describe('an outcome that is not known', () => {
   it('there, absent: it is sent again, unmarked, as often as the schedule has attempts', async () => {
     github.next({ kind: 'hang' }, { kind: 'hang' });
     const id = await fixture.answered('a review', { deliver: toGithub() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(github.comments).toHaveLength(1);
     expect(github.comments[0]?.body).not.toContain(DUPLICATE_MARK);
   });
@@ -263,7 +263,7 @@ describe('an outcome that is not known', () => {
   it('at a platform with idempotency is sent again silently, and there is one', async () => {
     matrix.next(cutOff, cutOff);
     const id = await fixture.answered('hello', { deliver: toMatrix() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(matrix.events).toHaveLength(1);
     expect(JSON.stringify(matrix.events)).not.toContain(DUPLICATE_MARK.trim());
     expect(await fixture.types(id)).toContain('delivery.succeeded');
@@ -275,7 +275,7 @@ describe('interim: edit', () => {
     const id = await fixture.running({ deliver: toTelegram(), interim: 'edit' });
     await fixture.put(id, { type: 'request-turn', source: 'message', input: 'more', deliveryId: null });
     await fixture.put(id, status(1, 'one'), status(2, 'two'), status(3, 'three'), final('the answer'));
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     await fixture.put(
       id,
       { type: 'start-run', generation: 2, turn: 2, runner: 'r', resumed: false, attempt: 1, takeover: false },
@@ -284,7 +284,7 @@ describe('interim: edit', () => {
       final('more', 2),
     );
     // Another sender: where the status message is stands in the log, not in a process.
-    await fixture.lookUntil(sender({ name: 'delivery-2' }), id, fixture.settled(id));
+    await fixture.hintUntil(sender({ name: 'delivery-2' }), id, fixture.settled(id));
     expect(telegram.messages.map(({ shown, edits }) => [shown, edits])).toEqual([
       ['three', 2],
       ['the answer', 0],
@@ -298,10 +298,10 @@ describe('interim: edit', () => {
     const id = await fixture.running({ deliver: toTelegram(), interim: 'edit' });
     await fixture.put(id, status(1, 'one'));
     const deliveries = sender();
-    await fixture.lookUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(deliveries, id, fixture.settled(id));
     telegram.delete(1);
     await fixture.put(id, status(2, 'two'));
-    await fixture.lookUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(deliveries, id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['two']);
     expect((await fixture.types(id)).filter((type) => type === 'delivery.succeeded')).toHaveLength(2);
   });
@@ -310,15 +310,15 @@ describe('interim: edit', () => {
     const id = await fixture.running({ deliver: toTelegram(), interim: 'edit' });
     await fixture.put(id, status(1, 'one'), status(2, 'two'));
     telegram.next(take, cutOff);
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['two']);
   });
 });
 
 describe('a fallback target', () => {
-  it('gets what the first refused for good, recorded as such, from its first piece on', async () => {
+  it('gets what the first refused for good, recorded as such, from its first chunk on', async () => {
     const id = await fixture.answered('hello', { deliver: toTelegram('403'), fallback: toSink() });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(sink.answersOf(id)).toEqual(['hello']);
     expect(await fixture.deliveryEvents(id)).toMatchObject([
       { type: 'delivery.attempted', data: { target: 'telegram', via: 'target' } },
@@ -335,13 +335,13 @@ describe('a fallback target', () => {
       limits: { circuit: { failures: 1, firstPauseMs: 60_000, lastPauseMs: 60_000, staleMs: 600_000 } },
     });
     const first = await fixture.answered('it is down', { deliver: toTelegram('1') });
-    await deliveries.look({ stream_id: first, version: 0 });
+    await deliveries.handle({ stream_id: first, version: 0 });
     await eventually(async () => (await fixture.types(first)).includes('delivery.failed'));
     const stays = await fixture.answered('I wait', { deliver: toTelegram('2') });
     const goes = await fixture.answered('I do not', { deliver: toTelegram('3'), fallback: toSink() });
-    for (const id of [stays, goes]) await deliveries.look({ stream_id: id, version: 0 });
+    for (const id of [stays, goes]) await deliveries.handle({ stream_id: id, version: 0 });
     expect([deliveries.waiting, await fixture.types(goes)]).toEqual([2, []]);
-    await fixture.lookUntil(deliveries, [stays, goes], fixture.settled(goes));
+    await fixture.hintUntil(deliveries, [stays, goes], fixture.settled(goes));
     expect(sink.answersOf(goes)).toEqual(['I do not']);
     expect(await fixture.deliveryEvents(goes)).toMatchObject([
       { type: 'delivery.dead', data: { attempt: 0, reason: expect.stringContaining('is down') } },
@@ -353,7 +353,7 @@ describe('a fallback target', () => {
 
   it('is never taken where none is configured', async () => {
     const id = await fixture.answered('hello', { deliver: toTelegram('403') });
-    await fixture.lookUntil(sender(), id, fixture.settled(id));
+    await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(sink.received).toEqual([]);
     expect(await fixture.types(id)).toEqual(['delivery.attempted', 'delivery.dead']);
   });
@@ -370,21 +370,21 @@ describe('waits that the platform asks for', () => {
     telegram.next({ kind: 'answer', answer: { status: 429, body: flood } });
     const deliveries = sender({ delivery: { retry_schedule_seconds: [] } });
     const first = await fixture.answered('first', { deliver: toTelegram('1') });
-    await deliveries.look({ stream_id: first, version: 0 });
+    await deliveries.handle({ stream_id: first, version: 0 });
     await eventually(async () => (await fixture.types(first)).includes('delivery.failed'));
     const since = performance.now();
     const behind = await fixture.answered('behind', { deliver: toTelegram('1') });
     const beside = await fixture.answered('beside', { deliver: toTelegram('2') });
-    for (const id of [behind, beside]) await deliveries.look({ stream_id: id, version: 0 });
+    for (const id of [behind, beside]) await deliveries.handle({ stream_id: id, version: 0 });
     await eventually(() => telegram.shownIn('2').length === 1);
     expect([await fixture.types(behind), telegram.requests.length]).toEqual([[], 2]);
-    await fixture.lookUntil(deliveries, [first, behind], fixture.settled(first, behind));
+    await fixture.hintUntil(deliveries, [first, behind], fixture.settled(first, behind));
     expect(performance.now() - since).toBeGreaterThan(900);
     expect(telegram.shownIn('1').sort()).toEqual(['behind', 'first']);
     expect((await fixture.types(behind)).sort()).toEqual(['delivery.attempted', 'delivery.succeeded']);
   });
 
-  it('rates of a chat are kept across sessions and pieces', async () => {
+  it('rates of a chat are kept across sessions and chunks', async () => {
     const sentAt: number[] = [];
     const deliveries = sender({
       perChat: { sends: 1, seconds: 0.15 },
@@ -408,7 +408,7 @@ describe('waits that the platform asks for', () => {
       await fixture.answered('word '.repeat(1_500), { deliver: toTelegram() }),
       await fixture.answered('short too', { deliver: toTelegram() }),
     ];
-    await fixture.lookUntil(deliveries, ids, fixture.settled(...ids));
+    await fixture.hintUntil(deliveries, ids, fixture.settled(...ids));
     expect(sentAt).toHaveLength(4);
     // Turns are 150 ms apart; a request may begin some time after its own on a busy machine. Without turns all take some 15 ms.
     expect((sentAt.at(-1) ?? 0) - (sentAt[0] ?? 0)).toBeGreaterThan(300);
@@ -425,9 +425,9 @@ describe('a target that is down', () => {
     const ids = await Promise.all(
       ['1', '2'].map((chat) => fixture.answered('too late', { deliver: toTelegram(chat) })),
     );
-    await fixture.lookUntil(deliveries, ids, () => telegram.requests.length === 2);
+    await fixture.hintUntil(deliveries, ids, () => telegram.requests.length === 2);
     const untried = await fixture.answered('I wait', { deliver: toTelegram('3') });
-    await fixture.lookUntil(deliveries, [...ids, untried], fixture.settled(...ids));
+    await fixture.hintUntil(deliveries, [...ids, untried], fixture.settled(...ids));
     for (const id of ids) {
       expect(await fixture.deliveryEvents(id)).toMatchObject([
         { type: 'delivery.attempted' },
@@ -471,7 +471,7 @@ describe('a target that is down', () => {
       }),
     );
     const lookAtAll = async () => {
-      for (const id of ids) await deliveries.look({ stream_id: id, version: 0 });
+      for (const id of ids) await deliveries.handle({ stream_id: id, version: 0 });
     };
     await lookAtAll();
     await eventually(() => deliveries.waiting > 250);
@@ -480,7 +480,7 @@ describe('a target that is down', () => {
     while (performance.now() < until) {
       const asked = performance.now();
       const id = await fixture.answered('elsewhere', { deliver: toSink() });
-      await deliveries.look({ stream_id: id, version: 4 });
+      await deliveries.handle({ stream_id: id, version: 4 });
       await eventually(() => sink.answersOf(id).length === 1);
       others.push(performance.now() - asked);
       await lookAtAll();
@@ -496,12 +496,12 @@ describe('a target that is down', () => {
     expect(spent.filter((n) => n === 0).length).toBeGreaterThan(200);
 
     telegram = await startTelegram({ token: TOKEN, port });
-    await fixture.lookUntil(
+    await fixture.hintUntil(
       deliveries,
       ids,
       () => deliveries.waiting === 0 && telegram.messages.length >= 600,
     );
-    await fixture.lookUntil(deliveries, ids, fixture.settled(...ids));
+    await fixture.hintUntil(deliveries, ids, fixture.settled(...ids));
     for (const n of ids.keys()) {
       expect(telegram.shownIn(`${n + 1}`)).toEqual([`first of ${n}`, `second of ${n}`]);
     }

@@ -1,82 +1,91 @@
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
+import type { SendTurns } from '@angelia/event-log';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
+import { WakeUp } from '@angelia/waiting';
+import type { DeliveryContext } from '../delivery-context.ts';
 import { type CircuitLimits, circuitLimits } from '../gate/circuits.ts';
-import { Gate } from '../gate/send-gate.ts';
-import { SharedTurns } from '../gate/shared-rates.ts';
+import { SendGate } from '../gate/send-gate.ts';
+import { gateFor } from '../gate/session-gate.ts';
+import { SharedRates } from '../gate/shared-rates.ts';
 import { CONNECTIONS_PER_ORIGIN } from '../targets/calls/http-call.ts';
-import { type DeliveryTools, deliverSession, type Turnstile } from './deliver-session.ts';
+import { deliverSession } from './deliver-session.ts';
 
 /**
- * Sessions whose stream is held in memory while an output of theirs is sent. Each costs its stream and a socket; this
- * many streams of some 20 kB are 20 MB. It is 8 destinations that hang at once with all their places taken.
+ * Sessions whose stream is in memory while one of their outputs is sent. Each costs its stream and a socket: 1,024 streams of
+ * about 20 kB are 20 MB. It is enough for 8 destinations that hang at once with all their slots taken.
  */
-const MAX_UNDER_WAY = 8 * CONNECTIONS_PER_ORIGIN;
-/** Half: while one hook of a host hangs, the others of it are not held back. */
+const MAX_IN_FLIGHT = 8 * CONNECTIONS_PER_ORIGIN;
+/** Half: while one hook of a host hangs, the other hooks of that host go on. */
 const PER_CIRCUIT = CONNECTIONS_PER_ORIGIN / 2;
-/** Ids that wait for their turn at their destination: 10,000 of them are some MB. What does not fit waits for the sweep. */
-const MAX_PARKED = 10_000;
-/** A hint that finds everything taken comes back after this long: about what a slow platform needs for one answer. */
+/** Ids of sessions that wait at the gate: 10,000 of them take a few MB. The sweep finds those that do not fit. */
+const MAX_WAITING = 10_000;
+/** A hint that finds everything in flight comes back after this long: about what a slow platform needs for one answer. */
 const FULL_RETRY_MS = 1_000;
 
-export interface DeliveriesLimits {
-  readonly underWay: number;
+export interface DispatcherLimits {
+  readonly inFlight: number;
   readonly perDestination: number;
   readonly perCircuit: number;
-  readonly parked: number;
-  /** Default: by the retry schedule. */
+  readonly waiting: number;
+  /** Default: derived from the retry schedule. */
   readonly circuit?: CircuitLimits;
 }
 
-export const DELIVERIES_LIMITS: DeliveriesLimits = {
-  underWay: MAX_UNDER_WAY,
+export const DISPATCHER_LIMITS: DispatcherLimits = {
+  inFlight: MAX_IN_FLIGHT,
   perDestination: CONNECTIONS_PER_ORIGIN,
   perCircuit: PER_CIRCUIT,
-  parked: MAX_PARKED,
+  waiting: MAX_WAITING,
 };
 
-interface UnderWay {
-  /** The newest version that a hint spoke of meanwhile. */
+/** A session that this process is delivering. */
+interface InFlight {
+  /** The newest version that a hint named meanwhile. */
   hinted: number;
-  /** Its turn has come while it was being looked at. */
-  called: boolean;
+  /** The gate woke it meanwhile. */
+  woken: boolean;
 }
 
 /**
- * The deliveries of this process: per session one loop at most, across sessions in parallel, bounded in all and per
- * destination. A hint is answered when its claim is committed or nothing is to be done; the sending goes on after that.
+ * Runs the deliveries of this process: at most one loop per session, sessions in parallel, bounded in total and per
+ * destination. A hint is answered when its claim is committed or there is nothing to do. Sending goes on after that.
  */
-export class Deliveries implements DrainParticipant {
+export class DeliveryDispatcher implements DrainParticipant {
   readonly name = 'deliveries';
-  readonly #tools: DeliveryTools;
-  readonly #limits: DeliveriesLimits;
-  readonly #gate: Gate;
-  readonly #turns: SharedTurns;
-  readonly #underWay = new Map<string, UnderWay>();
-  #closed = false;
-  #onIdle: (() => void) | null = null;
+  readonly #context: DeliveryContext;
+  readonly #limits: DispatcherLimits;
+  readonly #gate: SendGate;
+  readonly #rates: SharedRates;
+  readonly #inFlight = new Map<string, InFlight>();
+  readonly #drained = new WakeUp();
+  #draining = false;
 
-  constructor(tools: DeliveryTools, limits: DeliveriesLimits = DELIVERIES_LIMITS) {
-    this.#tools = tools;
+  constructor(
+    context: DeliveryContext,
+    turns: Pick<SendTurns, 'take' | 'pause'>,
+    limits: DispatcherLimits = DISPATCHER_LIMITS,
+  ) {
+    this.#context = context;
     this.#limits = limits;
-    this.#gate = new Gate({
+    this.#gate = new SendGate({
       perDestination: limits.perDestination,
       perCircuit: limits.perCircuit,
-      maxParked: limits.parked,
-      circuit: limits.circuit ?? circuitLimits(tools.policy.retry_schedule_seconds),
-      now: () => tools.clock.monotonic(),
-      call: (id) => this.#call(sessionId(id)),
-      onCircuit: (destination, change) => this.#tellOf(destination, change),
+      maxWaiting: limits.waiting,
+      circuit: limits.circuit ?? circuitLimits(context.policy.retry_schedule_seconds),
+      now: () => context.clock.monotonic(),
+      wake: (id) => this.#wake(sessionId(id)),
+      onCircuit: (destination, change) => this.#logCircuit(destination, change),
     });
-    this.#turns = new SharedTurns(tools.turns, this.#gate, tools.logger);
+    this.#rates = new SharedRates(turns, this.#gate, context.logger);
   }
 
-  get underWay(): number {
-    return this.#underWay.size;
+  get inFlight(): number {
+    return this.#inFlight.size;
   }
 
-  /** Sessions that wait for their turn at a destination. */
+  /** Sessions that wait at the gate. */
   get waiting(): number {
-    return this.#gate.parkedCount;
+    return this.#gate.waitingCount;
   }
 
   /** Destinations that this process finds down. */
@@ -84,107 +93,88 @@ export class Deliveries implements DrainParticipant {
     return this.#gate.openCircuits;
   }
 
-  /** Looks at one session. Throws when its stream cannot be read or the claim not be written: hint again later. */
-  async look(hint: Pick<Hint, 'stream_id' | 'version'>): Promise<HintVerdict> {
-    const known = this.#underWay.get(hint.stream_id);
+  /** Delivers what is due in one session. Throws if its stream cannot be read or the claim cannot be written: hint again later. */
+  async handle(hint: Pick<Hint, 'stream_id' | 'version'>): Promise<HintVerdict> {
+    const known = this.#inFlight.get(hint.stream_id);
     if (known !== undefined) {
       // Timers and the sweep name no version: look again in any case.
       known.hinted = Math.max(known.hinted, hint.version === 0 ? Number.POSITIVE_INFINITY : hint.version);
       return 'done';
     }
-    if (this.#gate.isParked(hint.stream_id)) {
-      // It is looked at when it is called: then it is read, with whatever was appended meanwhile.
-      this.#gate.nudge(hint.stream_id);
+    if (this.#gate.isWaiting(hint.stream_id)) {
+      // The session is read when the gate wakes it, with everything that was appended meanwhile.
+      this.#gate.recheck(hint.stream_id);
       return 'done';
     }
-    if (this.#closed || this.#underWay.size >= this.#limits.underWay) return { retryInMs: FULL_RETRY_MS };
-    await this.#begin(sessionId(hint.stream_id));
+    if (this.#draining || this.#inFlight.size >= this.#limits.inFlight) return { retryInMs: FULL_RETRY_MS };
+    await this.#start(sessionId(hint.stream_id));
     return 'done';
   }
 
   async drain(deadline: number, hurry: AbortSignal): Promise<void> {
-    this.#closed = true;
+    this.#draining = true;
     this.#gate.close();
-    if (this.#underWay.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.max(0, deadline - Date.now()));
-      hurry.addEventListener('abort', () => resolve(), { once: true });
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (this.#inFlight.size === 0) return;
+    await this.#drained.wait(Math.max(0, deadline - Date.now()), hurry);
   }
 
-  /** Resolves when the first claim is committed or there is nothing to do; rejects with what happened before that. */
-  #begin(id: SessionId): Promise<void> {
-    const mark: UnderWay = { hinted: 0, called: false };
-    this.#underWay.set(id, mark);
+  /** Resolves when the first claim is committed or there is nothing to do. Rejects with an error that came before that. */
+  #start(id: SessionId): Promise<void> {
+    const session: InFlight = { hinted: 0, woken: false };
+    this.#inFlight.set(id, session);
     return new Promise((resolve, reject) => {
-      let answered = false;
+      let claimed = false;
       const onClaimed = () => {
-        answered = true;
+        claimed = true;
         resolve();
       };
-      this.#deliver(id, mark, onClaimed)
+      this.#deliver(id, session, onClaimed)
         .then(resolve, (error: unknown) => {
           reject(error);
-          if (!answered) return;
-          // The hint is gone. The claim's deadline is a timer in the views: it brings the session back.
-          this.#tools.logger.error({ err: error, session_id: id }, 'a delivery stopped after its claim');
+          if (!claimed) return;
+          // The hint is gone. The claim's deadline is a timer in the views and brings the session back.
+          this.#context.logger.error({ err: error, session_id: id }, 'delivery stopped after its claim');
         })
         .finally(() => {
-          this.#underWay.delete(id);
+          this.#inFlight.delete(id);
           this.#gate.done(id);
-          if (this.#underWay.size === 0) this.#onIdle?.();
+          if (this.#draining && this.#inFlight.size === 0) this.#drained.wake();
         });
     });
   }
 
-  async #deliver(id: SessionId, mark: UnderWay, onClaimed: () => void): Promise<void> {
-    const gate = this.#gate;
-    const turns = this.#turns;
-    const turnstile: Turnstile = {
-      enter: (ask) => gate.enter(id, ask),
-      leave: (ticket, verdict) => gate.leave(ticket, verdict),
-      isDown: (ask) => gate.isDown(ask),
-      takeTurn: (ask, longestMs, entered) => turns.take(ask, longestMs, entered),
-      sending: (ask) => gate.sending(ask),
-      pause: (ask, scope, seconds) => turns.pause(ask, scope, seconds),
-      onClaimed,
-      closed: () => this.#closed,
-    };
+  async #deliver(id: SessionId, session: InFlight, onClaimed: () => void): Promise<void> {
+    const gate = gateFor(id, this.#gate, this.#rates, { onClaimed, draining: () => this.#draining });
     for (;;) {
-      mark.hinted = 0;
-      mark.called = false;
-      const looked = await deliverSession(id, this.#tools, turnstile);
-      if (this.#closed) return;
-      // What waits is looked at when it is called, which may be already.
-      if (looked.kind === 'waits' && !mark.called) return;
-      // Hinted for something that we have not seen; what we have seen needs no second look.
-      if (looked.kind === 'done' && mark.hinted <= looked.version) return;
+      session.hinted = 0;
+      session.woken = false;
+      const result = await deliverSession(id, gate, this.#context);
+      if (this.#draining) return;
+      // The gate wakes a session that waits, and may have done so already.
+      if (result.kind === 'waiting' && !session.woken) return;
+      // Look again only if a hint named a version that we have not seen.
+      if (result.kind === 'done' && session.hinted <= result.version) return;
     }
   }
 
-  /** Its turn has come. */
-  #call(id: SessionId): void {
-    const known = this.#underWay.get(id);
+  #wake(id: SessionId): void {
+    const known = this.#inFlight.get(id);
     if (known !== undefined) {
-      known.called = true;
+      known.woken = true;
       return;
     }
-    this.#begin(id).catch((error: unknown) => {
+    this.#start(id).catch((error: unknown) => {
       // Not lost: it is still due in the views.
-      this.#tools.logger.warn({ err: error, session_id: id }, 'a waiting delivery could not be begun');
+      this.#context.logger.warn(
+        { err: error, session_id: id },
+        'waiting delivery not started; will be hinted again',
+      );
     });
   }
 
-  #tellOf(destination: string, change: 'opened' | 'closed'): void {
+  #logCircuit(destination: string, change: 'opened' | 'closed'): void {
     if (change === 'opened') {
-      this.#tools.logger.warn(
-        { destination },
-        'a target is down: it is asked now and then, what goes there waits',
-      );
-    } else this.#tools.logger.info({ destination }, 'a target is back');
+      this.#context.logger.warn({ destination }, 'target is down; its deliveries wait, probing now and then');
+    } else this.#context.logger.info({ destination }, 'target is up again');
   }
 }

@@ -1,41 +1,40 @@
 import { type AddressVariables, parseCapturedAddress, secretsInAddress, written } from '@angelia/config';
 import type { DeliveryTarget } from '@angelia/contracts';
-import { withoutSecrets } from '../targets/redact-secrets.ts';
-import type { ReadyTarget } from '../targets/registry.ts';
+import { redactSecrets } from '../targets/redact-secrets.ts';
+import type { ConfiguredTarget } from '../targets/registry.ts';
 import type { TargetAddress } from '../targets/target.ts';
 
-/** Who sends, and where to. */
-export interface Destination {
-  readonly ready: ReadyTarget;
+export interface ResolvedAddress {
+  readonly configured: ConfiguredTarget;
   readonly address: TargetAddress;
 }
 
 /**
- * The captured address with what its references stand for now: where and how was decided when the webhook came
- * (config-is-a-fact), the value of a credential is whatever it is today. What cannot be filled in is a failed attempt
- * with the reason (no-silent-downgrade): an operator can mend it, and the next one finds it mended.
+ * The captured address with its references filled in. Where and how to deliver was decided when the webhook came
+ * (config-is-a-fact); the value of a credential is the one of today. A reference that cannot be filled in is a failed attempt
+ * with the reason (no-silent-downgrade): an operator can fix it, and the next attempt succeeds.
  */
 export function resolveAddress(
   captured: DeliveryTarget,
-  ready: ReadyTarget,
+  configured: ConfiguredTarget,
   variables: AddressVariables,
-): Destination {
+): ResolvedAddress {
   const trust = {
     untrusted: captured.untrusted_address,
     untrustedHost: captured.untrusted_host ?? false,
   };
   const { references = [] } = captured;
-  if (references.length === 0) return { ready, address: { to: captured.to, ...trust } };
+  if (references.length === 0) return { configured, address: { to: captured.to, ...trust } };
   const filled = fillIn(captured.to, references, variables);
-  if (!filled.ok) return unresolved(captured, ready, filled.reason);
+  if (!filled.ok) return unresolved(captured, configured, filled.reason);
   const parsed = parseCapturedAddress(captured.target, filled.to);
   if (!parsed.ok) {
     const [problem] = parsed.problems;
-    return unresolved(captured, ready, `deliver_extra.${problem?.key}: ${problem?.reason}`);
+    return unresolved(captured, configured, `deliver_extra.${problem?.key}: ${problem?.reason}`);
   }
   const secrets = filled.values.flatMap(secretsInAddress);
   return {
-    ready: { ...ready, target: withoutSecrets(ready.target, secrets) },
+    configured: { ...configured, target: redactSecrets(configured.target, secrets) },
     address: { to: parsed.to, ...trust },
   };
 }
@@ -48,17 +47,17 @@ type Filled =
 function fillIn(to: DeliveryTarget['to'], references: References, variables: AddressVariables): Filled {
   const filled = structuredClone(to);
   const values: string[] = [];
-  // From the end of each text to its beginning: the places before it stay where they are.
+  // From the end of each text to its beginning: positions further ahead stay valid.
   for (const { path, at, name } of [...references].sort((a, b) => b.at - a.at)) {
-    const place = `deliver_extra.${path.join('.')}`;
+    const where = `deliver_extra.${path.join('.')}`;
     const found = variables(name);
-    if ('reason' in found) return { ok: false, reason: `${place}: ${found.reason}` };
+    if ('reason' in found) return { ok: false, reason: `${where}: ${found.reason}` };
     const holder = holderOf(filled, path);
     const key = path.at(-1) ?? '';
     const text = holder?.[key];
     const mark = written({ name });
     if (holder === null || typeof text !== 'string' || !text.startsWith(mark, at)) {
-      return { ok: false, reason: `${place}: ${mark} is not where the event says that it is` };
+      return { ok: false, reason: `${where}: ${mark} is not where the event says that it is` };
     }
     holder[key] = `${text.slice(0, at)}${found.value}${text.slice(at + mark.length)}`;
     values.push(found.value);
@@ -66,7 +65,7 @@ function fillIn(to: DeliveryTarget['to'], references: References, variables: Add
   return { ok: true, to: filled, values };
 }
 
-/** What has the last key of the path; null: there is no such place. */
+/** The object that has the last key of the path; null: there is none. */
 function holderOf(to: Record<string, unknown>, path: readonly string[]): Record<string, unknown> | null {
   let holder: unknown = to;
   for (const key of path.slice(0, -1)) holder = own(holder, key);
@@ -80,16 +79,16 @@ function own(value: unknown, key: string): unknown {
     : undefined;
 }
 
-/** Cut into pieces as ever, as some may have been taken; nothing is sent, and no platform is said to be down. */
-function unresolved(captured: DeliveryTarget, ready: ReadyTarget, reason: string): Destination {
-  const { edit: _edit, lookUp: _lookUp, limits: _limits, ...target } = ready.target;
+/** A target that composes as usual, because some chunks may have been taken, but sends nothing and opens no platform's circuit. */
+function unresolved(captured: DeliveryTarget, configured: ConfiguredTarget, reason: string): ResolvedAddress {
+  const { edit: _edit, lookUp: _lookUp, limits: _limits, ...target } = configured.target;
   const names = (captured.references ?? []).map(({ name }) => name).join(' ');
   return {
-    ready: {
-      ...ready,
+    configured: {
+      ...configured,
       target: {
         ...target,
-        place: () => ({ destination: `${target.name}, without ${names}`, chat: null }),
+        destination: () => ({ name: `${target.name}, without ${names}`, chat: null }),
         send: async () => ({ kind: 'retryable', reason: `not sent: ${reason}` }),
       },
     },

@@ -11,13 +11,13 @@ const captured = (to: DeliveryTarget['to'], references: DeliveryTarget['referenc
   untrusted_address: false,
   ...(references === undefined ? {} : { references }),
 });
-const ready = (target: Target = httpTarget()) => ({ target, settings: {} });
+const configured = (target: Target = httpTarget()) => ({ target, settings: {} });
 const env = (values: Record<string, string>) => addressVariables({}, values);
 
 describe('the address of a delivery', () => {
   it('is as it was captured when it names no variable, whatever it looks like', () => {
     const from = captured({ url: `https://x.example/\${HOOK}` }, undefined);
-    const { address } = resolveAddress(from, ready(), env({ HOOK: 'secret' }));
+    const { address } = resolveAddress(from, configured(), env({ HOOK: 'secret' }));
     expect(address).toEqual({ to: from.to, untrusted: false, untrustedHost: false });
   });
 
@@ -30,7 +30,7 @@ describe('the address of a delivery', () => {
         { path: ['headers', 'x-a'], at: 0, name: 'B' },
       ],
     );
-    const { address } = resolveAddress(from, ready(), env({ HOOK: `\${B}`, B: 'b' }));
+    const { address } = resolveAddress(from, configured(), env({ HOOK: `\${B}`, B: 'b' }));
     expect(address.to).toEqual({
       url: `https://x.example/\${HOOK}/\${B}?a=b`,
       headers: { 'x-a': `b\${HOOK}` },
@@ -40,7 +40,7 @@ describe('the address of a delivery', () => {
 
   it('is read anew for each attempt: a value that was changed is used from then on', () => {
     const from = captured({ url: `https://x.example/\${HOOK}` }, [{ path: ['url'], at: 18, name: 'HOOK' }]);
-    const urlWith = (HOOK: string) => resolveAddress(from, ready(), env({ HOOK })).address.to.url;
+    const urlWith = (HOOK: string) => resolveAddress(from, configured(), env({ HOOK })).address.to.url;
     expect([urlWith('old'), urlWith('new')]).toEqual(['https://x.example/old', 'https://x.example/new']);
   });
 
@@ -98,13 +98,17 @@ describe('the address of a delivery', () => {
   ])(
     'that has %s is an attempt that fails, says why, and may be made again',
     async (_what, to, reference, values, reason) => {
-      const { ready: made, address } = resolveAddress(captured(to, [reference]), ready(), env(values));
+      const { configured: made, address } = resolveAddress(
+        captured(to, [reference]),
+        configured(),
+        env(values),
+      );
       expect(await made.target.send({} as SendRequest)).toEqual({
         kind: 'retryable',
         reason: expect.stringContaining(reason),
       });
       expect(
-        JSON.stringify([made.target.place(address, {}), await made.target.send({} as SendRequest)]),
+        JSON.stringify([made.target.destination(address, {}), await made.target.send({} as SendRequest)]),
       ).not.toContain('nonsense');
     },
   );
@@ -115,9 +119,9 @@ describe('the address of a delivery', () => {
       send: async ({ address }) => ({ kind: 'permanent', reason: `404 from ${address.to.url}` }),
     };
     const from = captured({ url: `\${HOOK}` }, [{ path: ['url'], at: 0, name: 'HOOK' }]);
-    const { ready: made, address } = resolveAddress(
+    const { configured: made, address } = resolveAddress(
       from,
-      ready(parrot),
+      configured(parrot),
       env({ HOOK: 'https://x.example/services/T0/B0/xyz' }),
     );
     expect(await made.target.send({ address } as SendRequest)).toEqual({

@@ -1,29 +1,33 @@
-import type { EventLog } from '@angelia/event-log';
-import type { Clock } from '@angelia/sessions';
+import type { Clock, Sessions } from '@angelia/sessions';
 
 /**
- * When this process started, by the database's clock: what is recorded is judged by it, and this host's may be wrong.
- * Not known before the database was asked.
+ * When this process started, by the database's clock: recorded events are judged by that clock, and this host's may be wrong.
+ * It is learned once. A later answer would be wrong after the machine was suspended, when the monotonic clock stood still.
  */
 export class StartTime {
+  readonly #sessions: Pick<Sessions, 'now'>;
   readonly #clock: Clock;
   readonly #started: number;
   #at: number | null = null;
 
-  constructor(clock: Clock) {
+  constructor(sessions: Pick<Sessions, 'now'>, clock: Clock) {
+    this.#sessions = sessions;
     this.#clock = clock;
     this.#started = clock.monotonic();
   }
 
+  /** Null: the database was not asked yet. */
   get at(): number | null {
     return this.#at;
   }
 
-  /** Late by the way of the question at most, never early: what was recorded before the start counts as such. */
-  async learn(log: Pick<EventLog, 'now'>): Promise<number> {
-    const asked = this.#clock.monotonic();
-    const at = (await log.now()) - (asked - this.#started);
-    this.#at ??= at;
+  /**
+   * Early by the time that the database's answer takes, never late. So a claim that was recorded after the start never counts
+   * as a predecessor's. A predecessor's claim is older by at least the start of a Node process.
+   */
+  async learn(): Promise<number> {
+    const now = await this.#sessions.now();
+    this.#at ??= now - (this.#clock.monotonic() - this.#started);
     return this.#at;
   }
 }

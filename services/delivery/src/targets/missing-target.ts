@@ -13,7 +13,7 @@ export function missingTarget(name: string): Target {
     name,
     idempotent: true,
     checkSettings: () => [],
-    place: () => ({ destination: `missing ${name}`, chat: null }),
+    destination: () => ({ name: `missing ${name}`, chat: null }),
     compose: ({ text }) => [{ text }],
     send: async () => ({ kind: 'permanent', reason }),
     close: async () => {},

@@ -6,12 +6,12 @@ import type { Target, TargetSettings } from './target.ts';
  * written to events, which are for ever: a platform (or a proxy before it) that repeats what it was sent must not get
  * a token in there. One place for all adapters, so that none can forget it.
  */
-export function withoutCredentials(target: Target, settings: TargetSettings): Target {
-  return withoutSecrets(target, credentialsIn(settings));
+export function redactCredentials(target: Target, settings: TargetSettings): Target {
+  return redactSecrets(target, credentialsIn(settings));
 }
 
 /** The same for secrets that the address brings along. */
-export function withoutSecrets(target: Target, secrets: readonly string[]): Target {
+export function redactSecrets(target: Target, secrets: readonly string[]): Target {
   const scrub = scrubber(secrets);
   const clean = <R extends object>(result: R): R => {
     const { reason, receipt } = result as { reason?: unknown; receipt?: unknown };

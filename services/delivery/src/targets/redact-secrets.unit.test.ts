@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { withoutCredentials } from './redact-secrets.ts';
+import { redactCredentials } from './redact-secrets.ts';
 import type { SendRequest, Target } from './target.ts';
 
 const settings = {
@@ -13,7 +13,7 @@ const parrot: Target = {
   name: 'parrot',
   idempotent: false,
   checkSettings: () => [],
-  place: () => ({ destination: 'parrot', chat: null }),
+  destination: () => ({ name: 'parrot', chat: null }),
   compose: () => [],
   send: async () => ({
     kind: 'permanent',
@@ -27,7 +27,7 @@ const request = {} as SendRequest;
 
 describe('what a target says', () => {
   it('holds no credential, also when the platform repeats it', async () => {
-    const target = withoutCredentials(parrot, settings);
+    const target = redactCredentials(parrot, settings);
     expect(await target.send(request)).toEqual({
       kind: 'permanent',
       reason: 'bad token [redacted] for https://example.com ([redacted])',
@@ -38,7 +38,7 @@ describe('what a target says', () => {
 
   it('keeps what a target cannot do impossible', () => {
     const { edit: _edit, lookUp: _lookUp, ...plain } = parrot;
-    const target = withoutCredentials(plain, settings);
+    const target = redactCredentials(plain, settings);
     expect('edit' in target || 'lookUp' in target).toBe(false);
   });
 });

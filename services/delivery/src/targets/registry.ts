@@ -2,18 +2,18 @@ import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@an
 import type { Config } from '@angelia/contracts';
 import { missingTarget } from './missing-target.ts';
 import type { LogLine } from './platforms/log.ts';
-import { withoutCredentials } from './redact-secrets.ts';
+import { redactCredentials } from './redact-secrets.ts';
 import type { Target, TargetSettings } from './target.ts';
 
 /** A target with its part of the config. */
-export interface ReadyTarget {
+export interface ConfiguredTarget {
   readonly target: Target;
   readonly settings: TargetSettings;
 }
 
 export interface Targets {
   /** A name that is no target gives one that refuses for good, by name: never another in its place (seed 000). */
-  find(name: string): ReadyTarget;
+  find(name: string): ConfiguredTarget;
   /** What is wrong with the config of any target; asked at start. */
   problems(): readonly string[];
   close(): Promise<void>;
@@ -59,12 +59,12 @@ export async function loadAdapters(names: readonly KnownTarget[]): Promise<Loade
 }
 
 export function openTargets(config: Config, logger: LogLine, loaded: LoadedAdapters): Targets {
-  const ready = new Map<string, ReadyTarget>(
+  const ready = new Map<string, ConfiguredTarget>(
     configuredTargets(config).map((name) => {
       const open = loaded.get(name);
       if (open === undefined) throw new Error(`the target ${name} is configured and was not loaded`);
       const settings: TargetSettings = targetOptions(config, name);
-      return [name, { target: withoutCredentials(open(logger), settings), settings }];
+      return [name, { target: redactCredentials(open(logger), settings), settings }];
     }),
   );
   return {

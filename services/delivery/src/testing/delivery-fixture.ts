@@ -6,8 +6,8 @@ import { createLogger } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
-import type { DeliveryTools } from '../plan/deliver-session.ts';
-import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../plan/delivery-dispatcher.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
+import { DeliveryDispatcher, DISPATCHER_LIMITS, type DispatcherLimits } from '../plan/delivery-dispatcher.ts';
 import { loadAdapters, openTargets, type Targets } from '../targets/registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
@@ -19,7 +19,7 @@ export interface SenderOptions {
   /** As in the config file, besides `http`. */
   readonly settings?: Record<string, Record<string, unknown>>;
   readonly sessions?: Sessions;
-  readonly limits?: Partial<DeliveriesLimits>;
+  readonly limits?: Partial<DispatcherLimits>;
   readonly targets?: (targets: Targets) => Targets;
   /** What the environment says. */
   readonly env?: Record<string, string>;
@@ -35,7 +35,7 @@ export interface NewSession {
 export interface DeliveryFixture {
   readonly log: EventLog;
   readonly sessions: Sessions;
-  sender(options?: SenderOptions): Deliveries;
+  sender(options?: SenderOptions): DeliveryDispatcher;
   put(id: SessionId, ...commands: SessionCommand[]): Promise<void>;
   /** A session whose run has begun. */
   running(session: NewSession): Promise<SessionId>;
@@ -43,7 +43,11 @@ export interface DeliveryFixture {
   deliveryEvents(id: SessionId): Promise<{ type: string; data: Record<string, unknown> }[]>;
   types(id: SessionId): Promise<string[]>;
   /** As the timers and the sweep do: look again and again, until it is so. */
-  lookUntil(deliveries: Deliveries, ids: SessionId | readonly SessionId[], so: () => unknown): Promise<void>;
+  hintUntil(
+    deliveries: DeliveryDispatcher,
+    ids: SessionId | readonly SessionId[],
+    so: () => unknown,
+  ): Promise<void>;
   /** Nothing is left to send. */
   settled(...ids: SessionId[]): () => Promise<boolean>;
   /** What was opened for one test. */
@@ -118,9 +122,8 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       opened.push(targets);
       // Postgres is on this host, and has its clock.
       const startedAt = Date.now();
-      const tools: DeliveryTools = {
+      const context: DeliveryContext = {
         sessions: options.sessions ?? sessions,
-        turns: log.sendTurns,
         targets: options.targets?.(targets) ?? targets,
         addressVariables: addressVariables({}, options.env ?? {}),
         policy: config.delivery,
@@ -132,7 +135,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         unrecorded: new Set(),
         answerLinks: null,
       };
-      return new Deliveries(tools, { ...DELIVERIES_LIMITS, ...options.limits });
+      return new DeliveryDispatcher(context, log.sendTurns, { ...DISPATCHER_LIMITS, ...options.limits });
     },
     async answered(text, session) {
       const id = await running(session);
@@ -140,9 +143,9 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       return id;
     },
     types: async (id) => (await deliveryEvents(id)).map(({ type }) => type),
-    async lookUntil(deliveries, ids, so) {
+    async hintUntil(deliveries, ids, so) {
       await eventually(async () => {
-        for (const id of [ids].flat()) await deliveries.look({ stream_id: id, version: 0 });
+        for (const id of [ids].flat()) await deliveries.handle({ stream_id: id, version: 0 });
         return (await so()) as boolean;
       });
     },

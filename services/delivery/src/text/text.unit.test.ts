@@ -1,19 +1,21 @@
 import { shownByTelegram } from '@angelia/testkit';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DUPLICATE_MARK } from '../targets/target.ts';
+import { DUPLICATE_MARK } from './cut/chunk.ts';
 import { cutMarkdown } from './cut/cut-markdown.ts';
-import { piecesWithoutMentions } from './cut/neutralize-mentions.ts';
-import { MOST_CHARACTERS, MOST_MESSAGES } from './cut/output-limit.ts';
-import { piecesOf } from './cut/render-chunks.ts';
+import { chunksWithoutMentions } from './cut/neutralize-mentions.ts';
+import { MAX_CHARACTERS, MAX_MESSAGES } from './cut/output-limit.ts';
+import { renderChunks } from './cut/render-chunks.ts';
 import { discordMarkdown } from './markup/discord-markdown.ts';
+import { writePlain } from './markup/line-layout.ts';
 import { type Markup, utf8Bytes, utf16Units } from './markup/markup.ts';
 import { richHtml } from './markup/rich-html.ts';
 import { slackMrkdwn } from './markup/slack-mrkdwn.ts';
 import { telegramHtml } from './markup/telegram-html.ts';
-import { plainText } from './plain-text.ts';
 import { textOf } from './read/document.ts';
 import { sectionsOf } from './read/parse-sections.ts';
+
+const plainText: Markup = { block: (block) => writePlain(block, (text) => text) };
 
 const MARKUPS: readonly [string, Markup][] = [
   ['Telegram HTML', telegramHtml],
@@ -23,9 +25,9 @@ const MARKUPS: readonly [string, Markup][] = [
 ];
 
 const write = (source: string, markup: Markup): string => {
-  const pieces = piecesOf(source, markup, { limit: 100_000, measure: utf16Units });
-  expect(pieces).toHaveLength(1);
-  return pieces[0]?.text ?? '';
+  const chunks = renderChunks(source, markup, { limit: 100_000, measure: utf16Units });
+  expect(chunks).toHaveLength(1);
+  return chunks[0]?.text ?? '';
 };
 
 describe('what Markdown becomes', () => {
@@ -80,9 +82,9 @@ describe('what Markdown becomes', () => {
     const long = `|${'x'.repeat(5_000)}|b|\n|-|-|\n${'|a|b|\n'.repeat(1_000)}`;
     const wide = `|${'a|'.repeat(2_000)}\n|${'-|'.repeat(2_000)}\n${'|x|\n'.repeat(900)}`;
     for (const table of [long, wide]) {
-      const pieces = piecesOf(table, telegramHtml, { limit: 4_096, measure: utf16Units });
-      expect(pieces.length).toBeLessThan(8);
-      const shown = pieces.map(({ text }) => shownByTelegram(withoutNumber(text))).join('');
+      const chunks = renderChunks(table, telegramHtml, { limit: 4_096, measure: utf16Units });
+      expect(chunks.length).toBeLessThan(8);
+      const shown = chunks.map(({ text }) => shownByTelegram(withoutNumber(text))).join('');
       expect(shown.replaceAll(/[^abx]/g, '')).toBe(table.replaceAll(/[^abx]/g, ''));
     }
   });
@@ -238,12 +240,12 @@ describe.each(EXPENSIVE)('%s', (_name, unit) => {
         return telegramHtml.block(one);
       },
     };
-    const pieces = piecesOf(text, counting, { limit: 60, measure: utf16Units });
+    const chunks = renderChunks(text, counting, { limit: 60, measure: utf16Units });
     // Each character is written once per step of the search for the place to cut at (5 for 60), the first messages
     // twice: 11 times. What writes all that is left anew for each message comes to 35.
     expect(written).toBeLessThanOrEqual(20 * text.length);
-    const isCut = pieces.at(-1)?.text.includes('... cut at ') === true;
-    const sent = isCut ? pieces.slice(0, -1) : pieces;
+    const isCut = chunks.at(-1)?.text.includes('... cut at ') === true;
+    const sent = isCut ? chunks.slice(0, -1) : chunks;
     const shown = sent.map(({ text: html }) => letters(shownByTelegram(withoutNumber(html)))).join('');
     // Of links and images the addresses are shown as well.
     if (/^!?\[.*\]/.test(unit)) return;
@@ -277,45 +279,53 @@ describe('an output that is too long', () => {
     (source: string) => readonly { readonly text: string }[],
     number,
   ])[] = [
-    ['telegram', (source) => piecesOf(source, telegramHtml, { limit: 4_096, measure: utf16Units }), 4_096],
-    ['discord', (source) => piecesOf(source, discordMarkdown, { limit: 2_000, measure: utf16Units }), 2_000],
+    [
+      'telegram',
+      (source) => renderChunks(source, telegramHtml, { limit: 4_096, measure: utf16Units }),
+      4_096,
+    ],
+    [
+      'discord',
+      (source) => renderChunks(source, discordMarkdown, { limit: 2_000, measure: utf16Units }),
+      2_000,
+    ],
     [
       'mail',
-      (source) => piecesOf(source, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }),
+      (source) => renderChunks(source, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }),
       200_000,
     ],
-    ['github', (source) => piecesWithoutMentions(source, 65_000).map((piece) => ({ text: piece })), 65_000],
-    ['mattermost', (source) => cutMarkdown(source, 16_000).map((piece) => ({ text: piece })), 16_000],
+    ['github', (source) => chunksWithoutMentions(source, 65_000).map((chunk) => ({ text: chunk })), 65_000],
+    ['mattermost', (source) => cutMarkdown(source, 16_000).map((chunk) => ({ text: chunk })), 16_000],
   ];
 
   it.each(sendable)('is cut where 100,000 characters end, and says so: %s', (name, compose) => {
-    const whole = compose(text(MOST_CHARACTERS - 1));
-    if (name !== 'discord') expect(whole.map((piece) => piece.text).join('')).not.toContain('... cut');
-    const pieces = compose(text(1_048_576));
+    const whole = compose(text(MAX_CHARACTERS - 1));
+    if (name !== 'discord') expect(whole.map((chunk) => chunk.text).join('')).not.toContain('... cut');
+    const chunks = compose(text(1_048_576));
     const reason = name === 'discord' ? '50 messages' : '100,000 characters';
-    expect(withoutNumber(pieces.at(-1)?.text ?? '')).toMatch(
+    expect(withoutNumber(chunks.at(-1)?.text ?? '')).toMatch(
       new RegExp(`\\.\\.\\. cut at ${reason}: the whole text has 1,048,576 characters(</p>)?$`),
     );
     expect(
-      pieces
+      chunks
         .slice(0, -1)
-        .map((piece) => piece.text)
+        .map((chunk) => chunk.text)
         .join(''),
     ).not.toContain('... cut');
   });
 
   it('says so outside of the code that it is cut in', () => {
-    const pieces = piecesOf(`\`\`\`js\n${text(200_000)}`, discordMarkdown, {
+    const chunks = renderChunks(`\`\`\`js\n${text(200_000)}`, discordMarkdown, {
       limit: 4_000,
       measure: utf16Units,
     });
-    expect(pieces.at(-1)?.text).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
+    expect(chunks.at(-1)?.text).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
     const [comment] = cutMarkdown(`\`\`\`js\n${text(200_000)}`, 1_000_000);
     expect(comment).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
   });
 
   it('is cut between two characters', () => {
-    const cut = piecesOf(`x${'👍'.repeat(60_000)}`, plainText, { limit: 200_000, measure: utf16Units });
+    const cut = renderChunks(`x${'👍'.repeat(60_000)}`, plainText, { limit: 200_000, measure: utf16Units });
     expect(cut[0]?.text.isWellFormed()).toBe(true);
     expect(cut[0]?.text).toMatch(/👍\n\n\.\.\. cut at/u);
   });
@@ -327,12 +337,12 @@ describe('an output that is too long', () => {
       .map((parts) => parts.map(([unit, length]) => filled(unit, length)).join(''));
     fc.assert(
       fc.property(sources, fc.constantFrom(...sendable), (source, [, compose, limit]) => {
-        const pieces = compose(source);
-        expect(pieces.length).toBeLessThanOrEqual(MOST_MESSAGES);
-        if (source.length > MOST_CHARACTERS) expect(pieces.at(-1)?.text).toContain('... cut at ');
-        for (const piece of pieces) {
-          expect(piece.text.isWellFormed()).toBe(true);
-          if (limit !== 200_000) expect(piece.text.length).toBeLessThanOrEqual(limit);
+        const chunks = compose(source);
+        expect(chunks.length).toBeLessThanOrEqual(MAX_MESSAGES);
+        if (source.length > MAX_CHARACTERS) expect(chunks.at(-1)?.text).toContain('... cut at ');
+        for (const chunk of chunks) {
+          expect(chunk.text.isWellFormed()).toBe(true);
+          if (limit !== 200_000) expect(chunk.text.length).toBeLessThanOrEqual(limit);
         }
       }),
       { numRuns: 10 },
@@ -343,14 +353,14 @@ describe('an output that is too long', () => {
 describe('mentions in untrusted text do not ping', () => {
   it('at Telegram, a name is no mention any more, and mail and web addresses are as they were', () => {
     const text = 'ask @admin_bot or (@boss), mail a@b.org or root@localhost, see https://e.org/@boss';
-    const [piece] = piecesOf(text, telegramHtml, { limit: 4_096, measure: utf16Units });
+    const [chunk] = renderChunks(text, telegramHtml, { limit: 4_096, measure: utf16Units });
     const expected =
       'ask @\u2060admin_bot or (@\u2060boss), mail a@b.org or root@localhost, see https://e.org/@boss';
-    expect(piece).toEqual({ text: expected, plain: expected });
+    expect(chunk).toEqual({ text: expected, plain: expected });
   });
 
   it('at Telegram, nor is one behind a second sign, or in an address that Telegram does not take for one', () => {
-    const [piece] = piecesOf(
+    const [chunk] = renderChunks(
       '@@boss <http://@boss> <http://localhost/@boss> <https://me@e.org/>',
       telegramHtml,
       {
@@ -358,7 +368,7 @@ describe('mentions in untrusted text do not ping', () => {
         measure: utf16Units,
       },
     );
-    expect(piece?.text).toBe(
+    expect(chunk?.text).toBe(
       '@@\u2060boss <a href="http://@boss">http://@\u2060boss</a> ' +
         '<a href="http://localhost/@boss">http://localhost/@\u2060boss</a> https://me@e.org/',
     );
@@ -366,10 +376,10 @@ describe('mentions in untrusted text do not ping', () => {
 
   it('at Slack, the control sequences are escaped, in text, code, links and plain', () => {
     const text = '<!channel> <@U123> `<!here>` [<!everyone>](https://e.org/|<!here>) \n```\n<!channel>\n```';
-    const [piece] = piecesOf(text, slackMrkdwn, { limit: 4_096, measure: utf16Units });
-    expect(piece?.text).not.toMatch(/<[!@#]/);
-    expect(piece?.plain).not.toMatch(/<[!@#]/);
-    expect(piece?.text).toContain('&lt;!channel&gt; &lt;@U123&gt;');
+    const [chunk] = renderChunks(text, slackMrkdwn, { limit: 4_096, measure: utf16Units });
+    expect(chunk?.text).not.toMatch(/<[!@#]/);
+    expect(chunk?.plain).not.toMatch(/<[!@#]/);
+    expect(chunk?.text).toContain('&lt;!channel&gt; &lt;@U123&gt;');
   });
 });
 
@@ -378,7 +388,7 @@ const limits = { limit: 300, measure: utf16Units };
 describe('cutting', () => {
   it('is between paragraphs, and each part says which it is', () => {
     const paragraphs = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(120));
-    expect(piecesOf(paragraphs.join('\n\n'), plainText, limits).map((piece) => piece.text)).toEqual([
+    expect(renderChunks(paragraphs.join('\n\n'), plainText, limits).map((chunk) => chunk.text)).toEqual([
       `${paragraphs[0]}\n\n${paragraphs[1]}\n\n(1/2)`,
       `${paragraphs[2]}\n\n${paragraphs[3]}\n\n(2/2)`,
     ]);
@@ -386,34 +396,34 @@ describe('cutting', () => {
 
   it('closes a code block and opens it again, with its language and its indentation', () => {
     const code = Array.from({ length: 40 }, (_, line) => `  line(${line});`).join('\n');
-    const pieces = piecesOf(`\`\`\`js\n${code}\n\`\`\``, discordMarkdown, limits);
-    expect(pieces.length).toBeGreaterThan(1);
-    for (const { text } of pieces) expect(text).toMatch(/^```js\n {2}line[^`]*;\n```\n\n\(\d\/\d\)$/);
-    expect(pieces.map(({ text }) => text.replace(/^```js\n/, '').replace(/\n```[^`]*$/, '')).join('\n')).toBe(
+    const chunks = renderChunks(`\`\`\`js\n${code}\n\`\`\``, discordMarkdown, limits);
+    expect(chunks.length).toBeGreaterThan(1);
+    for (const { text } of chunks) expect(text).toMatch(/^```js\n {2}line[^`]*;\n```\n\n\(\d\/\d\)$/);
+    expect(chunks.map(({ text }) => text.replace(/^```js\n/, '').replace(/\n```[^`]*$/, '')).join('\n')).toBe(
       code,
     );
   });
 
   it('goes on with the style and the link that it cuts', () => {
     const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
-    for (const { text } of piecesOf(`**[${words}](https://e.org)**`, telegramHtml, limits)) {
+    for (const { text } of renderChunks(`**[${words}](https://e.org)**`, telegramHtml, limits)) {
       expect(text).toMatch(/^<b><a href="https:\/\/e.org">[^<]*<\/a><\/b>\n\n\(\d+\/\d+\)$/);
     }
   });
 
   it('keeps a heading with its text', () => {
     const text = `${'x'.repeat(200)}\n\n## Heading\n\n${'y'.repeat(150)}`;
-    expect(piecesOf(text, discordMarkdown, limits).map((piece) => piece.text.includes('## Heading'))).toEqual(
-      [false, true],
-    );
+    expect(
+      renderChunks(text, discordMarkdown, limits).map((chunk) => chunk.text.includes('## Heading')),
+    ).toEqual([false, true]);
   });
 
   it('splits no character as a person sees it', () => {
     const family = '👨‍👩‍👧‍👦';
     for (const character of [family, '🇩🇪', 'e\u0301\u0323', '👍🏽', '𝔘', 'ש\u05c1\u05b8']) {
-      const pieces = piecesOf(character.repeat(300), plainText, limits);
-      expect(pieces.length).toBeGreaterThan(1);
-      for (const { text } of pieces) {
+      const chunks = renderChunks(character.repeat(300), plainText, limits);
+      expect(chunks.length).toBeGreaterThan(1);
+      for (const { text } of chunks) {
         const shown = text.replace(/\n\n\(\d+\/\d+\)$/, '');
         expect(shown.length % character.length).toBe(0);
       }
@@ -422,7 +432,7 @@ describe('cutting', () => {
 
   it('goes on under a list item without a second marker', () => {
     const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
-    const [first, ...rest] = piecesOf(`- ${words}`, discordMarkdown, limits).map((piece) => piece.text);
+    const [first, ...rest] = renderChunks(`- ${words}`, discordMarkdown, limits).map((chunk) => chunk.text);
     expect(first).toMatch(/^- w0 /);
     expect(rest.length).toBeGreaterThan(0);
     for (const text of rest) expect(text).toMatch(/^ {2}w\d/);
@@ -430,21 +440,21 @@ describe('cutting', () => {
 
   it('cuts no pair of surrogates in a character without end', () => {
     const text = `e${'\u{1d165}'.repeat(2_000)}`;
-    const pieces = piecesOf(text, plainText, limits).map((piece) => withoutNumber(piece.text));
-    expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
-    expect(pieces.join('')).toBe(text);
+    const chunks = renderChunks(text, plainText, limits).map((chunk) => withoutNumber(chunk.text));
+    expect(chunks.every((chunk) => chunk.isWellFormed())).toBe(true);
+    expect(chunks.join('')).toBe(text);
   });
 
   it('takes a character without end apart between code points', () => {
-    const pieces = piecesOf(`e${'\u0301'.repeat(2_000)}`, plainText, limits);
-    expect(pieces.map(({ text }) => text.replace(/\n\n\(\d+\/\d+\)$/, '')).join('')).toBe(
+    const chunks = renderChunks(`e${'\u0301'.repeat(2_000)}`, plainText, limits);
+    expect(chunks.map(({ text }) => text.replace(/\n\n\(\d+\/\d+\)$/, '')).join('')).toBe(
       `e${'\u0301'.repeat(2_000)}`,
     );
   });
 
   it('counts in bytes for those who do', () => {
-    for (const piece of cutMarkdown('ש'.repeat(1_000), 300, utf8Bytes)) {
-      expect(utf8Bytes(piece)).toBeLessThanOrEqual(300);
+    for (const chunk of cutMarkdown('ש'.repeat(1_000), 300, utf8Bytes)) {
+      expect(utf8Bytes(chunk)).toBeLessThanOrEqual(300);
     }
   });
 
@@ -455,8 +465,8 @@ describe('cutting', () => {
 
   it('reopens the fences of Markdown that is cut as it is, longer than those inside', () => {
     const code = Array.from({ length: 30 }, () => 'some ``` code').join('\n');
-    for (const piece of cutMarkdown(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
-      expect(piece.match(/^````/gm)?.length ?? 0).toBe(piece.includes('some') ? 2 : 0);
+    for (const chunk of cutMarkdown(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
+      expect(chunk.match(/^````/gm)?.length ?? 0).toBe(chunk.includes('some') ? 2 : 0);
     }
   });
 });
@@ -505,21 +515,21 @@ describe.each(MARKUPS)('every document as %s', (_name, markup) => {
   it('has every word of its Markdown, in order', () => {
     fc.assert(
       fc.property(documentsWithLinks, (source) => {
-        const [piece] = piecesOf(source, markup, { limit: 1_000_000, measure: utf16Units });
-        expect(words(shown(piece?.text ?? '').replaceAll(/[\\]/g, ''))).toEqual(words(source));
-        if (piece?.plain !== undefined) expect(words(piece.plain)).toEqual(words(source));
+        const [chunk] = renderChunks(source, markup, { limit: 1_000_000, measure: utf16Units });
+        expect(words(shown(chunk?.text ?? '').replaceAll(/[\\]/g, ''))).toEqual(words(source));
+        if (chunk?.plain !== undefined) expect(words(chunk.plain)).toEqual(words(source));
       }),
       { numRuns: 20 },
     );
   });
 
-  it('is cut without a loss into pieces that are not too long, the same ones every time', () => {
+  it('is cut without a loss into chunks that are not too long, the same ones every time', () => {
     fc.assert(
       fc.property(documents, room, (source, limit) => {
-        const pieces = piecesOf(source, markup, { limit, measure: utf16Units });
-        expect(piecesOf(source, markup, { limit, measure: utf16Units })).toEqual(pieces);
-        fc.pre(pieces.length < MOST_MESSAGES);
-        for (const { text, plain = '' } of pieces) {
+        const chunks = renderChunks(source, markup, { limit, measure: utf16Units });
+        expect(renderChunks(source, markup, { limit, measure: utf16Units })).toEqual(chunks);
+        fc.pre(chunks.length < MAX_MESSAGES);
+        for (const { text, plain = '' } of chunks) {
           expect(text.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
           expect(plain.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
           expect(text.isWellFormed() && plain.isWellFormed()).toBe(true);
@@ -527,11 +537,11 @@ describe.each(MARKUPS)('every document as %s', (_name, markup) => {
             expect(text.split('```').length % 2).toBe(1);
           }
         }
-        const [whole] = piecesOf(source, markup, { limit: 1_000_000, measure: utf16Units });
-        expect(letters(pieces.map(({ text }) => shown(withoutNumber(text))).join(''))).toEqual(
+        const [whole] = renderChunks(source, markup, { limit: 1_000_000, measure: utf16Units });
+        expect(letters(chunks.map(({ text }) => shown(withoutNumber(text))).join(''))).toEqual(
           letters(shown(whole?.text ?? '')),
         );
-        expect(letters(pieces.map(({ plain = '' }) => withoutNumber(plain)).join(''))).toEqual(
+        expect(letters(chunks.map(({ plain = '' }) => withoutNumber(plain)).join(''))).toEqual(
           letters(whole?.plain ?? ''),
         );
       }),
@@ -546,10 +556,10 @@ it('Markdown that is cut as written loses nothing either', () => {
       // What stands after a fence is repeated with it.
       const source = document.replaceAll('``` a b', '');
       fc.pre(/[^\s\p{Cf}\p{Cc}]/u.test(source));
-      const pieces = cutMarkdown(source, limit);
-      fc.pre(pieces.length < MOST_MESSAGES);
-      for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(limit);
-      expect(letters(pieces.map(withoutNumber).join(''))).toBe(letters(source.toWellFormed()));
+      const chunks = cutMarkdown(source, limit);
+      fc.pre(chunks.length < MAX_MESSAGES);
+      for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(limit);
+      expect(letters(chunks.map(withoutNumber).join(''))).toBe(letters(source.toWellFormed()));
     }),
     { numRuns: 40 },
   );

@@ -1,6 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
-import type { SendWindow } from '../../attempt/send-window.ts';
-import type { SendResult } from '../target.ts';
+import type { SendResult, SendWindow } from '../target.ts';
 import { AddressRefused } from './public-addresses.ts';
 
 /** As many as may send to one destination at once: none queues behind another inside the pool, with its claim running out. */

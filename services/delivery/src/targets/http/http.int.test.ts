@@ -5,8 +5,8 @@ import { systemClock } from '@angelia/sessions';
 import { selfSigned } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../../attempt/send-window.ts';
-import type { OutboundMessage, SendResult, Target, TargetSettings } from '../target.ts';
+import { claimTimes, openSendWindow, readClocks } from '../../attempt/send-window.ts';
+import type { OutboundMessage, SendResult, SendWindow, Target, TargetSettings } from '../target.ts';
 import { httpTarget } from './http.ts';
 
 const message: OutboundMessage = {
@@ -65,7 +65,7 @@ async function listening(onRequest: RequestListener): Promise<string> {
 }
 
 function windowOf(requestTimeoutSeconds = 5): SendWindow {
-  return openSendWindow(momentOf(systemClock), claimTimes(requestTimeoutSeconds), systemClock);
+  return openSendWindow(readClocks(systemClock), claimTimes(requestTimeoutSeconds), systemClock);
 }
 
 async function send(
@@ -77,7 +77,7 @@ async function send(
   try {
     return await target.send({
       message,
-      piece: { text: message.text },
+      chunk: { text: message.text },
       index: 0,
       count: 1,
       markDuplicate: false,

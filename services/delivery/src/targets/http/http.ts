@@ -49,11 +49,11 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
       return problems;
     },
 
-    place(address) {
+    destination(address) {
       const { url } = address.to;
-      if (typeof url !== 'string' || !URL.canParse(url)) return { destination: 'http', chat: null };
+      if (typeof url !== 'string' || !URL.canParse(url)) return { name: 'http', chat: null };
       const { origin, pathname } = new URL(url);
-      return { destination: `http ${origin}`, chat: null, circuit: `http ${origin}${pathname}` };
+      return { name: `http ${origin}`, chat: null, circuit: `http ${origin}${pathname}` };
     },
 
     /** Whole: a receiver of JSON has no limit that we know of. */

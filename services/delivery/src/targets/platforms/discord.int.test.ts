@@ -1,7 +1,7 @@
 import { type DiscordStandIn, startDiscord } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from '../target.ts';
-import { requestsFor, spoken } from '../testing/contract.ts';
+import { outputMessage, requestsFor } from '../testing/contract.ts';
 import { discordTarget } from './discord.ts';
 
 const token = 'discord-secret';
@@ -25,8 +25,8 @@ function request(
   over: Partial<SendRequest> = {},
 ): SendRequest {
   const settings = { bot_token: token, api_base: `${discord.url}/api/v10` };
-  const [first] = requestsFor({ target, settings, to }, spoken(text), over);
-  if (first === undefined) throw new Error('no piece');
+  const [first] = requestsFor({ target, settings, to }, outputMessage(text), over);
+  if (first === undefined) throw new Error('no chunk');
   return first;
 }
 

@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { Agent } from 'undici';
-import { piecesOf } from '../../text/cut/render-chunks.ts';
+import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
+import { renderChunks } from '../../text/cut/render-chunks.ts';
 import { discordMarkdown } from '../../text/markup/discord-markdown.ts';
 import { utf16Units } from '../../text/markup/markup.ts';
 import { type Answered, headerOf, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
-import {
-  DUPLICATE_MARK,
-  type EditResult,
-  type SendRequest,
-  type SendResult,
-  type Target,
-  type TargetAddress,
-  type TargetSettings,
+import type {
+  EditResult,
+  SendRequest,
+  SendResult,
+  Target,
+  TargetAddress,
+  TargetSettings,
 } from '../target.ts';
 
 /** Messages in channels and threads by Discord's API (https://docs.discord.com/developers/resources/message). */
 
 /** Discord counts code points; counted in UTF-16 units, of which there are never fewer. */
-const MOST_UNITS = 2_000;
+const MAX_UNITS = 2_000;
 /** "Can be up to 25 characters". */
 const NONCE_LENGTH = 25;
 /** "Checked for uniqueness in the past few minutes": two of them are counted on. */
@@ -37,12 +37,12 @@ export function discordTarget(): Target {
     limits: { overall: { sends: 50, seconds: 1 } },
     checkSettings: () => [],
 
-    place: (address, settings) => ({
-      destination: `discord ${originOf(settings)}`,
+    destination: (address, settings) => ({
+      name: `discord ${originOf(settings)}`,
       chat: channelOf(address),
     }),
 
-    compose: ({ text }) => piecesOf(text, discordMarkdown, { limit: MOST_UNITS, measure: utf16Units }),
+    compose: ({ text }) => renderChunks(text, discordMarkdown, { limit: MAX_UNITS, measure: utf16Units }),
 
     async send(request) {
       const called = await call(pool, 'POST', `/channels/${channelOf(request.address)}/messages`, request, {
@@ -80,9 +80,9 @@ function channelOf({ to }: TargetAddress): string {
 }
 
 /** The nonce keeps a second copy away for a few minutes only: later it is marked like everyone else's. */
-function contentOf({ piece, markDuplicate, message, ageMs }: SendRequest): string {
+function contentOf({ chunk, markDuplicate, message, ageMs }: SendRequest): string {
   const mayBeSecond = message.possibleDuplicate && ageMs > NONCE_HOLDS_MS;
-  return markDuplicate || mayBeSecond ? DUPLICATE_MARK + piece.text : piece.text;
+  return markDuplicate || mayBeSecond ? DUPLICATE_MARK + chunk.text : chunk.text;
 }
 
 function nonceOf(key: string): string {
@@ -137,7 +137,7 @@ function resultOf(answer: Answered, settings: TargetSettings, channel: string): 
 }
 
 /** A flood without a word of how long. */
-const UNSAID_FLOOD_SECONDS = 5;
+const DEFAULT_FLOOD_SECONDS = 5;
 
 function flooded(
   answer: Answered,
@@ -151,7 +151,7 @@ function flooded(
   return {
     kind: 'retryable',
     reason,
-    retryAfterSeconds: seconds ?? UNSAID_FLOOD_SECONDS,
+    retryAfterSeconds: seconds ?? DEFAULT_FLOOD_SECONDS,
     scope: everywhere ? 'target' : 'chat',
   };
 }

@@ -1,7 +1,7 @@
 import { type SmtpStandIn, selfSigned, startSmtp } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { SendRequest, SpokenMessage, Target } from '../target.ts';
-import { requestsFor, spoken, windowOf } from '../testing/contract.ts';
+import type { OutputMessage, SendRequest, Target } from '../target.ts';
+import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
 import { emailTarget } from './email.ts';
 
 const PASSWORD = 'smtp-secret';
@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const server of started.splice(0)) await server.stop();
 });
 
-function request(message: string | SpokenMessage, to = {}, settings = {}): SendRequest {
+function request(message: string | OutputMessage, to = {}, settings = {}): SendRequest {
   const all = {
     host: 'localhost',
     port: smtp.port,
@@ -32,9 +32,9 @@ function request(message: string | SpokenMessage, to = {}, settings = {}): SendR
   };
   const [first] = requestsFor(
     { target, settings: all, to: { to: ['a@example.com'], ...to } },
-    typeof message === 'string' ? spoken(message) : message,
+    typeof message === 'string' ? outputMessage(message) : message,
   );
-  if (first === undefined) throw new Error('no piece');
+  if (first === undefined) throw new Error('no chunk');
   return first;
 }
 
@@ -75,7 +75,7 @@ describe('a mail', () => {
 
   it('has one line of subject, whatever the payload put into it', async () => {
     const title = 'Hello\r\nBcc: victim@example.com\r\n\r\nforged body';
-    await target.send(request(spoken('the body', { title })));
+    await target.send(request(outputMessage('the body', { title })));
     await target.send(request('the body', { subject: 'One\nX-Forged: yes' }));
     expect(smtp.mails.map(({ mail }) => mail.subject)).toEqual([
       'Hello Bcc: victim@example.com forged body',

@@ -1,17 +1,12 @@
 import { Readable } from 'node:stream';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { piecesOf } from '../../text/cut/render-chunks.ts';
+import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
+import { renderChunks } from '../../text/cut/render-chunks.ts';
 import { utf8Bytes } from '../../text/markup/markup.ts';
 import { escapeHtml, joinLists, richHtml } from '../../text/markup/rich-html.ts';
 import { inOneLine } from '../calls/api-answer.ts';
-import {
-  DUPLICATE_MARK,
-  type SendRequest,
-  type SendResult,
-  type Target,
-  type TargetSettings,
-} from '../target.ts';
+import type { SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
 /**
  * Mail by SMTP (nodemailer), plain text and HTML, one connection for each. A resend has the same Message-ID, by which
@@ -34,7 +29,7 @@ interface EmailAddress {
 }
 
 /** Longer ones are cut by mail programs anyway. */
-const MOST_SUBJECT = 200;
+const MAX_SUBJECT = 200;
 /** A server that says goodbye is not waited for. */
 const IDLE_MS = 60_000;
 
@@ -56,16 +51,16 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
       return [];
     },
 
-    place(_address, given) {
+    destination(_address, given) {
       const settings = settingsOf(given);
-      return { destination: `email ${settings.host}:${portOf(settings)}`, chat: null };
+      return { name: `email ${settings.host}:${portOf(settings)}`, chat: null };
     },
 
     compose: ({ text }) =>
       // A mail may be as long as it likes.
-      piecesOf(text, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }).map((piece) => ({
-        ...piece,
-        text: joinLists(piece.text),
+      renderChunks(text, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }).map((chunk) => ({
+        ...chunk,
+        text: joinLists(chunk.text),
       })),
 
     async send(request) {
@@ -119,7 +114,7 @@ interface Mail {
 }
 
 async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Mail> {
-  const { message, piece, idempotencyKey } = request;
+  const { message, chunk, idempotencyKey } = request;
   const { to, cc = [], subject } = addressOf(request);
   const from = bareAddress(settings.from);
   const domain = from.slice(from.lastIndexOf('@') + 1);
@@ -127,7 +122,7 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
   // All mails of a session answer one that was never sent: mail programs show them as one conversation.
   const conversation = `<${message.sessionId}@${domain}>`;
   const mark = request.markDuplicate ? DUPLICATE_MARK.trim() : null;
-  const plain = piece.plain ?? piece.text;
+  const plain = chunk.plain ?? chunk.text;
   const raw = await new MailComposer({
     from: settings.from,
     to: [...to],
@@ -138,7 +133,7 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
     references: conversation,
     date: new Date(request.recordedAt),
     text: mark === null ? plain : `${mark}\n\n${plain}`,
-    html: page(mark === null ? piece.text : `<p>${escapeHtml(mark)}</p>\n${piece.text}`),
+    html: page(mark === null ? chunk.text : `<p>${escapeHtml(mark)}</p>\n${chunk.text}`),
     // RFC 3834: whoever is on holiday does not answer us.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
@@ -157,7 +152,7 @@ function bareAddress(from: string): string {
 /** A subject is one line, whatever a payload put into it. */
 function oneLine(text: string): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > MOST_SUBJECT ? `${line.slice(0, MOST_SUBJECT).toWellFormed().trimEnd()}…` : line;
+  return line.length > MAX_SUBJECT ? `${line.slice(0, MAX_SUBJECT).toWellFormed().trimEnd()}…` : line;
 }
 
 /** `dir="auto"`: each paragraph runs as its first letter does. */

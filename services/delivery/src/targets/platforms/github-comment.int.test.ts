@@ -1,7 +1,7 @@
 import { type GithubStandIn, startGithub, startStandIn } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from '../target.ts';
-import { requestsFor, spoken, windowOf } from '../testing/contract.ts';
+import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
 import { githubCommentTarget } from './github-comment.ts';
 
 const TOKEN = 'ghp_secret';
@@ -22,14 +22,14 @@ function requests(text: string, over: Partial<SendRequest> = {}, to = {}): SendR
   const settings = { token: TOKEN, api_base: github.url };
   return requestsFor(
     { target, settings, to: { repo: 'octo/hello', issue_number: '7', ...to } },
-    spoken(text),
+    outputMessage(text),
     over,
   );
 }
 
 function request(text: string, over: Partial<SendRequest> = {}, to = {}): SendRequest {
   const [first] = requests(text, over, to);
-  if (first === undefined) throw new Error('no piece');
+  if (first === undefined) throw new Error('no chunk');
   return first;
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Agent } from 'undici';
-import { piecesWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
+import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
+import { chunksWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
 import {
   type Answered,
   headerOf,
@@ -14,15 +15,14 @@ import {
   retryAfterOf,
 } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections, type HttpCall } from '../calls/http-call.ts';
-import {
-  DUPLICATE_MARK,
-  type EditResult,
-  type LookUpResult,
-  type SendRequest,
-  type SendResult,
-  type Target,
-  type TargetAddress,
-  type TargetSettings,
+import type {
+  EditResult,
+  LookUpResult,
+  SendRequest,
+  SendResult,
+  Target,
+  TargetAddress,
+  TargetSettings,
 } from '../target.ts';
 
 /**
@@ -31,17 +31,17 @@ import {
  */
 
 /** "Body is too long (maximum is 65536 characters)". */
-const MOST_CHARACTERS = 65_536;
+const MAX_CHARACTERS = 65_536;
 /** Of one look-up: comments since the answer was recorded; an issue with more in that time is a flood. */
 const LOOK_UP_PAGES = 5;
 const LOOK_UP_PAGE_SIZE = 100;
-const MOST_LOOK_UP_BYTES = 8 * 1024 * 1024;
+const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
 /** By how much our database's clock and GitHub's may differ. */
 const CLOCK_SLACK_MS = 10 * 60_000;
 /** "If you receive a rate limit error ... wait for at least one minute". */
 const SECONDARY_LIMIT_SECONDS = 60;
 /** A repository that was renamed or moved answers with where it is now. */
-const MOST_REDIRECTS = 2;
+const MAX_REDIRECTS = 2;
 
 export function githubCommentTarget(): Target {
   const pool = connections();
@@ -52,16 +52,16 @@ export function githubCommentTarget(): Target {
     limits: { overall: { sends: 1, seconds: 1 } },
     checkSettings: () => [],
 
-    place(address, settings) {
+    destination(address, settings) {
       return {
-        destination: `github_comment ${new URL(String(settings.api_base)).origin}`,
+        name: `github_comment ${new URL(String(settings.api_base)).origin}`,
         chat: `${address.to.repo}#${numberOf(address)}`,
       };
     },
 
     compose({ text }) {
-      const room = MOST_CHARACTERS - markerOf('').length - DUPLICATE_MARK.length - 8;
-      return piecesWithoutMentions(text, room).map((piece) => ({ text: piece }));
+      const room = MAX_CHARACTERS - markerOf('').length - DUPLICATE_MARK.length - 8;
+      return chunksWithoutMentions(text, room).map((chunk) => ({ text: chunk }));
     },
 
     async send(request) {
@@ -108,7 +108,7 @@ function write(
   pool: Agent,
   method: 'POST' | 'PATCH',
   path: string,
-  { piece, markDuplicate, idempotencyKey, settings, window }: SendRequest,
+  { chunk, markDuplicate, idempotencyKey, settings, window }: SendRequest,
 ): Promise<CallResult> {
   const mark = markDuplicate ? `${DUPLICATE_MARK.trim()}\n\n` : '';
   return call(
@@ -117,7 +117,7 @@ function write(
       method,
       url: urlOf(settings, path),
       headers: { ...headersOf(settings), 'content-type': 'application/json' },
-      body: JSON.stringify({ body: `${markerOf(idempotencyKey)}${mark}${piece.text}` }),
+      body: JSON.stringify({ body: `${markerOf(idempotencyKey)}${mark}${chunk.text}` }),
     },
     window,
   );
@@ -159,7 +159,7 @@ async function call(
         reason: `http ${called.status} from ${url.origin}: redirects away from it are not followed (${next.origin})`,
       };
     }
-    if (redirects === MOST_REDIRECTS) return called;
+    if (redirects === MAX_REDIRECTS) return called;
     url = next;
   }
 }
@@ -220,7 +220,7 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
     const path = `/repos/${address.to.repo}/issues/${numberOf(address)}/comments`;
     const url = urlOf(settings, `${path}?since=${since}&per_page=${LOOK_UP_PAGE_SIZE}&page=${page}`);
     const get: HttpCall = { method: 'GET', url, headers: headersOf(settings), safe: true };
-    const called = await call(pool, get, window, MOST_LOOK_UP_BYTES);
+    const called = await call(pool, get, window, MAX_LOOK_UP_BYTES);
     if (called.kind !== 'answered') return notLookedUp(called);
     if (!isTaken(called)) return notLookedUp(refusal(called, url.origin));
     const comments = jsonIn(called.body);

@@ -12,7 +12,7 @@ export function logTarget(logger: LogLine): Target {
     // A second line says `possible_duplicate`, and harms nobody.
     idempotent: true,
     checkSettings: () => [],
-    place: () => ({ destination: 'log', chat: null }),
+    destination: () => ({ name: 'log', chat: null }),
     compose: ({ text }) => [{ text }],
     async send({ message, window }: SendRequest): Promise<SendResult> {
       if (!window.mayBegin()) return { kind: 'retryable', reason: 'not written: the claim ran out of time' };

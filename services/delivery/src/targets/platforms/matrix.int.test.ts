@@ -1,7 +1,7 @@
 import { type MatrixStandIn, startMatrix } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { SendRequest, SpokenMessage, Target } from '../target.ts';
-import { requestsFor, spoken, windowOf } from '../testing/contract.ts';
+import type { OutputMessage, SendRequest, Target } from '../target.ts';
+import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
 import { matrixTarget } from './matrix.ts';
 
 const TOKEN = 'syt_secret';
@@ -18,13 +18,13 @@ afterEach(async () => {
   await matrix.stop();
 });
 
-function request(message: string | SpokenMessage, to = {}): SendRequest {
+function request(message: string | OutputMessage, to = {}): SendRequest {
   const settings = { access_token: TOKEN, api_base: matrix.url };
   const [first] = requestsFor(
     { target, settings, to: { room_id: '!room:hs.test', ...to } },
-    typeof message === 'string' ? spoken(message) : message,
+    typeof message === 'string' ? outputMessage(message) : message,
   );
-  if (first === undefined) throw new Error('no piece');
+  if (first === undefined) throw new Error('no chunk');
   return first;
 }
 
@@ -47,7 +47,7 @@ describe('a message', () => {
   });
 
   it('is a notice when it is only a status', async () => {
-    await target.send(request(spoken('working', { type: 'interim-status' })));
+    await target.send(request(outputMessage('working', { type: 'interim-status' })));
     expect(contents()[0]?.msgtype).toBe('m.notice');
   });
 
@@ -110,7 +110,7 @@ describe('a message', () => {
   it('of characters that take many bytes is cut before the event is too large, also as an edit', async () => {
     const settings = { access_token: TOKEN, api_base: matrix.url };
     const where = { target, settings, to: { room_id: '!room:hs.test' } };
-    const all = requestsFor(where, spoken(`${'"<&>\\'.repeat(20)} ${'😀'.repeat(40)}\n`.repeat(200)));
+    const all = requestsFor(where, outputMessage(`${'"<&>\\'.repeat(20)} ${'😀'.repeat(40)}\n`.repeat(200)));
     expect(all.length).toBeGreaterThan(1);
     for (const one of all) {
       expect(await target.send({ ...one, window: windowOf() })).toMatchObject({ kind: 'taken' });

@@ -1,5 +1,5 @@
 import type { Agent } from 'undici';
-import { piecesOf } from '../../text/cut/render-chunks.ts';
+import { renderChunks } from '../../text/cut/render-chunks.ts';
 import type { Measure } from '../../text/markup/markup.ts';
 import { joinLists, richHtml } from '../../text/markup/rich-html.ts';
 import { type Answered, isTaken, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
@@ -12,11 +12,11 @@ import type { EditResult, SendRequest, SendResult, Target, TargetSettings } from
  * An event has at most 65,536 bytes with all that servers add to it (2 to 4 KB). Text and HTML are both in it, and in an
  * edit the text twice: three times this, and room to spare.
  */
-const MOST_BYTES = 20_000;
+const MAX_BYTES = 20_000;
 /** As it stands in JSON. */
 const jsonBytes: Measure = (text) => Buffer.byteLength(JSON.stringify(text)) - 2;
 /** A flood without a word of how long. */
-const UNSAID_FLOOD_SECONDS = 5;
+const DEFAULT_FLOOD_SECONDS = 5;
 const FORMAT = 'org.matrix.custom.html';
 /** Servers that know `m.mentions` ask nothing else; older ones look for this in the text. */
 const ROOM_MENTION = /@(?=room\b)/g;
@@ -28,16 +28,16 @@ export function matrixTarget(): Target {
     idempotent: true,
     checkSettings: () => [],
 
-    place: (address, settings) => ({
-      destination: `matrix ${originOf(settings)}`,
+    destination: (address, settings) => ({
+      name: `matrix ${originOf(settings)}`,
       chat: String(address.to.room_id),
     }),
 
     compose({ text }) {
       const harmless = text.replaceAll(ROOM_MENTION, '@\u200b');
-      return piecesOf(harmless, richHtml, { limit: MOST_BYTES, measure: jsonBytes }).map((piece) => ({
-        ...piece,
-        text: joinLists(piece.text),
+      return renderChunks(harmless, richHtml, { limit: MAX_BYTES, measure: jsonBytes }).map((chunk) => ({
+        ...chunk,
+        text: joinLists(chunk.text),
       }));
     },
 
@@ -78,13 +78,13 @@ interface MessageContent {
   readonly 'm.relates_to'?: unknown;
 }
 
-function contentOf({ piece, message, address }: SendRequest): MessageContent {
+function contentOf({ chunk, message, address }: SendRequest): MessageContent {
   const thread = address.to.thread_id;
   return {
     msgtype: message.type === 'interim-status' ? 'm.notice' : 'm.text',
-    body: piece.plain ?? piece.text,
+    body: chunk.plain ?? chunk.text,
     format: FORMAT,
-    formatted_body: piece.text,
+    formatted_body: chunk.text,
     'm.mentions': {},
     ...(thread === undefined
       ? {}
@@ -163,7 +163,7 @@ function refusal(answer: Answered, origin: string): Exclude<SendResult, { kind: 
     return {
       kind: 'retryable',
       reason,
-      retryAfterSeconds: said ?? UNSAID_FLOOD_SECONDS,
+      retryAfterSeconds: said ?? DEFAULT_FLOOD_SECONDS,
       scope: 'target',
     };
   }

@@ -1,7 +1,7 @@
 import { type MattermostStandIn, startMattermost } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from '../target.ts';
-import { requestsFor, spoken, windowOf } from '../testing/contract.ts';
+import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
 import { mattermostTarget } from './mattermost.ts';
 
 const TOKEN = 'mattermost-secret';
@@ -21,8 +21,12 @@ afterEach(async () => {
 
 function request(text: string, over: Partial<SendRequest> = {}, to = {}): SendRequest {
   const settings = { token: TOKEN, api_base: mattermost.url };
-  const [first] = requestsFor({ target, settings, to: { channel_id: CHANNEL, ...to } }, spoken(text), over);
-  if (first === undefined) throw new Error('no piece');
+  const [first] = requestsFor(
+    { target, settings, to: { channel_id: CHANNEL, ...to } },
+    outputMessage(text),
+    over,
+  );
+  if (first === undefined) throw new Error('no chunk');
   return first;
 }
 
@@ -46,7 +50,7 @@ describe('a post', () => {
   it('that is too long becomes several, none longer than the server takes', async () => {
     const settings = { token: TOKEN, api_base: mattermost.url };
     const source = `${'a line of many, with some *style* 😀\n\n'.repeat(1_000)}the end`;
-    const all = requestsFor({ target, settings, to: { channel_id: CHANNEL } }, spoken(source));
+    const all = requestsFor({ target, settings, to: { channel_id: CHANNEL } }, outputMessage(source));
     for (const one of all) {
       const sent = { ...one, window: windowOf(), markDuplicate: true };
       expect(await target.send(sent)).toMatchObject({ kind: 'taken' });

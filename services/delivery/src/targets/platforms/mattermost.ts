@@ -1,5 +1,6 @@
 import type { Agent } from 'undici';
-import { piecesWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
+import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
+import { chunksWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
 import {
   type Answered,
   headerOf,
@@ -11,15 +12,7 @@ import {
   retryAfterOf,
 } from '../calls/api-answer.ts';
 import { callHttp, connections, type HttpCall } from '../calls/http-call.ts';
-import {
-  DUPLICATE_MARK,
-  type EditResult,
-  type LookUpResult,
-  type SendRequest,
-  type SendResult,
-  type Target,
-  type TargetSettings,
-} from '../target.ts';
+import type { EditResult, LookUpResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
 /**
  * Posts by Mattermost's API v4. `pending_post_id` makes a repeat harmless for 30 s, as long as it reaches the same node
@@ -27,15 +20,15 @@ import {
  */
 
 /** PostMessageMaxRunesV2. Counted in UTF-16 units, of which there are never fewer. */
-const MOST_CHARACTERS = 16_383;
+const MAX_CHARACTERS = 16_383;
 /** Posts have a bag of properties for whoever makes them; the text stays as it is. */
 const PROPERTY = 'angelia_delivery';
 /** The server gives at most 1,000 posts, each of at most 16,383 characters; more than this is a flood. */
-const MOST_LOOK_UP_BYTES = 8 * 1024 * 1024;
+const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
 /** By how much our database's clock and the server's may differ. */
 const CLOCK_SLACK_MS = 10 * 60_000;
 /** A flood without a word of how long: the limits are per second. */
-const UNSAID_FLOOD_SECONDS = 5;
+const DEFAULT_FLOOD_SECONDS = 5;
 /** Up to here a `X-Ratelimit-Reset` is seconds to wait; above, a time (both have been documented). */
 const LONGEST_WAIT_SECONDS = 86_400;
 
@@ -46,14 +39,14 @@ export function mattermostTarget(): Target {
     idempotent: false,
     checkSettings: () => [],
 
-    place: (address, settings) => ({
-      destination: `mattermost ${originOf(settings)}`,
+    destination: (address, settings) => ({
+      name: `mattermost ${originOf(settings)}`,
       chat: String(address.to.channel_id),
     }),
 
     compose({ text }) {
-      const room = MOST_CHARACTERS - DUPLICATE_MARK.length - 2;
-      return piecesWithoutMentions(text, room).map((piece) => ({ text: piece }));
+      const room = MAX_CHARACTERS - DUPLICATE_MARK.length - 2;
+      return chunksWithoutMentions(text, room).map((chunk) => ({ text: chunk }));
     },
 
     async send(request) {
@@ -95,8 +88,8 @@ function originOf(settings: TargetSettings): string {
   return new URL(String(settings.api_base)).origin;
 }
 
-function messageOf({ piece, markDuplicate }: SendRequest): string {
-  return markDuplicate ? `${DUPLICATE_MARK.trim()}\n\n${piece.text}` : piece.text;
+function messageOf({ chunk, markDuplicate }: SendRequest): string {
+  return markDuplicate ? `${DUPLICATE_MARK.trim()}\n\n${chunk.text}` : chunk.text;
 }
 
 interface ApiCall {
@@ -119,7 +112,7 @@ function call(pool: Agent, { settings, window }: SendRequest, { method, path, bo
       ...(body === undefined ? { safe: true } : { body: JSON.stringify(body) }),
     },
     window,
-    body === undefined ? { readBody: true, maxBytes: MOST_LOOK_UP_BYTES } : { readBody: true },
+    body === undefined ? { readBody: true, maxBytes: MAX_LOOK_UP_BYTES } : { readBody: true },
   );
 }
 
@@ -132,7 +125,7 @@ function refusal(answer: Answered, origin: string): Exclude<SendResult, { kind: 
   const { status } = answer;
   const reason = reasonOf(status, origin, objectIn(answer)?.message);
   if (status === 429) {
-    const seconds = retryAfterOf(answer.headers) ?? resetOf(answer) ?? UNSAID_FLOOD_SECONDS;
+    const seconds = retryAfterOf(answer.headers) ?? resetOf(answer) ?? DEFAULT_FLOOD_SECONDS;
     return { kind: 'retryable', reason, retryAfterSeconds: seconds, scope: 'target' };
   }
   if (status === 401)
@@ -172,10 +165,10 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
   );
   if (found !== undefined) return { kind: 'found', receipt: typeof found.id === 'string' ? found.id : null };
   // So many are all that the server gives, and ours may be among the others.
-  return posts.length < MOST_POSTS
+  return posts.length < MAX_POSTS
     ? { kind: 'absent' }
-    : { kind: 'cannot-tell', reason: `more than ${MOST_POSTS} posts since then` };
+    : { kind: 'cannot-tell', reason: `more than ${MAX_POSTS} posts since then` };
 }
 
 /** `GetPostsSince` stops at 1,000. */
-const MOST_POSTS = 1_000;
+const MAX_POSTS = 1_000;

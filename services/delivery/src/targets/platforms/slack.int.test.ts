@@ -1,7 +1,7 @@
 import { type SlackStandIn, startSlack } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from '../target.ts';
-import { requestsFor, spoken } from '../testing/contract.ts';
+import { outputMessage, requestsFor } from '../testing/contract.ts';
 import { slackTarget } from './slack.ts';
 
 const token = 'xoxb-secret';
@@ -26,8 +26,8 @@ function request(
   over: Partial<SendRequest> = {},
 ): SendRequest {
   const settings = { bot_token: token, api_base: `${slack.url}/api` };
-  const [first] = requestsFor({ target, settings, to }, spoken(text), over);
-  if (first === undefined) throw new Error('no piece');
+  const [first] = requestsFor({ target, settings, to }, outputMessage(text), over);
+  if (first === undefined) throw new Error('no chunk');
   return first;
 }
 

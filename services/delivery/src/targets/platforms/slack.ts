@@ -1,5 +1,6 @@
 import type { Agent } from 'undici';
-import { piecesOf } from '../../text/cut/render-chunks.ts';
+import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
+import { renderChunks } from '../../text/cut/render-chunks.ts';
 import { utf16Units } from '../../text/markup/markup.ts';
 import { slackMrkdwn } from '../../text/markup/slack-mrkdwn.ts';
 import {
@@ -12,15 +13,7 @@ import {
   retryAfterOf,
 } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
-import {
-  DUPLICATE_MARK,
-  type EditResult,
-  type LookUpResult,
-  type SendRequest,
-  type SendResult,
-  type Target,
-  type TargetSettings,
-} from '../target.ts';
+import type { EditResult, LookUpResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
 /**
  * Messages by Slack's Web API (https://docs.slack.dev/reference/methods/chat.postMessage). It has no idempotency: each
@@ -28,16 +21,16 @@ import {
  */
 
 /** https://docs.slack.dev/reference/block-kit/blocks/section-block: "maximum length for the text is 3000 characters". */
-const MOST_CHARACTERS = 3_000;
+const MAX_CHARACTERS = 3_000;
 const EVENT_TYPE = 'angelia_output';
 /** Of one look-up: what was said in the channel since the answer was recorded; with more in that time it is a flood. */
 const LOOK_UP_PAGES = 5;
 const LOOK_UP_PAGE_SIZE = 200;
-const MOST_LOOK_UP_BYTES = 8 * 1024 * 1024;
+const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
 /** By how much our database's clock and Slack's may differ. */
 const CLOCK_SLACK_MS = 10 * 60_000;
 /** Flooded without a word of how long. */
-const UNSAID_FLOOD_SECONDS = 30;
+const DEFAULT_FLOOD_SECONDS = 30;
 
 /** What an operator mends at the app or the token: https://docs.slack.dev/reference/methods/chat.postMessage#errors. */
 const CREDENTIAL_REFUSED: ReadonlySet<string> = new Set([
@@ -78,12 +71,12 @@ export function slackTarget(): Target {
     limits: { perChat: { sends: 1, seconds: 1 } },
     checkSettings: () => [],
 
-    place: (address, settings) => ({
-      destination: `slack ${originOf(settings)}`,
+    destination: (address, settings) => ({
+      name: `slack ${originOf(settings)}`,
       chat: String(address.to.channel),
     }),
 
-    compose: ({ text }) => piecesOf(text, slackMrkdwn, { limit: MOST_CHARACTERS, measure: utf16Units }),
+    compose: ({ text }) => renderChunks(text, slackMrkdwn, { limit: MAX_CHARACTERS, measure: utf16Units }),
 
     async send(request) {
       const { channel, thread_ts } = request.address.to;
@@ -122,9 +115,9 @@ async function inSomeMarkup(
   request: SendRequest,
   to: Readonly<Record<string, unknown>>,
 ): Promise<CallResult> {
-  const { piece, markDuplicate, idempotencyKey } = request;
+  const { chunk, markDuplicate, idempotencyKey } = request;
   const mark = markDuplicate ? DUPLICATE_MARK : '';
-  const text = mark + piece.text;
+  const text = mark + chunk.text;
   const common = {
     ...to,
     // Names are names: `@channel` in the text pings nobody. (chat.update's own default would look for them.)
@@ -142,7 +135,7 @@ async function inSomeMarkup(
   if (marked.kind !== 'answered' || !MARKUP_REFUSED.has(errorOf(marked))) return marked;
   return await call(pool, method, request, {
     ...common,
-    text: mark + (piece.plain ?? piece.text),
+    text: mark + (chunk.plain ?? chunk.text),
     mrkdwn: false,
   });
 }
@@ -181,7 +174,7 @@ function resultOf(answer: Answered, settings: TargetSettings, channel: unknown):
   );
   const seconds = retryAfterOf(answer.headers);
   if (status === 429 || FLOODED.has(error)) {
-    return { kind: 'retryable', reason, retryAfterSeconds: seconds ?? UNSAID_FLOOD_SECONDS, scope: 'chat' };
+    return { kind: 'retryable', reason, retryAfterSeconds: seconds ?? DEFAULT_FLOOD_SECONDS, scope: 'chat' };
   }
   if (CREDENTIAL_REFUSED.has(error) || status === 401 || status === 403) {
     return { kind: 'retryable', reason: `${reason} (see targets.slack.bot_token and the scopes of its app)` };
@@ -241,7 +234,7 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
       pool,
       { method: 'GET', url, headers: { authorization: `Bearer ${settings.bot_token}` }, safe: true },
       window,
-      { readBody: true, maxBytes: MOST_LOOK_UP_BYTES },
+      { readBody: true, maxBytes: MAX_LOOK_UP_BYTES },
     );
     if (called.kind !== 'answered') return notLookedUp(called);
     const said = objectIn(called);

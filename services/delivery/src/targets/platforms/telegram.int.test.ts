@@ -1,7 +1,7 @@
 import { type PlatformBehaviour, startTelegram, type TelegramStandIn } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from '../target.ts';
-import { requestsFor, spoken, windowOf } from '../testing/contract.ts';
+import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
 import { telegramTarget } from './telegram.ts';
 
 const token = '123456:ABC-secret';
@@ -25,8 +25,8 @@ function request(
   over: Partial<SendRequest> = {},
 ): SendRequest {
   const settings = { bot_token: token, api_base: telegram.url };
-  const [first] = requestsFor({ target, settings, to }, spoken(text), over);
-  if (first === undefined) throw new Error('no piece');
+  const [first] = requestsFor({ target, settings, to }, outputMessage(text), over);
+  if (first === undefined) throw new Error('no chunk');
   return first;
 }
 
@@ -94,14 +94,14 @@ it('goes with a group that became a supergroup, in the same attempt', async () =
 });
 
 it('leaves room for the mark in a message as long as can be', async () => {
-  const pieces = requestsFor(
+  const chunks = requestsFor(
     { target, settings: { bot_token: token, api_base: telegram.url }, to: { chat_id: '7' } },
-    spoken(`${'x'.repeat(4_075)}\n\n${'<'.repeat(3_000)}`),
+    outputMessage(`${'x'.repeat(4_075)}\n\n${'<'.repeat(3_000)}`),
     { markDuplicate: true },
   );
-  expect(pieces.length).toBeGreaterThan(2);
-  for (const piece of pieces)
-    expect(await target.send({ ...piece, window: windowOf() })).toMatchObject({ kind: 'taken' });
+  expect(chunks.length).toBeGreaterThan(2);
+  for (const chunk of chunks)
+    expect(await target.send({ ...chunk, window: windowOf() })).toMatchObject({ kind: 'taken' });
   expect(telegram.shownIn('7').every((text) => text.startsWith('(possible duplicate) '))).toBe(true);
 });
 

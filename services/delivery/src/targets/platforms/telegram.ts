@@ -1,17 +1,17 @@
 import type { Agent } from 'undici';
-import { piecesOf } from '../../text/cut/render-chunks.ts';
+import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
+import { renderChunks } from '../../text/cut/render-chunks.ts';
 import { utf16Units } from '../../text/markup/markup.ts';
 import { escapeHtml, telegramHtml } from '../../text/markup/telegram-html.ts';
 import { type Answered, inOneLine, isTaken, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
-import {
-  DUPLICATE_MARK,
-  type EditResult,
-  type SendRequest,
-  type SendResult,
-  type Target,
-  type TargetAddress,
-  type TargetSettings,
+import type {
+  EditResult,
+  SendRequest,
+  SendResult,
+  Target,
+  TargetAddress,
+  TargetSettings,
 } from '../target.ts';
 
 /**
@@ -20,7 +20,7 @@ import {
  */
 
 /** "1-4096 characters after entities parsing", UTF-16 units. Counted with its markup, which is never shorter. */
-const MOST_UNITS = 4_096;
+const MAX_UNITS = 4_096;
 
 export function telegramTarget(): Target {
   const pool = connections();
@@ -31,12 +31,12 @@ export function telegramTarget(): Target {
     limits: { perChat: { sends: 1, seconds: 1 }, overall: { sends: 30, seconds: 1 } },
     checkSettings: () => [],
 
-    place: (address, settings) => ({
-      destination: `telegram ${originOf(settings)}`,
+    destination: (address, settings) => ({
+      name: `telegram ${originOf(settings)}`,
       chat: String(address.to.chat_id),
     }),
 
-    compose: ({ text }) => piecesOf(text, telegramHtml, { limit: MOST_UNITS, measure: utf16Units }),
+    compose: ({ text }) => renderChunks(text, telegramHtml, { limit: MAX_UNITS, measure: utf16Units }),
 
     async send(request) {
       const { chat_id } = request.address.to;
@@ -92,13 +92,13 @@ async function inSomeMarkup(
   request: SendRequest,
   to: Readonly<Record<string, unknown>>,
 ): Promise<CallResult> {
-  const { piece, markDuplicate } = request;
+  const { chunk, markDuplicate } = request;
   const mark = markDuplicate ? DUPLICATE_MARK : '';
-  const plain = { ...to, text: mark + (piece.plain ?? piece.text) };
-  if (piece.plain !== undefined && escapeHtml(piece.plain) === piece.text) {
+  const plain = { ...to, text: mark + (chunk.plain ?? chunk.text) };
+  if (chunk.plain !== undefined && escapeHtml(chunk.plain) === chunk.text) {
     return await call(pool, method, request, plain);
   }
-  const marked = await call(pool, method, request, { ...to, text: mark + piece.text, parse_mode: 'HTML' });
+  const marked = await call(pool, method, request, { ...to, text: mark + chunk.text, parse_mode: 'HTML' });
   if (marked.kind !== 'answered' || marked.status !== 400) return marked;
   if (!/can't parse entities|unsupported (start|end) tag|entit(y|ies) .*invalid/i.test(wordsOf(marked)))
     return marked;
@@ -154,12 +154,12 @@ function resultOf(answer: Answered, settings: TargetSettings, chat: string): Sen
 }
 
 /** A flood without a word of how long: Telegram's limits are per second. */
-const UNSAID_FLOOD_SECONDS = 5;
+const DEFAULT_FLOOD_SECONDS = 5;
 
 function floodWaitOf(answer: Answered): number {
   const { retry_after: seconds } = parametersOf(answer);
   if (typeof seconds === 'number' && seconds >= 0) return seconds;
-  return retryAfterOf(answer.headers) ?? UNSAID_FLOOD_SECONDS;
+  return retryAfterOf(answer.headers) ?? DEFAULT_FLOOD_SECONDS;
 }
 
 function migratedTo(called: CallResult): string | null {

@@ -1,7 +1,7 @@
 import { systemClock } from '@angelia/sessions';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../../attempt/send-window.ts';
-import type { SendRequest, SpokenMessage, Target, TargetSettings } from '../target.ts';
+import { claimTimes, openSendWindow, readClocks } from '../../attempt/send-window.ts';
+import type { OutputMessage, SendRequest, SendWindow, Target, TargetSettings } from '../target.ts';
 import { longAnswer, readable } from './long-answer.ts';
 
 /** How a platform can fail. What each looks like there is the harness's to know. */
@@ -42,7 +42,7 @@ export const BUSY_SECONDS = 7;
 
 let version = 0;
 
-export function spoken(text: string, over: Partial<SpokenMessage> = {}): SpokenMessage {
+export function outputMessage(text: string, over: Partial<OutputMessage> = {}): OutputMessage {
   version += 1;
   return {
     type: 'final-response',
@@ -60,7 +60,7 @@ const windows: SendWindow[] = [];
 
 /** Closed after the test. */
 export function windowOf(requestTimeoutSeconds = 5): SendWindow {
-  const window = openSendWindow(momentOf(systemClock), claimTimes(requestTimeoutSeconds), systemClock);
+  const window = openSendWindow(readClocks(systemClock), claimTimes(requestTimeoutSeconds), systemClock);
   windows.push(window);
   return window;
 }
@@ -69,18 +69,18 @@ afterEach(() => {
   for (const window of windows.splice(0)) window.close();
 });
 
-/** A request for each piece of the message, as the core makes them. */
+/** A request for each chunk of the message, as the core makes them. */
 export function requestsFor(
   { target, settings, to }: Pick<TargetHarness, 'target' | 'settings' | 'to'>,
-  message: SpokenMessage,
+  message: OutputMessage,
   over: Partial<SendRequest> = {},
 ): SendRequest[] {
-  const pieces = target.compose(message, settings);
-  return pieces.map((piece, index) => ({
+  const chunks = target.compose(message, settings);
+  return chunks.map((chunk, index) => ({
     message: { ...message, possibleDuplicate: over.markDuplicate ?? false },
-    piece,
+    chunk,
     index,
-    count: pieces.length,
+    count: chunks.length,
     markDuplicate: false,
     address: { to, untrusted: false, untrustedHost: false },
     settings,
@@ -93,8 +93,8 @@ export function requestsFor(
 }
 
 function requestFor(harness: TargetHarness, text: string, over: Partial<SendRequest> = {}): SendRequest {
-  const [request] = requestsFor(harness, spoken(text), over);
-  if (request === undefined) throw new Error('a message has at least one piece');
+  const [request] = requestsFor(harness, outputMessage(text), over);
+  if (request === undefined) throw new Error('a message has at least one chunk');
   return request;
 }
 
@@ -135,7 +135,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
 
     it('brings 10,000 characters of code, emoji and right-to-left text whole, in order, however they are cut', async () => {
       const source = longAnswer();
-      const requests = requestsFor(harness, spoken(source));
+      const requests = requestsFor(harness, outputMessage(source));
       for (const request of requests) {
         expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
       }
@@ -150,7 +150,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
     });
 
     it('cuts the same text the same way every time', () => {
-      const message = spoken(longAnswer());
+      const message = outputMessage(longAnswer());
       expect(harness.target.compose(message, harness.settings)).toEqual(
         harness.target.compose({ ...message }, { ...harness.settings }),
       );
@@ -173,13 +173,13 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
     });
 
-    it('names a place that holds no credential', () => {
-      const place = harness.target.place(
+    it('names a destination without a credential in it', () => {
+      const destination = harness.target.destination(
         { to: harness.to, untrusted: false, untrustedHost: false },
         harness.settings,
       );
-      expect(place.destination).toContain(harness.target.name);
-      expectFitForAnEvent(place);
+      expect(destination.name).toContain(harness.target.name);
+      expectFitForAnEvent(destination);
     });
 
     if (name === 'log') return;
@@ -275,7 +275,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.shown()).toHaveLength(1);
     });
 
-    it('finds by a look-up what was not taken to be absent, and no other piece in its place', async () => {
+    it('finds by a look-up what was not taken to be absent, and no other chunk in its place', async () => {
       const { target } = harness;
       if (target.lookUp === undefined) return;
       expect(await target.send(requestFor(harness, 'the same text'))).toMatchObject({ kind: 'taken' });

@@ -26,7 +26,7 @@ export function cutWithin(
   }
   const blocks = readSource(isEmpty ? NOTHING_TO_SHOW : text);
   return packBlocks([...blocks, ...end], asWritten, { limit, measure }, characters).map(
-    (piece) => piece.text,
+    (chunk) => chunk.text,
   );
 }
 

@@ -44,17 +44,17 @@ function linksForMedia(text: string, kept: readonly Range[]): string {
   return outside(kept, text, MEDIA_ALL, (sign) => (sign === '<' ? '&lt;' : `!${UNSEEN}`));
 }
 
-/** For what a second look at the pieces adds to them. */
+/** For what a second look at the chunks adds to them. */
 const SPARE = 64;
 
-/** The same as pieces of at most `limit`. A cut through code in a line leaves half of it as text, and a name with it. */
-export function piecesWithoutMentions(source: string, limit: number): readonly string[] {
+/** The same as chunks of at most `limit`. A cut through code in a line leaves half of it as text, and a name with it. */
+export function chunksWithoutMentions(source: string, limit: number): readonly string[] {
   const within = withinLimit(source);
   const harmless = (text: string) => ({ ...within, text });
   const cut = cutWithin(harmless(withoutMentions(within.text)), limit - SPARE);
   if (cut.length === 1) return cut;
-  const pieces = cut.map(withoutMentions);
-  if (pieces.every((piece) => piece.length <= limit)) return pieces;
+  const chunks = cut.map(withoutMentions);
+  if (chunks.every((chunk) => chunk.length <= limit)) return chunks;
   return cutWithin(harmless(withoutThose(linksForMedia(within.text, []), [])), limit);
 }
 

@@ -4,20 +4,20 @@ import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
-import { piecesWithoutMentions, withoutMentions } from './neutralize-mentions.ts';
+import { chunksWithoutMentions, withoutMentions } from './neutralize-mentions.ts';
 
 const ZERO_WIDTH = '\u200b';
 
-describe('pieces without mentions', () => {
+describe('chunks without mentions', () => {
   it.each([
     ['one name', `\`${'word '.repeat(500)}@all ${'word '.repeat(100)}\``],
     ['a thousand names', `\`${'@all '.repeat(1_000)}\``],
   ])('have none, also when code with %s is cut in two', (_, source) => {
-    const pieces = piecesWithoutMentions(source, 2_000);
-    expect(pieces.length).toBeGreaterThan(1);
-    for (const piece of pieces) {
-      expect(piece.length).toBeLessThanOrEqual(2_000);
-      for (const text of textsIn(piece)) expect(text).not.toMatch(/(^|[^a-z0-9/])@[a-z]/i);
+    const chunks = chunksWithoutMentions(source, 2_000);
+    expect(chunks.length).toBeGreaterThan(1);
+    for (const chunk of chunks) {
+      expect(chunk.length).toBeLessThanOrEqual(2_000);
+      for (const text of textsIn(chunk)) expect(text).not.toMatch(/(^|[^a-z0-9/])@[a-z]/i);
     }
   });
 });
@@ -156,7 +156,7 @@ describe('Markdown without images', () => {
     (source) => expect(withoutMentions(source)).toBe(source),
   );
 
-  it('has none, whatever is written, also in pieces', () => {
+  it('has none, whatever is written, also in chunks', () => {
     const bits = fc.constantFrom(
       '!',
       '[',
@@ -177,7 +177,7 @@ describe('Markdown without images', () => {
         fc.array(bits, { maxLength: 60 }).map((parts) => parts.join('')),
         (source) => {
           expect(imagesIn(withoutMentions(source))).toEqual([]);
-          for (const piece of piecesWithoutMentions(source, 100)) expect(imagesIn(piece)).toEqual([]);
+          for (const chunk of chunksWithoutMentions(source, 100)) expect(imagesIn(chunk)).toEqual([]);
         },
       ),
       { numRuns: 100 },

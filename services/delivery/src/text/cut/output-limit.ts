@@ -9,9 +9,9 @@ import { characterBoundary } from './cut-position.ts';
  */
 
 /** A short book. A webhook may say a megabyte, which would be a message a second for half an hour. */
-export const MOST_CHARACTERS = 100_000;
+export const MAX_CHARACTERS = 100_000;
 /** As many characters in messages of 2,000, Discord's; at Telegram's rate less than a minute of one chat. */
-export const MOST_MESSAGES = 50;
+export const MAX_MESSAGES = 50;
 
 export interface Within {
   readonly text: string;
@@ -24,10 +24,10 @@ export interface Within {
 /** The first so many characters, and that they are not all. */
 export function withinLimit(source: string): Within {
   const characters = source.length;
-  if (characters <= MOST_CHARACTERS) return { text: source, end: [], characters };
+  if (characters <= MAX_CHARACTERS) return { text: source, end: [], characters };
   return {
-    text: source.slice(0, characterBoundary(source, MOST_CHARACTERS)),
-    end: [cutNotice(`${counted(MOST_CHARACTERS)} characters`, characters)],
+    text: source.slice(0, characterBoundary(source, MAX_CHARACTERS)),
+    end: [cutNotice(`${counted(MAX_CHARACTERS)} characters`, characters)],
     characters,
   };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { piecesOf } from '../cut/render-chunks.ts';
+import { renderChunks } from '../cut/render-chunks.ts';
 import { utf16Units } from './markup.ts';
 import { joinLists, richHtml } from './rich-html.ts';
 
 const html = (source: string): string =>
   joinLists(
-    piecesOf(source, richHtml, { limit: 100_000, measure: utf16Units })
+    renderChunks(source, richHtml, { limit: 100_000, measure: utf16Units })
       .map(({ text }) => text)
       .join('\n'),
   );

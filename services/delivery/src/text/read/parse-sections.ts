@@ -5,7 +5,7 @@
  */
 export interface Section {
   readonly text: string;
-  /** Else it is too much in one piece, or too tangled: it is shown as it was written. */
+  /** Else it is too much in one chunk, or too tangled: it is shown as it was written. */
   readonly parse: boolean;
 }
 
@@ -14,18 +14,18 @@ const SECTION = 4_000;
 /** The same for a text of short lines: each may be a block of its own. */
 const SECTION_LINES = 400;
 /** Without a place to end at up to here it is not parsed. */
-const MOST_PARSED = 12_000;
+const MAX_PARSED = 12_000;
 /** The same for everything together: a second's work. */
-const MOST_IN_ALL = 128 * 1024;
+const MAX_IN_ALL = 128 * 1024;
 /** Signs of a style, in a row or alone, cost the most: 8,000 of them in the worst order another second. */
-const MOST_SIGNS = 8_000;
+const MAX_SIGNS = 8_000;
 /** The same in one part, where each is compared with those before it. */
-const MOST_SIGNS_OF_PART = 1_500;
+const MAX_SIGNS_OF_PART = 1_500;
 /** A line that is a block of its own costs the parser 0.05 to 0.1 ms, and some are compared with all before them in the part. */
-const MOST_LINES_OF_PART = 600;
-const MOST_LINES = 4_000;
+const MAX_LINES_OF_PART = 600;
+const MAX_LINES = 4_000;
 /** Of one code block. A line of code costs the parser a fifth of another one. */
-const MOST_LINES_OF_CODE = 10_000;
+const MAX_LINES_OF_CODE = 10_000;
 /** Quotes in quotes and lists in lists deeper than this, in one line; and signs of a style in a row. */
 const TANGLED = /^(?:[ \t]*(?:>|[-+*][ \t]|\d+[.)][ \t])){17}|([*_~])\1{39}/m;
 const LINE_END = /\r\n|[\n\r]/g;
@@ -34,7 +34,7 @@ const FENCE = /^(?:(`{3,})[^`\n]*|(~{3,}).*)$/;
 
 /** Together they are the text. A part begins with a line that is not indented, after an empty one. */
 export function sectionsOf(text: string): Section[] {
-  if (text.length > MOST_IN_ALL) return [{ text, parse: false }];
+  if (text.length > MAX_IN_ALL) return [{ text, parse: false }];
   const sections: Section[] = [];
   let start = 0;
   let signs = 0;
@@ -47,18 +47,18 @@ export function sectionsOf(text: string): Section[] {
     signs += own.signs;
     lines += own.lines;
     return (
-      part.length <= MOST_PARSED &&
-      own.signs <= MOST_SIGNS_OF_PART &&
-      signs <= MOST_SIGNS &&
-      own.lines <= MOST_LINES_OF_PART &&
-      lines <= MOST_LINES &&
+      part.length <= MAX_PARSED &&
+      own.signs <= MAX_SIGNS_OF_PART &&
+      signs <= MAX_SIGNS &&
+      own.lines <= MAX_LINES_OF_PART &&
+      lines <= MAX_LINES &&
       !TANGLED.test(part)
     );
   };
   const finish = (end: number, isCode: boolean) => {
     if (end === start) return;
     const part = text.slice(start, end);
-    const parse = isCode ? countOf(part, LINE_END) <= MOST_LINES_OF_CODE : isParsed(part);
+    const parse = isCode ? countOf(part, LINE_END) <= MAX_LINES_OF_CODE : isParsed(part);
     sections.push({ text: part, parse });
     start = end;
     linesHere = 0;

@@ -24,7 +24,7 @@ const LANGUAGE = /^[\w+#.-]{1,40}$/;
 const MAX_INFO = 100;
 
 /** A table is lined up as long as it is not mostly blanks then: one long cell in a thousand rows would make megabytes of them. */
-const MOST_GROWTH = 4;
+const MAX_GROWTH = 4;
 const SMALL_TABLE = 2_000;
 
 /** Nothing that the Markdown shows is left out: what no platform has (HTML, images, tables) is written as text. */
@@ -241,7 +241,7 @@ class Reader {
     );
     const content = sum(rows.flat().map(widthOf));
     const widths =
-      rows.length * sum(widest) <= MOST_GROWTH * content + SMALL_TABLE ? widest : widest.map(() => 1);
+      rows.length * sum(widest) <= MAX_GROWTH * content + SMALL_TABLE ? widest : widest.map(() => 1);
     const lines = rows.map((row) =>
       row
         .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
