@@ -2,15 +2,15 @@ import { scrubber, secretValuesIn } from '@angelia/config';
 import type { Target, TargetSettings } from './target.ts';
 
 /**
- * The target, saying nothing that its credentials are part of. Reasons and receipts hold the platform's own words and are
- * written to events, which are for ever: a platform (or a proxy before it) that repeats what it was sent must not get
- * a token in there. One place for all adapters, so that none can forget it.
+ * Wraps the target so that none of its credentials appears in a reason or a receipt. Those hold the platform's own words and
+ * are written to events, which stay for ever. A platform, or a proxy before it, may repeat a token that it was sent. The
+ * wrapper covers all adapters, so none can forget it.
  */
 export function redactCredentials(target: Target, settings: TargetSettings): Target {
   return redactSecrets(target, credentialsIn(settings));
 }
 
-/** The same for secrets that the address brings along. */
+/** The same for secrets in the address. */
 export function redactSecrets(target: Target, secrets: readonly string[]): Target {
   const scrub = scrubber(secrets);
   const clean = <R extends object>(result: R): R => {
@@ -32,7 +32,7 @@ export function redactSecrets(target: Target, secrets: readonly string[]): Targe
   };
 }
 
-/** By the names of their keys, and whatever stands in headers that are sent with everything. */
+/** Found by the names of their keys. Headers that go with every request count too. */
 function credentialsIn(settings: TargetSettings): string[] {
   const { headers } = settings;
   const values = typeof headers === 'object' && headers !== null ? Object.values(headers) : [];

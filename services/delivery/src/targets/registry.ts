@@ -12,9 +12,9 @@ export interface ConfiguredTarget {
 }
 
 export interface Targets {
-  /** A name that is no target gives one that refuses for good, by name: never another in its place (seed 000). */
+  /** An unknown name gives a target that refuses permanently and says why, never another target (seed 000). */
   find(name: string): ConfiguredTarget;
-  /** What is wrong with the config of any target; asked at start. */
+  /** What is wrong with the config of the targets. Asked at start. */
   problems(): readonly string[];
   close(): Promise<void>;
 }
@@ -22,8 +22,8 @@ export interface Targets {
 type Open = (logger: LogLine) => Target;
 
 /**
- * How each target of this version is opened. service-kit knows their config; the type makes sure that none is missing here.
- * Each is loaded only where it is configured: nodemailer alone takes 30 ms of CPU.
+ * How each target of this version is opened. libs/config knows their settings; the type makes sure that none is missing here.
+ * A target is loaded only if it is configured: nodemailer alone takes 30 ms of CPU.
  */
 const adapters: Readonly<Record<KnownTarget, () => Promise<Open>>> = {
   discord: async () => (await import('./platforms/discord.ts')).discordTarget,
@@ -49,11 +49,11 @@ const adapters: Readonly<Record<KnownTarget, () => Promise<Open>>> = {
 
 export type LoadedAdapters = ReadonlyMap<KnownTarget, Open>;
 
-/** One that needs a credential and has none is not opened: no route can name it, only a session from before. */
+/** A target that needs a credential and has none is not opened. No route can name it, only an older session. */
 export const configuredTargets = (config: Config): readonly KnownTarget[] =>
   knownTargets.filter((name) => isConfigured(config, name));
 
-/** At the start, so that one that cannot be loaded is no surprise at the first webhook. */
+/** Called at start, so that an adapter that cannot be loaded fails there and not at the first webhook. */
 export async function loadAdapters(names: readonly KnownTarget[]): Promise<LoadedAdapters> {
   return new Map(await Promise.all(names.map(async (name) => [name, await adapters[name]()] as const)));
 }
@@ -62,7 +62,7 @@ export function openTargets(config: Config, logger: LogLine, loaded: LoadedAdapt
   const ready = new Map<string, ConfiguredTarget>(
     configuredTargets(config).map((name) => {
       const open = loaded.get(name);
-      if (open === undefined) throw new Error(`the target ${name} is configured and was not loaded`);
+      if (open === undefined) throw new Error(`the target ${name} is configured but was not loaded`);
       const settings: TargetSettings = targetOptions(config, name);
       return [name, { target: redactCredentials(open(logger), settings), settings }];
     }),

@@ -2,14 +2,14 @@ import { parseRetryAfter } from '@angelia/waiting';
 import type { LookUpResult, SendResult } from '../target.ts';
 import type { AnswerHeaders, CallResult } from './http-call.ts';
 
-/** What the adapters of JSON APIs share in reading an answer. */
+/** Reading an answer, shared by the adapters of JSON APIs. */
 
 export type Answered = Extract<CallResult, { kind: 'answered' }>;
 
-/** A platform's own words in a reason: enough to act on, and no more than an event should hold. */
+/** How much of a platform's own words a reason holds: enough to act on, and no more than an event should hold. */
 const MAX_WORDS = 300;
 
-/** The answer as an object; null when it is none or cannot be read. */
+/** The answer as an object; null if it is not one or cannot be read. */
 export function objectIn({ body }: Answered): Readonly<Record<string, unknown>> | null {
   const value = jsonIn(body);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -21,11 +21,11 @@ export function jsonIn(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return null; // the status tells the rest
+    return null; // the status says the rest
   }
 }
 
-/** One line, without what could draw on a terminal. */
+/** One line, without control characters. */
 export function inOneLine(words: unknown): string {
   if (typeof words !== 'string') return '';
   const line = words.replace(/[\s\p{Cc}]+/gu, ' ').trim();
@@ -47,17 +47,17 @@ export function retryAfterOf(headers: AnswerHeaders): number | null {
   return parseRetryAfter(headers['retry-after']);
 }
 
-/** Any 2xx: a platform that means no has other ways to say so. */
+/** Any 2xx. */
 export function isTaken({ status }: Answered): boolean {
   return status >= 200 && status < 300;
 }
 
-/** A gateway that gave up on the server behind it does not know what that did with the request. */
+/** A gateway that gave up on the server behind it does not know what the server did with the request. */
 export function isGatewayError(status: number): boolean {
   return status === 502 || status === 504;
 }
 
-/** A look-up that got no list: what can pass is asked again later; what was refused for good will never tell. */
+/** The result of a look-up that got no list. A passing failure is asked again later; a permanent refusal will never tell. */
 export function notLookedUp(refused: Exclude<SendResult, { kind: 'taken' }>): LookUpResult {
   const { kind, reason } = refused;
   if (kind === 'permanent') return { kind: 'cannot-tell', reason };

@@ -2,16 +2,16 @@ import { Agent, type Dispatcher } from 'undici';
 import type { SendResult, SendWindow } from '../target.ts';
 import { AddressRefused } from './public-addresses.ts';
 
-/** As many as may send to one destination at once: none queues behind another inside the pool, with its claim running out. */
+/** As many as may send to one destination at once: no request queues inside the pool while its claim runs out. */
 export const CONNECTIONS_PER_ORIGIN = 128;
-/** More of an answer is never read (look-ups ask for more): no platform says so much, and who does is not worth a connection. */
+/** No more of an answer is read, except by look-ups: no platform says so much, and keeping the connection is not worth it. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** The rest of an answer whose status we know already. */
+/** For the rest of an answer whose status we know already. */
 const ANSWER_BODY_TIMEOUT_MS = 5_000;
-/** Idle connections: below the 5 s after which Node's servers close, so that we seldom write to one being closed. */
+/** For idle connections. Below the 5 s after which Node's servers close them, so we seldom write to one that is being closed. */
 const KEEP_ALIVE_MS = 4_000;
 
-/** Connections of one target. TLS is verified; redirects are never followed: they would lead away from the host that was trusted or checked. */
+/** The connections of one target. TLS is verified. Redirects are never followed: they would lead away from the checked host. */
 export function connections(connect: Agent.Options['connect'] & object = {}): Agent {
   return new Agent({
     connections: CONNECTIONS_PER_ORIGIN,
@@ -20,7 +20,7 @@ export function connections(connect: Agent.Options['connect'] & object = {}): Ag
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     bodyTimeout: ANSWER_BODY_TIMEOUT_MS,
-    // The window's signal ends a request; a second clock in the pool would only blur whose timeout it was.
+    // The window's signal ends a request. A second timeout in the pool would only hide which one it was.
     headersTimeout: 0,
     connect,
   });
@@ -31,7 +31,7 @@ export interface HttpCall {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Nothing is changed by it (a look-up): no answer means not done, never unknown. */
+  /** It changes nothing (a look-up): no answer means not done, never unknown. */
   readonly safe?: boolean;
 }
 
@@ -43,15 +43,15 @@ export type CallResult =
       readonly kind: 'answered';
       readonly status: number;
       readonly headers: AnswerHeaders;
-      /** All of the body, or '' when it was too long, broken off or not asked for. */
+      /** The whole body, or '' if it was too long, broke off or was not asked for. */
       readonly body: string;
     }
   | Exclude<SendResult, { kind: 'taken' }>;
 
 /**
- * One request. undici calls `onRequestStart` in the same turn of the event loop in which it writes to the socket, so it
- * is where the time left is checked, and it tells an attempt that was surely not sent from one of unknown outcome.
- * `readBody: false` answers as soon as the status is there; `maxBytes` is for look-ups, which list many messages.
+ * Makes one request. undici calls `onRequestStart` in the same turn of the event loop in which it writes to the socket. So the
+ * time left is checked there, and it separates an attempt that was not sent from one with an unknown outcome.
+ * `readBody: false` resolves as soon as the status is there; `maxBytes` is for look-ups, which list many messages.
  */
 export function callHttp(
   pool: Dispatcher,
@@ -86,7 +86,7 @@ export function callHttp(
           ? unfinished(`no answer from ${url.origin} in time`)
           : { kind: 'retryable', reason: `not sent: no connection to ${url.origin} in time` },
       );
-      request?.abort(new Error('the request had its time'));
+      request?.abort(new Error('the request ran out of time'));
     };
     if (window.signal.aborted) {
       settle({ kind: 'retryable', reason: 'not sent: the claim ran out of time' });
@@ -113,7 +113,7 @@ export function callHttp(
           written = true;
         },
         onResponseStart(_controller, status, headers) {
-          // 1xx: the answer is still to come.
+          // 1xx: the answer follows.
           if (status < 200) return;
           answer = { status, headers };
           if (!options.readBody) answered('');
@@ -139,7 +139,7 @@ export function callHttp(
   });
 }
 
-/** What a broken request means. After the answer's status is known nothing here counts any more. */
+/** What a broken request means. Once the status of the answer is known, this no longer matters. */
 export function classifyError(
   error: Error,
   written: boolean,

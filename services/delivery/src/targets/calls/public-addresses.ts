@@ -1,18 +1,21 @@
 import { lookup } from 'node:dns';
 import { isIPv4, type LookupFunction } from 'node:net';
 import { isPublicAddress } from '@angelia/config';
+import { AngeliaError } from '@angelia/contracts';
 
 /**
- * Which addresses an untrusted sender may make us talk to: public unicast, nothing else. Checked after DNS, on the very
- * addresses that the socket is then given, so that a name cannot answer differently the second time.
+ * An untrusted sender may make us talk to public unicast addresses only. The check runs after DNS, on the very addresses that
+ * the socket then gets, so a name cannot resolve differently the second time.
  */
 
-/** Thrown inside the connect; the target turns it into a permanent error. No retry helps. */
-export class AddressRefused extends Error {
+/** Thrown while connecting to an address that is not public. The target turns it into a permanent error. */
+export class AddressRefused extends AngeliaError {
   readonly code = 'address_refused';
+  readonly retryable = false;
+  override readonly name = 'AddressRefused';
 }
 
-/** A host that is an address already never reaches a lookup: it is checked by itself. URL has normalised 0x7f.1 and 2130706433. */
+/** A host that is an IP address never reaches a lookup, so it is checked here. URL has normalised 0x7f.1 and 2130706433. */
 export function refuseLiteralPrivateHost(url: URL): void {
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
   if ((isIPv4(host) || url.hostname.startsWith('[')) && !isPublicAddress(host)) {
@@ -26,7 +29,7 @@ type LookupAll = (
   callback: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
 ) => void;
 
-/** A `lookup` for `net.connect`: one private address among the answers refuses the name as a whole. */
+/** A `lookup` for `net.connect`. One private address among the answers refuses the whole name. */
 export function publicOnlyLookup(resolve: LookupAll = lookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { family: options.family, hints: options.hints, all: true }, (error, addresses) => {

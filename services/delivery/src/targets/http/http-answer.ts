@@ -1,7 +1,7 @@
 import { parseRetryAfter } from '@angelia/waiting';
 import type { SendResult } from '../target.ts';
 
-/** What a status code says about the delivery. `origin` is all of the URL that a reason may show. */
+/** What a status code says about the delivery. A reason may show only the `origin` of the URL. */
 export function classifyAnswer(
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -11,7 +11,7 @@ export function classifyAnswer(
   if (status >= 200 && status < 300) return { kind: 'taken', receipt: `http ${status}` };
   const answered = `http ${status} from ${origin}`;
   if (status >= 300 && status < 400) {
-    // Followed, it could lead anywhere, with our signature: whoever configured the URL writes the final one.
+    // A redirect could lead anywhere, with our signature on the request. The operator writes the final URL.
     return {
       kind: 'permanent',
       reason: `${answered}: redirects are not followed${redirectOrigin(headers, origin)}`,
@@ -26,7 +26,7 @@ export function classifyAnswer(
   return { kind: 'permanent', reason: answered };
 }
 
-/** Request timeout, conflict (another attempt of ours may be under way there), too early, too many, and the server's own faults. */
+/** Request timeout, conflict (another attempt of ours may be in progress there), too early, too many, and server errors. */
 function isWorthRetrying(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
 }

@@ -6,14 +6,14 @@ import { type HttpAddress, parseHeaders, parseHttpAddress } from './http-address
 import { classifyAnswer } from './http-answer.ts';
 
 interface HttpTargetOptions {
-  /** Certificates to trust besides the system's; for tests with a server of their own. */
+  /** Certificates to trust besides the system's, for tests with their own server. */
   readonly ca?: string;
   readonly resolve?: Parameters<typeof publicOnlyLookup>[0];
 }
 
 /**
- * Posts JSON, signed by Standard Webhooks (INTERFACES.md, "The http target"). Two pools: connections of the one were
- * checked to lead to public addresses, and are never lent to the other.
+ * Posts JSON, signed as Standard Webhooks says (INTERFACES.md, "The http target"). It has two pools: the connections of one
+ * were checked to lead to public addresses, and the other never uses them.
  */
 export function httpTarget(options: HttpTargetOptions = {}): Target {
   const trusted = options.ca === undefined ? {} : { ca: options.ca };
@@ -31,7 +31,7 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
 
   return {
     name: 'http',
-    // By `webhook-id`. Whether a receiver heeds it is its affair: it is also told (`possible_duplicate`).
+    // By `webhook-id`. A receiver that ignores it still sees `possible_duplicate`.
     idempotent: true,
 
     checkSettings(settings) {
@@ -56,7 +56,7 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
       return { name: `http ${origin}`, chat: null, circuit: `http ${origin}${pathname}` };
     },
 
-    /** Whole: a receiver of JSON has no limit that we know of. */
+    /** One chunk: a receiver of JSON has no limit that we know of. */
     compose: ({ text }) => [{ text }],
 
     async send({ message, address, settings, idempotencyKey, window }) {
@@ -74,7 +74,7 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
         to.publicOnly ? publicOnly : anywhere,
         { method: 'POST', url: to.url, headers, body },
         window,
-        // An answer is read to its end only to keep the connection.
+        // The answer is read to its end only to keep the connection.
         { readBody: false },
       );
       return result.kind === 'answered'
@@ -90,7 +90,7 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
 
 function bodyOf(message: OutboundMessage): string {
   return JSON.stringify({
-    // Two types, as they were from the start; a question is a status that wants an answer.
+    // There are only two types, as in the first version. A question is a status that wants an answer.
     type: message.type === 'clarification' ? 'interim-status' : message.type,
     ...(message.type === 'clarification' ? { clarification: true } : {}),
     session_id: message.sessionId,

@@ -15,16 +15,16 @@ import type {
   TargetSettings,
 } from '../target.ts';
 
-/** Messages in channels and threads by Discord's API (https://docs.discord.com/developers/resources/message). */
+/** Messages in channels and threads, by Discord's API (https://docs.discord.com/developers/resources/message). */
 
-/** Discord counts code points; counted in UTF-16 units, of which there are never fewer. */
+/** Discord counts code points. We count UTF-16 units, of which there are never fewer. */
 const MAX_UNITS = 2_000;
 /** "Can be up to 25 characters". */
 const NONCE_LENGTH = 25;
-/** "Checked for uniqueness in the past few minutes": two of them are counted on. */
+/** "Checked for uniqueness in the past few minutes": we rely on two. */
 const NONCE_HOLDS_MS = 120_000;
-/** SUPPRESS_EMBEDS: a preview is fetched unasked, and would carry off what an address holds without a click. */
-const WITHOUT_PREVIEWS = 1 << 2;
+/** Discord fetches previews unasked: that would leak what a URL holds without a click. */
+const SUPPRESS_EMBEDS = 1 << 2;
 /** "Clients using the HTTP API must provide a valid User Agent". */
 const USER_AGENT = 'DiscordBot (https://github.com/angelia, 0.1)';
 
@@ -33,7 +33,7 @@ export function discordTarget(): Target {
   return {
     name: 'discord',
     idempotent: true,
-    // "All bots can make up to 50 requests per second". A channel's own limits are in its answers.
+    // "All bots can make up to 50 requests per second". The limits of a channel are in its answers.
     limits: { overall: { sends: 50, seconds: 1 } },
     checkSettings: () => [],
 
@@ -74,12 +74,12 @@ function originOf(settings: TargetSettings): string {
   return new URL(String(settings.api_base)).origin;
 }
 
-/** To Discord a thread is a channel. */
+/** For Discord, a thread is a channel. */
 function channelOf({ to }: TargetAddress): string {
   return String(to.thread_id ?? to.channel_id);
 }
 
-/** The nonce keeps a second copy away for a few minutes only: later it is marked like everyone else's. */
+/** The nonce prevents a second copy for a few minutes only. Later, a resend is marked as on other platforms. */
 function contentOf({ chunk, markDuplicate, message, ageMs }: SendRequest): string {
   const mayBeSecond = message.possibleDuplicate && ageMs > NONCE_HOLDS_MS;
   return markDuplicate || mayBeSecond ? DUPLICATE_MARK + chunk.text : chunk.text;
@@ -106,8 +106,8 @@ function call(
         'content-type': 'application/json',
         'user-agent': USER_AGENT,
       },
-      // Nobody is pinged, whatever stands in the text.
-      body: JSON.stringify({ ...body, allowed_mentions: { parse: [] }, flags: WITHOUT_PREVIEWS }),
+      // Nobody is pinged, whatever the text says.
+      body: JSON.stringify({ ...body, allowed_mentions: { parse: [] }, flags: SUPPRESS_EMBEDS }),
     },
     window,
   );
@@ -136,7 +136,7 @@ function resultOf(answer: Answered, settings: TargetSettings, channel: string): 
   return { kind: 'permanent', reason };
 }
 
-/** A flood without a word of how long. */
+/** For a rate limit without a time. */
 const DEFAULT_FLOOD_SECONDS = 5;
 
 function flooded(
@@ -145,7 +145,7 @@ function flooded(
   reason: string,
 ): SendResult {
   const seconds = typeof said?.retry_after === 'number' ? said.retry_after : retryAfterOf(answer.headers);
-  // Without Discord's own body it is the network before it, which stops everything of ours.
+  // Without Discord's own body the answer is from the network before it, which stops all our requests.
   const everywhere =
     said === null || said.global === true || headerOf(answer.headers, 'x-ratelimit-scope') === 'global';
   return {
@@ -156,7 +156,7 @@ function flooded(
   };
 }
 
-/** https://docs.discord.com/developers/topics/rate-limits: the bucket's headers come with every answer. */
+/** https://docs.discord.com/developers/topics/rate-limits: every answer has the bucket's headers. */
 function emptyBucketSeconds({ headers }: Answered): number | null {
   if (headerOf(headers, 'x-ratelimit-remaining') !== '0') return null;
   const seconds = Number(headerOf(headers, 'x-ratelimit-reset-after') ?? Number.NaN);
@@ -170,7 +170,7 @@ function wordsOf(said: Readonly<Record<string, unknown>> | null): string {
   return `${typeof said.message === 'string' ? said.message : ''}${code}`;
 }
 
-/** `<channel>/<message>`; where Discord does not name the channel, the one that it was sent to. */
+/** `<channel>/<message>`. If Discord does not name the channel, the one that the message was sent to. */
 function receiptIn(said: Readonly<Record<string, unknown>> | null, sentTo: string): string | null {
   const { id, channel_id: channel = sentTo } = said ?? {};
   return typeof id === 'string' && typeof channel === 'string' ? `${channel}/${id}` : null;

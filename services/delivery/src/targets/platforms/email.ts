@@ -9,8 +9,8 @@ import { inOneLine } from '../calls/api-answer.ts';
 import type { SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
 /**
- * Mail by SMTP (nodemailer), plain text and HTML, one connection for each. A resend has the same Message-ID, by which
- * many mailboxes show it once; as others do not, it is marked all the same.
+ * Mail by SMTP (nodemailer), as plain text and HTML, one connection per mail. A resend has the same Message-ID, so many
+ * mailboxes show it once. Others do not, so it is marked all the same.
  */
 
 interface EmailSettings {
@@ -28,13 +28,13 @@ interface EmailAddress {
   readonly subject?: string;
 }
 
-/** Longer ones are cut by mail programs anyway. */
+/** Mail programs cut longer subjects anyway. */
 const MAX_SUBJECT = 200;
-/** A server that says goodbye is not waited for. */
+/** For nodemailer's own timeouts. The send window ends a request earlier. */
 const IDLE_MS = 60_000;
 
 export function emailTarget(options: { readonly ca?: string } = {}): Target {
-  /** To be cut when the service ends. */
+  /** Closed when the service ends. */
   const open = new Set<SMTPConnection>();
   return {
     name: 'email',
@@ -57,7 +57,7 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
     },
 
     compose: ({ text }) =>
-      // A mail may be as long as it likes.
+      // A mail has no length limit.
       renderChunks(text, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }).map((chunk) => ({
         ...chunk,
         text: joinLists(chunk.text),
@@ -72,7 +72,7 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
         secure: settings.security === 'tls',
         requireTLS: settings.security === 'starttls',
         ignoreTLS: settings.security === 'none',
-        // The window's signal ends it; these only keep nodemailer's own from coming earlier.
+        // The window's signal ends the request. These only keep nodemailer's own timeouts from coming earlier.
         connectionTimeout: IDLE_MS,
         greetingTimeout: IDLE_MS,
         socketTimeout: IDLE_MS,
@@ -82,7 +82,7 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
       open.add(connection);
       connection.once('end', () => open.delete(connection));
       const result = await deliver(connection, mail, settings, request.window);
-      // A server that is hung up on counts us among the rude.
+      // QUIT first: servers hold a dropped connection against the sender.
       if (result.kind === 'taken') connection.quit();
       else connection.close();
       return result;
@@ -94,7 +94,7 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
   };
 }
 
-// The schema of service-kit's config/targets.ts made these.
+// The schema in libs/config/src/targets has checked these.
 const settingsOf = (settings: TargetSettings) => settings as unknown as EmailSettings;
 const addressOf = ({ address }: SendRequest) => address.to as unknown as EmailAddress;
 
@@ -119,7 +119,7 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
   const from = bareAddress(settings.from);
   const domain = from.slice(from.lastIndexOf('@') + 1);
   const id = `<${idempotencyKey}@${domain}>`;
-  // All mails of a session answer one that was never sent: mail programs show them as one conversation.
+  // All mails of a session reply to one that was never sent, so mail programs show them as one conversation.
   const conversation = `<${message.sessionId}@${domain}>`;
   const mark = request.markDuplicate ? DUPLICATE_MARK.trim() : null;
   const plain = chunk.plain ?? chunk.text;
@@ -134,7 +134,7 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
     date: new Date(request.recordedAt),
     text: mark === null ? plain : `${mark}\n\n${plain}`,
     html: page(mark === null ? chunk.text : `<p>${escapeHtml(mark)}</p>\n${chunk.text}`),
-    // RFC 3834: whoever is on holiday does not answer us.
+    // RFC 3834: no out-of-office replies.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -144,24 +144,24 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
   return { id, from, to: [...to, ...cc], raw };
 }
 
-/** What stands in `<...>`, or all of it. */
+/** The part in `<...>`, or all of it. */
 function bareAddress(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from;
 }
 
-/** A subject is one line, whatever a payload put into it. */
+/** A subject is one line, whatever the payload contains. */
 function oneLine(text: string): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line.length > MAX_SUBJECT ? `${line.slice(0, MAX_SUBJECT).toWellFormed().trimEnd()}…` : line;
 }
 
-/** `dir="auto"`: each paragraph runs as its first letter does. */
+/** `dir="auto"`: the first letter of each paragraph decides its direction. */
 function page(html: string): string {
   const blocks = html.replaceAll(/<(p|li|h[1-6]|blockquote)>/g, '<$1 dir="auto">');
   return `<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>\n${blocks}\n</body></html>`;
 }
 
-/** Connects, logs in, sends. From the first byte of the mail's text on it may have been taken. */
+/** Connects, logs in, sends. From the first byte of the mail's text on, the server may have taken it. */
 function deliver(
   connection: SMTPConnection,
   mail: Mail,
@@ -189,7 +189,7 @@ function deliver(
     }
     window.signal.addEventListener('abort', onTimeout, { once: true });
     connection.on('error', (error) => settle(failure(error, begun, server)));
-    // Closed by the server between two commands: nothing was pending that would be told of it.
+    // The server closed the connection between two commands, when no callback was pending.
     connection.on('end', () => settle(failure(new Error('closed'), begun, server)));
 
     const send = () => {
@@ -226,7 +226,7 @@ interface SmtpError extends Error {
   readonly rejectedErrors?: readonly SmtpError[] | undefined;
 }
 
-/** For those that the server takes it for it is sent; the others are named where the delivery is recorded. */
+/** The mail is sent to the recipients that the server accepts. The receipt names the others. */
 function taken(mail: Mail, refused: readonly SmtpError[]): SendResult {
   const names = refused.map(({ recipient, response }) => `${recipient}: ${inOneLine(response)}`);
   return {
@@ -235,10 +235,10 @@ function taken(mail: Mail, refused: readonly SmtpError[]): SendResult {
   };
 }
 
-/** By RFC 5321: 4xx passes, 5xx does not, unless it is about us (a login, a line without TLS) and not about the mail. */
+/** By RFC 5321, 4xx is temporary and 5xx permanent. A 5xx about us (login, TLS) and not about the mail can be fixed, so it is retried. */
 function failure(error: SmtpError, begun: boolean, server: string): SendResult {
   const said = [error, ...(error.rejectedErrors ?? [])].filter(
-    // The last answer before a connection broke is in the error too, and it was no refusal.
+    // The error also holds the last answer before a connection broke, which was no refusal.
     ({ responseCode = 0 }) => responseCode >= 400,
   );
   const [first] = said;

@@ -26,21 +26,21 @@ import type {
 } from '../target.ts';
 
 /**
- * Comments on issues and pull requests (every pull request is an issue), by GitHub's REST API. It has no idempotency:
- * each comment begins with a hidden marker, which is looked for before a resend.
+ * Comments on issues and pull requests (every pull request is an issue), by GitHub's REST API. The API has no idempotency, so
+ * each comment begins with a hidden marker, and a resend first looks for it.
  */
 
 /** "Body is too long (maximum is 65536 characters)". */
 const MAX_CHARACTERS = 65_536;
-/** Of one look-up: comments since the answer was recorded; an issue with more in that time is a flood. */
+/** One look-up reads the comments since the answer was recorded. An issue with more in that time is a flood. */
 const LOOK_UP_PAGES = 5;
 const LOOK_UP_PAGE_SIZE = 100;
 const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
-/** By how much our database's clock and GitHub's may differ. */
+/** How much our database's clock and GitHub's may differ. */
 const CLOCK_SLACK_MS = 10 * 60_000;
 /** "If you receive a rate limit error ... wait for at least one minute". */
 const SECONDARY_LIMIT_SECONDS = 60;
-/** A repository that was renamed or moved answers with where it is now. */
+/** A repository that was renamed or moved answers with its new URL. */
 const MAX_REDIRECTS = 2;
 
 export function githubCommentTarget(): Target {
@@ -97,8 +97,8 @@ function originOf(settings: TargetSettings): string {
 }
 
 /**
- * Hidden in the comment. A hash, as the key begins with the session's id: whoever read one marker could else write the
- * next one, and an answer that is looked for would be found.
+ * Hidden in the comment. It is a hash because the key begins with the session's id: otherwise somebody who read one marker
+ * could write the next one, and a look-up would find it.
  */
 function markerOf(key: string): string {
   return `<!-- angelia:${createHash('sha256').update(key).digest('hex').slice(0, 32)} -->\n\n`;
@@ -136,7 +136,7 @@ function headersOf(settings: TargetSettings): Record<string, string> {
   };
 }
 
-/** Goes where a renamed repository now is, as long as that is the same host: the token is for no other. */
+/** Follows a renamed repository, on the same host only: the token is for no other host. */
 async function call(
   pool: Agent,
   request: HttpCall,
@@ -190,7 +190,7 @@ function refusal(answer: Answered, origin: string): Exclude<SendResult, { kind: 
     const seconds = retryAfterOf(headers);
     return { kind: 'retryable', reason, ...(seconds === null ? {} : { retryAfterSeconds: seconds }) };
   }
-  // 404: not there, or the token may not see it; 410: deleted, or issues are off; 422: refused as it is.
+  // 404: not there, or the token may not see it. 410: deleted, or issues are off. 422: the content is refused.
   return { kind: 'permanent', reason };
 }
 
@@ -200,7 +200,7 @@ function wordsOf(answer: Answered): string {
   return [message, first?.message].filter((part) => typeof part === 'string').join(': ');
 }
 
-/** How long a rate limit lasts: 403 and 429 stand for it, and for a refusal too. null: it is none. */
+/** How long a rate limit lasts. 403 and 429 can also be a refusal; null: it is not a rate limit. */
 function waitOf({ headers }: Answered, words: string): number | null {
   const after = retryAfterOf(headers);
   if (after !== null) return after;
@@ -211,7 +211,7 @@ function waitOf({ headers }: Answered, words: string): number | null {
   return /rate limit|abuse/i.test(words) ? SECONDARY_LIMIT_SECONDS : null;
 }
 
-/** Comments come oldest first, and can only be asked for from a time on. */
+/** The list has the oldest comments first and can only start at a time. */
 async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> {
   const { address, settings, window } = request;
   const marker = markerOf(request.idempotencyKey).trim();

@@ -1,15 +1,15 @@
 import type { SendRequest, SendResult, Target } from '../target.ts';
 
-/** The one line in the service's log that is a delivery. */
+/** Writes the one line in the service's log that is a delivery. */
 export interface LogLine {
   info(fields: Record<string, unknown>, message: string): void;
 }
 
-/** Writes the output as an info log line. It is used when a route says so, never in the place of another target. */
+/** Writes the output as an info log line. Used only if a route says so, never instead of another target. */
 export function logTarget(logger: LogLine): Target {
   return {
     name: 'log',
-    // A second line says `possible_duplicate`, and harms nobody.
+    // A second line says `possible_duplicate` and does no harm.
     idempotent: true,
     checkSettings: () => [],
     destination: () => ({ name: 'log', chat: null }),

@@ -6,19 +6,19 @@ import { type Answered, isTaken, objectIn, reasonOf, retryAfterOf } from '../cal
 import { type CallResult, callHttp, connections, type HttpCall } from '../calls/http-call.ts';
 import type { EditResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
-/** Messages by Matrix' client-server API. The transaction id makes a repeat harmless: the server gives the same event back. */
+/** Messages by Matrix' client-server API. The transaction id makes a repeat harmless: the server returns the same event. */
 
 /**
- * An event has at most 65,536 bytes with all that servers add to it (2 to 4 KB). Text and HTML are both in it, and in an
- * edit the text twice: three times this, and room to spare.
+ * An event has at most 65,536 bytes, including what servers add to it (2 to 4 KB). It holds text and HTML, and an edit holds
+ * the text twice: three times this limit fits with room to spare.
  */
 const MAX_BYTES = 20_000;
-/** As it stands in JSON. */
+/** As written in JSON. */
 const jsonBytes: Measure = (text) => Buffer.byteLength(JSON.stringify(text)) - 2;
-/** A flood without a word of how long. */
+/** For a rate limit without a time. */
 const DEFAULT_FLOOD_SECONDS = 5;
 const FORMAT = 'org.matrix.custom.html';
-/** Servers that know `m.mentions` ask nothing else; older ones look for this in the text. */
+/** Newer servers use `m.mentions` only. Older ones look for this in the text. */
 const ROOM_MENTION = /@(?=room\b)/g;
 
 export function matrixTarget(): Target {
@@ -48,13 +48,13 @@ export function matrixTarget(): Target {
       const { 'm.relates_to': _thread, ...content } = fresh;
       const result = await put(pool, request, `${request.idempotencyKey}.edit`, {
         msgtype: fresh.msgtype,
-        // For clients that know no edits.
+        // For clients that do not know edits.
         body: `* ${fresh.body}`,
         'm.mentions': {},
         'm.new_content': content,
         'm.relates_to': { rel_type: 'm.replace', event_id: receipt },
       });
-      // What is edited further is the first event, not its replacement.
+      // A further edit edits the first event, not its replacement.
       if (result.kind === 'taken') return { ...result, receipt };
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
     },
@@ -68,7 +68,7 @@ function originOf(settings: TargetSettings): string {
 }
 
 interface MessageContent {
-  /** Statuses are notices: they ring no bell, and no bot answers them. */
+  /** Statuses are notices: they notify nobody, and bots do not answer them. */
   readonly msgtype: 'm.text' | 'm.notice';
   readonly body: string;
   readonly format: typeof FORMAT;
@@ -115,7 +115,7 @@ async function put(
   return { kind: 'taken', receipt: typeof id === 'string' ? id : null };
 }
 
-/** An alias may be pointed at another room at any time: it is looked up for each message. */
+/** An alias can point to another room at any time, so it is looked up for each message. */
 async function roomOf(pool: Agent, request: SendRequest): Promise<string | SendResult> {
   const given = String(request.address.to.room_id);
   if (!given.startsWith('#')) return given;
@@ -159,7 +159,7 @@ function refusal(answer: Answered, origin: string): Exclude<SendResult, { kind: 
   );
   if (status === 429 || errcode === 'M_LIMIT_EXCEEDED') {
     const said = retryAfterOf(answer.headers) ?? (typeof waitMs === 'number' ? waitMs / 1000 : null);
-    // The limit is the user's, in all rooms.
+    // The limit counts for the user in all rooms.
     return {
       kind: 'retryable',
       reason,

@@ -15,21 +15,21 @@ import { callHttp, connections, type HttpCall } from '../calls/http-call.ts';
 import type { EditResult, LookUpResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
 /**
- * Posts by Mattermost's API v4. `pending_post_id` makes a repeat harmless for 30 s, as long as it reaches the same node
- * (`deduplicateCreatePost` in the server); after that a post is found again by a property of its own.
+ * Posts by Mattermost's API v4. `pending_post_id` makes a repeat harmless for 30 s, if it reaches the same node
+ * (`deduplicateCreatePost` in the server). After that, a look-up finds the post by a property that we set.
  */
 
-/** PostMessageMaxRunesV2. Counted in UTF-16 units, of which there are never fewer. */
+/** PostMessageMaxRunesV2. We count UTF-16 units, of which there are never fewer. */
 const MAX_CHARACTERS = 16_383;
-/** Posts have a bag of properties for whoever makes them; the text stays as it is. */
+/** Posts have properties that their author may set. They do not change the text. */
 const PROPERTY = 'angelia_delivery';
-/** The server gives at most 1,000 posts, each of at most 16,383 characters; more than this is a flood. */
+/** The server lists at most 1,000 posts of at most 16,383 characters. More than this is a flood. */
 const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
-/** By how much our database's clock and the server's may differ. */
+/** How much our database's clock and the server's may differ. */
 const CLOCK_SLACK_MS = 10 * 60_000;
-/** A flood without a word of how long: the limits are per second. */
+/** For a rate limit without a time: the limits are per second. */
 const DEFAULT_FLOOD_SECONDS = 5;
-/** Up to here a `X-Ratelimit-Reset` is seconds to wait; above, a time (both have been documented). */
+/** Up to here `X-Ratelimit-Reset` is seconds to wait; above, it is a time (both have been documented). */
 const LONGEST_WAIT_SECONDS = 86_400;
 
 export function mattermostTarget(): Target {
@@ -144,7 +144,7 @@ function resetOf({ headers }: Answered): number | null {
   return reset > LONGEST_WAIT_SECONDS ? Math.max(1, reset - Date.now() / 1000) : Math.max(1, reset);
 }
 
-/** Among the posts of the channel, replies too, that changed since the answer was recorded. */
+/** Looks among the posts and replies of the channel that changed since the answer was recorded. */
 async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> {
   const { address, idempotencyKey, recordedAt, settings } = request;
   const channel = encodeURIComponent(String(address.to.channel_id));
@@ -164,7 +164,7 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
     ({ props }) => (props as Record<string, unknown> | null | undefined)?.[PROPERTY] === idempotencyKey,
   );
   if (found !== undefined) return { kind: 'found', receipt: typeof found.id === 'string' ? found.id : null };
-  // So many are all that the server gives, and ours may be among the others.
+  // The server lists no more than this, and ours may be among the rest.
   return posts.length < MAX_POSTS
     ? { kind: 'absent' }
     : { kind: 'cannot-tell', reason: `more than ${MAX_POSTS} posts since then` };

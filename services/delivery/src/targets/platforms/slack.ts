@@ -16,23 +16,23 @@ import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
 import type { EditResult, LookUpResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
 /**
- * Messages by Slack's Web API (https://docs.slack.dev/reference/methods/chat.postMessage). It has no idempotency: each
- * message carries its key as metadata, which is looked for in the channel or the thread before a resend.
+ * Messages by Slack's Web API (https://docs.slack.dev/reference/methods/chat.postMessage). The API has no idempotency, so each
+ * message carries its key as metadata, and a resend first looks for it in the channel or the thread.
  */
 
 /** https://docs.slack.dev/reference/block-kit/blocks/section-block: "maximum length for the text is 3000 characters". */
 const MAX_CHARACTERS = 3_000;
 const EVENT_TYPE = 'angelia_output';
-/** Of one look-up: what was said in the channel since the answer was recorded; with more in that time it is a flood. */
+/** One look-up reads the messages since the answer was recorded. A channel with more in that time is a flood. */
 const LOOK_UP_PAGES = 5;
 const LOOK_UP_PAGE_SIZE = 200;
 const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
-/** By how much our database's clock and Slack's may differ. */
+/** How much our database's clock and Slack's may differ. */
 const CLOCK_SLACK_MS = 10 * 60_000;
-/** Flooded without a word of how long. */
+/** For a rate limit without a time. */
 const DEFAULT_FLOOD_SECONDS = 30;
 
-/** What an operator mends at the app or the token: https://docs.slack.dev/reference/methods/chat.postMessage#errors. */
+/** An operator can fix these at the app or the token: https://docs.slack.dev/reference/methods/chat.postMessage#errors. */
 const CREDENTIAL_REFUSED: ReadonlySet<string> = new Set([
   'access_denied',
   'account_inactive',
@@ -45,29 +45,30 @@ const CREDENTIAL_REFUSED: ReadonlySet<string> = new Set([
   'token_expired',
   'token_revoked',
 ]);
-const LATER: ReadonlySet<string> = new Set([
+const TEMPORARY: ReadonlySet<string> = new Set([
   'accesslimited',
   'message_limit_exceeded',
   'request_timeout',
   'service_unavailable',
   'team_added_to_org',
 ]);
-const FLOODED: ReadonlySet<string> = new Set(['ratelimited', 'rate_limited']);
+const RATE_LIMITED: ReadonlySet<string> = new Set(['ratelimited', 'rate_limited']);
 /** "It's possible some aspect of the operation succeeded before the error was raised." */
-const PERHAPS_DONE: ReadonlySet<string> = new Set(['fatal_error', 'internal_error']);
-/** The blocks were not liked: the text alone is not looked at so closely. */
+const MAYBE_DONE: ReadonlySet<string> = new Set(['fatal_error', 'internal_error']);
+/** Slack refused the blocks. It checks plain text less strictly. */
 const MARKUP_REFUSED: ReadonlySet<string> = new Set([
   'block_mismatch',
   'invalid_blocks',
   'invalid_blocks_format',
   'msg_blocks_too_long',
 ]);
+
 export function slackTarget(): Target {
   const pool = connections();
   return {
     name: 'slack',
     idempotent: false,
-    // "1 per second per channel"; in all a workspace takes "several hundred messages per minute".
+    // "1 per second per channel"; a whole workspace takes "several hundred messages per minute".
     limits: { perChat: { sends: 1, seconds: 1 } },
     checkSettings: () => [],
 
@@ -80,10 +81,10 @@ export function slackTarget(): Target {
 
     async send(request) {
       const { channel, thread_ts } = request.address.to;
-      const called = await inSomeMarkup(pool, 'chat.postMessage', request, {
+      const called = await withPlainFallback(pool, 'chat.postMessage', request, {
         channel,
         ...(thread_ts === undefined ? {} : { thread_ts }),
-        // Slack fetches a preview unasked: an address could carry off what it holds without a click.
+        // Slack fetches previews unasked: that would leak what a URL holds without a click.
         unfurl_links: false,
         unfurl_media: false,
       });
@@ -93,7 +94,7 @@ export function slackTarget(): Target {
     async edit(request, receipt): Promise<EditResult> {
       const [, channel, ts] = /^([^/]+)\/([\d.]+)$/.exec(receipt) ?? [];
       if (channel === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
-      const called = await inSomeMarkup(pool, 'chat.update', request, { channel, ts });
+      const called = await withPlainFallback(pool, 'chat.update', request, { channel, ts });
       if (called.kind !== 'answered') return called;
       const result = resultOf(called, request.settings, channel);
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
@@ -108,8 +109,8 @@ function originOf(settings: TargetSettings): string {
   return new URL(String(settings.api_base)).origin;
 }
 
-/** As a block; when Slack refuses that, as plain text, in the same attempt. */
-async function inSomeMarkup(
+/** Sends a block. If Slack refuses it, sends plain text in the same attempt. */
+async function withPlainFallback(
   pool: Agent,
   method: 'chat.postMessage' | 'chat.update',
   request: SendRequest,
@@ -120,16 +121,16 @@ async function inSomeMarkup(
   const text = mark + chunk.text;
   const common = {
     ...to,
-    // Names are names: `@channel` in the text pings nobody. (chat.update's own default would look for them.)
+    // `@channel` in the text pings nobody. (By default, chat.update would look for names.)
     parse: 'none',
     link_names: false,
     metadata: { event_type: EVENT_TYPE, event_payload: { key: idempotencyKey } },
   };
   const marked = await call(pool, method, request, {
     ...common,
-    // What a notification shows and a screen reader reads.
+    // For notifications and screen readers.
     text,
-    // `verbatim`: nor does the block look for names. `expand`: nobody must click to read on.
+    // `verbatim`: the block does not look for names either. `expand`: shown whole, without a click.
     blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true }, expand: true }],
   });
   if (marked.kind !== 'answered' || !MARKUP_REFUSED.has(errorOf(marked))) return marked;
@@ -153,7 +154,7 @@ function call(
       url: new URL(`${settings.api_base}/${method}`),
       headers: {
         authorization: `Bearer ${settings.bot_token}`,
-        // Slack warns of JSON without a charset.
+        // Slack warns about JSON without a charset.
         'content-type': 'application/json; charset=utf-8',
       },
       body: JSON.stringify(body),
@@ -173,22 +174,22 @@ function resultOf(answer: Answered, settings: TargetSettings, channel: unknown):
     detailOf(said) || (status === 200 ? 'unreadable answer' : ''),
   );
   const seconds = retryAfterOf(answer.headers);
-  if (status === 429 || FLOODED.has(error)) {
+  if (status === 429 || RATE_LIMITED.has(error)) {
     return { kind: 'retryable', reason, retryAfterSeconds: seconds ?? DEFAULT_FLOOD_SECONDS, scope: 'chat' };
   }
   if (CREDENTIAL_REFUSED.has(error) || status === 401 || status === 403) {
     return { kind: 'retryable', reason: `${reason} (see targets.slack.bot_token and the scopes of its app)` };
   }
-  if (PERHAPS_DONE.has(error) || isGatewayError(status)) return { kind: 'unknown', reason };
-  if (LATER.has(error) || status >= 500 || status === 408) {
+  if (MAYBE_DONE.has(error) || isGatewayError(status)) return { kind: 'unknown', reason };
+  if (TEMPORARY.has(error) || status >= 500 || status === 408) {
     return { kind: 'retryable', reason, ...(seconds === null ? {} : { retryAfterSeconds: seconds }) };
   }
-  // Without a word of Slack's own nobody can tell what became of it.
+  // Without an answer of Slack's own, the outcome is unknown.
   if (status === 200 && error === '') return { kind: 'unknown', reason };
   return { kind: 'permanent', reason };
 }
 
-/** Slack says what is wrong with 200 too. */
+/** Slack reports errors with status 200 too. */
 function errorOf(answer: Answered): string {
   const said = objectIn(answer);
   return said?.ok === false && typeof said.error === 'string' ? said.error : '';
@@ -204,7 +205,7 @@ function detailOf(said: Readonly<Record<string, unknown>> | null): string {
     : said.error;
 }
 
-/** `<channel>/<ts>`; the channel's id, also when it was addressed by name. Where Slack says none, as it was addressed. */
+/** `<channel>/<ts>`, with the channel's id even if it was addressed by name. If Slack names none, as it was addressed. */
 function receiptIn({ channel, ts }: Readonly<Record<string, unknown>>): string | null {
   return typeof channel === 'string' && typeof ts === 'string' ? `${channel}/${ts}` : null;
 }
@@ -253,11 +254,11 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
   return { kind: 'cannot-tell', reason: `too many messages in ${inOneLine(channel)} since then` };
 }
 
-/** What passes is waited for: sent again meanwhile, it could be there twice. */
+/** A temporary failure is retried: a resend meanwhile could make a second copy. */
 function notRead(answer: Answered, method: string, settings: TargetSettings): LookUpResult {
   const result = resultOf(answer, settings, null);
   const reason = `${method}: ${reasonOf(answer.status, originOf(settings), detailOf(objectIn(answer)))}`;
-  // Of what Slack lets an app write it need not let it read: then no asking will tell.
+  // An app that may write to a channel need not be allowed to read it. Then no look-up will ever tell.
   const never = result.kind === 'taken' || CREDENTIAL_REFUSED.has(errorOf(answer));
   return never ? { kind: 'cannot-tell', reason } : notLookedUp({ ...result, reason });
 }

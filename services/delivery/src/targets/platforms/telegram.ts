@@ -15,11 +15,11 @@ import type {
 } from '../target.ts';
 
 /**
- * Messages by the Telegram Bot API (https://core.telegram.org/bots/api). It has no idempotency and shows no history:
- * a message whose outcome is unknown is resent with a mark.
+ * Messages by the Telegram Bot API (https://core.telegram.org/bots/api). It has no idempotency and no history, so a message
+ * whose outcome is unknown is resent with a mark.
  */
 
-/** "1-4096 characters after entities parsing", UTF-16 units. Counted with its markup, which is never shorter. */
+/** "1-4096 characters after entities parsing", in UTF-16 units. We count with the markup, which is never shorter. */
 const MAX_UNITS = 4_096;
 
 export function telegramTarget(): Target {
@@ -40,16 +40,16 @@ export function telegramTarget(): Target {
 
     async send(request) {
       const { chat_id } = request.address.to;
-      const called = await inSomeMarkup(pool, 'sendMessage', request, {
+      const called = await withPlainFallback(pool, 'sendMessage', request, {
         chat_id,
         ...threadOf(request.address),
       });
       const movedTo = migratedTo(called);
-      // The group became a supergroup: it is the same chat under another number.
+      // The group became a supergroup: the same chat with another number.
       const last =
         movedTo === null
           ? called
-          : await inSomeMarkup(pool, 'sendMessage', request, {
+          : await withPlainFallback(pool, 'sendMessage', request, {
               chat_id: movedTo,
               ...threadOf(request.address),
             });
@@ -59,12 +59,12 @@ export function telegramTarget(): Target {
     async edit(request, receipt): Promise<EditResult> {
       const [, chat, message] = /^(.+)\/(\d+)$/.exec(receipt) ?? [];
       if (chat === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
-      const called = await inSomeMarkup(pool, 'editMessageText', request, {
+      const called = await withPlainFallback(pool, 'editMessageText', request, {
         chat_id: chat,
         message_id: Number(message),
       });
       if (called.kind !== 'answered') return called;
-      // The edit before, whose answer did not come, was done.
+      // An earlier edit succeeded, and its answer was lost.
       if (called.status === 400 && /message is not modified/i.test(wordsOf(called))) {
         return { kind: 'taken', receipt };
       }
@@ -85,8 +85,8 @@ function threadOf({ to }: TargetAddress): { message_thread_id?: number } {
   return thread === undefined ? {} : { message_thread_id: Number(thread) };
 }
 
-/** With markup, where there is any; when Telegram cannot read that, without, in the same attempt. */
-async function inSomeMarkup(
+/** Sends with markup, if there is any. If Telegram cannot parse it, sends plain text in the same attempt. */
+async function withPlainFallback(
   pool: Agent,
   method: 'sendMessage' | 'editMessageText',
   request: SendRequest,
@@ -117,15 +117,15 @@ function call(
       method: 'POST',
       url: new URL(`${settings.api_base}/bot${inPath(settings.bot_token)}/${method}`),
       headers: { 'content-type': 'application/json' },
-      // A preview is fetched by Telegram as soon as the message is there: an address that a stranger made the agent
-      // write would carry off what it holds without a click.
+      // Telegram fetches a preview as soon as the message is there. A URL that a stranger made the agent write would leak
+      // what it holds without a click.
       body: JSON.stringify({ ...body, link_preview_options: { is_disabled: true } }),
     },
     window,
   );
 }
 
-/** Whatever it is, it stays one part of the path. A token has a colon, which is good there. */
+/** The token stays one segment of the path, whatever it contains. It has a colon, which is allowed there. */
 function inPath(token: unknown): string {
   return encodeURIComponent(String(token)).replaceAll('%3A', ':');
 }
@@ -133,7 +133,7 @@ function inPath(token: unknown): string {
 function resultOf(answer: Answered, settings: TargetSettings, chat: string): SendResult {
   const { status } = answer;
   const said = objectIn(answer);
-  // Who means no says so, by the status and by `ok`.
+  // A refusal shows in the status and in `ok`.
   if (isTaken(answer) && said?.ok !== false) return { kind: 'taken', receipt: receiptIn(said, chat) };
   const reason = reasonOf(status, originOf(settings), wordsOf(answer));
   if (status === 429) {
@@ -143,7 +143,7 @@ function resultOf(answer: Answered, settings: TargetSettings, chat: string): Sen
   if (status === 401 || status === 404) {
     return { kind: 'retryable', reason: `${reason} (targets.telegram.bot_token was refused)` };
   }
-  // Its server may have it. 502 is what Telegram says while it is down: taken for this, an outage would be the end of
+  // Its server may have taken it. 502 is what Telegram says while it is down: treated as unknown, an outage would end
   // every answer after two attempts.
   if (status === 504) return { kind: 'unknown', reason };
   if (status >= 500 || status === 408) {
@@ -153,7 +153,7 @@ function resultOf(answer: Answered, settings: TargetSettings, chat: string): Sen
   return { kind: 'permanent', reason };
 }
 
-/** A flood without a word of how long: Telegram's limits are per second. */
+/** For a rate limit without a time: Telegram's limits are per second. */
 const DEFAULT_FLOOD_SECONDS = 5;
 
 function floodWaitOf(answer: Answered): number {
@@ -177,7 +177,7 @@ function wordsOf(answer: Answered): string {
   return inOneLine(objectIn(answer)?.description);
 }
 
-/** `<chat>/<message>`, as Telegram numbers them; where it does not name the chat, the one that it was sent to. */
+/** `<chat>/<message>`, as Telegram numbers them. If it does not name the chat, the one that the message was sent to. */
 function receiptIn(said: Readonly<Record<string, unknown>> | null, sentTo: string): string | null {
   const result = said?.result as { message_id?: unknown; chat?: { id?: unknown } } | undefined;
   const chat = result?.chat?.id;

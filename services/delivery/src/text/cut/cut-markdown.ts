@@ -1,20 +1,20 @@
 import { type Markup, type Measure, utf16Units } from '../markup/markup.ts';
 import type { Block } from '../read/document.ts';
 import { readSource } from '../read/read-markdown.ts';
-import { type Within, withinLimit } from './output-limit.ts';
+import { type LimitedOutput, limitOutput } from './output-limit.ts';
 import { NOTHING_TO_SHOW, packBlocks } from './render-chunks.ts';
 
 /**
- * For platforms that render Markdown themselves: as it was written when it fits; else cut between its paragraphs,
- * code fences closed and reopened, numbered `(1/3)`, and no more of it than most-sent.ts says.
+ * For platforms that render Markdown themselves. A text that fits stays as written. A longer one is cut between paragraphs,
+ * with code fences closed and reopened, numbered `(1/3)`, and within output-limit.ts.
  */
 export function cutMarkdown(source: string, limit: number, measure: Measure = utf16Units): readonly string[] {
-  return cutWithin(withinLimit(source), limit, measure);
+  return cutLimited(limitOutput(source), limit, measure);
 }
 
-/** The same of what was kept within the limit before something was done to it. */
-export function cutWithin(
-  { text: source, end, characters }: Within,
+/** The same for a text that was limited before something else changed it. */
+export function cutLimited(
+  { text: source, end, characters }: LimitedOutput,
   limit: number,
   measure: Measure = utf16Units,
 ): readonly string[] {
@@ -33,7 +33,7 @@ export function cutWithin(
 const asWritten: Markup = {
   block(block: Block) {
     if (block.kind === 'text') return block.spans.map((span) => span.text).join('');
-    // Longer than any run of backticks inside.
+    // A fence must be longer than any run of backticks inside.
     let longest = 2;
     for (const [run] of block.text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
     const fence = '`'.repeat(longest + 1);

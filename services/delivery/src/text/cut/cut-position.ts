@@ -1,15 +1,15 @@
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Beyond this a "character" is noise (combining marks without end), and is cut between code points. */
+/** A longer "character" is noise (endless combining marks) and is cut between code points. */
 const MAX_GRAPHEME = 200;
 
 /**
- * The last position at or before `at` (UTF-16 units) that splits no character as a person sees it: no surrogate pair,
- * no flag, no family, no letter and its accent. 0 when there is none.
+ * The last position at or before `at` (UTF-16 units) that splits no character as a person sees it: no surrogate pair, flag,
+ * family, or letter with its accent. 0 if there is none.
  */
 export function characterBoundary(text: string, at: number): number {
   if (at >= text.length) return text.length;
   if (at <= 0) return 0;
-  // Not the whole text: it may be very long, and each cut would look through all of it.
+  // Not the whole text: it may be very long, and each cut would scan all of it.
   const { index } = graphemes.segment(text.slice(0, at + MAX_GRAPHEME)).containing(at) ?? { index: at };
   return index > 0 && at - index <= MAX_GRAPHEME ? index : wholeCodePoints(text, at);
 }
@@ -20,16 +20,16 @@ function wholeCodePoints(text: string, at: number): number {
   return isPair ? at - 1 : at;
 }
 
-/** A cut further back than this share of what fits would leave a message half empty for the sake of its end. */
+/** A cut further back than this share of what fits would leave a message half empty for a nicer end. */
 const EARLIEST_SHARE = 0.5;
 
 export interface Cut {
-  /** The first part ends here, the second begins at `next`: the white space between is the cut. */
+  /** The first part ends here and the second begins at `next`. The white space between them is dropped. */
   readonly end: number;
   readonly next: number;
 }
 
-/** Where to cut prose of which `fits` units fit: after a paragraph, a line, a sentence, a word, a character. */
+/** Where to cut prose if `fits` units fit: after a paragraph, a line, a sentence, a word or a character. */
 export function cutProse(text: string, fits: number): Cut {
   const earliest = Math.floor(fits * EARLIEST_SHARE);
   const head = text.slice(0, fits + 1);
@@ -41,7 +41,7 @@ export function cutProse(text: string, fits: number): Cut {
   return { end, next: end };
 }
 
-/** Where to cut code: after a line; its own indentation stays with the next one. */
+/** Where to cut code: after a line. The next line keeps its indentation. */
 export function cutCode(text: string, fits: number): Cut {
   const newline = text.lastIndexOf('\n', fits);
   if (newline > 0) return { end: newline, next: newline + 1 };

@@ -2,29 +2,28 @@ import { joinBlocks, type Markup, type Measure } from '../markup/markup.ts';
 import { type Block, textOf } from '../read/document.ts';
 import { readMarkdown } from '../read/read-markdown.ts';
 import { type Chunk, DUPLICATE_MARK } from './chunk.ts';
-import { cutNotice, MAX_MESSAGES, withinLimit } from './output-limit.ts';
+import { cutNotice, limitOutput, MAX_MESSAGES } from './output-limit.ts';
 import { splitBlocks } from './split-blocks.ts';
 
 export interface ChunkLimits {
-  /** At most so long is one message, as the platform counts it. */
+  /** The longest message, as the platform counts it. */
   readonly limit: number;
   readonly measure: Measure;
 }
 
-/** What is sent for a message that shows nothing: platforms refuse empty ones, and silence would look like a loss. */
+/** Sent for a message that shows nothing: platforms refuse empty messages, and silence would look like a loss. */
 export const NOTHING_TO_SHOW = '(empty message)';
 
 /**
- * Markdown as the chunks that a platform takes: written in its markup, cut by its limit, numbered `(1/3)`, and no more
- * of it than most-sent.ts says. Room is left for the mark of a possible duplicate. The same text gives the same chunks,
- * always.
+ * Renders Markdown as chunks that a platform takes: in its markup, cut by its limit, numbered `(1/3)`, and within
+ * output-limit.ts. It leaves room for the mark of a possible duplicate. The same text always gives the same chunks.
  */
 export function renderChunks(
   source: string,
   markup: Markup,
   { limit, measure }: ChunkLimits,
 ): readonly Chunk[] {
-  const { text, end, characters } = withinLimit(source);
+  const { text, end, characters } = limitOutput(source);
   const blocks = readMarkdown(text);
   const shown = blocks.some(isVisible) ? blocks : readMarkdown(NOTHING_TO_SHOW);
   return packBlocks(
@@ -35,7 +34,7 @@ export function renderChunks(
   );
 }
 
-/** `characters`: how many the whole text has, for the one who gets only a part of it. */
+/** `characters`: the length of the whole text, for a reader who gets only a part of it. */
 export function packBlocks(
   blocks: readonly Block[],
   markup: Markup,
@@ -45,10 +44,10 @@ export function packBlocks(
   const sizeOf = (block: Block): number =>
     Math.max(measure(markup.block(block)), markup.plain ? measure(markup.plain(block)) : 0);
   const split = (room: number, most: number) => splitBlocks(blocks, room, sizeOf, most);
-  // Further than this nobody looks at it.
+  // More than this need not be counted yet.
   const whole = split(limit, 9);
   if (whole.length <= 1) return [chunkOf(whole[0] ?? [], '', markup)];
-  // How long the numbers are depends on how many there are.
+  // The length of the numbering depends on the number of messages.
   for (let most = 9; ; most = most * 10 + 9) {
     if (whole.length > most) continue;
     const messages = split(limit - measure(numbering(most, most)), Math.min(most, MAX_MESSAGES));
@@ -65,7 +64,7 @@ function chunkOf(blocks: readonly Block[], suffix: string, markup: Markup): Chun
   return markup.plain ? { text, plain: joinBlocks(blocks, markup.plain) + suffix } : { text };
 }
 
-/** On a line of its own: a code block or a quote may come before it. */
+/** On a line of its own, because a code block or a quote may come before it. */
 function numbering(index: number, count: number): string {
   return `\n\n(${index}/${count})`;
 }

@@ -2,12 +2,12 @@ import { type InlineMarkup, type Mark, writeSpans } from './inline-styles.ts';
 import { indentOf, itemStart, quoted } from './line-layout.ts';
 import type { Markup } from './markup.ts';
 
-/** Discord's own dialect (https://support.discord.com/hc/en-us/articles/210298617). Mentions are refused by `allowed_mentions`. */
+/** Discord's own dialect (https://support.discord.com/hc/en-us/articles/210298617). `allowed_mentions` prevents mentions. */
 
 const SIGNS: Readonly<Record<Mark, string>> = { bold: '**', italic: '*', strike: '~~' };
-/** Discord knows fences of three backticks and no longer ones: this, between them, keeps code from ending its block. */
+/** Discord has no fences longer than three backticks. This, between backticks, keeps code from ending its block. */
 const BETWEEN_BACKTICKS = '\u200b';
-/** Deeper headings are not known: bold text. */
+/** Deeper headings are bold text: Discord does not have them. */
 const DEEPEST_HEADING = 3;
 
 const inline: InlineMarkup = {
@@ -38,7 +38,7 @@ export const discordMarkdown: Markup = {
   },
 };
 
-/** Only what would be taken for markup: names with underscores and paths stay readable where the text is shown raw. */
+/** Escapes only what Discord would read as markup: names with underscores and paths stay readable where the text is shown raw. */
 function escapeDiscord(text: string): string {
   return text
     .replaceAll(/\\(?=[!-/:-@[-`{-~])/g, '\\\\')
@@ -50,7 +50,7 @@ function escapeDiscord(text: string): string {
     .replaceAll(/<(?=[@#:]|a:|t:|id:|https?:)/g, '\\<');
 }
 
-/** `#`, `-#`, `>` and `>>>` at the beginning of a line. Lists may look like lists. */
+/** Escapes `#`, `-#`, `>` and `>>>` at the beginning of a line. What looks like a list may stay one. */
 function escapeLineStart(line: string): string {
   return line.replace(/^(\s*)(#{1,3} |-# |>{1,3} )/, '$1\\$2');
 }

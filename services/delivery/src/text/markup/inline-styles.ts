@@ -3,28 +3,27 @@ import { showsAddress } from '../read/read-markdown.ts';
 
 export type Mark = 'bold' | 'italic' | 'strike';
 
-/** How a platform marks text inside a line. */
+/** How a platform marks text within a line. */
 export interface InlineMarkup {
   open(mark: Mark): string;
   close(mark: Mark): string;
-  /** Text with whatever could be taken for markup, or ping someone, made harmless. */
+  /** Escapes what the platform could read as markup or as a mention. */
   text(text: string): string;
   code(text: string): string;
   link(url: string, written: string): string;
-  /** An address that is its own label. */
+  /** An address whose label is the address itself. */
   address(text: string, url: string): string;
-  /** Marks end with the line (Slack). */
+  /** Marks end at the end of the line (Slack). */
   readonly marksEndWithLine: boolean;
-  /** May a mark begin or end beside this character? Where not, the text stays unmarked rather than with stray signs. */
+  /** May a mark begin or end beside this character? If not, the text stays unmarked, without stray signs. */
   mayStandBeside(character: string): boolean;
 }
 
-/** Outermost first: a style that covers several spans is then opened once. */
+/** Outermost first, so that a style over several spans is opened once. */
 const MARKS: readonly Mark[] = ['bold', 'strike', 'italic'];
 
 /**
- * Spans as nested markup. White space at the edges of a style is put outside of it: `** bold **` is not bold anywhere
- * but in HTML.
+ * Writes spans as nested markup. White space at the edges of a style is put outside it: `** bold **` is bold only in HTML.
  */
 export function writeSpans(
   spans: readonly Span[],
@@ -60,7 +59,7 @@ export function writeSpans(
     written += pending;
     pending = trail;
     const opened = markup.mayStandBeside(before) && markup.mayStandBeside(after) ? wanted.slice(kept) : [];
-    // Those that stay open already passed; a new one between word characters is left out.
+    // Marks that stay open were checked before. A new mark between word characters is left out.
     for (const mark of opened) written += markup.open(mark);
     open = [...open, ...opened];
     written += writeCore(part, core, markup);
@@ -74,7 +73,7 @@ interface Part {
   readonly style: Style;
 }
 
-/** A link's label is one part, whatever its styles: no platform nests styles in links reliably. */
+/** The label of a link is one part, whatever its styles: no platform nests styles in links reliably. */
 function groupLinks(spans: readonly Span[]): Part[] {
   const parts: Part[] = [];
   for (const { text, style } of spans) {
@@ -89,8 +88,8 @@ function groupLinks(spans: readonly Span[]): Part[] {
 }
 
 /**
- * Line breaks apart, so that they count as white space between marks. A link's label has none in the end, and where there
- * is no mark nothing ends with the line: a log of thousands of short lines is not written line by line.
+ * Separates line breaks, so that they count as white space between marks. The label of a link ends up without line breaks, and
+ * a part without marks needs no separation: a log of thousands of short lines is not written line by line.
  */
 function linesOf(part: Part): Part[] {
   const { code, link } = part.style;
@@ -99,7 +98,7 @@ function linesOf(part: Part): Part[] {
 }
 
 function marksOf(style: Style): Mark[] {
-  // Code takes no other style: Telegram forbids it, and elsewhere it is code that counts.
+  // Code takes no other style: Telegram forbids it, and elsewhere code matters more.
   if (style.code && style.link === null) return [];
   return MARKS.filter((mark) => style[mark]);
 }
@@ -114,7 +113,7 @@ function writeCore({ style }: Part, core: string, markup: InlineMarkup): string 
   return style.code ? markup.code(core) : markup.text(core);
 }
 
-/** By lines, and not by a pattern of white space around a line break: that would try each blank of a long row of them. */
+/** Splits by lines. A pattern for white space around a line break would backtrack over long rows of blanks. */
 function inOneLine(text: string): string {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter((line) => line !== '').join(' ');

@@ -1,14 +1,14 @@
 import type { Block, TextBlock } from '../read/document.ts';
 import { showsAddress, writtenOut } from '../read/read-markdown.ts';
 
-/** What the platforms' markups share: how list items and quotes lie in lines. */
+/** How list items and quotes are laid out in lines, shared by the platforms' markups. */
 
-/** A list item's depth, and the width of `• ` for what stands under it. */
+/** The depth of a list item, plus the width of `• ` for the lines under it. */
 export function indentOf(block: TextBlock): string {
   return '  '.repeat(block.indent + (block.marker !== null || block.hanging ? 1 : 0));
 }
 
-/** What the first line begins with. */
+/** The beginning of the first line. */
 export function itemStart(block: TextBlock, bullet: string): string {
   if (block.marker === null) return indentOf(block);
   const sign = block.marker.kind === 'bullet' ? bullet : `${block.marker.number}.`;
@@ -22,13 +22,13 @@ export function quoted(text: string, depth = 1): string {
   return start + text.replaceAll('\n', `\n${start}`);
 }
 
-/** Without any markup. `harmless` takes the mentions out of it, except in addresses, which would lead elsewhere then. */
-export function writePlain(block: Block, harmless: (text: string) => string): string {
-  if (block.kind === 'code') return quoted(harmless(block.text), block.quote);
+/** Writes a block without markup. `neutralize` removes mentions, except in addresses, which it would break. */
+export function writePlain(block: Block, neutralize: (text: string) => string): string {
+  if (block.kind === 'code') return quoted(neutralize(block.text), block.quote);
   const spans = block.spans.map((span) =>
     span.style.link !== null && showsAddress(span.text, span.style.link)
       ? span
-      : { ...span, text: harmless(span.text) },
+      : { ...span, text: neutralize(span.text) },
   );
   const text = writtenOut(spans).replaceAll('\n', `\n${indentOf(block)}`);
   return quoted(itemStart(block, '•') + text, block.quote);

@@ -1,9 +1,9 @@
 import type { Block } from '../read/document.ts';
 
-/** How a platform writes a block. Pure; every block is balanced in itself. */
+/** How a platform writes a block. Pure. The markup of each block is balanced. */
 export interface Markup {
   block(block: Block): string;
-  /** The same for when the platform refuses markup; left out where that cannot happen. */
+  /** The same without markup, if the platform refuses it. Left out where that cannot happen. */
   plain?(block: Block): string;
 }
 
@@ -13,7 +13,7 @@ export type Measure = (text: string) => number;
 export const utf16Units: Measure = (text) => text.length;
 export const utf8Bytes: Measure = (text) => Buffer.byteLength(text, 'utf8');
 
-/** Blocks one under the other, an empty line between them unless they belong together. */
+/** Joins blocks, with an empty line between them unless they are tight. */
 export function joinBlocks(blocks: readonly Block[], write: (block: Block) => string): string {
   return blocks.map((block, index) => (index === 0 ? '' : separatorBefore(block)) + write(block)).join('');
 }

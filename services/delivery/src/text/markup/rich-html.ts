@@ -4,8 +4,8 @@ import { writePlain } from './line-layout.ts';
 import type { Markup } from './markup.ts';
 
 /**
- * HTML for mail and for Matrix (the tags of `org.matrix.custom.html` and no others). It is made of the parsed text
- * alone, every character of which is escaped: nothing that an agent writes becomes a tag, an attribute or a script.
+ * HTML for mail and for Matrix (only the tags of `org.matrix.custom.html`). It is made from the parsed text alone, and every
+ * character is escaped: nothing that an agent writes becomes a tag, an attribute or a script.
  */
 
 const TAGS: Readonly<Record<Mark, string>> = { bold: 'strong', italic: 'em', strike: 'del' };
@@ -29,7 +29,7 @@ export const richHtml: Markup = {
   plain: (block) => writePlain(block, (text) => text),
 };
 
-/** Each item is written as a list of its own, so that a message can be cut anywhere; here those that follow each other become one. */
+/** Each item is written as its own list, so that a message can be cut anywhere. This joins lists that follow each other. */
 export function joinLists(html: string): string {
   return html.replaceAll(/<\/(ul|ol)>\n<\1(?: start="\d+")?>/g, '\n');
 }

@@ -6,16 +6,16 @@ import type { Markup } from './markup.ts';
 /** https://docs.slack.dev/messaging/formatting-message-text: `&`, `<` and `>` are escaped, which also makes `<!channel>` and `<@U1>` text. */
 
 const SIGNS: Readonly<Record<Mark, string>> = { bold: '*', italic: '_', strike: '~' };
-/** mrkdwn cannot escape its signs: this, between backticks, keeps three of them from opening or ending a code block. */
+/** mrkdwn cannot escape its signs. This, between backticks, keeps three of them from opening or ending a code block. */
 const BETWEEN_BACKTICKS = '\u200b';
 
 const inline: InlineMarkup = {
   open: (mark) => SIGNS[mark],
   close: (mark) => SIGNS[mark],
   text: (text) => withoutFences(escapeSlack(text)),
-  // A backtick inside would end it.
+  // A backtick inside would end the code.
   code: (text) => (/[`\n]/.test(text) ? withoutFences(escapeSlack(text)) : `\`${escapeSlack(text)}\``),
-  // Here `|` and `>` end the address, also escaped.
+  // Here `|` and `>` end the address, even if they are escaped.
   link: (url, written) => `<${addressOf(url)}|${written.replaceAll('|', '¦')}>`,
   address: (text, url) => (text === url ? `<${addressOf(url)}>` : `<${addressOf(url)}|${escapeSlack(text)}>`),
   marksEndWithLine: true,
@@ -25,7 +25,7 @@ const inline: InlineMarkup = {
 export const slackMrkdwn: Markup = {
   block(block) {
     if (block.kind === 'code') {
-      // Slack would show a language's name as the first line.
+      // Slack would show the name of the language as the first line.
       const text = withoutFences(escapeSlack(block.text));
       return `\`\`\`\n${text}\n\`\`\``;
     }

@@ -3,10 +3,10 @@ import { type InlineMarkup, type Mark, writeSpans } from './inline-styles.ts';
 import { indentOf, itemStart, writePlain } from './line-layout.ts';
 import type { Markup } from './markup.ts';
 
-/** https://core.telegram.org/bots/api#html-style: HTML rather than MarkdownV2, as it needs three characters escaped, not eighteen. */
+/** https://core.telegram.org/bots/api#html-style: HTML and not MarkdownV2, because it needs three characters escaped and not eighteen. */
 
 const TAGS: Readonly<Record<Mark, string>> = { bold: 'b', italic: 'i', strike: 's' };
-/** A word joiner: `@name` would notify whoever has that name, and the API has no way to say that it should not. */
+/** A word joiner. `@name` would notify the user with that name, and the API cannot prevent it. */
 const AFTER_AT = '\u2060';
 
 const inline: InlineMarkup = {
@@ -15,7 +15,7 @@ const inline: InlineMarkup = {
   text: (text) => escapeHtml(withoutMentions(text)),
   code: (text) => `<code>${escapeHtml(text)}</code>`,
   link: (url, written) => `<a href="${escapeHtml(url)}">${written}</a>`,
-  // Telegram finds addresses itself, and no mention inside of them, unless it is not one to it.
+  // Telegram finds addresses itself, and finds no mention inside them. What it does not find is linked explicitly.
   address: (text, url) =>
     isFoundByTelegram(url)
       ? escapeHtml(text)
@@ -26,7 +26,7 @@ const inline: InlineMarkup = {
 
 export const telegramHtml: Markup = {
   block(block) {
-    // Code cannot stand in a quote.
+    // A quote cannot hold code.
     if (block.kind === 'code') return codeOf(block.text, block.language);
     const text =
       itemStart(block, '•') + writeSpans(block.spans, inline).replaceAll('\n', `\n${indentOf(block)}`);
@@ -49,12 +49,12 @@ export function escapeHtml(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Only with a host as the internet has them; of others the part behind an `@` is a name to it. */
+/** Telegram finds only addresses with a public-looking host. In others, it reads the part after an `@` as a name. */
 function isFoundByTelegram(url: string): boolean {
   return !url.includes('@') || /^mailto:/i.test(url) || new URL(url).hostname.includes('.');
 }
 
-/** Mail addresses have a word before the `@` and stay as they are. */
+/** A mail address has a word before the `@` and stays as it is. */
 function withoutMentions(text: string): string {
   return text.replaceAll(/(?<!\w)@(?=\w)/g, `@${AFTER_AT}`);
 }

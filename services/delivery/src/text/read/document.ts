@@ -1,6 +1,6 @@
 /**
- * A message as a flat list of blocks of styled text: between the Markdown that an agent writes and the markup of a
- * platform. It is flat so that it can be cut anywhere: each part renders to balanced markup by itself.
+ * A message as a flat list of blocks of styled text, between the Markdown that an agent writes and the markup of a platform.
+ * It is flat so that it can be cut anywhere: each part renders to balanced markup by itself.
  */
 
 export interface Style {
@@ -8,7 +8,7 @@ export interface Style {
   readonly italic: boolean;
   readonly strike: boolean;
   readonly code: boolean;
-  /** A web or mail address that may be followed; others stand in the text. */
+  /** A web or mail address. Other addresses are written in the text. */
   readonly link: string | null;
 }
 
@@ -19,27 +19,27 @@ export interface Span {
   readonly style: Style;
 }
 
-interface Place {
-  /** How many lists it is nested in, less one. */
+interface Position {
+  /** How many lists contain it, minus one. */
   readonly indent: number;
-  /** How many quotes it stands in. */
+  /** How many quotes contain it. */
   readonly quote: number;
-  /** Follows the block before it without an empty line. */
+  /** It follows the block before it without an empty line. */
   readonly tight: boolean;
 }
 
-export interface TextBlock extends Place {
+export interface TextBlock extends Position {
   readonly kind: 'text';
   readonly spans: readonly Span[];
-  /** 1 to 6; 0: no heading. */
+  /** 1 to 6; 0: not a heading. */
   readonly heading: number;
-  /** What stands before the first line of a list item. */
+  /** The sign before the first line of a list item. */
   readonly marker: Marker | null;
-  /** In a list item, but not its first block: it is indented as deep as the item's text. */
+  /** In a list item, but not its first block: indented like the item's text. */
   readonly hanging: boolean;
 }
 
-export interface CodeBlock extends Place {
+export interface CodeBlock extends Position {
   readonly kind: 'code';
   readonly language: string;
   readonly text: string;
@@ -52,9 +52,9 @@ export function textOf(block: Block): string {
   return block.kind === 'code' ? block.text : block.spans.map(({ text }) => text).join('');
 }
 
-/** The block's text from `from` to `to` (UTF-16 units), with everything that surrounds it. */
+/** The part of the block from `from` to `to` (UTF-16 units), with its style and position. */
 export function partOf(block: Block, from: number, to: number): Block {
-  // What goes on is no new item, and does not hug what stood before the cut.
+  // A continuation is not a new item, and it is not tight.
   if (block.kind === 'code')
     return { ...block, text: block.text.slice(from, to), tight: from === 0 && block.tight };
   const spans: Span[] = [];
@@ -75,7 +75,7 @@ export function partOf(block: Block, from: number, to: number): Block {
   };
 }
 
-/** Neighbours of one style become one span; empty ones go. */
+/** Joins neighbours of the same style and drops empty spans. */
 export function mergeSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = [];
   for (const span of spans) {

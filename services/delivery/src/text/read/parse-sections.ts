@@ -1,38 +1,38 @@
 /**
- * A long text cut into parts that can be parsed each for itself. The parser's time grows faster than the length of what
- * it is given (8,000 characters of `*a_` take 0.2 s, 60,000 more than 8 s; 4,000 of `a\n=\n`, each a heading, 0.2 s), and
- * what an agent writes may be a stranger's wish: one message must not stop the deliveries of all others.
+ * A part of a long text that can be parsed by itself. The parser's time grows faster than the length of its input (8,000
+ * characters of `*a_` take 0.2 s, 60,000 more than 8 s; 4,000 of `a\n=\n`, each a heading, 0.2 s). A stranger may decide what
+ * an agent writes, and one message must not stop all other deliveries.
  */
 export interface Section {
   readonly text: string;
-  /** Else it is too much in one chunk, or too tangled: it is shown as it was written. */
+  /** False: it is too long or too tangled to parse, and is shown as written. */
   readonly parse: boolean;
 }
 
-/** A part ends at the first place after this. A code block that is longer is a part of its own, which costs little. */
+/** A section ends at the first possible position after this. A longer code block is its own section, which costs little. */
 const SECTION = 4_000;
-/** The same for a text of short lines: each may be a block of its own. */
+/** The same for a text of short lines, each of which may be a block. */
 const SECTION_LINES = 400;
-/** Without a place to end at up to here it is not parsed. */
+/** A section longer than this is not parsed. */
 const MAX_PARSED = 12_000;
-/** The same for everything together: a second's work. */
+/** The same for the whole text: about a second of work. */
 const MAX_IN_ALL = 128 * 1024;
-/** Signs of a style, in a row or alone, cost the most: 8,000 of them in the worst order another second. */
+/** Style signs (`*`, `_`, `~`) cost the most: 8,000 of them in the worst order take another second. */
 const MAX_SIGNS = 8_000;
-/** The same in one part, where each is compared with those before it. */
-const MAX_SIGNS_OF_PART = 1_500;
-/** A line that is a block of its own costs the parser 0.05 to 0.1 ms, and some are compared with all before them in the part. */
-const MAX_LINES_OF_PART = 600;
+/** The same in one section, where each is compared with those before it. */
+const MAX_SECTION_SIGNS = 1_500;
+/** A line that is its own block costs the parser 0.05 to 0.1 ms. Some are compared with all lines before them in the section. */
+const MAX_SECTION_LINES = 600;
 const MAX_LINES = 4_000;
-/** Of one code block. A line of code costs the parser a fifth of another one. */
-const MAX_LINES_OF_CODE = 10_000;
-/** Quotes in quotes and lists in lists deeper than this, in one line; and signs of a style in a row. */
+/** Of one code block. A line of code costs the parser a fifth of another line. */
+const MAX_CODE_LINES = 10_000;
+/** Quotes and lists nested deeper than this in one line, or this many style signs in a row. */
 const TANGLED = /^(?:[ \t]*(?:>|[-+*][ \t]|\d+[.)][ \t])){17}|([*_~])\1{39}/m;
 const LINE_END = /\r\n|[\n\r]/g;
-/** Not indented: whatever came before it ends there. */
+/** Not indented, so everything before it ends there. */
 const FENCE = /^(?:(`{3,})[^`\n]*|(~{3,}).*)$/;
 
-/** Together they are the text. A part begins with a line that is not indented, after an empty one. */
+/** Joined, the sections are the text. A section begins with a line that is not indented and follows an empty line. */
 export function sectionsOf(text: string): Section[] {
   if (text.length > MAX_IN_ALL) return [{ text, parse: false }];
   const sections: Section[] = [];
@@ -48,9 +48,9 @@ export function sectionsOf(text: string): Section[] {
     lines += own.lines;
     return (
       part.length <= MAX_PARSED &&
-      own.signs <= MAX_SIGNS_OF_PART &&
+      own.signs <= MAX_SECTION_SIGNS &&
       signs <= MAX_SIGNS &&
-      own.lines <= MAX_LINES_OF_PART &&
+      own.lines <= MAX_SECTION_LINES &&
       lines <= MAX_LINES &&
       !TANGLED.test(part)
     );
@@ -58,7 +58,7 @@ export function sectionsOf(text: string): Section[] {
   const finish = (end: number, isCode: boolean) => {
     if (end === start) return;
     const part = text.slice(start, end);
-    const parse = isCode ? countOf(part, LINE_END) <= MAX_LINES_OF_CODE : isParsed(part);
+    const parse = isCode ? countOf(part, LINE_END) <= MAX_CODE_LINES : isParsed(part);
     sections.push({ text: part, parse });
     start = end;
     linesHere = 0;
