@@ -7,7 +7,7 @@ const taken = (output: number, chunk: number, chunks: number) =>
   ({ type: 'delivery.chunk-taken', data: { output, chunk, chunks } }) as unknown as RecordedEvent;
 
 describe('the chunks of an output', () => {
-  it('are all sent when none was taken, and go on where they were cut into as many before', () => {
+  it('are all sent if none was taken, and continue if their number is the same as before', () => {
     expect(resumeChunks({ events: [taken(4, 2, 7)] }, { output: 9, taken: 0 }, chunks(3))).toEqual(chunks(3));
     const events = [taken(4, 1, 7), taken(9, 1, 3), taken(9, 2, 3)];
     expect(resumeChunks({ events }, { output: 9, taken: 2 }, chunks(3))).toEqual(chunks(3));
@@ -17,14 +17,11 @@ describe('the chunks of an output', () => {
     ['fewer', 400, 2, 50],
     ['fewer than were taken', 400, 60, 50],
     ['more', 3, 2, 4],
-  ])(
-    'are cut into %s by this version: one message says so and is the last, also on a retry',
-    (_, before, chunk, now) => {
-      const plan = { output: 9, taken: chunk };
-      const resumed = resumeChunks({ events: [taken(9, chunk, before)] }, plan, chunks(now));
-      expect(resumed).toHaveLength(chunk + 1);
-      expect(resumed.at(-1)?.text).toMatch(/^\.\.\. cut here/);
-      expect(resumeChunks({ events: [taken(9, chunk, before)] }, plan, chunks(now))).toEqual(resumed);
-    },
-  );
+  ])('are %s in this version: one last message says so, on a retry too', (_, before, chunk, now) => {
+    const plan = { output: 9, taken: chunk };
+    const resumed = resumeChunks({ events: [taken(9, chunk, before)] }, plan, chunks(now));
+    expect(resumed).toHaveLength(chunk + 1);
+    expect(resumed.at(-1)?.text).toMatch(/^\.\.\. cut here/);
+    expect(resumeChunks({ events: [taken(9, chunk, before)] }, plan, chunks(now))).toEqual(resumed);
+  });
 });

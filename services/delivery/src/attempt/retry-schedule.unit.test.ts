@@ -19,14 +19,14 @@ describe('after a failed attempt', () => {
     });
   });
 
-  it('the end of the schedule is the end of the delivery, with the last reason', () => {
+  it('the end of the schedule ends the delivery, with the last reason', () => {
     expect(afterFailure(failedTimes(3), { reason: 'http 503' }, policy, now, middle)).toEqual({
       kind: 'give-up',
       reason: 'http 503; attempt 4 was the last of the schedule',
     });
   });
 
-  it('delays are spread by a fifth to either side', () => {
+  it('delays vary by a fifth in both directions', () => {
     const at = (random: number) => {
       const next = afterFailure(failedTimes(1), { reason: '' }, policy, now, () => random);
       return next.kind === 'retry' ? next.at - now : 0;
@@ -34,7 +34,7 @@ describe('after a failed attempt', () => {
     expect([at(0), at(0.5), at(1)]).toEqual([24_000, 30_000, 36_000]);
   });
 
-  it('a wait that the target asked for is honoured and spends no attempt, also past the schedule', () => {
+  it('a wait that the target asked for is kept and spends no attempt, even past the schedule', () => {
     expect(
       afterFailure(failedTimes(3), { reason: 'http 429', retryAfterSeconds: 77 }, policy, now, middle),
     ).toEqual({
@@ -44,7 +44,7 @@ describe('after a failed attempt', () => {
     });
   });
 
-  it('a target that says to come back at once is given a second', () => {
+  it('a target that asks for a retry at once still gets a second', () => {
     expect(
       afterFailure(failedTimes(0), { reason: '', retryAfterSeconds: 0 }, policy, now, middle),
     ).toMatchObject({
@@ -52,7 +52,7 @@ describe('after a failed attempt', () => {
     });
   });
 
-  it('a retry past the greatest age is not waited for', () => {
+  it('a retry past the maximum age is not made', () => {
     const old = { failures: 0, recordedAt: now - 3_598_000 };
     expect(afterFailure(old, { reason: 'http 503' }, policy, now, middle)).toEqual({
       kind: 'give-up',

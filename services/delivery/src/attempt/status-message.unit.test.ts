@@ -52,7 +52,7 @@ const dead = (output: number): Fact => ({
   data: { output, attempt: 1, reason: 'gone' },
 });
 
-/** The status message for what the plan says is next after these. */
+/** The status message for the next output of the plan after these events. */
 function next(...facts: Fact[]): string | null {
   const events = facts.map(
     (fact, n): RecordedEvent => ({
@@ -83,11 +83,11 @@ describe('the status message', () => {
     expect(next(...first, status(1), attempted(7), succeeded(7), status(1))).toBe('m-7');
   });
 
-  it('is none where the route wants a message each', () => {
+  it('does not exist if the route wants a message for each status', () => {
     expect(next(created('message'), ...first.slice(1), status(1))).toBeNull();
   });
 
-  it('is not one of another turn, also when nothing was said in between', () => {
+  it('is not a status of another turn, even if nothing was sent in between', () => {
     const silent: EventData<'session.final-response'> = {
       generation: 1,
       turn: 1,
@@ -98,11 +98,11 @@ describe('the status message', () => {
     expect(next(...first, { type: 'session.final-response', data: silent }, status(2))).toBeNull();
   });
 
-  it('is not a question, and none above it', () => {
+  it('is not a question, nor a status above one', () => {
     expect(next(...first, question, attempted(7), succeeded(7), status(1))).toBeNull();
   });
 
-  it('is not one at another target, one of several messages, or one that has no name', () => {
+  it('is not a message at another target, one of several messages, or one without a receipt', () => {
     const viaFallback = {
       output: 4,
       attempt: 2,

@@ -12,13 +12,13 @@ function opened(): Circuits {
 }
 
 describe('a circuit', () => {
-  it('opens after failures in a row, and stops nobody else', () => {
+  it('opens after failures in a row, and does not affect other circuits', () => {
     const circuits = opened();
     expect(circuits.waitMs('p', 40)).toBe(60);
     expect(circuits.waitMs('q', 40)).toBe(0);
   });
 
-  it('is closed by any success in between', () => {
+  it('stays closed if a send succeeds in between', () => {
     const circuits = new Circuits(limits);
     for (const verdict of ['failed', 'failed', 'worked', 'failed', 'failed', 'undecided'] as const) {
       expect(circuits.settle('p', verdict, false, 0)).toBe('same');
@@ -26,7 +26,7 @@ describe('a circuit', () => {
     expect(circuits.waitMs('p', 0)).toBe(0);
   });
 
-  it('lets one through after the pause; the others wait for its verdict', () => {
+  it('lets a probe through after the pause; the others wait for its verdict', () => {
     const circuits = opened();
     expect(circuits.waitMs('p', 100)).toBe(0);
     expect(circuits.pass('p')).toBe(true);
@@ -36,7 +36,7 @@ describe('a circuit', () => {
     expect(circuits.pass('p')).toBe(false);
   });
 
-  it('stays open when that one fails, each time twice as long, up to the longest pause', () => {
+  it('stays open if the probe fails, each time twice as long, up to the longest pause', () => {
     const circuits = opened();
     let now = 100;
     for (const pause of [200, 300, 300]) {
@@ -48,14 +48,14 @@ describe('a circuit', () => {
     }
   });
 
-  it('lets the next one through when that one says nothing', () => {
+  it('lets the next probe through if the first one is undecided', () => {
     const circuits = opened();
     circuits.pass('p');
     expect(circuits.settle('p', 'undecided', true, 100)).toBe('same');
     expect(circuits.waitMs('p', 100)).toBe(0);
   });
 
-  it('is not kept open by those that were under way when it opened, and closed by one of them that worked', () => {
+  it('stays open no longer because of sends that were in flight when it opened, and closes if one of them works', () => {
     const circuits = opened();
     circuits.settle('p', 'failed', false, 90);
     expect(circuits.waitMs('p', 100)).toBe(0);
@@ -63,8 +63,8 @@ describe('a circuit', () => {
   });
 });
 
-describe('how many are open', () => {
-  it('counts one that is tried again and again for as long as it fails, and no longer when it works', () => {
+describe('the number of open circuits', () => {
+  it('includes a circuit for as long as its probes fail', () => {
     const circuits = opened();
     for (const now of [100, 900, 1_800]) {
       expect(circuits.openAt(now)).toBe(1);
@@ -77,7 +77,7 @@ describe('how many are open', () => {
     expect(circuits.openAt(9_000)).toBe(0);
   });
 
-  it('does not count one for ever that nobody has anything for any more', () => {
+  it('does not include a circuit for ever that nobody sends to any more', () => {
     const circuits = opened();
     expect(circuits.openAt(1_000)).toBe(1);
     expect(circuits.openAt(1_001)).toBe(0);
@@ -86,7 +86,7 @@ describe('how many are open', () => {
 });
 
 describe('the limits of a circuit', () => {
-  it('are those of a patient schedule, or shorter ones where retries are', () => {
+  it('have defaults, and are shorter if the retry schedule is', () => {
     expect(circuitLimits([5, 30, 120])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 30_000 });
     expect(circuitLimits([0.2, 0.5, 5])).toMatchObject({ firstPauseMs: 200, lastPauseMs: 5_000 });
     expect(circuitLimits([0, 0])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 2_000 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LocalRates } from './local-rates.ts';
 
 describe('a rate', () => {
-  it('lets through so many in any stretch, not per tick of a clock', () => {
+  it('holds for any period, not for each tick of a clock', () => {
     const rates = new LocalRates();
     const rate = { sends: 2, seconds: 1 };
     for (const at of [900, 950]) {
@@ -16,7 +16,7 @@ describe('a rate', () => {
     expect(rates.waitMs('another', rate, 1_000)).toBe(0);
   });
 
-  it('counts a turn that was taken ahead', () => {
+  it('counts a turn in the future', () => {
     const rates = new LocalRates();
     const rate = { sends: 1, seconds: 1 };
     rates.spend('chat', rate, 0);
@@ -24,7 +24,7 @@ describe('a rate', () => {
     expect(rates.waitMs('chat', rate, 500)).toBe(1_500);
   });
 
-  it('counts from when it went out, where that was later', () => {
+  it('counts from when the request went out, if that was later', () => {
     const rates = new LocalRates();
     const rate = { sends: 1, seconds: 1 };
     rates.spend('chat', rate, 0);
@@ -35,7 +35,7 @@ describe('a rate', () => {
     expect(rates.waitMs('chat', rate, 1_500)).toBe(1_500);
   });
 
-  it('waits as long as the platform asked, where that is longer', () => {
+  it('waits as long as the platform asked, if that is longer', () => {
     const rates = new LocalRates();
     rates.pause('chat', 5_000, 0);
     rates.pause('chat', 3_000, 0);
@@ -43,7 +43,7 @@ describe('a rate', () => {
     expect(rates.waitMs('chat', { sends: 1, seconds: 1 }, 5_000)).toBe(0);
   });
 
-  it('forgets what says nothing any more, however many chats there were', () => {
+  it('forgets what no longer matters, however many chats there were', () => {
     const rates = new LocalRates();
     const rate = { sends: 1, seconds: 1 };
     for (let n = 0; n < 5_000; n += 1) rates.spend(`chat ${n}`, rate, 0);

@@ -48,15 +48,15 @@ function entered(entry: Entry | null): Entry {
   return entry;
 }
 
-/** As a session does that was woken: enters, sends, leaves. */
-function sendsWhenWoken(it: SendGate, ask: SendIntent, verdict: 'worked' | 'failed' = 'worked'): string {
+/** What a woken session does: enters, sends, leaves. */
+function sendsWhenWoken(it: SendGate, intent: SendIntent, verdict: 'worked' | 'failed' = 'worked'): string {
   const id = woken.shift() ?? 'nobody was woken';
-  it.leave(entered(it.enter(id, ask)), verdict);
+  it.leave(entered(it.enter(id, intent)), verdict);
   return id;
 }
 
-describe('who has somewhere else to go', () => {
-  it('is woken when it is asked after and the target is down, and else keeps its place in the queue', () => {
+describe('a session that would give up', () => {
+  it('is woken by a recheck if the target is down, and otherwise keeps its position in the queue', () => {
     const it = gate();
     const givingUp = { ...limited('chat'), givesUpAt: 5 };
     entered(it.enter('a', limited('chat')));
@@ -76,8 +76,8 @@ describe('who has somewhere else to go', () => {
   });
 });
 
-describe('places', () => {
-  it("are never all one hook's: while it hangs, others of its host are not held back", () => {
+describe('slots', () => {
+  it('are never all taken by one hook: while it hangs, other hooks of its host go on', () => {
     const hook = (path: string): SendIntent => ({
       destination: { name: 'host', chat: null, circuit: `host/${path}` },
       limits: undefined,
@@ -93,7 +93,7 @@ describe('places', () => {
     entered(it.enter('c', hook('hangs')));
   });
 
-  it('are so many per destination; who finds none waits, and others elsewhere do not', () => {
+  it('are limited per destination; a session without one waits, and sessions for other destinations do not', () => {
     const it = gate();
     entered(it.enter('a', to()));
     entered(it.enter('b', to()));
@@ -102,7 +102,7 @@ describe('places', () => {
     entered(it.enter('d', to(null, 'elsewhere')));
   });
 
-  it('are given to who waited longest, and nobody overtakes', () => {
+  it('go to the session that waited longest, and nobody overtakes', () => {
     const it = gate();
     const first = entered(it.enter('a', to()));
     entered(it.enter('b', to()));
@@ -113,7 +113,7 @@ describe('places', () => {
     expect([sendsWhenWoken(it, to()), sendsWhenWoken(it, to())]).toEqual(['c', 'd']);
   });
 
-  it('are given to the next when the one that was woken has nothing to send', () => {
+  it('go to the next session if the woken one has nothing to send', () => {
     const it = gate();
     const first = entered(it.enter('a', to()));
     entered(it.enter('b', to()));
@@ -123,7 +123,7 @@ describe('places', () => {
     expect(woken).toEqual(['c', 'd']);
   });
 
-  it('park no more than there is room for: the rest is left to the sweep', () => {
+  it('have a bounded queue: the rest is left to the sweep', () => {
     const it = gate({ perDestination: 1, maxWaiting: 2 });
     entered(it.enter('a', to()));
     for (const id of ['b', 'c', 'd']) expect(it.enter(id, to())).toBeNull();
@@ -132,7 +132,7 @@ describe('places', () => {
 });
 
 describe('rates', () => {
-  it('of a chat are kept across sessions, in the order of coming; another chat goes on', () => {
+  it('of a chat hold across sessions, in the order of arrival; another chat goes on', () => {
     const it = gate();
     it.leave(entered(it.enter('a', limited('x'))), 'worked');
     for (const id of ['b', 'c']) expect(it.enter(id, limited('x'))).toBeNull();
@@ -147,7 +147,7 @@ describe('rates', () => {
     expect(sendsWhenWoken(it, limited('x'))).toBe('c');
   });
 
-  it('of all chats together hold too', () => {
+  it('hold for all chats together too', () => {
     const it = gate({ perDestination: 10 });
     for (const chat of ['x', 'y', 'z']) it.leave(entered(it.enter(chat, limited(chat))), 'worked');
     expect(it.enter('w', limited('w'))).toBeNull();
@@ -155,7 +155,7 @@ describe('rates', () => {
     expect(woken).toEqual(['w']);
   });
 
-  it('of a pause that the platform asked for hold whoever goes to the same chat, or to the whole target', () => {
+  it('include a pause that the platform asked for, for the same chat or for the whole target', () => {
     const it = gate();
     it.pause(to('x'), 'chat', 2);
     expect(it.enter('a', to('x'))).toBeNull();
@@ -168,7 +168,7 @@ describe('rates', () => {
     expect([sendsWhenWoken(it, to('z')), sendsWhenWoken(it, to('x'))]).toEqual(['c', 'a']);
   });
 
-  it('of a pause without measure do not silence a chat for ever', () => {
+  it('do not let an absurdly long pause silence a chat for ever', () => {
     const it = gate();
     it.pause(to('x'), 'chat', 1e9);
     expect(it.enter('a', to('x'))).toBeNull();
@@ -176,12 +176,12 @@ describe('rates', () => {
     expect(woken).toEqual(['a']);
   });
 
-  it('give a further chunk its turn, unless that is too far off', () => {
+  it('give a further chunk its turn, unless it is too far ahead', () => {
     const it = gate();
     entered(it.enter('a', limited('x')));
     expect(it.takeTurn(limited('x'), 1_000)).toBe(1_000);
     expect(it.takeTurn(limited('x'), 1_000)).toBeNull();
-    // The turn that was taken counts for others.
+    // The turn counts for other sessions.
     expect(it.enter('b', limited('x'))).toBeNull();
     pass(1_999);
     expect(woken).toEqual([]);
@@ -190,7 +190,7 @@ describe('rates', () => {
   });
 });
 
-it('what is told of a circuit names the destination, not the path of a hook', () => {
+it('a circuit is reported by its destination, not by the path of a hook', () => {
   const it = gate();
   const hook: SendIntent = {
     destination: { name: 'http https://x.test', chat: null, circuit: 'http https://x.test/s3cret' },
@@ -200,13 +200,13 @@ it('what is told of a circuit names the destination, not the path of a hook', ()
   expect(changes).toEqual(['http https://x.test opened']);
 });
 
-describe('a circuit that is open', () => {
+describe('an open circuit', () => {
   function down(it: SendGate): void {
     for (const id of ['f1', 'f2']) it.leave(entered(it.enter(id, to())), 'failed');
     expect(changes).toEqual(['platform opened']);
   }
 
-  it('lets nobody through but one after each pause, and the rest when that one worked', () => {
+  it('lets only one probe through after each pause, and the rest once a probe worked', () => {
     const it = gate();
     down(it);
     for (const id of ['a', 'b', 'c', 'd']) expect(it.enter(id, to())).toBeNull();
@@ -230,7 +230,7 @@ describe('a circuit that is open', () => {
     expect(it.waitingCount).toBe(0);
   });
 
-  it('asks the next when the one that should see had nothing to send', () => {
+  it('wakes the next session if the probing one has nothing to send', () => {
     const it = gate();
     down(it);
     for (const id of ['a', 'b']) it.enter(id, to());
@@ -239,12 +239,12 @@ describe('a circuit that is open', () => {
     expect(woken).toEqual(['a', 'b']);
   });
 
-  it('moves who waits for a place to where it waits for the circuit, unread', () => {
+  it('moves a session that waits for a slot to the queue of the circuit, without reading it', () => {
     const it = gate();
     const inside = ['f1', 'f2'].map((id) => entered(it.enter(id, to())));
     for (const id of ['a', 'b', 'c']) it.enter(id, to());
     for (const entry of inside) it.leave(entry, 'failed');
-    // The first was woken when the first place was free; it finds the circuit open.
+    // The first session was woken when a slot was free. It finds the circuit open.
     expect(woken).toEqual(['a']);
     expect(it.enter('a', to())).toBeNull();
     expect(woken).toEqual(['a']);
@@ -254,7 +254,7 @@ describe('a circuit that is open', () => {
   });
 });
 
-it('after it is closed nobody is woken or parked', () => {
+it('after it is closed nobody is woken and nobody waits', () => {
   const it = gate({ perDestination: 1 });
   const first = entered(it.enter('a', to()));
   it.enter('b', to());

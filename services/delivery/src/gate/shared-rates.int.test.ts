@@ -5,16 +5,16 @@ import type { DeliveryDispatcher } from '../plan/delivery-dispatcher.ts';
 import type { Target } from '../targets/target.ts';
 import { type DeliveryFixture, openDeliveryFixture } from '../testing/delivery-fixture.ts';
 
-// The rates of a platform, by two replicas of delivery together, counted at the platform.
+// Two replicas of delivery keep the rates of a platform together, as counted at the platform.
 
 const TOKEN = '123456:telegram-token';
-/** The same as Telegram's one per second and chat, for a test that is short. */
-const STRETCH_MS = 300;
+/** Stands for Telegram's one message per second and chat, to keep the test short. */
+const PERIOD_MS = 300;
 /**
- * A turn is taken right before its request is written; between the two are timers and a socket of a busy machine. Without
- * turns, or with those of one replica each, all would take half of it at most.
+ * A turn is taken right before its request is written. Between the two are timers and a socket of a busy machine. Without
+ * turns, or with separate turns in each replica, everything would take at most half of it.
  */
-const MIN_MS = STRETCH_MS * 0.7;
+const MIN_MS = PERIOD_MS * 0.7;
 
 let fixture: DeliveryFixture;
 let telegram: TelegramStandIn;
@@ -33,8 +33,8 @@ afterAll(async () => {
 
 function sender(name: string): DeliveryDispatcher {
   const limits: Target['limits'] = {
-    perChat: { sends: 1, seconds: STRETCH_MS / 1000 },
-    overall: { sends: 4, seconds: STRETCH_MS / 1000 },
+    perChat: { sends: 1, seconds: PERIOD_MS / 1000 },
+    overall: { sends: 4, seconds: PERIOD_MS / 1000 },
   };
   return fixture.sender({
     name,
@@ -54,7 +54,7 @@ const to = (chat: string): { deliver: DeliveryTarget } => ({
   deliver: { target: 'telegram', to: { chat_id: chat }, untrusted_address: false },
 });
 
-/** As hints come: each session to one of the replicas. */
+/** As hints do: each session goes to one of the replicas. */
 async function deliver(chats: readonly string[]): Promise<number[]> {
   const from = telegram.messages.length;
   const ids = await Promise.all(chats.map((chat, n) => fixture.answered(`answer ${n}`, to(chat))));
@@ -78,7 +78,7 @@ describe('two replicas of delivery', () => {
   it('keep the rate of the whole bot together', async () => {
     const times = await deliver(Array.from({ length: 20 }, (_, n) => `chat ${n}`));
     expect(times).toHaveLength(20);
-    // Four in each stretch.
+    // Four in each period.
     expect(spanOf(times)).toBeGreaterThan(4 * MIN_MS);
   });
 

@@ -39,7 +39,7 @@ const running = (options: { deliver?: DeliveryTarget; interim?: 'message' | 'off
 const answered = (text = 'the answer', deliver = toSink()): Promise<SessionId> =>
   fixture.answered(text, { deliver });
 
-describe('an address with a variable of the environment in it', () => {
+describe('an address with an environment variable in it', () => {
   const toHook = (): DeliveryTarget => ({
     target: 'http',
     to: { url: `${sink.url}/services/\${HOOK}` },
@@ -47,7 +47,7 @@ describe('an address with a variable of the environment in it', () => {
     references: [{ path: ['url'], at: `${sink.url}/services/`.length, name: 'HOOK' }],
   });
 
-  it('is sent to with its value, which is written nowhere; one that is missing is a failure that is seen, and mended by setting it', async () => {
+  it('is filled in with the value, which is recorded nowhere; a missing variable is a recorded failure, and setting it helps', async () => {
     const id = await answered('the answer', toHook());
     const delivery = { retry_schedule_seconds: [0.05, 0.05, 0.05, 600] };
     const without = sender({ name: 'without', delivery });
@@ -63,15 +63,15 @@ describe('an address with a variable of the environment in it', () => {
     expect(JSON.stringify(await log.streams.read(id))).not.toContain('secret-of-hook');
   });
 
-  it('goes to the fallback target when it stays missing', async () => {
+  it('goes to the fallback target if the variable stays missing', async () => {
     const id = await fixture.answered('the answer', { deliver: toHook(), fallback: toSink() });
     await hintUntil(sender(), id, settled(id));
     expect(sink.taken(id).map(({ path }) => path)).toEqual([new URL(sink.url).pathname]);
   });
 });
 
-describe('an output that was recorded', () => {
-  it('is claimed, sent signed, and recorded as delivered', async () => {
+describe('a recorded output', () => {
+  it('is claimed, sent with a signature, and recorded as delivered', async () => {
     const id = await answered('all is well');
     await hintUntil(sender(), id, settled(id));
     const [message] = sink.taken(id);
@@ -111,9 +111,9 @@ describe('an output that was recorded', () => {
         now: () => log.now(),
       },
     });
-    const deliveries = sender({ sessions: counted });
-    await deliveries.handle({ stream_id: id, version: 4 });
-    await eventually(() => deliveries.inFlight === 0);
+    const dispatcher = sender({ sessions: counted });
+    await dispatcher.handle({ stream_id: id, version: 4 });
+    await eventually(() => dispatcher.inFlight === 0);
     expect(calls).toEqual(['read', 'append', 'append']);
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
   });
@@ -121,11 +121,11 @@ describe('an output that was recorded', () => {
   it('is sent once, however often it is hinted, and its hint is answered when the claim is committed', async () => {
     const id = await answered();
     sink.behave((_payload) => ({ kind: 'hang' }));
-    const deliveries = sender({ delivery: { request_timeout_seconds: 5 } });
-    await deliveries.handle({ stream_id: id, version: 4 });
+    const dispatcher = sender({ delivery: { request_timeout_seconds: 5 } });
+    await dispatcher.handle({ stream_id: id, version: 4 });
     expect(await types(id)).toEqual(['delivery.attempted']);
-    expect(deliveries.inFlight).toBe(1);
-    await Promise.all([1, 2, 3].map(() => deliveries.handle({ stream_id: id, version: 4 })));
+    expect(dispatcher.inFlight).toBe(1);
+    await Promise.all([1, 2, 3].map(() => dispatcher.handle({ stream_id: id, version: 4 })));
     await eventually(() => sink.received.length > 0);
     expect(sink.received).toHaveLength(1);
   });
@@ -151,21 +151,21 @@ describe('order', () => {
     ]);
   });
 
-  it('holds for statuses and the answer, all recorded before any was sent', async () => {
+  it('holds for statuses and the answer, if all are recorded before any is sent', async () => {
     const id = await running();
     await put(id, status(1, 'one'), status(2, 'two'), final('three'));
     await hintUntil(sender(), id, settled(id));
     expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['one', 'two', 'three']);
   });
 
-  it('an interim status gets its first attempt; once that failed and the answer is there, it is dropped', async () => {
+  it('an interim status gets one attempt; if that fails and the answer is there, it is dropped', async () => {
     const id = await running();
     await put(id, status(1, 'working'));
     sink.next(answer(503));
-    const deliveries = sender({ delivery: { retry_schedule_seconds: [30] } });
-    await hintUntil(deliveries, id, async () => (await types(id)).includes('delivery.failed'));
+    const dispatcher = sender({ delivery: { retry_schedule_seconds: [30] } });
+    await hintUntil(dispatcher, id, async () => (await types(id)).includes('delivery.failed'));
     await put(id, final('done'));
-    await hintUntil(deliveries, id, settled(id));
+    await hintUntil(dispatcher, id, settled(id));
     expect(await types(id)).toEqual([
       'delivery.attempted',
       'delivery.failed',
@@ -176,7 +176,7 @@ describe('order', () => {
     expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['done']);
   });
 
-  it('with interim: off no status is sent', async () => {
+  it('with interim: off, no status is sent', async () => {
     const id = await running({ interim: 'off' });
     await put(id, status(1, 'working'), final('done'));
     await hintUntil(sender(), id, settled(id));
@@ -185,7 +185,7 @@ describe('order', () => {
 });
 
 describe('failures', () => {
-  it('after the last of the schedule the delivery is dead, with the reason', async () => {
+  it('after the last attempt of the schedule the delivery is dead, with the reason', async () => {
     const id = await answered();
     sink.behave(answer(500));
     await hintUntil(sender(), id, settled(id));
@@ -197,18 +197,18 @@ describe('failures', () => {
     });
   });
 
-  it('a permanent error is dead at once, and a retry that is asked for goes out', async () => {
+  it('after a permanent error the delivery is dead at once, and a requested retry goes out', async () => {
     const id = await answered();
     sink.next(answer(410));
-    const deliveries = sender();
-    await hintUntil(deliveries, id, settled(id));
+    const dispatcher = sender();
+    await hintUntil(dispatcher, id, settled(id));
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.dead']);
     await put(id, { type: 'retry-delivery', output: 4, by: 'api' });
-    await hintUntil(deliveries, id, settled(id));
+    await hintUntil(dispatcher, id, settled(id));
     expect(sink.answersOf(id)).toEqual(['the answer']);
   });
 
-  it('Retry-After is waited for and spends no attempt of the schedule', async () => {
+  it('a wait for Retry-After spends no attempt of the schedule', async () => {
     const id = await answered();
     sink.next(answer(429, '1'), answer(429, '1'), answer(500), answer(500));
     await hintUntil(sender(), id, settled(id));
@@ -223,7 +223,7 @@ describe('failures', () => {
     ).toEqual([false, false, true, true]);
   });
 
-  it('a target that there is not is dead by name, and nothing goes elsewhere', async () => {
+  it('with an unknown target the delivery is dead, the reason names it, and nothing goes elsewhere', async () => {
     const id = await answered('lost?', { target: 'pigeon', to: { url: sink.url }, untrusted_address: false });
     await hintUntil(sender(), id, settled(id));
     expect((await deliveryEvents(id)).at(-1)).toMatchObject({
@@ -233,7 +233,7 @@ describe('failures', () => {
     expect(sink.received).toEqual([]);
   });
 
-  it('a private address that came from outside is dead, and nothing is sent', async () => {
+  it('with a private address from outside the delivery is dead, and nothing is sent', async () => {
     const id = await answered('secret?', { target: 'http', to: { url: sink.url }, untrusted_address: true });
     await hintUntil(sender(), id, settled(id));
     expect((await deliveryEvents(id)).at(-1)).toMatchObject({
@@ -243,7 +243,7 @@ describe('failures', () => {
     expect(sink.received).toEqual([]);
   });
 
-  it('no secret is in any event', async () => {
+  it('no event holds a secret', async () => {
     const id = await answered();
     sink.next({ kind: 'cut-off' }, answer(500));
     await hintUntil(sender(), id, settled(id));
@@ -251,7 +251,7 @@ describe('failures', () => {
   });
 });
 
-describe('an outcome that is not known', () => {
+describe('an unknown outcome', () => {
   it.each([
     ['cut off after it was read', { kind: 'cut-off' } as const],
     ['no answer in time', { kind: 'hang' } as const],
@@ -263,7 +263,7 @@ describe('an outcome that is not known', () => {
     expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
   });
 
-  it('killed after it was sent and before that was recorded: sent once more at the deadline, marked, by another', async () => {
+  it('the sender is killed between sending and recording: another one sends once more at the deadline, marked', async () => {
     const id = await answered();
     const dying = sender({ name: 'delivery-2', sessions: diesBeforeRecording() });
     await dying.handle({ stream_id: id, version: 4 });
@@ -280,7 +280,7 @@ describe('an outcome that is not known', () => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(1000);
   });
 
-  it('killed likewise, and started again under its name: sent once more at once, marked', async () => {
+  it('the same, and the sender starts again under its name: it sends once more at once, marked', async () => {
     const id = await answered();
     const dying = sender({
       incarnation: 'a',
@@ -294,7 +294,7 @@ describe('an outcome that is not known', () => {
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
   });
 
-  it('a claim that was committed after its answer was given up: sent at once, not marked, as nothing had been sent', async () => {
+  it('a claim is committed after the sender stopped waiting for the answer: it sends at once, not marked, because nothing had been sent', async () => {
     const id = await answered();
     let lost = false;
     const forgetful = new Sessions({
@@ -310,14 +310,14 @@ describe('an outcome that is not known', () => {
         },
       },
     });
-    const deliveries = sender({ sessions: forgetful, delivery: { request_timeout_seconds: 30 } });
-    await expect(deliveries.handle({ stream_id: id, version: 4 })).rejects.toThrow(LogUnavailable);
+    const dispatcher = sender({ sessions: forgetful, delivery: { request_timeout_seconds: 30 } });
+    await expect(dispatcher.handle({ stream_id: id, version: 4 })).rejects.toThrow(LogUnavailable);
     expect(sink.received).toEqual([]);
-    await hintUntil(deliveries, id, settled(id));
+    await hintUntil(dispatcher, id, settled(id));
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false]);
   });
 
-  it('Postgres away when the outcome is to be recorded: it is recorded when Postgres is back, and not sent again', async () => {
+  it('Postgres is away when the outcome is recorded: it is recorded when Postgres is back, and not sent again', async () => {
     const id = await answered();
     let down = 0;
     const flaky = new Sessions({
@@ -337,9 +337,9 @@ describe('an outcome that is not known', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('others append without a pause when it is to be recorded: it is recorded when it gets its turn, and not sent again', async () => {
+  it('others append all the time when the outcome is recorded: it is recorded in the end, and not sent again', async () => {
     const id = await answered();
-    // More than one decision is tried for (sessions.ts), so that it is made anew.
+    // More conflicts than one execute tolerates (sessions.ts), so the append starts anew.
     let conflicts = 250;
     const crowded = new Sessions({
       instance: 'delivery',
@@ -354,15 +354,15 @@ describe('an outcome that is not known', () => {
         },
       },
     });
-    const deliveries = sender({ sessions: crowded, delivery: { request_timeout_seconds: 30 } });
-    await deliveries.handle({ stream_id: id, version: 4 });
-    await eventually(() => deliveries.inFlight === 0);
+    const dispatcher = sender({ sessions: crowded, delivery: { request_timeout_seconds: 30 } });
+    await dispatcher.handle({ stream_id: id, version: 4 });
+    await eventually(() => dispatcher.inFlight === 0);
     expect(conflicts).toBe(0);
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
     expect(sink.received).toHaveLength(1);
   });
 
-  it('a newer version appends what this one cannot read: it is recorded as delivered all the same, and not sent again', async () => {
+  it('a newer version appends an event that this one cannot read: the output is recorded as delivered all the same, and not sent again', async () => {
     const id = await answered();
     let upgraded = false;
     const old = new Sessions({
@@ -391,19 +391,19 @@ describe('an outcome that is not known', () => {
         },
       },
     });
-    const deliveries = sender({ sessions: old, delivery: { request_timeout_seconds: 30 } });
-    await deliveries.handle({ stream_id: id, version: 4 });
-    await eventually(() => deliveries.inFlight === 0);
+    const dispatcher = sender({ sessions: old, delivery: { request_timeout_seconds: 30 } });
+    await dispatcher.handle({ stream_id: id, version: 4 });
+    await eventually(() => dispatcher.inFlight === 0);
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.blessed', 'delivery.succeeded']);
-    // What comes next is for those who can read it.
-    await expect(deliveries.handle({ stream_id: id, version: 0 })).rejects.toThrow(EventTooNew);
+    // The next step is for a version that can read all events.
+    await expect(dispatcher.handle({ stream_id: id, version: 0 })).rejects.toThrow(EventTooNew);
     expect(sink.received).toHaveLength(1);
   });
 });
 
 describe('a host whose clock is wrong', () => {
   it.each([-1, 1])(
-    'by %i h does not send what another one is sending, and retries when it is due',
+    'by %i h does not send what another host is sending, and retries when the retry is due',
     async (hours) => {
       const id = await answered();
       sink.next({ kind: 'hang' }, answer(503));
@@ -414,12 +414,12 @@ describe('a host whose clock is wrong', () => {
       const wrong = jest.spyOn(Date, 'now').mockImplementation(() => right() + hours * 3_600_000);
       try {
         const own = new Sessions({ log, instance: 'delivery' });
-        const deliveries = sender({ sessions: own });
-        await deliveries.handle({ stream_id: id, version: 0 });
-        await eventually(() => deliveries.inFlight === 0);
+        const dispatcher = sender({ sessions: own });
+        await dispatcher.handle({ stream_id: id, version: 0 });
+        await eventually(() => dispatcher.inFlight === 0);
         expect(await types(id)).toEqual(['delivery.attempted']);
         await eventually(() => other.inFlight === 0);
-        await hintUntil(deliveries, id, settled(id));
+        await hintUntil(dispatcher, id, settled(id));
         expect(sink.received.map(({ taken }) => taken)).toEqual([false, false, true]);
       } finally {
         wrong.mockRestore();
@@ -428,7 +428,7 @@ describe('a host whose clock is wrong', () => {
   );
 });
 
-/** A log whose records of outcomes never return: the process was killed before it wrote them. */
+/** Appending an outcome never returns: the process was killed before. */
 function diesBeforeRecording(): Sessions {
   return new Sessions({
     instance: 'delivery',
@@ -444,9 +444,9 @@ function diesBeforeRecording(): Sessions {
 }
 
 describe('several senders', () => {
-  it('two at once, twenty sessions: each output is sent by one of them', async () => {
+  it('two at once with twenty sessions: each output is sent by one of them', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => answered(`answer ${n}`)));
-    // Longer than a busy machine takes: a request without an answer would be sent again.
+    // Longer than a busy machine needs: a request without an answer would be sent again.
     const delivery = { request_timeout_seconds: 30 };
     const replicas = [sender({ name: 'delivery', delivery }), sender({ name: 'delivery-2', delivery })];
     await Promise.all(
@@ -458,18 +458,18 @@ describe('several senders', () => {
     for (const id of ids) expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
   });
 
-  it('a target that hangs holds back only what goes there', async () => {
+  it('a target that hangs holds back only its own deliveries', async () => {
     const slow = await startSink();
     slow.behave({ kind: 'hang' });
     try {
-      const deliveries = sender({ limits: { perDestination: 2 }, delivery: { request_timeout_seconds: 20 } });
+      const dispatcher = sender({ limits: { perDestination: 2 }, delivery: { request_timeout_seconds: 20 } });
       const toSlow = { target: 'http', to: { url: slow.url }, untrusted_address: false };
       const stuck = await Promise.all([1, 2, 3, 4].map(() => answered('slow', toSlow)));
-      for (const id of stuck) await deliveries.handle({ stream_id: id, version: 4 });
+      for (const id of stuck) await dispatcher.handle({ stream_id: id, version: 4 });
       const free = await Promise.all([1, 2, 3].map(() => answered('quick')));
-      for (const id of free) await deliveries.handle({ stream_id: id, version: 4 });
-      await eventually(() => sink.received.length === 3 && deliveries.inFlight === 2);
-      // Those that found no place have no claim that could run out.
+      for (const id of free) await dispatcher.handle({ stream_id: id, version: 4 });
+      await eventually(() => sink.received.length === 3 && dispatcher.inFlight === 2);
+      // Sessions without a slot have no claim that could run out.
       const claimed = await Promise.all(stuck.map(types));
       expect(claimed.filter((found) => found.length > 0)).toHaveLength(2);
     } finally {
@@ -477,20 +477,20 @@ describe('several senders', () => {
     }
   });
 
-  it('who found no place is sent when one is free, without another hint', async () => {
-    const deliveries = sender({ limits: { perDestination: 1 } });
+  it('a session without a slot is sent when one is free, without another hint', async () => {
+    const dispatcher = sender({ limits: { perDestination: 1 } });
     const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => answered(`answer ${n}`)));
-    for (const id of ids) await deliveries.handle({ stream_id: id, version: 4 });
+    for (const id of ids) await dispatcher.handle({ stream_id: id, version: 4 });
     await eventually(() => sink.received.length === 10);
-    await eventually(() => deliveries.inFlight === 0);
+    await eventually(() => dispatcher.inFlight === 0);
     expect([...sink.finalCounts().values()]).toEqual(ids.map(() => 1));
   });
 });
 
 describe('a late hint', () => {
-  it('for a session that was pruned or erased since is answered, and nothing is done', async () => {
+  it('for a session that was pruned or erased meanwhile is answered, and nothing is done', async () => {
     const gone = newSessionId();
-    // Rejected, it would come again, and be a dead letter in the end.
+    // If it was rejected, it would be redelivered and end as a dead letter.
     await sender().handle({ stream_id: gone, version: 4 });
     expect(await log.streams.read(gone)).toEqual([]);
     expect(sink.received).toEqual([]);
@@ -505,7 +505,7 @@ describe('drain', () => {
     const gate = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const deliveries = sender({
+    const dispatcher = sender({
       targets: (targets) => ({
         ...targets,
         find: (name) => {
@@ -523,12 +523,12 @@ describe('drain', () => {
         },
       }),
     });
-    await deliveries.handle({ stream_id: id, version: 5 });
-    const drained = deliveries.drain(Date.now() + 10_000, new AbortController().signal);
+    await dispatcher.handle({ stream_id: id, version: 5 });
+    const drained = dispatcher.drain(Date.now() + 10_000, new AbortController().signal);
     release();
     await drained;
     expect(await types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
-    expect(await deliveries.handle({ stream_id: id, version: 5 })).toEqual({ retryInMs: expect.any(Number) });
+    expect(await dispatcher.handle({ stream_id: id, version: 5 })).toEqual({ retryInMs: expect.any(Number) });
     await hintUntil(sender({ name: 'delivery-2' }), id, settled(id));
     expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['one', 'two']);
   });

@@ -22,7 +22,7 @@ import {
 } from '../testing/delivery-fixture.ts';
 import { DUPLICATE_MARK } from '../text/cut/chunk.ts';
 
-// What the core does for every platform, seen at platforms that differ: Telegram (no idempotency, cuts long messages,
+// What the core does for every platform, shown with platforms that differ: Telegram (no idempotency, cuts long messages,
 // edits), GitHub (can be looked up), Matrix (idempotent).
 
 const TOKEN = '123456:telegram-token';
@@ -53,7 +53,7 @@ afterEach(async () => {
   await Promise.all([telegram, github, matrix, sink].map((platform) => platform.stop()));
 });
 
-/** Telegram's own rate would make tests slow; those about rates say theirs. */
+/** Without Telegram's own rate, which would make tests slow. Tests about rates set theirs. */
 function sender(options: SenderOptions & { perChat?: Rate } = {}) {
   return fixture.sender({
     settings: {
@@ -94,7 +94,7 @@ describe('a long answer', () => {
   const paragraphs = Array.from({ length: 150 }, (_, n) => `Paragraph ${n}: ${'word '.repeat(12)}`.trim());
   const long = paragraphs.join('\n\n');
 
-  it('is several messages, each a step of its own: a retry goes on after the last that was taken', async () => {
+  it('is several messages, each recorded: a retry continues after the last one that was taken', async () => {
     telegram.next(take, fiveHundred, take, fiveHundred);
     const id = await fixture.answered(long, { deliver: toTelegram() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
@@ -121,7 +121,7 @@ describe('a long answer', () => {
     expect(telegram.problems).toEqual([]);
   });
 
-  it('of which one message may be there already: that one is sent again and marked, the others are not', async () => {
+  it('with one message that may be there already: only that one is sent again, marked', async () => {
     telegram.next(take, cutOff);
     const id = await fixture.answered(long, { deliver: toTelegram() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
@@ -130,9 +130,9 @@ describe('a long answer', () => {
     expect(shown[2]).toBe(DUPLICATE_MARK + shown[1]);
   });
 
-  it('that takes longer to cut than a claim leaves to begin in is sent all the same', async () => {
+  it('that takes longer to cut than a claim leaves to begin is sent all the same', async () => {
     const id = await fixture.answered('a text of some megabytes', { deliver: toTelegram() });
-    const deliveries = sender({
+    const dispatcher = sender({
       delivery: { request_timeout_seconds: 0.2 },
       targets: (targets) => ({
         ...targets,
@@ -146,23 +146,23 @@ describe('a long answer', () => {
         },
       }),
     });
-    await fixture.hintUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(dispatcher, id, fixture.settled(id));
     expect(await fixture.types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
   });
 
-  it('sent by two replicas at once is there once', async () => {
+  it('that two replicas want to send arrives once', async () => {
     const ids = await Promise.all(
       Array.from({ length: 6 }, (_, n) => fixture.answered(long, { deliver: toTelegram(`${n + 1}`) })),
     );
     const replicas = ['delivery', 'delivery-2'].map((name) => sender({ name }));
     await Promise.all(replicas.map((replica) => fixture.hintUntil(replica, ids, fixture.settled(...ids))));
-    // A starved sender may not hear an answer in time, and says so on the next: that is no second sender.
+    // On a busy machine a sender may miss an answer and mark its next attempt: that is not a second sender.
     const unmarked = (chat: string) =>
       telegram.shownIn(chat).filter((text) => !text.includes(DUPLICATE_MARK));
     for (const [n] of ids.entries()) expect(unmarked(`${n + 1}`)).toHaveLength(3);
   });
 
-  it('goes on elsewhere when its sender is going down', async () => {
+  it('is continued by another replica if its sender goes down', async () => {
     const id = await fixture.answered(long, { deliver: toTelegram() });
     const first = sender({ perChat: { sends: 1, seconds: 0.2 } });
     await first.handle({ stream_id: id, version: 0 });
@@ -174,15 +174,15 @@ describe('a long answer', () => {
   });
 });
 
-describe('an outcome that is not known', () => {
-  it('at a platform with neither idempotency nor look-up is made up for, marked', async () => {
+describe('an unknown outcome', () => {
+  it('at a platform with neither idempotency nor look-up: sent again, marked', async () => {
     telegram.next(cutOff);
     const id = await fixture.answered('hello', { deliver: toTelegram() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['hello', `${DUPLICATE_MARK}hello`]);
   });
 
-  it('there again and again, as when it is down and takes requests without an answer: it is had when it is back', async () => {
+  it('there, several times, because the platform is down and takes requests without an answer: it arrives when the platform is back', async () => {
     telegram.next({ kind: 'hang' }, { kind: 'hang' });
     const id = await fixture.answered('hello', { deliver: toTelegram() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
@@ -194,21 +194,21 @@ describe('an outcome that is not known', () => {
     ]);
   });
 
-  it('there to the end of the schedule is dead with the reason; who asks for it again gets one more, marked', async () => {
+  it('there, to the end of the schedule: dead with the reason; a requested retry sends one more, marked', async () => {
     telegram.next(cutOff, cutOff, cutOff);
     const id = await fixture.answered('hello', { deliver: toTelegram() });
-    const deliveries = sender();
-    await fixture.hintUntil(deliveries, id, fixture.settled(id));
+    const dispatcher = sender();
+    await fixture.hintUntil(dispatcher, id, fixture.settled(id));
     const marked = `${DUPLICATE_MARK}hello`;
     expect(telegram.shownIn('1')).toEqual(['hello', marked, marked]);
     expect(await lastReason(id)).toContain('attempt 3 was the last of the schedule');
     await fixture.put(id, { type: 'retry-delivery', output: 4, by: 'api' });
-    await fixture.hintUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(dispatcher, id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['hello', marked, marked, marked]);
     expect(await fixture.types(id)).toContain('delivery.succeeded');
   });
 
-  /** Senders that claimed it and died. */
+  /** As if senders claimed the output and died. */
   const died = async (id: SessionId, times: number) => {
     for (let attempt = 1; attempt <= times; attempt += 1) {
       const { state } = await fixture.sessions.load(id);
@@ -218,14 +218,14 @@ describe('an outcome that is not known', () => {
     }
   };
 
-  it('of senders that died, one after the other, before they sent anything: it is not lost', async () => {
+  it('after several senders died before they sent anything: the output is not lost', async () => {
     const id = await fixture.answered('hello', { deliver: toTelegram() });
     await died(id, 2);
     await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual([`${DUPLICATE_MARK}hello`]);
   });
 
-  it('of every sender so far: it is what kills them, and is given up, whatever the target', async () => {
+  it('after every sender died: the output itself kills them, and is given up, whatever the target', async () => {
     for (const [deliver, platform] of [
       [toTelegram(), () => telegram.messages],
       [toMatrix(), () => matrix.events],
@@ -242,7 +242,7 @@ describe('an outcome that is not known', () => {
     }
   });
 
-  it('at a platform that can be looked up: found is delivered, and there is one', async () => {
+  it('at a platform that can be looked up, found: delivered, and there is one', async () => {
     github.next(cutOff);
     const id = await fixture.answered('a review', { deliver: toGithub() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
@@ -252,7 +252,7 @@ describe('an outcome that is not known', () => {
     expect(last?.data.receipt).not.toBeNull();
   });
 
-  it('there, absent: it is sent again, unmarked, as often as the schedule has attempts', async () => {
+  it('there, absent: sent again, unmarked, as often as the schedule allows', async () => {
     github.next({ kind: 'hang' }, { kind: 'hang' });
     const id = await fixture.answered('a review', { deliver: toGithub() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
@@ -260,7 +260,7 @@ describe('an outcome that is not known', () => {
     expect(github.comments[0]?.body).not.toContain(DUPLICATE_MARK);
   });
 
-  it('at a platform with idempotency is sent again silently, and there is one', async () => {
+  it('at a platform with idempotency: sent again silently, and there is one', async () => {
     matrix.next(cutOff, cutOff);
     const id = await fixture.answered('hello', { deliver: toMatrix() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
@@ -271,7 +271,7 @@ describe('an outcome that is not known', () => {
 });
 
 describe('interim: edit', () => {
-  it('is one status message that is edited, then the answer; the next turn has its own', async () => {
+  it('makes one status message that is edited, then the answer; the next turn has its own', async () => {
     const id = await fixture.running({ deliver: toTelegram(), interim: 'edit' });
     await fixture.put(id, { type: 'request-turn', source: 'message', input: 'more', deliveryId: null });
     await fixture.put(id, status(1, 'one'), status(2, 'two'), status(3, 'three'), final('the answer'));
@@ -283,7 +283,7 @@ describe('interim: edit', () => {
       status(2, 'five', 2),
       final('more', 2),
     );
-    // Another sender: where the status message is stands in the log, not in a process.
+    // Another sender: the log says where the status message is, not a process.
     await fixture.hintUntil(sender({ name: 'delivery-2' }), id, fixture.settled(id));
     expect(telegram.messages.map(({ shown, edits }) => [shown, edits])).toEqual([
       ['three', 2],
@@ -294,19 +294,19 @@ describe('interim: edit', () => {
     expect(telegram.problems).toEqual([]);
   });
 
-  it('sends a new one where somebody deleted it', async () => {
+  it('sends a new message if somebody deleted the old one', async () => {
     const id = await fixture.running({ deliver: toTelegram(), interim: 'edit' });
     await fixture.put(id, status(1, 'one'));
-    const deliveries = sender();
-    await fixture.hintUntil(deliveries, id, fixture.settled(id));
+    const dispatcher = sender();
+    await fixture.hintUntil(dispatcher, id, fixture.settled(id));
     telegram.delete(1);
     await fixture.put(id, status(2, 'two'));
-    await fixture.hintUntil(deliveries, id, fixture.settled(id));
+    await fixture.hintUntil(dispatcher, id, fixture.settled(id));
     expect(telegram.shownIn('1')).toEqual(['two']);
     expect((await fixture.types(id)).filter((type) => type === 'delivery.succeeded')).toHaveLength(2);
   });
 
-  it('an edit whose answer did not come is made again, and there is nothing to mark', async () => {
+  it('repeats an edit whose answer was lost, without a mark', async () => {
     const id = await fixture.running({ deliver: toTelegram(), interim: 'edit' });
     await fixture.put(id, status(1, 'one'), status(2, 'two'));
     telegram.next(take, cutOff);
@@ -316,7 +316,7 @@ describe('interim: edit', () => {
 });
 
 describe('a fallback target', () => {
-  it('gets what the first refused for good, recorded as such, from its first chunk on', async () => {
+  it('gets what the first target refused permanently, recorded as such, from the first chunk on', async () => {
     const id = await fixture.answered('hello', { deliver: toTelegram('403'), fallback: toSink() });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(sink.answersOf(id)).toEqual(['hello']);
@@ -328,20 +328,20 @@ describe('a fallback target', () => {
     ]);
   });
 
-  it('gets what waits for one that is down, when the schedule would be over, although no attempt was spent', async () => {
+  it('gets what waits for a target that is down, once the schedule would be over, although no attempt was spent', async () => {
     telegram.behave(fiveHundred);
-    const deliveries = sender({
+    const dispatcher = sender({
       delivery: { retry_schedule_seconds: [0.3, 0.3] },
       limits: { circuit: { failures: 1, firstPauseMs: 60_000, lastPauseMs: 60_000, staleMs: 600_000 } },
     });
     const first = await fixture.answered('it is down', { deliver: toTelegram('1') });
-    await deliveries.handle({ stream_id: first, version: 0 });
+    await dispatcher.handle({ stream_id: first, version: 0 });
     await eventually(async () => (await fixture.types(first)).includes('delivery.failed'));
     const stays = await fixture.answered('I wait', { deliver: toTelegram('2') });
     const goes = await fixture.answered('I do not', { deliver: toTelegram('3'), fallback: toSink() });
-    for (const id of [stays, goes]) await deliveries.handle({ stream_id: id, version: 0 });
-    expect([deliveries.waiting, await fixture.types(goes)]).toEqual([2, []]);
-    await fixture.hintUntil(deliveries, [stays, goes], fixture.settled(goes));
+    for (const id of [stays, goes]) await dispatcher.handle({ stream_id: id, version: 0 });
+    expect([dispatcher.waiting, await fixture.types(goes)]).toEqual([2, []]);
+    await fixture.hintUntil(dispatcher, [stays, goes], fixture.settled(goes));
     expect(sink.answersOf(goes)).toEqual(['I do not']);
     expect(await fixture.deliveryEvents(goes)).toMatchObject([
       { type: 'delivery.dead', data: { attempt: 0, reason: expect.stringContaining('is down') } },
@@ -351,7 +351,7 @@ describe('a fallback target', () => {
     expect(await fixture.types(stays)).toEqual([]);
   });
 
-  it('is never taken where none is configured', async () => {
+  it('is never used if none is configured', async () => {
     const id = await fixture.answered('hello', { deliver: toTelegram('403') });
     await fixture.hintUntil(sender(), id, fixture.settled(id));
     expect(sink.received).toEqual([]);
@@ -360,7 +360,7 @@ describe('a fallback target', () => {
 });
 
 describe('waits that the platform asks for', () => {
-  it('hold all of the chat and nothing else, and spend no attempt', async () => {
+  it('hold back the whole chat and nothing else, and spend no attempt', async () => {
     const flood = {
       ok: false,
       error_code: 429,
@@ -368,25 +368,25 @@ describe('waits that the platform asks for', () => {
       parameters: { retry_after: 1 },
     };
     telegram.next({ kind: 'answer', answer: { status: 429, body: flood } });
-    const deliveries = sender({ delivery: { retry_schedule_seconds: [] } });
+    const dispatcher = sender({ delivery: { retry_schedule_seconds: [] } });
     const first = await fixture.answered('first', { deliver: toTelegram('1') });
-    await deliveries.handle({ stream_id: first, version: 0 });
+    await dispatcher.handle({ stream_id: first, version: 0 });
     await eventually(async () => (await fixture.types(first)).includes('delivery.failed'));
     const since = performance.now();
     const behind = await fixture.answered('behind', { deliver: toTelegram('1') });
     const beside = await fixture.answered('beside', { deliver: toTelegram('2') });
-    for (const id of [behind, beside]) await deliveries.handle({ stream_id: id, version: 0 });
+    for (const id of [behind, beside]) await dispatcher.handle({ stream_id: id, version: 0 });
     await eventually(() => telegram.shownIn('2').length === 1);
     expect([await fixture.types(behind), telegram.requests.length]).toEqual([[], 2]);
-    await fixture.hintUntil(deliveries, [first, behind], fixture.settled(first, behind));
+    await fixture.hintUntil(dispatcher, [first, behind], fixture.settled(first, behind));
     expect(performance.now() - since).toBeGreaterThan(900);
     expect(telegram.shownIn('1').sort()).toEqual(['behind', 'first']);
     expect((await fixture.types(behind)).sort()).toEqual(['delivery.attempted', 'delivery.succeeded']);
   });
 
-  it('rates of a chat are kept across sessions and chunks', async () => {
+  it('rates of a chat hold across sessions and chunks', async () => {
     const sentAt: number[] = [];
-    const deliveries = sender({
+    const dispatcher = sender({
       perChat: { sends: 1, seconds: 0.15 },
       targets: (targets) => ({
         ...targets,
@@ -408,26 +408,26 @@ describe('waits that the platform asks for', () => {
       await fixture.answered('word '.repeat(1_500), { deliver: toTelegram() }),
       await fixture.answered('short too', { deliver: toTelegram() }),
     ];
-    await fixture.hintUntil(deliveries, ids, fixture.settled(...ids));
+    await fixture.hintUntil(dispatcher, ids, fixture.settled(...ids));
     expect(sentAt).toHaveLength(4);
-    // Turns are 150 ms apart; a request may begin some time after its own on a busy machine. Without turns all take some 15 ms.
+    // Turns are 150 ms apart. On a busy machine a request may begin later than its turn. Without turns all take about 15 ms.
     expect((sentAt.at(-1) ?? 0) - (sentAt[0] ?? 0)).toBeGreaterThan(300);
   });
 });
 
 describe('a target that is down', () => {
-  it('keeps nothing past its max_age_seconds that was tried, and has not to wait for its turn to say so', async () => {
+  it('keeps no output that was tried past its max_age_seconds, and gives it up without waiting for its turn', async () => {
     telegram.behave(fiveHundred);
-    const deliveries = sender({
+    const dispatcher = sender({
       delivery: { retry_schedule_seconds: [0.1, 0.1, 0.1], max_age_seconds: 1 },
       limits: { circuit: { failures: 2, firstPauseMs: 60_000, lastPauseMs: 60_000, staleMs: 600_000 } },
     });
     const ids = await Promise.all(
       ['1', '2'].map((chat) => fixture.answered('too late', { deliver: toTelegram(chat) })),
     );
-    await fixture.hintUntil(deliveries, ids, () => telegram.requests.length === 2);
+    await fixture.hintUntil(dispatcher, ids, () => telegram.requests.length === 2);
     const untried = await fixture.answered('I wait', { deliver: toTelegram('3') });
-    await fixture.hintUntil(deliveries, [...ids, untried], fixture.settled(...ids));
+    await fixture.hintUntil(dispatcher, [...ids, untried], fixture.settled(...ids));
     for (const id of ids) {
       expect(await fixture.deliveryEvents(id)).toMatchObject([
         { type: 'delivery.attempted' },
@@ -438,13 +438,13 @@ describe('a target that is down', () => {
     expect(await fixture.types(untried)).toEqual([]);
   });
 
-  it('while 300 sessions wait is asked now and then, others never wait, and when it is back all arrive in order', async () => {
+  it('is probed now and then while 300 sessions wait, others never wait, and when it is back all arrive in order', async () => {
     const { port } = telegram;
     await telegram.stop();
-    const deliveries = sender({
+    const dispatcher = sender({
       delivery: {
         retry_schedule_seconds: [0.2, 0.2, 0.2, 0.5, 0.5, 0.5, 1, 1],
-        // When it is back 64 at once are sent to it: on a busy machine none should be taken for unanswered.
+        // When it is back it gets 64 requests at once. On a busy machine none of them should time out.
         request_timeout_seconds: 10,
       },
       limits: { circuit: { failures: 5, firstPauseMs: 100, lastPauseMs: 250, staleMs: 600_000 } },
@@ -471,16 +471,16 @@ describe('a target that is down', () => {
       }),
     );
     const lookAtAll = async () => {
-      for (const id of ids) await deliveries.handle({ stream_id: id, version: 0 });
+      for (const id of ids) await dispatcher.handle({ stream_id: id, version: 0 });
     };
     await lookAtAll();
-    await eventually(() => deliveries.waiting > 250);
+    await eventually(() => dispatcher.waiting > 250);
     const others: number[] = [];
     const until = performance.now() + 1_500;
     while (performance.now() < until) {
       const asked = performance.now();
       const id = await fixture.answered('elsewhere', { deliver: toSink() });
-      await deliveries.handle({ stream_id: id, version: 4 });
+      await dispatcher.handle({ stream_id: id, version: 4 });
       await eventually(() => sink.answersOf(id).length === 1);
       others.push(performance.now() - asked);
       await lookAtAll();
@@ -490,18 +490,18 @@ describe('a target that is down', () => {
       (await Promise.all(ids.map((id) => fixture.types(id)))).map(
         (types) => types.filter((type) => type === 'delivery.attempted').length,
       );
-    // Five to find out (a few more were under way by then), and a probe per pause: not one for each that waits.
+    // Five to find out (a few more were in flight by then), and a probe per pause: not one for each waiting session.
     const spent = await attempts();
     expect(spent.reduce((sum, n) => sum + n, 0)).toBeLessThan(100);
     expect(spent.filter((n) => n === 0).length).toBeGreaterThan(200);
 
     telegram = await startTelegram({ token: TOKEN, port });
     await fixture.hintUntil(
-      deliveries,
+      dispatcher,
       ids,
-      () => deliveries.waiting === 0 && telegram.messages.length >= 600,
+      () => dispatcher.waiting === 0 && telegram.messages.length >= 600,
     );
-    await fixture.hintUntil(deliveries, ids, fixture.settled(...ids));
+    await fixture.hintUntil(dispatcher, ids, fixture.settled(...ids));
     for (const n of ids.keys()) {
       expect(telegram.shownIn(`${n + 1}`)).toEqual([`first of ${n}`, `second of ${n}`]);
     }

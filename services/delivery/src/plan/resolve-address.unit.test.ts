@@ -15,13 +15,13 @@ const configured = (target: Target = httpTarget()) => ({ target, settings: {} })
 const env = (values: Record<string, string>) => addressVariables({}, values);
 
 describe('the address of a delivery', () => {
-  it('is as it was captured when it names no variable, whatever it looks like', () => {
+  it('stays as captured if it names no variable, whatever it looks like', () => {
     const from = captured({ url: `https://x.example/\${HOOK}` }, undefined);
     const { address } = resolveAddress(from, configured(), env({ HOOK: 'secret' }));
     expect(address).toEqual({ to: from.to, untrusted: false, untrustedHost: false });
   });
 
-  it('has what its variables say now, at the places that the event names and nowhere else', () => {
+  it('gets the current values of its variables, at the positions that the event names and nowhere else', () => {
     const from = captured(
       { url: `https://x.example/\${HOOK}/\${HOOK}?a=\${B}`, headers: { 'x-a': `\${B}\${HOOK}` } },
       [
@@ -38,7 +38,7 @@ describe('the address of a delivery', () => {
     expect(from.to.url).toBe(`https://x.example/\${HOOK}/\${HOOK}?a=\${B}`);
   });
 
-  it('is read anew for each attempt: a value that was changed is used from then on', () => {
+  it('is resolved anew for each attempt: a changed value is used from then on', () => {
     const from = captured({ url: `https://x.example/\${HOOK}` }, [{ path: ['url'], at: 18, name: 'HOOK' }]);
     const urlWith = (HOOK: string) => resolveAddress(from, configured(), env({ HOOK })).address.to.url;
     expect([urlWith('old'), urlWith('new')]).toEqual(['https://x.example/old', 'https://x.example/new']);
@@ -68,35 +68,35 @@ describe('the address of a delivery', () => {
       'is for something else',
     ],
     [
-      'a value that makes no address',
+      'a value that is not an address',
       { url: `\${HOOK}` },
       { path: ['url'], at: 0, name: 'HOOK' },
       { HOOK: 'nonsense' },
       'deliver_extra.url: is no URL',
     ],
     [
-      'a place that is not there',
+      'a position that does not exist',
       { url: 'https://x.example/' },
       { path: ['headers', 'a'], at: 0, name: 'HOOK' },
       { HOOK: 'h' },
       'is not where',
     ],
     [
-      'a place of something else',
+      'a position of something else',
       { url: 'https://x.example/' },
       { path: ['url'], at: 3, name: 'HOOK' },
       { HOOK: 'h' },
       'is not where',
     ],
     [
-      'a place that every object has',
+      'a position that every object has',
       { url: 'https://x.example/' },
       { path: ['__proto__', 'x'], at: 0, name: 'HOOK' },
       { HOOK: 'h' },
       'is not where',
     ],
   ])(
-    'that has %s is an attempt that fails, says why, and may be made again',
+    'with %s makes the attempt fail, with the reason, and retryable',
     async (_what, to, reference, values, reason) => {
       const { configured: made, address } = resolveAddress(
         captured(to, [reference]),
@@ -113,7 +113,7 @@ describe('the address of a delivery', () => {
     },
   );
 
-  it('stands in nothing that a target says about it', async () => {
+  it('appears in nothing that a target says', async () => {
     const parrot: Target = {
       ...httpTarget(),
       send: async ({ address }) => ({ kind: 'permanent', reason: `404 from ${address.to.url}` }),

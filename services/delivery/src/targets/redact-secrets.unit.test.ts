@@ -8,7 +8,7 @@ const settings = {
   api_base: 'https://example.com',
 };
 
-/** A platform that repeats whatever it was sent. */
+/** A platform that repeats what it was sent. */
 const parrot: Target = {
   name: 'parrot',
   idempotent: false,
@@ -26,7 +26,7 @@ const parrot: Target = {
 const request = {} as SendRequest;
 
 describe('what a target says', () => {
-  it('holds no credential, also when the platform repeats it', async () => {
+  it('holds no credential, even if the platform repeats it', async () => {
     const target = redactCredentials(parrot, settings);
     expect(await target.send(request)).toEqual({
       kind: 'permanent',
@@ -36,7 +36,7 @@ describe('what a target says', () => {
     expect(await target.lookUp?.(request)).toEqual({ kind: 'found', receipt: 'id?t=[redacted]' });
   });
 
-  it('keeps what a target cannot do impossible', () => {
+  it('adds no method that the target does not have', () => {
     const { edit: _edit, lookUp: _lookUp, ...plain } = parrot;
     const target = redactCredentials(plain, settings);
     expect('edit' in target || 'lookUp' in target).toBe(false);

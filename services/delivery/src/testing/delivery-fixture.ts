@@ -21,7 +21,7 @@ export interface SenderOptions {
   readonly sessions?: Sessions;
   readonly limits?: Partial<DispatcherLimits>;
   readonly targets?: (targets: Targets) => Targets;
-  /** What the environment says. */
+  /** The environment variables. */
   readonly env?: Record<string, string>;
 }
 
@@ -31,26 +31,26 @@ export interface NewSession {
   readonly interim?: 'message' | 'edit' | 'off';
 }
 
-/** A log with sessions in it, and delivery services without their transport: what replicas are, as far as the log can tell. */
+/** A log with sessions, and delivery services without their transport: to the log, they look like replicas. */
 export interface DeliveryFixture {
   readonly log: EventLog;
   readonly sessions: Sessions;
   sender(options?: SenderOptions): DeliveryDispatcher;
   put(id: SessionId, ...commands: SessionCommand[]): Promise<void>;
-  /** A session whose run has begun. */
+  /** A session with a started run. */
   running(session: NewSession): Promise<SessionId>;
   answered(text: string, session: NewSession): Promise<SessionId>;
   deliveryEvents(id: SessionId): Promise<{ type: string; data: Record<string, unknown> }[]>;
   types(id: SessionId): Promise<string[]>;
-  /** As the timers and the sweep do: look again and again, until it is so. */
+  /** Hints again and again, as timers and the sweep do, until the condition holds. */
   hintUntil(
-    deliveries: DeliveryDispatcher,
+    dispatcher: DeliveryDispatcher,
     ids: SessionId | readonly SessionId[],
     so: () => unknown,
   ): Promise<void>;
   /** Nothing is left to send. */
   settled(...ids: SessionId[]): () => Promise<boolean>;
-  /** What was opened for one test. */
+  /** Closes what was opened for one test. */
   closeSenders(): Promise<void>;
   close(): Promise<void>;
 }
@@ -120,7 +120,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       });
       const targets = openTargets(config, logger, adapters);
       opened.push(targets);
-      // Postgres is on this host, and has its clock.
+      // Postgres runs on this host and has the same clock.
       const startedAt = Date.now();
       const context: DeliveryContext = {
         sessions: options.sessions ?? sessions,
@@ -143,9 +143,9 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       return id;
     },
     types: async (id) => (await deliveryEvents(id)).map(({ type }) => type),
-    async hintUntil(deliveries, ids, so) {
+    async hintUntil(dispatcher, ids, so) {
       await eventually(async () => {
-        for (const id of [ids].flat()) await deliveries.handle({ stream_id: id, version: 0 });
+        for (const id of [ids].flat()) await dispatcher.handle({ stream_id: id, version: 0 });
         return (await so()) as boolean;
       });
     },

@@ -72,13 +72,13 @@ describe('what Markdown becomes', () => {
     expect(write(source, discordMarkdown)).toBe(discord);
   });
 
-  it('a table is columns of a fixed-width font', () => {
+  it('a table becomes columns in a fixed-width font', () => {
     expect(write('| a | long |\n|---|---|\n| [x](https://e.org) | y |', discordMarkdown)).toBe(
       '```\na                 | long\n------------------|-----\nx (https://e.org) | y\n```',
     );
   });
 
-  it('a table whose columns would be mostly blanks is not lined up: it would be thousands of messages', () => {
+  it('a table whose columns would be mostly blanks is not aligned: it would be thousands of messages', () => {
     const long = `|${'x'.repeat(5_000)}|b|\n|-|-|\n${'|a|b|\n'.repeat(1_000)}`;
     const wide = `|${'a|'.repeat(2_000)}\n|${'-|'.repeat(2_000)}\n${'|x|\n'.repeat(900)}`;
     for (const table of [long, wide]) {
@@ -93,22 +93,22 @@ describe('what Markdown becomes', () => {
     expect(write('\\*a\\* \\`b\\` \\[x\\](y)', discordMarkdown)).toBe('\\*a\\* \\`b\\` [x\\](y)');
   });
 
-  it('a definition is shown where it is used, and else where it stands', () => {
+  it('a definition is shown where it is used, otherwise where it is written', () => {
     expect(write('[a][x]\n\n[x]: https://e.org\n[y]: https://f.org', plainText)).toBe(
       'a (https://e.org)\n\n[y]: https://f.org',
     );
   });
 
-  it('at Slack a style ends with its line, and is left out inside of a word', () => {
+  it('for Slack, a style ends with its line and is left out inside a word', () => {
     expect(write('**a\nb** c**d**e', slackMrkdwn)).toBe('*a*\n*b* cde');
     expect(write('`` a`b `` [x|y](https://e.org/a|b)', slackMrkdwn)).toBe('a`b <https://e.org/a%7Cb|x¦y>');
   });
 
-  it('at Discord a line that begins like a heading or a quote is no such thing', () => {
+  it('for Discord, a line that only looks like a heading or a quote is escaped', () => {
     expect(write('\\# a\n-# b\n\\> c', discordMarkdown)).toBe('\\# a\n\\-# b\n\\> c');
   });
 
-  it('a link over two lines is one', () => {
+  it('a link over two lines stays one link', () => {
     for (const markup of [telegramHtml, slackMrkdwn, discordMarkdown]) {
       expect(write('[a\nb](https://e.org)', markup)).toContain('a b');
     }
@@ -120,12 +120,12 @@ describe('what Markdown becomes', () => {
     }
   });
 
-  it('nothing to show is said, not sent as an empty message', () => {
+  it('a text without anything visible becomes a notice, not an empty message', () => {
     expect(write(' \n\u200b\n', telegramHtml)).toBe('(empty message)');
     expect(write('```\n```', telegramHtml)).toBe('(empty message)');
   });
 
-  it('an address that may ping, run or lead into the app is text and no link', () => {
+  it('an address that could ping, run or lead into the app is text and not a link', () => {
     for (const address of [
       'tg://user?id=1',
       'javascript:alert(1)',
@@ -140,7 +140,7 @@ describe('what Markdown becomes', () => {
     }
   });
 
-  it('what is nested too deep is not parsed, however short it is', () => {
+  it('a text that is nested too deep is not parsed, however short it is', () => {
     for (const text of ['- '.repeat(2_000), '> '.repeat(2_000), `${'*'.repeat(900)}a${'*'.repeat(900)}`]) {
       expect(sectionsOf(text)).toEqual([{ text, parse: false }]);
     }
@@ -148,7 +148,7 @@ describe('what Markdown becomes', () => {
     expect(sectionsOf(usual)).toEqual([{ text: usual, parse: true }]);
   });
 
-  it('what has more signs of a style than a second is enough for is parsed up to there', () => {
+  it('a text with too many style signs is parsed only up to the limit', () => {
     const part = `${'*a_'.repeat(1_300)}\n\n`;
     const sections = sectionsOf(part.repeat(30));
     expect(sections.map(({ text }) => text).join('')).toBe(part.repeat(30));
@@ -157,7 +157,7 @@ describe('what Markdown becomes', () => {
     expect(sectionsOf(usual.repeat(30)).every(({ parse }) => parse)).toBe(true);
   });
 
-  it('a long text is cut into parts where nothing goes on', () => {
+  it('a long text is cut into sections between blocks', () => {
     const part = `Some **bold** text.\n\n- a\n\n  b\n- c\n\n`;
     for (let more = 0; more < part.length; more += 1) {
       const text = `${'x'.repeat(more)}\n\n${part.repeat(250)}`;
@@ -168,7 +168,7 @@ describe('what Markdown becomes', () => {
     }
   });
 
-  it('a long text is read in parts, and is the same as in one', () => {
+  it('a long text that is read in sections gives the same result', () => {
     const code = Array.from({ length: 300 }, (_, line) => `line ${line} of *code*`).join('\n');
     const part = `Some **bold** text.\n\n- a\n\n  b\n- c`;
     const times = (text: string) => Array(150).fill(text).join('\n\n');
@@ -180,7 +180,7 @@ describe('what Markdown becomes', () => {
   });
 });
 
-/** What costs a parser or a splitter the most: each of these again and again. */
+/** What costs a parser or a splitter the most: each of these, repeated. */
 const EXPENSIVE: readonly (readonly [name: string, unit: string])[] = [
   ['setext headings', 'a\n=\n'],
   ['setext headings apart', 'a\n=\n\n'],
@@ -229,8 +229,8 @@ const filled = (unit: string, length: number): string =>
   unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 
 describe.each(EXPENSIVE)('%s', (_name, unit) => {
-  it('are written so many times at most until they are cut, and lose no letter', () => {
-    // Small messages, and so many of them: each unit at least whole, as it is what makes the parser slow.
+  it('are written a limited number of times while they are cut, and lose no letter', () => {
+    // Many small messages. Each unit stays whole, because it is what makes the parser slow.
     const text = filled(unit, Math.max(1_000, unit.length)).toWellFormed();
     let written = 0;
     const counting: Markup = {
@@ -241,19 +241,19 @@ describe.each(EXPENSIVE)('%s', (_name, unit) => {
       },
     };
     const chunks = renderChunks(text, counting, { limit: 60, measure: utf16Units });
-    // Each character is written once per step of the search for the place to cut at (5 for 60), the first messages
-    // twice: 11 times. What writes all that is left anew for each message comes to 35.
+    // Each character is written once per step of the search for the cut (5 for 60), and twice in the first messages:
+    // 11 times. Writing the whole rest again for each message would make 35.
     expect(written).toBeLessThanOrEqual(20 * text.length);
     const isCut = chunks.at(-1)?.text.includes('... cut at ') === true;
     const sent = isCut ? chunks.slice(0, -1) : chunks;
     const shown = sent.map(({ text: html }) => letters(shownByTelegram(withoutNumber(html)))).join('');
-    // Of links and images the addresses are shown as well.
+    // The addresses of links and images are shown as well.
     if (/^!?\[.*\]/.test(unit)) return;
     const all = letters(text);
     expect(shown.replace(/^emptymessage$/, '')).toBe(isCut ? all.slice(0, shown.length) : all);
   });
 
-  it('are given to the parser in parts that it can bear, and no more of them', () => {
+  it('reach the parser in sections that it can handle, and within the total limit', () => {
     for (const length of [12_000, 120_000]) {
       const sections = sectionsOf(filled(unit, length));
       expect(sections.map(({ text }) => text).join('')).toBe(filled(unit, length));
@@ -314,7 +314,7 @@ describe('an output that is too long', () => {
     ).not.toContain('... cut');
   });
 
-  it('says so outside of the code that it is cut in', () => {
+  it('has its notice outside the code that is cut', () => {
     const chunks = renderChunks(`\`\`\`js\n${text(200_000)}`, discordMarkdown, {
       limit: 4_000,
       measure: utf16Units,
@@ -324,13 +324,13 @@ describe('an output that is too long', () => {
     expect(comment).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
   });
 
-  it('is cut between two characters', () => {
+  it('is cut between characters', () => {
     const cut = renderChunks(`x${'👍'.repeat(60_000)}`, plainText, { limit: 200_000, measure: utf16Units });
     expect(cut[0]?.text.isWellFormed()).toBe(true);
     expect(cut[0]?.text).toMatch(/👍\n\n\.\.\. cut at/u);
   });
 
-  it('is at most fifty messages, none of them too long, whatever it is', () => {
+  it('is at most fifty messages, none of them too long, whatever the text', () => {
     const units = fc.constantFrom(...EXPENSIVE.map(([, unit]) => unit));
     const sources = fc
       .array(fc.tuple(units, fc.integer({ min: 1, max: 120_000 })), { minLength: 1, maxLength: 3 })
@@ -351,7 +351,7 @@ describe('an output that is too long', () => {
 });
 
 describe('mentions in untrusted text do not ping', () => {
-  it('at Telegram, a name is no mention any more, and mail and web addresses are as they were', () => {
+  it('for Telegram, a name is no longer a mention, and mail and web addresses stay as they are', () => {
     const text = 'ask @admin_bot or (@boss), mail a@b.org or root@localhost, see https://e.org/@boss';
     const [chunk] = renderChunks(text, telegramHtml, { limit: 4_096, measure: utf16Units });
     const expected =
@@ -359,7 +359,7 @@ describe('mentions in untrusted text do not ping', () => {
     expect(chunk).toEqual({ text: expected, plain: expected });
   });
 
-  it('at Telegram, nor is one behind a second sign, or in an address that Telegram does not take for one', () => {
+  it('for Telegram, nor is a name after a second sign, or in an address that Telegram does not recognise', () => {
     const [chunk] = renderChunks(
       '@@boss <http://@boss> <http://localhost/@boss> <https://me@e.org/>',
       telegramHtml,
@@ -374,7 +374,7 @@ describe('mentions in untrusted text do not ping', () => {
     );
   });
 
-  it('at Slack, the control sequences are escaped, in text, code, links and plain', () => {
+  it('for Slack, control sequences are escaped in text, code, links and plain text', () => {
     const text = '<!channel> <@U123> `<!here>` [<!everyone>](https://e.org/|<!here>) \n```\n<!channel>\n```';
     const [chunk] = renderChunks(text, slackMrkdwn, { limit: 4_096, measure: utf16Units });
     expect(chunk?.text).not.toMatch(/<[!@#]/);
@@ -386,7 +386,7 @@ describe('mentions in untrusted text do not ping', () => {
 const limits = { limit: 300, measure: utf16Units };
 
 describe('cutting', () => {
-  it('is between paragraphs, and each part says which it is', () => {
+  it('is between paragraphs, and each part has its number', () => {
     const paragraphs = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(120));
     expect(renderChunks(paragraphs.join('\n\n'), plainText, limits).map((chunk) => chunk.text)).toEqual([
       `${paragraphs[0]}\n\n${paragraphs[1]}\n\n(1/2)`,
@@ -404,7 +404,7 @@ describe('cutting', () => {
     );
   });
 
-  it('goes on with the style and the link that it cuts', () => {
+  it('continues the style and the link that it cuts', () => {
     const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
     for (const { text } of renderChunks(`**[${words}](https://e.org)**`, telegramHtml, limits)) {
       expect(text).toMatch(/^<b><a href="https:\/\/e.org">[^<]*<\/a><\/b>\n\n\(\d+\/\d+\)$/);
@@ -430,7 +430,7 @@ describe('cutting', () => {
     }
   });
 
-  it('goes on under a list item without a second marker', () => {
+  it('continues a list item without a second marker', () => {
     const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
     const [first, ...rest] = renderChunks(`- ${words}`, discordMarkdown, limits).map((chunk) => chunk.text);
     expect(first).toMatch(/^- w0 /);
@@ -438,32 +438,32 @@ describe('cutting', () => {
     for (const text of rest) expect(text).toMatch(/^ {2}w\d/);
   });
 
-  it('cuts no pair of surrogates in a character without end', () => {
+  it('cuts no surrogate pair in an endless character', () => {
     const text = `e${'\u{1d165}'.repeat(2_000)}`;
     const chunks = renderChunks(text, plainText, limits).map((chunk) => withoutNumber(chunk.text));
     expect(chunks.every((chunk) => chunk.isWellFormed())).toBe(true);
     expect(chunks.join('')).toBe(text);
   });
 
-  it('takes a character without end apart between code points', () => {
+  it('cuts an endless character between code points', () => {
     const chunks = renderChunks(`e${'\u0301'.repeat(2_000)}`, plainText, limits);
     expect(chunks.map(({ text }) => text.replace(/\n\n\(\d+\/\d+\)$/, '')).join('')).toBe(
       `e${'\u0301'.repeat(2_000)}`,
     );
   });
 
-  it('counts in bytes for those who do', () => {
+  it('counts bytes if the platform does', () => {
     for (const chunk of cutMarkdown('ש'.repeat(1_000), 300, utf8Bytes)) {
       expect(utf8Bytes(chunk)).toBeLessThanOrEqual(300);
     }
   });
 
-  it('leaves Markdown that fits exactly as it was written', () => {
+  it('leaves Markdown that fits exactly as written', () => {
     const text = '| a |\n|---|\n| b |\n\n\n* c\n';
     expect(cutMarkdown(text, 300)).toEqual([text]);
   });
 
-  it('reopens the fences of Markdown that is cut as it is, longer than those inside', () => {
+  it('reopens the fences of Markdown that is cut as written, longer than those inside', () => {
     const code = Array.from({ length: 30 }, () => 'some ``` code').join('\n');
     for (const chunk of cutMarkdown(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
       expect(chunk.match(/^````/gm)?.length ?? 0).toBe(chunk.includes('some') ? 2 : 0);
@@ -471,7 +471,7 @@ describe('cutting', () => {
   });
 });
 
-/** Words are numbered, so that a lost or a displaced one is found. */
+/** Words are numbered, so that a lost or displaced word is found. */
 const signs = fc.constantFrom(
   ...['*', '**', '_', '~', '`', '``` a b', '<', '>', '&', '"', '@everyone', '<!channel>', '<b>', '&lt;', '['],
   ...[']', '](', '\\', '|', '#', '👨‍👩‍👧‍👦', '🇩🇪', 'é', 'שלום', '\u200d', 'x'.repeat(700)],
@@ -496,7 +496,7 @@ const documentsOf = (blocks: fc.Arbitrary<string>) =>
     return parts.join('\n\n').replaceAll('WORD', () => `wq${count++}z`);
   });
 const documents = documentsOf(block);
-/** Cut, a link has its address twice: only what is not cut is looked at with links in it. */
+/** A cut link has its address twice, so links are tested only in texts that are not cut. */
 const documentsWithLinks = documentsOf(
   fc.oneof(
     block,
@@ -506,13 +506,13 @@ const documentsWithLinks = documentsOf(
 const room = fc.integer({ min: 150, max: 4_096 });
 const words = (text: string): string[] => text.match(/wq\d+z/g) ?? [];
 const withoutNumber = (text: string): string => text.replace(/\n\n\(\d+\/\d+\)$/, '');
-/** Letters and pictures only: white space and signs may go or be repeated where a text is cut. */
+/** Letters and pictures only: white space and signs may be lost or repeated at a cut. */
 const letters = (text: string): string => text.replaceAll(/&\w+;|[^\p{L}\p{N}\p{So}]/gu, '');
 
 describe.each(MARKUPS)('every document as %s', (_name, markup) => {
   const shown = (text: string): string => (markup === telegramHtml ? shownByTelegram(text) : text);
 
-  it('has every word of its Markdown, in order', () => {
+  it('keeps every word of the Markdown, in order', () => {
     fc.assert(
       fc.property(documentsWithLinks, (source) => {
         const [chunk] = renderChunks(source, markup, { limit: 1_000_000, measure: utf16Units });
@@ -523,7 +523,7 @@ describe.each(MARKUPS)('every document as %s', (_name, markup) => {
     );
   });
 
-  it('is cut without a loss into chunks that are not too long, the same ones every time', () => {
+  it('is cut without loss into chunks that are not too long, the same ones every time', () => {
     fc.assert(
       fc.property(documents, room, (source, limit) => {
         const chunks = renderChunks(source, markup, { limit, measure: utf16Units });
@@ -553,7 +553,7 @@ describe.each(MARKUPS)('every document as %s', (_name, markup) => {
 it('Markdown that is cut as written loses nothing either', () => {
   fc.assert(
     fc.property(documents, room, (document, limit) => {
-      // What stands after a fence is repeated with it.
+      // The info after a fence is repeated with it.
       const source = document.replaceAll('``` a b', '');
       fc.pre(/[^\s\p{Cf}\p{Cc}]/u.test(source));
       const chunks = cutMarkdown(source, limit);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AddressRefused, publicOnlyLookup, refuseLiteralPrivateHost } from './public-addresses.ts';
 
-describe('a host that is an address however it is written', () => {
+describe('a host that is an IP address, however it is written', () => {
   it.each([
     'http://127.0.0.1/',
     'http://2130706433/',
@@ -24,7 +24,7 @@ describe('a host that is an address however it is written', () => {
   });
 });
 
-describe('the lookup that a connection is pinned by', () => {
+describe('the lookup of a connection', () => {
   const lookupOf = (...addresses: string[]) =>
     publicOnlyLookup((_name, _options, callback) =>
       callback(
@@ -55,7 +55,7 @@ describe('the lookup that a connection is pinned by', () => {
     });
   });
 
-  it('refuses localhost as the machine itself resolves it', async () => {
+  it('refuses localhost, resolved by the machine itself', async () => {
     const outcome = await new Promise<Error | null>((done) =>
       publicOnlyLookup()('localhost', { all: true }, (error) => done(error)),
     );

@@ -22,7 +22,7 @@ describe('what a status code means for a delivery', () => {
     });
   });
 
-  it('Retry-After is honoured on 429 and on 503', () => {
+  it('Retry-After counts on 429 and on 503', () => {
     for (const status of [429, 503]) {
       expect(classifyAnswer(status, { 'retry-after': '7' }, 'https://sink.example', now)).toMatchObject({
         kind: 'retryable',

@@ -56,7 +56,7 @@ async function listening(onRequest: RequestListener): Promise<string> {
       });
       onRequest(request, response);
     });
-    // Servers that cut the connection in the middle make this fire.
+    // Fires when the server cuts the connection in the middle.
     request.on('error', () => {});
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -126,7 +126,7 @@ describe('what is posted', () => {
     expect(received[0]?.headers['webhook-timestamp']).toMatch(/^\d+$/);
   });
 
-  it('carries the headers of the target and of the route, which wins', async () => {
+  it('carries the headers of the target and of the route; the route wins', async () => {
     const url = await listening((_request, response) => response.writeHead(200).end());
     await send(
       { url, headers: { 'X-Team': 'b' } },
@@ -156,8 +156,8 @@ describe('what is posted', () => {
   });
 });
 
-describe('what went wrong', () => {
-  it('a refused connection was surely not sent', async () => {
+describe('a failure', () => {
+  it('a refused connection means that nothing was sent', async () => {
     const gone = createServer();
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
     const { port } = gone.address() as AddressInfo;
@@ -168,13 +168,13 @@ describe('what went wrong', () => {
     });
   });
 
-  it('a connection cut after the request was read leaves it unknown', async () => {
+  it('a connection that is cut after the request was read leaves the outcome unknown', async () => {
     const url = await listening((request) => request.socket.destroy());
     expect(await send({ url })).toMatchObject({ kind: 'unknown' });
     expect(received).toHaveLength(1);
   });
 
-  it('no answer within the time limit leaves it unknown', async () => {
+  it('no answer within the time limit leaves the outcome unknown', async () => {
     const url = await listening(() => {});
     expect(await send({ url }, {}, { window: windowOf(0.2) })).toEqual({
       kind: 'unknown',
@@ -199,7 +199,7 @@ describe('what went wrong', () => {
     await cut;
   });
 
-  it('a certificate that nobody vouches for is not accepted, and nothing is sent', async () => {
+  it('an untrusted certificate is not accepted, and nothing is sent', async () => {
     const server = createTlsServer({ key: selfSigned.key, cert: selfSigned.cert }, (request, response) => {
       received.push({ headers: request.headers, body: '', path: request.url ?? '' });
       request.resume();
@@ -218,7 +218,7 @@ describe('what went wrong', () => {
     expect(await send({ url })).toMatchObject({ kind: 'taken' });
   });
 
-  it('a redirect is an error that names it, and is not followed', async () => {
+  it('a redirect is an error that names its origin, and is not followed', async () => {
     const elsewhere = await listening((_request, response) => response.writeHead(200).end());
     const url = await listening((_request, response) =>
       response.writeHead(307, { location: elsewhere }).end(),
@@ -229,7 +229,7 @@ describe('what went wrong', () => {
 });
 
 describe('a claim that ran out of time', () => {
-  it('is not sent, although the connection stands and the timer has not fired', async () => {
+  it('sends nothing, although the connection is open and the timer has not fired', async () => {
     const url = await listening((_request, response) => response.writeHead(200).end());
     const frozen: SendWindow = {
       signal: new AbortController().signal,
@@ -241,13 +241,13 @@ describe('a claim that ran out of time', () => {
       reason: 'not sent: the claim ran out of time',
     });
     expect(received).toEqual([]);
-    // The pool is still good.
+    // The pool still works.
     expect(await send({ url })).toMatchObject({ kind: 'taken' });
   });
 });
 
 describe('an address that may come from outside', () => {
-  it('is refused when it is private, by the reason', async () => {
+  it('is refused if it is private, with the reason', async () => {
     const url = await listening((_request, response) => response.writeHead(200).end());
     expect(await send({ url }, {}, { untrusted: true })).toMatchObject({
       kind: 'permanent',
@@ -261,7 +261,7 @@ describe('an address that may come from outside', () => {
     expect(received).toEqual([]);
   });
 
-  it('is refused also when a trusted route has just left an open connection to the same host', async () => {
+  it('is refused even if a trusted route has just left an open connection to the same host', async () => {
     const url = (await listening((_request, response) => response.writeHead(200).end())).replace(
       '127.0.0.1',
       'localhost',
@@ -271,7 +271,7 @@ describe('an address that may come from outside', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('is sent to when the target allows private networks, or when the config file wrote it', async () => {
+  it('is used if the target allows private networks, or if it comes from the config file', async () => {
     const url = await listening((_request, response) => response.writeHead(200).end());
     expect(await send({ url }, { allow_private_networks: true }, { untrusted: true })).toMatchObject({
       kind: 'taken',
@@ -279,7 +279,7 @@ describe('an address that may come from outside', () => {
     expect(await send({ url })).toMatchObject({ kind: 'taken' });
   });
 
-  it('gets no credential of the config when even its host comes from there, but the signature and its own headers', async () => {
+  it('gets no credential of the config if its host comes from outside too, but the signature and its own headers', async () => {
     const url = await listening((_request, response) => response.writeHead(200).end());
     const settings = {
       allow_private_networks: true,
@@ -296,7 +296,7 @@ describe('an address that may come from outside', () => {
   });
 });
 
-describe('what cannot be sent to', () => {
+describe('an unusable address', () => {
   it.each([
     [{}, 'deliver_extra.url is missing'],
     [{ url: 'not a url' }, 'deliver_extra.url is not a URL'],

@@ -50,12 +50,12 @@ it('sends to the channel, or to the thread, with a nonce of its own and without 
   expect(new Set(discord.messages.map(({ nonce }) => nonce)).size).toBe(2);
 });
 
-it('knows a message by the channel that it was sent to where Discord does not say which', async () => {
+it('uses the channel that a message was sent to if Discord does not name one', async () => {
   discord.next(answered(200, { id: '77' }));
   expect(await target.send(request('x'))).toEqual({ kind: 'taken', receipt: '1001/77' });
 });
 
-it('a resend within the time of the nonce is silent; later it is marked', async () => {
+it('a resend while the nonce holds is silent; later it is marked', async () => {
   const first = request('once');
   discord.next({ kind: 'cut-off' });
   expect(await target.send(first)).toMatchObject({ kind: 'unknown' });
@@ -68,29 +68,29 @@ it('a resend within the time of the nonce is silent; later it is marked', async 
   expect(discord.shownIn('1001')).toEqual(['once', '(possible duplicate) once']);
 });
 
-it('an answer that was only slow to be sent is not marked', async () => {
+it('an answer that was only sent late is not marked', async () => {
   await target.send(request('late', undefined, { ageMs: 600_000 }));
   expect(discord.shownIn('1001')).toEqual(['late']);
 });
 
-describe('what Discord says', () => {
+describe('an answer of Discord', () => {
   it.each([
     [{ channel_id: '403' }, 'Missing Permissions (50013)'],
     [{ channel_id: '404' }, 'Unknown Channel (10003)'],
-  ])('of %j is permanent, in its own words', async (to, words) => {
+  ])('for %j is permanent, in its own words', async (to, words) => {
     expect(await target.send(request('x', to))).toMatchObject({
       kind: 'permanent',
       reason: expect.stringContaining(words),
     });
   });
 
-  it('of a bucket that is empty makes the channel wait', async () => {
+  it('with an empty bucket makes the channel wait', async () => {
     discord.emptyBucket(2.5);
     expect(await target.send(request('x'))).toMatchObject({ kind: 'taken', pauseSeconds: 2.5 });
     expect(await target.send(request('y'))).not.toHaveProperty('pauseSeconds');
   });
 
-  it('of a flood is how long to wait, and whether everything must', async () => {
+  it('with a rate limit says how long to wait, and whether everything must', async () => {
     discord.next(
       answered(429, { message: 'x', retry_after: 1.25, global: false }, { 'x-ratelimit-scope': 'user' }),
       answered(429, { message: 'x', retry_after: 64.5, global: true }),
@@ -101,7 +101,7 @@ describe('what Discord says', () => {
     expect(await target.send(request('x'))).toMatchObject({ retryAfterSeconds: 900, scope: 'target' });
   });
 
-  it('of a message that was deleted is that it is gone', async () => {
+  it('for a deleted message says that it is gone', async () => {
     await target.send(request('working'));
     discord.delete('900000000000000001');
     expect(await target.edit?.(request('x'), '1001/900000000000000001')).toMatchObject({ kind: 'gone' });

@@ -42,7 +42,7 @@ const headers = (index = 0) =>
   Object.fromEntries((smtp.mails[index]?.mail.headers ?? []).map(({ key, value }) => [key, value]));
 
 describe('a mail', () => {
-  it('has a text and an HTML form in which nothing that was written becomes markup', async () => {
+  it('has a text and an HTML form, in which no text becomes markup', async () => {
     await target.send(request('Done: **all**\n\n<script>alert(1)</script>\n\n.\n\n..leading dots'));
     const { mail, from, to } = smtp.mails[0] ?? {};
     expect([from, to]).toEqual(['bot@example.com', ['a@example.com']]);
@@ -53,7 +53,7 @@ describe('a mail', () => {
     expect(mail?.attachments).toEqual([]);
   });
 
-  it('has the same Message-ID on every attempt, and is in one conversation with the others of its session', async () => {
+  it('has the same Message-ID on every attempt, and is in one conversation with the other mails of its session', async () => {
     const sent = request('once');
     await target.send(sent);
     await target.send({ ...sent, window: windowOf(), markDuplicate: true });
@@ -73,7 +73,7 @@ describe('a mail', () => {
     expect(smtp.mails[1]?.mail.text).toMatch(/^\(possible duplicate\)\n\nonce/);
   });
 
-  it('has one line of subject, whatever the payload put into it', async () => {
+  it('has one line of subject, whatever the payload contains', async () => {
     const title = 'Hello\r\nBcc: victim@example.com\r\n\r\nforged body';
     await target.send(request(outputMessage('the body', { title })));
     await target.send(request('the body', { subject: 'One\nX-Forged: yes' }));
@@ -89,7 +89,7 @@ describe('a mail', () => {
     }
   });
 
-  it('goes to all, and names those whom the server refused where the delivery is recorded', async () => {
+  it('goes to all recipients that the server accepts, and the receipt names the others', async () => {
     smtp.refuseRecipient('gone@example.com', 550, '5.1.1 No such user');
     const to = { to: ['a@example.com', 'gone@example.com'], cc: ['c@example.com'] };
     const sent = request('x', to);
@@ -102,8 +102,8 @@ describe('a mail', () => {
   });
 });
 
-describe('what the server says', () => {
-  it('one that takes it for nobody is tried again as long as one of them was only put off', async () => {
+describe('an answer of the server', () => {
+  it('that refuses all recipients is retried if one of the refusals is temporary', async () => {
     smtp.refuseRecipient('gone@example.com', 550, '5.1.1 No such user');
     smtp.refuseRecipient('full@example.com', 452, '4.2.2 Mailbox full');
     expect(await target.send(request('x', { to: ['gone@example.com', 'full@example.com'] }))).toMatchObject({
@@ -125,8 +125,8 @@ describe('what the server says', () => {
   });
 });
 
-describe('the line', () => {
-  it('is not used without TLS when TLS was asked for: no password and no text goes out', async () => {
+describe('the connection', () => {
+  it('is not used without TLS if the config asks for TLS: no password and no text goes out', async () => {
     const open = await startSmtp({ user: 'bot', password: PASSWORD, tls: 'none' });
     started.push(open);
     const result = await target.send(request('x', {}, { port: open.port }));
@@ -135,7 +135,7 @@ describe('the line', () => {
     expect(open.logins).toEqual([]);
   });
 
-  it('is not used when nobody vouches for the certificate', async () => {
+  it('is not used with an untrusted certificate', async () => {
     const strict = emailTarget();
     expect(await strict.send(request('x'))).toMatchObject({ kind: 'retryable' });
     expect(smtp.received).toEqual([]);
@@ -143,7 +143,7 @@ describe('the line', () => {
     await strict.close();
   });
 
-  it('may be TLS from the start, or open where the config says so', async () => {
+  it('may be TLS from the start, or unencrypted if the config says so', async () => {
     const tls = await startSmtp({ user: 'bot', password: PASSWORD, tls: 'tls', ...selfSigned });
     const open = await startSmtp({ tls: 'none' });
     started.push(tls, open);
@@ -155,7 +155,7 @@ describe('the line', () => {
     expect(await target.send(request('x', {}, nobody))).toMatchObject({ kind: 'taken' });
   });
 
-  it('with a password is never open but on this machine', () => {
+  it('with a password is unencrypted only on this machine', () => {
     const settings = { host: 'mail.example.com', security: 'none', user: 'u', password: 'p', from: 'a@b.c' };
     expect(target.checkSettings(settings)).toEqual([
       'security: a password is not sent over an open line: use starttls or tls',

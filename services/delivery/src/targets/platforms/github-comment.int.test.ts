@@ -34,7 +34,7 @@ function request(text: string, over: Partial<SendRequest> = {}, to = {}): SendRe
 }
 
 describe('a comment', () => {
-  it('is the Markdown as it was written, behind a marker that nobody sees and that tells nothing', async () => {
+  it('is the Markdown as written, after a marker that nobody sees and that reveals nothing', async () => {
     const text = '| a | b |\n| - | - |\n| 1 | 2 |\n\n- [x] done';
     const sent = request(text);
     expect(await target.send(sent)).toEqual({
@@ -52,7 +52,7 @@ describe('a comment', () => {
     expect(github.comments[0]?.body).toContain('`@code`');
   });
 
-  it('that is too long becomes several, of which each is whole Markdown', async () => {
+  it('that is too long becomes several, each of valid Markdown', async () => {
     const source = `Intro\n\n\`\`\`ts\n${'const line = 1;\n'.repeat(6_000)}\`\`\`\n\nThe end.`;
     const all = requests(source);
     expect(all).toHaveLength(2);
@@ -70,7 +70,7 @@ describe('a comment', () => {
 });
 
 describe('a look-up', () => {
-  it('finds the comment behind many others, without reading what is older than the answer', async () => {
+  it('finds the comment after many others, without reading comments older than the answer', async () => {
     github.addComments(
       'octo/hello',
       7,
@@ -94,7 +94,7 @@ describe('a look-up', () => {
     expect(github.problems).toEqual([]);
   });
 
-  it('does not claim absence after so many pages, nor when the platform does not tell', async () => {
+  it('does not claim absence after the last page that it reads, nor if the platform does not tell', async () => {
     const sent = request('lost');
     github.addComments(
       'octo/hello',
@@ -107,7 +107,7 @@ describe('a look-up', () => {
     });
   });
 
-  it('is made again later when the platform is down, or too busy', async () => {
+  it('is made again later if the platform is down or too busy', async () => {
     github.behaveToReads({
       kind: 'answer',
       answer: { status: 403, body: { message: 'API rate limit exceeded' }, headers: { 'retry-after': '5' } },
@@ -123,14 +123,14 @@ describe('a look-up', () => {
     expect(await target.lookUp?.(request('x'))).toMatchObject({ kind: 'retryable' });
   });
 
-  it('is not taken in by a comment that quotes the text', async () => {
+  it('is not fooled by a comment that quotes the text', async () => {
     const sent = request('the answer');
     github.addComments('octo/hello', 7, ['> the answer', `<!-- angelia:${sent.idempotencyKey} -->`]);
     expect(await target.lookUp?.(sent)).toEqual({ kind: 'absent' });
   });
 });
 
-describe('what GitHub says', () => {
+describe('an answer of GitHub', () => {
   const after = async (status: number, message: string, headers: Record<string, string> = {}) => {
     github.next({ kind: 'answer', answer: { status, body: { message }, headers } });
     return target.send(request('x'));
@@ -157,7 +157,7 @@ describe('what GitHub says', () => {
     });
   });
 
-  it('a locked conversation is refused for good, and so is one that was deleted', async () => {
+  it('a locked or deleted conversation is a permanent refusal', async () => {
     github.lock('octo/hello', 7);
     expect(await target.send(request('x'))).toEqual({
       kind: 'permanent',
@@ -172,7 +172,7 @@ describe('what GitHub says', () => {
     expect(await after(500, 'Server Error')).toMatchObject({ kind: 'retryable' });
   });
 
-  it('a repository that was renamed is followed on the same host', async () => {
+  it('a renamed repository is followed on the same host', async () => {
     github.rename('octo/hello', 'octo/renamed');
     const sent = request('moved');
     expect(await target.send(sent)).toMatchObject({ kind: 'taken' });
@@ -180,7 +180,7 @@ describe('what GitHub says', () => {
     expect(await target.lookUp?.({ ...sent, window: windowOf() })).toMatchObject({ kind: 'found' });
   });
 
-  it('a redirect to another host is not followed: the token is not for it', async () => {
+  it('a redirect to another host is not followed: the token is not for that host', async () => {
     const stranger = await startStandIn({ isMessage: () => true, answer: () => ({ status: 201, body: {} }) });
     github.next({ kind: 'answer', answer: { status: 307, headers: { location: `${stranger.url}/x` } } });
     expect(await target.send(request('x'))).toMatchObject({ kind: 'permanent' });

@@ -46,12 +46,12 @@ describe('a message', () => {
     expect(matrix.problems).toEqual([]);
   });
 
-  it('is a notice when it is only a status', async () => {
+  it('is a notice if it is only a status', async () => {
     await target.send(request(outputMessage('working', { type: 'interim-status' })));
     expect(contents()[0]?.msgtype).toBe('m.notice');
   });
 
-  it('stands in its thread', async () => {
+  it('is in its thread', async () => {
     await target.send(request('in it', { thread_id: '$root' }));
     expect(contents()[0]?.['m.relates_to']).toEqual({
       rel_type: 'm.thread',
@@ -70,7 +70,7 @@ describe('a message', () => {
     });
   });
 
-  it('has its key as transaction id, and an edit one of its own', async () => {
+  it('has its key as transaction id, and an edit has another', async () => {
     const status = request('working');
     await target.send(status);
     const answer = request('done');
@@ -79,14 +79,14 @@ describe('a message', () => {
       status.idempotencyKey,
       `${answer.idempotencyKey}.edit`,
     ]);
-    // The answer itself, sent after all, is not taken for the edit.
+    // The server does not confuse the answer itself, sent later, with the edit.
     expect(await target.send({ ...answer, window: windowOf() })).toMatchObject({
       kind: 'taken',
       receipt: '$event3',
     });
   });
 
-  it('as an edit replaces the first event, in old clients too', async () => {
+  it('replaces the first event if it is an edit, in old clients too', async () => {
     await target.send(request('working'));
     expect(await target.edit?.(request('**done**'), '$event1')).toEqual({
       kind: 'taken',
@@ -107,7 +107,7 @@ describe('a message', () => {
     });
   });
 
-  it('of characters that take many bytes is cut before the event is too large, also as an edit', async () => {
+  it('of characters with many bytes is cut before the event is too large, as an edit too', async () => {
     const settings = { access_token: TOKEN, api_base: matrix.url };
     const where = { target, settings, to: { room_id: '!room:hs.test' } };
     const all = requestsFor(where, outputMessage(`${'"<&>\\'.repeat(20)} ${'😀'.repeat(40)}\n`.repeat(200)));
@@ -120,8 +120,8 @@ describe('a message', () => {
   });
 });
 
-describe('what the homeserver says', () => {
-  it('Retry-After comes before the older retry_after_ms', async () => {
+describe('an answer of the homeserver', () => {
+  it('Retry-After wins over the older retry_after_ms', async () => {
     matrix.next({
       kind: 'answer',
       answer: {
@@ -133,7 +133,7 @@ describe('what the homeserver says', () => {
     expect(await target.send(request('x'))).toMatchObject({ retryAfterSeconds: 9, scope: 'target' });
   });
 
-  it('a room that the user is not in is refused for good', async () => {
+  it('a room that the user is not in is a permanent refusal', async () => {
     expect(await target.send(request('x', { room_id: '!forbidden:hs.test' }))).toMatchObject({
       kind: 'permanent',
       reason: expect.stringContaining('M_FORBIDDEN'),

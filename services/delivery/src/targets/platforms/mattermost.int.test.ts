@@ -31,7 +31,7 @@ function request(text: string, over: Partial<SendRequest> = {}, to = {}): SendRe
 }
 
 describe('a post', () => {
-  it('stands in its channel, or in its thread', async () => {
+  it('is in its channel, or in its thread', async () => {
     await target.send(request('in the channel'));
     await target.send(request('in the thread', {}, { root_id: 'root0000000000000000000001' }));
     expect(mattermost.posts).toMatchObject([
@@ -68,7 +68,7 @@ describe('a post', () => {
     expect(mattermost.posts).toHaveLength(1);
   });
 
-  it('is found by its property when the server has forgotten the request, edited or not', async () => {
+  it('is found by its property if the server has forgotten the request, edited or not', async () => {
     const sent = request('forgotten');
     mattermost.next({ kind: 'cut-off' });
     expect(await target.send(sent)).toMatchObject({ kind: 'unknown' });
@@ -79,16 +79,16 @@ describe('a post', () => {
     const edit = request('edited');
     mattermost.next({ kind: 'cut-off' });
     expect(await target.edit?.(edit, mattermost.posts[0]?.id ?? '')).toMatchObject({ kind: 'unknown' });
-    // The stand-in, as the server, replaces all properties.
+    // Like the server, the stand-in replaces all properties.
     expect(mattermost.posts[0]?.message).toBe('edited');
   });
 });
 
-describe('what Mattermost says', () => {
+describe('an answer of Mattermost', () => {
   it.each([
     ['12', 12],
     [String(Math.floor(Date.now() / 1000) + 40), 40],
-  ])('a limit that is over at %s is waited for', async (reset, seconds) => {
+  ])('a rate limit that ends at %s makes us wait', async (reset, seconds) => {
     mattermost.next({
       kind: 'answer',
       answer: { status: 429, body: 'limit exceeded', headers: { 'x-ratelimit-reset': reset } },
@@ -96,17 +96,17 @@ describe('what Mattermost says', () => {
     const result = await target.send(request('x'));
     expect(result).toMatchObject({ kind: 'retryable', scope: 'target' });
     const { retryAfterSeconds = 0 } = result as { retryAfterSeconds?: number };
-    // A point in time comes nearer while the test runs; a duration taken for one would be half a century.
+    // A time comes nearer while the test runs. A time read as a duration would be half a century.
     expect(retryAfterSeconds).toBeGreaterThan(0);
     expect(retryAfterSeconds).toBeLessThanOrEqual(seconds + 1);
   });
 
-  it('a limit that says nothing is waited for all the same', async () => {
+  it('a rate limit without a time makes us wait all the same', async () => {
     mattermost.next({ kind: 'answer', answer: { status: 429, body: 'limit exceeded' } });
     expect(await target.send(request('x'))).toMatchObject({ kind: 'retryable', retryAfterSeconds: 5 });
   });
 
-  it('a channel that the bot is not in is refused for good, in its words', async () => {
+  it('a channel that the bot is not in is a permanent refusal, in its words', async () => {
     expect(await target.send(request('x', {}, { channel_id: 'nochannel0000000000000000x' }))).toEqual({
       kind: 'permanent',
       reason: `http 403 from ${mattermost.url}: You do not have the appropriate permissions.`,

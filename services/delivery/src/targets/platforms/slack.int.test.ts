@@ -56,7 +56,7 @@ it('posts a block and its text to the channel and the thread, and nothing in it 
   });
 });
 
-it('sends as plain text what Slack does not take as a block, in the same attempt', async () => {
+it('sends plain text in the same attempt if Slack refuses the block', async () => {
   slack.refuseBlocks();
   expect(await target.send(request('**a** <!channel> & b'))).toMatchObject({ kind: 'taken' });
   expect(slack.messages).toMatchObject([{ block: null, text: 'a &lt;!channel&gt; &amp; b' }]);
@@ -75,12 +75,12 @@ it('takes a channel by its name, and edits by its id', async () => {
   expect(await target.edit?.(request('x'), receipt)).toMatchObject({ kind: 'gone' });
 });
 
-it('knows a message by the channel that it was sent to where Slack does not say which', async () => {
+it('uses the channel that a message was sent to if Slack does not name one', async () => {
   slack.next(answered(200, { ok: true, ts: '1.000100' }));
   expect(await target.send(request('x'))).toEqual({ kind: 'taken', receipt: `${channel}/1.000100` });
 });
 
-describe('what Slack says', () => {
+describe('an answer of Slack', () => {
   it.each([
     ['channel_not_found', 'permanent'],
     ['not_in_channel', 'permanent'],
@@ -96,14 +96,14 @@ describe('what Slack says', () => {
     expect(await target.send(request('x'))).toMatchObject({ kind, reason: expect.stringContaining(error) });
   });
 
-  it('of a missing scope names it', async () => {
+  it('about a missing scope names it', async () => {
     slack.next(answered(200, { ok: false, error: 'missing_scope', needed: 'chat:write' }));
     expect(await target.send(request('x'))).toMatchObject({
       reason: expect.stringContaining('(needed: chat:write)'),
     });
   });
 
-  it('of a flood is how long to wait', async () => {
+  it('with a rate limit says how long to wait', async () => {
     slack.next(
       answered(429, { ok: false, error: 'ratelimited' }, { 'retry-after': '12' }),
       answered(200, { ok: false, error: 'rate_limited' }),
@@ -112,7 +112,7 @@ describe('what Slack says', () => {
     expect(await target.send(request('x'))).toMatchObject({ retryAfterSeconds: 30 });
   });
 
-  it('with 200 and nothing to be read leaves it unknown', async () => {
+  it('with 200 and nothing readable leaves the outcome unknown', async () => {
     slack.next({ kind: 'garbled' });
     expect(await target.send(request('x'))).toMatchObject({ kind: 'unknown' });
   });
@@ -129,7 +129,7 @@ describe('a look-up', () => {
     expect(slack.requests.at(-1)?.path).toBe('/api/conversations.replies');
   });
 
-  it('finds the message behind hundreds of others, and gives up on thousands', async () => {
+  it('finds the message after hundreds of others, and gives up after thousands', async () => {
     const sent = request('x');
     await target.send(sent);
     slack.addMessages(channel, 450);
@@ -138,7 +138,7 @@ describe('a look-up', () => {
     expect(await target.lookUp?.(sent)).toMatchObject({ kind: 'cannot-tell' });
   });
 
-  it('looks at nothing that is much older than the answer', async () => {
+  it('does not read messages much older than the answer', async () => {
     const sent = request('x');
     await target.send(sent);
     expect(await target.lookUp?.({ ...sent, recordedAt: Date.now() + 3_600_000 })).toEqual({
@@ -146,7 +146,7 @@ describe('a look-up', () => {
     });
   });
 
-  it('that Slack does not answer now is made again later: the message is not sent a second time meanwhile', async () => {
+  it('that Slack cannot answer now is made again later, and the message is not sent again meanwhile', async () => {
     const { lookUp } = target;
     slack.behaveToReads(answered(502, '<html>'));
     expect(await lookUp?.(request('x'))).toMatchObject({ kind: 'retryable' });
@@ -156,7 +156,7 @@ describe('a look-up', () => {
     expect(await lookUp?.(request('x'))).toMatchObject({ kind: 'retryable' });
   });
 
-  it('cannot tell without the scope, nor by a name', async () => {
+  it('cannot tell without the scope, nor for a channel by name', async () => {
     expect(await target.lookUp?.(request('x', { channel: '#general' }))).toMatchObject({
       kind: 'cannot-tell',
     });

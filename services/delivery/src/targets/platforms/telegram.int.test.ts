@@ -35,7 +35,7 @@ const answered = (status: number, body: unknown, headers = {}) => ({
   answer: { status, body, headers },
 });
 
-it('sends HTML, or plain text where there is no markup, to the chat and its topic, by either name, without previews', async () => {
+it('sends HTML, or plain text if there is no markup, to the chat and its topic, by either name, without previews', async () => {
   expect(await target.send(request('**a** < b', { chat_id: '-1001', message_thread_id: '42' }))).toEqual({
     kind: 'taken',
     receipt: '-1001/1',
@@ -64,7 +64,7 @@ it('sends HTML, or plain text where there is no markup, to the chat and its topi
   ]);
 });
 
-it('has a token of any characters in the path, and lets none lead elsewhere', async () => {
+it('keeps a token with any characters in its segment of the path', async () => {
   const odd = '1:a b/../c?d#e%2F';
   const other = await startTelegram({ token: encodeURIComponent(odd).replace('%3A', ':') });
   const settings = { bot_token: odd, api_base: other.url };
@@ -72,7 +72,7 @@ it('has a token of any characters in the path, and lets none lead elsewhere', as
   await other.stop();
 });
 
-it('sends markup that Telegram cannot read as plain text, in the same attempt', async () => {
+it('sends plain text in the same attempt if Telegram cannot parse the markup', async () => {
   telegram.refuseMarkup();
   const result = await target.send(request('**a** [b](https://e.org) @everyone', { chat_id: '7' }));
   expect(result).toMatchObject({ kind: 'taken' });
@@ -84,7 +84,7 @@ it('sends markup that Telegram cannot read as plain text, in the same attempt', 
   expect(telegram.shownIn('7')).toEqual(['c']);
 });
 
-it('goes with a group that became a supergroup, in the same attempt', async () => {
+it('follows a group that became a supergroup, in the same attempt', async () => {
   telegram.migrate('-5', -10_015);
   expect(await target.send(request('moved', { chat_id: '-5' }))).toEqual({
     kind: 'taken',
@@ -93,7 +93,7 @@ it('goes with a group that became a supergroup, in the same attempt', async () =
   expect(telegram.shownIn('-10015')).toEqual(['moved']);
 });
 
-it('leaves room for the mark in a message as long as can be', async () => {
+it('leaves room for the mark in a message of the maximum length', async () => {
   const chunks = requestsFor(
     { target, settings: { bot_token: token, api_base: telegram.url }, to: { chat_id: '7' } },
     outputMessage(`${'x'.repeat(4_075)}\n\n${'<'.repeat(3_000)}`),
@@ -105,7 +105,7 @@ it('leaves room for the mark in a message as long as can be', async () => {
   expect(telegram.shownIn('7').every((text) => text.startsWith('(possible duplicate) '))).toBe(true);
 });
 
-describe('what Telegram says', () => {
+describe('an answer of Telegram', () => {
   it.each([
     [{ chat_id: '403' }, 'Forbidden: bot was blocked by the user'],
     [{ chat_id: '404' }, 'Bad Request: chat not found'],
@@ -129,7 +129,7 @@ describe('what Telegram says', () => {
     },
   );
 
-  it('of a flood is how long to wait, in the body before the header', async () => {
+  it('with a rate limit says how long to wait; the body wins over the header', async () => {
     telegram.next(
       answered(429, { ok: false, parameters: { retry_after: 35 } }, { 'retry-after': '3' }),
       answered(429, {}, { 'retry-after': '4' }),
@@ -144,7 +144,7 @@ describe('what Telegram says', () => {
     ]);
   });
 
-  it('through a gateway that gave up waiting leaves it unknown', async () => {
+  it('from a gateway that gave up leaves the outcome unknown', async () => {
     telegram.next(answered(504, '<html>'));
     expect(await target.send(request('x'))).toMatchObject({ kind: 'unknown' });
   });
@@ -162,12 +162,12 @@ describe('what Telegram says', () => {
     ['is empty', answered(200, '')],
     ['says little', answered(200, {})],
     ['says little more', answered(201, { ok: true })],
-  ])('with 2xx is that it has the message, also when the rest %s', async (_, behaviour) => {
+  ])('with 2xx means that it has the message, even if the rest %s', async (_, behaviour) => {
     telegram.next(behaviour);
     expect(await target.send(request('x'))).toEqual({ kind: 'taken', receipt: null });
   });
 
-  it('of a message is edited by, also when it does not say in which chat it is', async () => {
+  it('gives a receipt for an edit, even if it does not name the chat', async () => {
     telegram.next(answered(200, { ok: true, result: { message_id: 5 } }));
     expect(await target.send(request('x', { chat_id: 'home' }))).toEqual({
       kind: 'taken',
@@ -177,7 +177,7 @@ describe('what Telegram says', () => {
 });
 
 describe('an edit', () => {
-  it('that was done already is done', async () => {
+  it('that was already made succeeds', async () => {
     await target.send(request('working'));
     telegram.next({ kind: 'cut-off' });
     expect(await target.edit?.(request('the answer'), '7/1')).toMatchObject({ kind: 'unknown' });
@@ -185,7 +185,7 @@ describe('an edit', () => {
     expect(telegram.messages).toMatchObject([{ shown: 'the answer', edits: 1 }]);
   });
 
-  it('of what is gone says so', async () => {
+  it('of a message that is gone says so', async () => {
     await target.send(request('working'));
     telegram.delete(1);
     expect(await target.edit?.(request('x'), '7/1')).toMatchObject({ kind: 'gone' });

@@ -12,7 +12,7 @@ describe('chunks without mentions', () => {
   it.each([
     ['one name', `\`${'word '.repeat(500)}@all ${'word '.repeat(100)}\``],
     ['a thousand names', `\`${'@all '.repeat(1_000)}\``],
-  ])('have none, also when code with %s is cut in two', (_, source) => {
+  ])('have none, even if code with %s is cut in two', (_, source) => {
     const chunks = chunksWithoutMentions(source, 2_000);
     expect(chunks.length).toBeGreaterThan(1);
     for (const chunk of chunks) {
@@ -51,7 +51,7 @@ describe('Markdown without mentions', () => {
     expect(withoutMentions(source)).toBe(source);
   });
 
-  it('is so whatever the Markdown around the names is', () => {
+  it('pings nobody, whatever Markdown surrounds the names', () => {
     const part = fc.constantFrom(
       ...[
         '@all',
@@ -114,12 +114,12 @@ describe('Markdown without mentions', () => {
     );
   });
 
-  it('is so in every part of a long text', () => {
+  it('pings nobody in any part of a long text', () => {
     const source = 'A `@code` and @name.\n\n```\n@code\n\n@code\n```\n\n'.repeat(400);
-    const harmless = withoutMentions(source);
-    expect(harmless.replaceAll(ZERO_WIDTH, '')).toBe(source);
-    expect(harmless.split(`@${ZERO_WIDTH}name`)).toHaveLength(401);
-    expect(harmless.split('@code')).toHaveLength(1_201);
+    const neutralized = withoutMentions(source);
+    expect(neutralized.replaceAll(ZERO_WIDTH, '')).toBe(source);
+    expect(neutralized.split(`@${ZERO_WIDTH}name`)).toHaveLength(401);
+    expect(neutralized.split('@code')).toHaveLength(1_201);
   });
 
   it.each([
@@ -127,7 +127,7 @@ describe('Markdown without mentions', () => {
     `${'['.repeat(60_000)}\`@b\``,
     `${'> '.repeat(5_000)}\`@b\``,
     '`@b` '.repeat(60_000),
-  ])('is so without the parser, which would take minutes, and so also in code: %#', (source) => {
+  ])('pings nobody without the parser, which would take minutes, so code changes too: %#', (source) => {
     expect(withoutMentions(source)).toBe(source.replaceAll('@', `@${ZERO_WIDTH}`));
   });
 });
@@ -156,7 +156,7 @@ describe('Markdown without images', () => {
     (source) => expect(withoutMentions(source)).toBe(source),
   );
 
-  it('has none, whatever is written, also in chunks', () => {
+  it('has none, whatever the text, in chunks too', () => {
     const bits = fc.constantFrom(
       '!',
       '[',
@@ -200,12 +200,12 @@ function imagesIn(source: string): string[] {
   return found;
 }
 
-/** What is shown as text, as platforms see it when they look for names: entities are characters, code is not in it. */
+/** The text as platforms see it when they look for names: entities are characters, and code is left out. */
 function textsIn(source: string): string[] {
   const texts: string[] = [];
   const walk = (node: Nodes): void => {
     if (node.type === 'text') texts.push(node.value);
-    // An address that was found in the text is no place for a name.
+    // Platforms do not look for names in an address that they found in the text.
     if (
       node.type === 'link' &&
       node.children.some((child) => child.type === 'text' && node.url.endsWith(child.value))

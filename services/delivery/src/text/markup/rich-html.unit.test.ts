@@ -22,7 +22,7 @@ describe('HTML for mail and Matrix', () => {
     );
   });
 
-  it('makes one list of the items that follow each other', () => {
+  it('makes one list of items that follow each other', () => {
     expect(html('- a\n- b\n  - c\n- d')).toBe(
       '<ul><li>a</li>\n<li>b</li>\n<ul><li>c</li></ul>\n<li>d</li></ul>',
     );
@@ -40,9 +40,9 @@ describe('HTML for mail and Matrix', () => {
     "<https://example.com/'><script>alert(1)</script>",
     '[<script>alert(1)</script>](https://example.com)',
     '![<script>](x" onerror="alert(1))',
-  ])('%j becomes no tag, attribute or script of its own', (source) => {
+  ])('%j becomes no tag, attribute or script', (source) => {
     const written = html(source);
-    // Only tags of ours, and attributes with the values that we write.
+    // Only our tags, and attributes with the values that we write.
     const left = written.replaceAll(
       /<\/?(?:h[1-6]|p|ul|li|strong|em|del|code|pre|blockquote|a)>|<br>|<ol start="\d+">|<code class="language-[\w+#.-]+">|<a href="(?:https?:|mailto:)[^"'<>]*">/g,
       '',
