@@ -77,7 +77,7 @@ describe('the number of open circuits', () => {
     expect(circuits.openAt(9_000)).toBe(0);
   });
 
-  it('does not include a circuit for ever that nobody sends to any more', () => {
+  it('does not include a circuit that nobody has tried for a long time', () => {
     const circuits = opened();
     expect(circuits.openAt(1_000)).toBe(1);
     expect(circuits.openAt(1_001)).toBe(0);

@@ -96,7 +96,7 @@ describe('the address of a delivery', () => {
       'is not where',
     ],
   ])(
-    'with %s makes the attempt fail, with the reason, and retryable',
+    'with %s makes the attempt fail with the reason, retryable',
     async (_what, to, reference, values, reason) => {
       const { configured: made, address } = resolveAddress(
         captured(to, [reference]),

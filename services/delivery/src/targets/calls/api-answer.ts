@@ -1,5 +1,5 @@
 import { parseRetryAfter } from '@angelia/waiting';
-import type { LookUpResult, SendResult } from '../target.ts';
+import type { LookUpResult, SendResult, TargetSettings } from '../target.ts';
 import type { AnswerHeaders, CallResult } from './http-call.ts';
 
 /** Reading an answer, shared by the adapters of JSON APIs. */
@@ -8,6 +8,11 @@ export type Answered = Extract<CallResult, { kind: 'answered' }>;
 
 /** How much of a platform's own words a reason holds: enough to act on, and no more than an event should hold. */
 const MAX_WORDS = 300;
+
+/** All that a reason may show of the URL of an API. */
+export function apiOrigin(settings: TargetSettings): string {
+  return new URL(String(settings.api_base)).origin;
+}
 
 /** The answer as an object; null if it is not one or cannot be read. */
 export function objectIn({ body }: Answered): Readonly<Record<string, unknown>> | null {

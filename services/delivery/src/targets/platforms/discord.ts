@@ -4,7 +4,7 @@ import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
 import { renderChunks } from '../../text/cut/render-chunks.ts';
 import { discordMarkdown } from '../../text/markup/discord-markdown.ts';
 import { utf16Units } from '../../text/markup/markup.ts';
-import { type Answered, headerOf, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
+import { type Answered, apiOrigin, headerOf, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
 import type {
   EditResult,
@@ -38,7 +38,7 @@ export function discordTarget(): Target {
     checkSettings: () => [],
 
     destination: (address, settings) => ({
-      name: `discord ${originOf(settings)}`,
+      name: `discord ${apiOrigin(settings)}`,
       chat: channelOf(address),
     }),
 
@@ -68,10 +68,6 @@ export function discordTarget(): Target {
 
     close: () => pool.destroy(),
   };
-}
-
-function originOf(settings: TargetSettings): string {
-  return new URL(String(settings.api_base)).origin;
 }
 
 /** For Discord, a thread is a channel. */
@@ -124,7 +120,7 @@ function resultOf(answer: Answered, settings: TargetSettings, channel: string): 
       ...(pauseSeconds === null ? {} : { pauseSeconds }),
     };
   }
-  const reason = reasonOf(status, originOf(settings), wordsOf(said));
+  const reason = reasonOf(status, apiOrigin(settings), wordsOf(said));
   if (status === 429) return flooded(answer, said, reason);
   if (status === 401) {
     return { kind: 'retryable', reason: `${reason} (targets.discord.bot_token was refused)` };

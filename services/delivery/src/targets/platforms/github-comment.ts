@@ -4,6 +4,7 @@ import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
 import { chunksWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
 import {
   type Answered,
+  apiOrigin,
   headerOf,
   inOneLine,
   isGatewayError,
@@ -54,7 +55,7 @@ export function githubCommentTarget(): Target {
 
     destination(address, settings) {
       return {
-        name: `github_comment ${new URL(String(settings.api_base)).origin}`,
+        name: `github_comment ${apiOrigin(settings)}`,
         chat: `${address.to.repo}#${numberOf(address)}`,
       };
     },
@@ -69,7 +70,7 @@ export function githubCommentTarget(): Target {
       const called = await write(pool, 'POST', path, request);
       if (called.kind !== 'answered') return called;
       if (isTaken(called)) return taken(called);
-      return refusal(called, originOf(request.settings));
+      return refusal(called, apiOrigin(request.settings));
     },
 
     async edit(request, receipt): Promise<EditResult> {
@@ -79,7 +80,7 @@ export function githubCommentTarget(): Target {
       const called = await write(pool, 'PATCH', path, request);
       if (called.kind !== 'answered') return called;
       if (isTaken(called)) return taken(called);
-      const refused = refusal(called, originOf(request.settings));
+      const refused = refusal(called, apiOrigin(request.settings));
       return refused.kind === 'permanent' ? { kind: 'gone', reason: refused.reason } : refused;
     },
 
@@ -90,10 +91,6 @@ export function githubCommentTarget(): Target {
 
 function numberOf(address: TargetAddress): string {
   return String(address.to.pr_number ?? address.to.issue_number);
-}
-
-function originOf(settings: TargetSettings): string {
-  return new URL(String(settings.api_base)).origin;
 }
 
 /**

@@ -2,9 +2,9 @@ import type { Agent } from 'undici';
 import { renderChunks } from '../../text/cut/render-chunks.ts';
 import type { Measure } from '../../text/markup/markup.ts';
 import { joinLists, richHtml } from '../../text/markup/rich-html.ts';
-import { type Answered, isTaken, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
+import { type Answered, apiOrigin, isTaken, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections, type HttpCall } from '../calls/http-call.ts';
-import type { EditResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
+import type { EditResult, SendRequest, SendResult, Target } from '../target.ts';
 
 /** Messages by Matrix' client-server API. The transaction id makes a repeat harmless: the server returns the same event. */
 
@@ -29,7 +29,7 @@ export function matrixTarget(): Target {
     checkSettings: () => [],
 
     destination: (address, settings) => ({
-      name: `matrix ${originOf(settings)}`,
+      name: `matrix ${apiOrigin(settings)}`,
       chat: String(address.to.room_id),
     }),
 
@@ -61,10 +61,6 @@ export function matrixTarget(): Target {
 
     close: () => pool.destroy(),
   };
-}
-
-function originOf(settings: TargetSettings): string {
-  return new URL(String(settings.api_base)).origin;
 }
 
 interface MessageContent {
@@ -110,7 +106,7 @@ async function put(
   const path = `/rooms/${encodeURIComponent(room)}/send/m.room.message/${encodeURIComponent(transaction)}`;
   const called = await call(pool, request, { method: 'PUT', path, body: content });
   if (called.kind !== 'answered') return called;
-  if (!isTaken(called)) return refusal(called, originOf(request.settings));
+  if (!isTaken(called)) return refusal(called, apiOrigin(request.settings));
   const { event_id: id } = objectIn(called) ?? {};
   return { kind: 'taken', receipt: typeof id === 'string' ? id : null };
 }
@@ -122,10 +118,10 @@ async function roomOf(pool: Agent, request: SendRequest): Promise<string | SendR
   const path = `/directory/room/${encodeURIComponent(given)}`;
   const called = await call(pool, request, { method: 'GET', path });
   if (called.kind !== 'answered') return called;
-  if (called.status !== 200) return refusal(called, originOf(request.settings));
+  if (called.status !== 200) return refusal(called, apiOrigin(request.settings));
   const { room_id: id } = objectIn(called) ?? {};
   if (typeof id === 'string') return id;
-  return { kind: 'retryable', reason: `${originOf(request.settings)} gave no room for the alias` };
+  return { kind: 'retryable', reason: `${apiOrigin(request.settings)} gave no room for the alias` };
 }
 
 function call(

@@ -3,6 +3,7 @@ import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
 import { chunksWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
 import {
   type Answered,
+  apiOrigin,
   headerOf,
   isGatewayError,
   isTaken,
@@ -12,7 +13,7 @@ import {
   retryAfterOf,
 } from '../calls/api-answer.ts';
 import { callHttp, connections, type HttpCall } from '../calls/http-call.ts';
-import type { EditResult, LookUpResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
+import type { EditResult, LookUpResult, SendRequest, SendResult, Target } from '../target.ts';
 
 /**
  * Posts by Mattermost's API v4. `pending_post_id` makes a repeat harmless for 30 s, if it reaches the same node
@@ -40,7 +41,7 @@ export function mattermostTarget(): Target {
     checkSettings: () => [],
 
     destination: (address, settings) => ({
-      name: `mattermost ${originOf(settings)}`,
+      name: `mattermost ${apiOrigin(settings)}`,
       chat: String(address.to.channel_id),
     }),
 
@@ -64,7 +65,7 @@ export function mattermostTarget(): Target {
       });
       if (called.kind !== 'answered') return called;
       if (isTaken(called)) return taken(called);
-      return refusal(called, originOf(request.settings));
+      return refusal(called, apiOrigin(request.settings));
     },
 
     async edit(request, receipt): Promise<EditResult> {
@@ -75,17 +76,13 @@ export function mattermostTarget(): Target {
       });
       if (called.kind !== 'answered') return called;
       if (isTaken(called)) return taken(called);
-      const refused = refusal(called, originOf(request.settings));
+      const refused = refusal(called, apiOrigin(request.settings));
       return refused.kind === 'permanent' ? { kind: 'gone', reason: refused.reason } : refused;
     },
 
     lookUp: (request) => lookUp(pool, request),
     close: () => pool.destroy(),
   };
-}
-
-function originOf(settings: TargetSettings): string {
-  return new URL(String(settings.api_base)).origin;
 }
 
 function messageOf({ chunk, markDuplicate }: SendRequest): string {
@@ -154,10 +151,10 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
     path: `/channels/${channel}/posts?since=${since}`,
   });
   if (called.kind !== 'answered') return notLookedUp(called);
-  if (!isTaken(called)) return notLookedUp(refusal(called, originOf(settings)));
+  if (!isTaken(called)) return notLookedUp(refusal(called, apiOrigin(settings)));
   const answer = objectIn(called);
   if (typeof answer?.posts !== 'object' || answer.posts === null) {
-    return { kind: 'cannot-tell', reason: `${originOf(settings)} gave no list of posts that could be read` };
+    return { kind: 'cannot-tell', reason: `${apiOrigin(settings)} gave no list of posts that could be read` };
   }
   const posts = Object.values(answer.posts) as { id?: unknown; delete_at?: unknown; props?: unknown }[];
   const found = posts.find(

@@ -5,6 +5,7 @@ import { utf16Units } from '../../text/markup/markup.ts';
 import { slackMrkdwn } from '../../text/markup/slack-mrkdwn.ts';
 import {
   type Answered,
+  apiOrigin,
   inOneLine,
   isGatewayError,
   notLookedUp,
@@ -73,7 +74,7 @@ export function slackTarget(): Target {
     checkSettings: () => [],
 
     destination: (address, settings) => ({
-      name: `slack ${originOf(settings)}`,
+      name: `slack ${apiOrigin(settings)}`,
       chat: String(address.to.channel),
     }),
 
@@ -103,10 +104,6 @@ export function slackTarget(): Target {
     lookUp: (request) => lookUp(pool, request),
     close: () => pool.destroy(),
   };
-}
-
-function originOf(settings: TargetSettings): string {
-  return new URL(String(settings.api_base)).origin;
 }
 
 /** Sends a block. If Slack refuses it, sends plain text in the same attempt. */
@@ -170,7 +167,7 @@ function resultOf(answer: Answered, settings: TargetSettings, channel: unknown):
   if (status === 200 && said?.ok === true) return { kind: 'taken', receipt: receiptIn({ channel, ...said }) };
   const reason = reasonOf(
     status,
-    originOf(settings),
+    apiOrigin(settings),
     detailOf(said) || (status === 200 ? 'unreadable answer' : ''),
   );
   const seconds = retryAfterOf(answer.headers);
@@ -257,7 +254,7 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
 /** A temporary failure is retried: a resend meanwhile could make a second copy. */
 function notRead(answer: Answered, method: string, settings: TargetSettings): LookUpResult {
   const result = resultOf(answer, settings, null);
-  const reason = `${method}: ${reasonOf(answer.status, originOf(settings), detailOf(objectIn(answer)))}`;
+  const reason = `${method}: ${reasonOf(answer.status, apiOrigin(settings), detailOf(objectIn(answer)))}`;
   // An app that may write to a channel need not be allowed to read it. Then no look-up will ever tell.
   const never = result.kind === 'taken' || CREDENTIAL_REFUSED.has(errorOf(answer));
   return never ? { kind: 'cannot-tell', reason } : notLookedUp({ ...result, reason });

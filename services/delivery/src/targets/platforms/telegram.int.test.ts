@@ -110,14 +110,14 @@ describe('an answer of Telegram', () => {
     [{ chat_id: '403' }, 'Forbidden: bot was blocked by the user'],
     [{ chat_id: '404' }, 'Bad Request: chat not found'],
     [{ chat_id: '7', message_thread_id: '404' }, 'Bad Request: message thread not found'],
-  ])('%j is permanent, in its own words', async (to, words) => {
+  ])('for %j is permanent, in its own words', async (to, words) => {
     const result = await target.send(request('x', to));
     expect(result).toMatchObject({ kind: 'permanent', reason: expect.stringContaining(words) });
     expect(telegram.messages).toEqual([]);
   });
 
   it.each(['123456:wrong', 'wrong'])(
-    'of the token %s can be mended, and the token is not repeated',
+    'about the token %s is retryable, and does not repeat the token',
     async (wrong) => {
       const settings = { bot_token: wrong, api_base: telegram.url };
       const result = await target.send({ ...request('x'), settings });
@@ -150,7 +150,7 @@ describe('an answer of Telegram', () => {
   });
 
   it.each([500, 502, 503])(
-    'while it is down, %i, is tried again as often as the schedule says',
+    'with %i while it is down is retried as often as the schedule says',
     async (status) => {
       telegram.next(answered(status, '<html>'));
       expect(await target.send(request('x'))).toMatchObject({ kind: 'retryable' });

@@ -3,7 +3,15 @@ import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
 import { renderChunks } from '../../text/cut/render-chunks.ts';
 import { utf16Units } from '../../text/markup/markup.ts';
 import { escapeHtml, telegramHtml } from '../../text/markup/telegram-html.ts';
-import { type Answered, inOneLine, isTaken, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
+import {
+  type Answered,
+  apiOrigin,
+  inOneLine,
+  isTaken,
+  objectIn,
+  reasonOf,
+  retryAfterOf,
+} from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
 import type {
   EditResult,
@@ -32,7 +40,7 @@ export function telegramTarget(): Target {
     checkSettings: () => [],
 
     destination: (address, settings) => ({
-      name: `telegram ${originOf(settings)}`,
+      name: `telegram ${apiOrigin(settings)}`,
       chat: String(address.to.chat_id),
     }),
 
@@ -74,10 +82,6 @@ export function telegramTarget(): Target {
 
     close: () => pool.destroy(),
   };
-}
-
-function originOf(settings: TargetSettings): string {
-  return new URL(String(settings.api_base)).origin;
 }
 
 function threadOf({ to }: TargetAddress): { message_thread_id?: number } {
@@ -135,7 +139,7 @@ function resultOf(answer: Answered, settings: TargetSettings, chat: string): Sen
   const said = objectIn(answer);
   // A refusal shows in the status and in `ok`.
   if (isTaken(answer) && said?.ok !== false) return { kind: 'taken', receipt: receiptIn(said, chat) };
-  const reason = reasonOf(status, originOf(settings), wordsOf(answer));
+  const reason = reasonOf(status, apiOrigin(settings), wordsOf(answer));
   if (status === 429) {
     return { kind: 'retryable', reason, retryAfterSeconds: floodWaitOf(answer), scope: 'chat' };
   }

@@ -6,5 +6,5 @@ export interface Chunk {
   readonly plain?: string;
 }
 
-/** Put before a chunk that is resent without knowing whether it is there. Whoever cuts a text leaves room for it. */
+/** Put before a chunk that is resent without knowing whether it is there. Code that cuts a text leaves room for it. */
 export const DUPLICATE_MARK = '(possible duplicate) ';
