@@ -22,12 +22,13 @@ export class StartTime {
   }
 
   /**
-   * Early by the time that the database's answer takes, never late. So a claim that was recorded after the start never counts
-   * as a predecessor's. A predecessor's claim is older by at least the start of a Node process.
+   * Late by the time that the question takes, never early: a claim that a predecessor recorded right before our start must
+   * count as older. At the start the event loop is busy, and the answer is read much later than it was given.
    */
   async learn(): Promise<number> {
+    const askedAt = this.#clock.monotonic();
     const now = await this.#sessions.now();
-    this.#at ??= now - (this.#clock.monotonic() - this.#started);
+    this.#at ??= now - (askedAt - this.#started);
     return this.#at;
   }
 }
