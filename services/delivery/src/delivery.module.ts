@@ -77,6 +77,7 @@ import { DISPATCHER, TARGETS } from './tokens.ts';
         });
         void resumeAfterRestart({
           lists: log.lists,
+          status: log.status,
           startTime,
           dispatcher,
           claimMs: claimTimes(config.delivery.request_timeout_seconds).deadlineMs,

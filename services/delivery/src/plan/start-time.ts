@@ -21,6 +21,11 @@ export class StartTime {
     return this.#at;
   }
 
+  /** How long ago this process started. */
+  get elapsedMs(): number {
+    return this.#clock.monotonic() - this.#started;
+  }
+
   /**
    * Late by the time that the question takes, never early: a claim that a predecessor recorded right before our start must
    * count as older. At the start the event loop is busy, and the answer is read much later than it was given.
