@@ -30,7 +30,7 @@ interface EmailAddress {
 
 /** Mail programs cut longer subjects anyway. */
 const MAX_SUBJECT = 200;
-/** For nodemailer's own timeouts. The send window ends a request earlier. */
+/** For nodemailer's own timeouts: longer than the usual send window. */
 const IDLE_MS = 60_000;
 
 export function emailTarget(options: { readonly ca?: string } = {}): Target {

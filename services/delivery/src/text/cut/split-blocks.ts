@@ -6,7 +6,7 @@ import { cutCode, cutProse } from './cut-position.ts';
 const WORTH_BEGINNING = 0.25;
 
 /**
- * Packs blocks into messages of at max `limit`. It cuts between blocks, and inside a block only if that is longer than a
+ * Packs blocks into messages of at most `limit`. It cuts between blocks, and inside a block only if that is longer than a
  * whole message. `sizeOf` is the block's length as written. It stops after `max` + 1 messages: the last one says that there
  * are more.
  */
