@@ -18,13 +18,13 @@ import {
 } from '@angelia/service-kit';
 import { type Sessions, systemClock } from '@angelia/sessions';
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Deliveries } from './deliveries.ts';
+import { claimTimes } from './attempt/send-window.ts';
 import { DeliveryController } from './delivery.controller.ts';
-import { lookBack } from './look-back.ts';
-import { claimTimes } from './send-window.ts';
-import { StartTime } from './start-time.ts';
+import { DeliveryDispatcher } from './plan/delivery-dispatcher.ts';
+import { resumeAfterRestart } from './plan/resume-after-restart.ts';
+import { StartTime } from './plan/start-time.ts';
 import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/registry.ts';
-import { DELIVERIES, TARGETS } from './tokens.ts';
+import { DISPATCHER, TARGETS } from './tokens.ts';
 
 @Module({
   controllers: [DeliveryController],
@@ -40,7 +40,7 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
       },
     },
     {
-      provide: DELIVERIES,
+      provide: DISPATCHER,
       inject: [EVENT_LOG, SESSIONS, TARGETS, CONFIG, HOLDER, LOGGER, DRAIN, ENVIRONMENT, ADDRESS_VARIABLES],
       useFactory: (
         log: EventLog,
@@ -52,36 +52,39 @@ import { DELIVERIES, TARGETS } from './tokens.ts';
         drain: Drain,
         environment: Environment,
         addressVariables: AddressVariables,
-      ): Deliveries => {
-        const startTime = new StartTime(systemClock);
-        const deliveries = new Deliveries({
-          sessions,
-          turns: log.sendTurns,
-          targets,
-          addressVariables,
-          policy: config.delivery,
-          holder,
-          logger,
-          clock: systemClock,
-          random: Math.random,
-          startedAt: () => startTime.at,
-          unrecorded: new Set(),
-          answerLinks: answerLinks(config, environment),
-        });
-        drain.add(deliveries);
+      ): DeliveryDispatcher => {
+        const startTime = new StartTime(sessions, systemClock);
+        const dispatcher = new DeliveryDispatcher(
+          {
+            sessions,
+            targets,
+            addressVariables,
+            policy: config.delivery,
+            holder,
+            logger,
+            clock: systemClock,
+            random: Math.random,
+            startedAt: () => startTime.at,
+            unrecorded: new Set(),
+            answerLinks: answerLinks(config, environment),
+          },
+          log.sendTurns,
+        );
+        drain.add(dispatcher);
         onCollect(() => {
-          metrics.circuitsOpen.set({}, deliveries.circuitsOpen);
-          metrics.deliveriesParked.set({}, deliveries.waiting);
+          metrics.circuitsOpen.set({}, dispatcher.circuitsOpen);
+          metrics.deliveriesParked.set({}, dispatcher.waiting);
         });
-        void lookBack({
-          log,
+        void resumeAfterRestart({
+          lists: log.lists,
+          status: log.status,
           startTime,
-          deliveries,
+          dispatcher,
           claimMs: claimTimes(config.delivery.request_timeout_seconds).deadlineMs,
           logger,
           draining: () => drain.draining,
         });
-        return deliveries;
+        return dispatcher;
       },
     },
   ],

@@ -1,2 +1,2 @@
-export const DELIVERIES = Symbol('DELIVERIES');
+export const DISPATCHER = Symbol('DISPATCHER');
 export const TARGETS = Symbol('TARGETS');

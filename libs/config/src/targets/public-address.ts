@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 /**
  * Which addresses an untrusted sender may make us talk to: public unicast, nothing else. The only list of them: asked
  * early for what a URL says by itself (config/target-url.ts), and of every address that a socket is given
- * (services/delivery/src/targets/address-safety.ts).
+ * (services/delivery/src/targets/calls/public-addresses.ts).
  */
 type Range = readonly [network: string, bits: number];
 

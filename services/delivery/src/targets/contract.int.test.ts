@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { describeTarget } from './testing/contract.ts';
 import { harnesses } from './testing/harnesses.ts';
 
-it('is run on every target there is', () => {
+it('the contract runs on every target', () => {
   expect(Object.keys(harnesses).sort()).toEqual([...knownTargets].sort());
 });
 

@@ -1,20 +1,20 @@
 import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import type { LogLine } from './log.ts';
-import { missingTarget } from './missing.ts';
+import { missingTarget } from './missing-target.ts';
+import type { LogLine } from './platforms/log.ts';
+import { redactCredentials } from './redact-secrets.ts';
 import type { Target, TargetSettings } from './target.ts';
-import { withoutCredentials } from './without-credentials.ts';
 
 /** A target with its part of the config. */
-export interface ReadyTarget {
+export interface ConfiguredTarget {
   readonly target: Target;
   readonly settings: TargetSettings;
 }
 
 export interface Targets {
-  /** A name that is no target gives one that refuses for good, by name: never another in its place (seed 000). */
-  find(name: string): ReadyTarget;
-  /** What is wrong with the config of any target; asked at start. */
+  /** An unknown name gives a target that refuses permanently and says why, never another target (seed 000). */
+  find(name: string): ConfiguredTarget;
+  /** What is wrong with the config of the targets. Asked at start. */
   problems(): readonly string[];
   close(): Promise<void>;
 }
@@ -22,49 +22,49 @@ export interface Targets {
 type Open = (logger: LogLine) => Target;
 
 /**
- * How each target of this version is opened. service-kit knows their config; the type makes sure that none is missing here.
- * Each is loaded only where it is configured: nodemailer alone takes 30 ms of CPU.
+ * How each target of this version is opened. libs/config knows their settings; the type makes sure that none is missing here.
+ * A target is loaded only if it is configured: nodemailer alone takes 30 ms of CPU.
  */
 const adapters: Readonly<Record<KnownTarget, () => Promise<Open>>> = {
-  discord: async () => (await import('./discord.ts')).discordTarget,
+  discord: async () => (await import('./platforms/discord.ts')).discordTarget,
   email: () =>
-    import('./email.ts').then(
+    import('./platforms/email.ts').then(
       ({ emailTarget }) =>
         () =>
           emailTarget(),
     ),
-  github_comment: async () => (await import('./github-comment.ts')).githubCommentTarget,
+  github_comment: async () => (await import('./platforms/github-comment.ts')).githubCommentTarget,
   http: () =>
-    import('./http.ts').then(
+    import('./http/http.ts').then(
       ({ httpTarget }) =>
         () =>
           httpTarget(),
     ),
-  log: async () => (await import('./log.ts')).logTarget,
-  matrix: async () => (await import('./matrix.ts')).matrixTarget,
-  mattermost: async () => (await import('./mattermost.ts')).mattermostTarget,
-  slack: async () => (await import('./slack.ts')).slackTarget,
-  telegram: async () => (await import('./telegram.ts')).telegramTarget,
+  log: async () => (await import('./platforms/log.ts')).logTarget,
+  matrix: async () => (await import('./platforms/matrix.ts')).matrixTarget,
+  mattermost: async () => (await import('./platforms/mattermost.ts')).mattermostTarget,
+  slack: async () => (await import('./platforms/slack.ts')).slackTarget,
+  telegram: async () => (await import('./platforms/telegram.ts')).telegramTarget,
 };
 
 export type LoadedAdapters = ReadonlyMap<KnownTarget, Open>;
 
-/** One that needs a credential and has none is not opened: no route can name it, only a session from before. */
+/** A target that needs a credential and has none is not opened. No route can name it, only an older session. */
 export const configuredTargets = (config: Config): readonly KnownTarget[] =>
   knownTargets.filter((name) => isConfigured(config, name));
 
-/** At the start, so that one that cannot be loaded is no surprise at the first webhook. */
+/** Called at start, so that an adapter that cannot be loaded fails there and not at the first webhook. */
 export async function loadAdapters(names: readonly KnownTarget[]): Promise<LoadedAdapters> {
   return new Map(await Promise.all(names.map(async (name) => [name, await adapters[name]()] as const)));
 }
 
 export function openTargets(config: Config, logger: LogLine, loaded: LoadedAdapters): Targets {
-  const ready = new Map<string, ReadyTarget>(
+  const ready = new Map<string, ConfiguredTarget>(
     configuredTargets(config).map((name) => {
       const open = loaded.get(name);
-      if (open === undefined) throw new Error(`the target ${name} is configured and was not loaded`);
+      if (open === undefined) throw new Error(`the target ${name} is configured but was not loaded`);
       const settings: TargetSettings = targetOptions(config, name);
-      return [name, { target: withoutCredentials(open(logger), settings), settings }];
+      return [name, { target: redactCredentials(open(logger), settings), settings }];
     }),
   );
   return {

@@ -6,8 +6,8 @@ import { createLogger } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
-import type { DeliveryTools } from '../deliver-session.ts';
-import { DELIVERIES_LIMITS, Deliveries, type DeliveriesLimits } from '../deliveries.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
+import { DeliveryDispatcher, DISPATCHER_LIMITS, type DispatcherLimits } from '../plan/delivery-dispatcher.ts';
 import { loadAdapters, openTargets, type Targets } from '../targets/registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
@@ -19,9 +19,9 @@ export interface SenderOptions {
   /** As in the config file, besides `http`. */
   readonly settings?: Record<string, Record<string, unknown>>;
   readonly sessions?: Sessions;
-  readonly limits?: Partial<DeliveriesLimits>;
+  readonly limits?: Partial<DispatcherLimits>;
   readonly targets?: (targets: Targets) => Targets;
-  /** What the environment says. */
+  /** The environment variables. */
   readonly env?: Record<string, string>;
 }
 
@@ -31,22 +31,26 @@ export interface NewSession {
   readonly interim?: 'message' | 'edit' | 'off';
 }
 
-/** A log with sessions in it, and delivery services without their transport: what replicas are, as far as the log can tell. */
+/** A log with sessions, and delivery services without their transport: to the log, they look like replicas. */
 export interface DeliveryFixture {
   readonly log: EventLog;
   readonly sessions: Sessions;
-  sender(options?: SenderOptions): Deliveries;
+  sender(options?: SenderOptions): DeliveryDispatcher;
   put(id: SessionId, ...commands: SessionCommand[]): Promise<void>;
-  /** A session whose run has begun. */
+  /** A session with a started run. */
   running(session: NewSession): Promise<SessionId>;
   answered(text: string, session: NewSession): Promise<SessionId>;
   deliveryEvents(id: SessionId): Promise<{ type: string; data: Record<string, unknown> }[]>;
   types(id: SessionId): Promise<string[]>;
-  /** As the timers and the sweep do: look again and again, until it is so. */
-  lookUntil(deliveries: Deliveries, ids: SessionId | readonly SessionId[], so: () => unknown): Promise<void>;
+  /** Hints again and again, as timers and the sweep do, until the condition holds. */
+  hintUntil(
+    dispatcher: DeliveryDispatcher,
+    ids: SessionId | readonly SessionId[],
+    so: () => unknown,
+  ): Promise<void>;
   /** Nothing is left to send. */
   settled(...ids: SessionId[]): () => Promise<boolean>;
-  /** What was opened for one test. */
+  /** Closes what was opened for one test. */
   closeSenders(): Promise<void>;
   close(): Promise<void>;
 }
@@ -116,11 +120,10 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       });
       const targets = openTargets(config, logger, adapters);
       opened.push(targets);
-      // Postgres is on this host, and has its clock.
+      // Postgres runs on this host and has the same clock.
       const startedAt = Date.now();
-      const tools: DeliveryTools = {
+      const context: DeliveryContext = {
         sessions: options.sessions ?? sessions,
-        turns: log.sendTurns,
         targets: options.targets?.(targets) ?? targets,
         addressVariables: addressVariables({}, options.env ?? {}),
         policy: config.delivery,
@@ -132,7 +135,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         unrecorded: new Set(),
         answerLinks: null,
       };
-      return new Deliveries(tools, { ...DELIVERIES_LIMITS, ...options.limits });
+      return new DeliveryDispatcher(context, log.sendTurns, { ...DISPATCHER_LIMITS, ...options.limits });
     },
     async answered(text, session) {
       const id = await running(session);
@@ -140,9 +143,9 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       return id;
     },
     types: async (id) => (await deliveryEvents(id)).map(({ type }) => type),
-    async lookUntil(deliveries, ids, so) {
+    async hintUntil(dispatcher, ids, so) {
       await eventually(async () => {
-        for (const id of [ids].flat()) await deliveries.look({ stream_id: id, version: 0 });
+        for (const id of [ids].flat()) await dispatcher.handle({ stream_id: id, version: 0 });
         return (await so()) as boolean;
       });
     },

@@ -1,19 +1,21 @@
 import { shownByTelegram } from '@angelia/testkit';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DUPLICATE_MARK } from '../targets/target.ts';
-import { cutMarkdown } from './cut-markdown.ts';
-import { discordMarkdown } from './discord-markdown.ts';
-import { textOf } from './document.ts';
-import { piecesWithoutMentions } from './harmless-markdown.ts';
-import { type Markup, utf8Bytes, utf16Units } from './markup.ts';
-import { MOST_CHARACTERS, MOST_MESSAGES } from './most-sent.ts';
-import { piecesOf } from './pieces.ts';
-import { plainText } from './plain-text.ts';
-import { richHtml } from './rich-html.ts';
-import { sectionsOf } from './sections.ts';
-import { slackMrkdwn } from './slack-mrkdwn.ts';
-import { telegramHtml } from './telegram-html.ts';
+import { DUPLICATE_MARK } from './cut/chunk.ts';
+import { cutMarkdown } from './cut/cut-markdown.ts';
+import { chunksWithoutMentions } from './cut/neutralize-mentions.ts';
+import { MAX_CHARACTERS, MAX_MESSAGES } from './cut/output-limit.ts';
+import { renderChunks } from './cut/render-chunks.ts';
+import { discordMarkdown } from './markup/discord-markdown.ts';
+import { writePlain } from './markup/line-layout.ts';
+import { type Markup, utf8Bytes, utf16Units } from './markup/markup.ts';
+import { richHtml } from './markup/rich-html.ts';
+import { slackMrkdwn } from './markup/slack-mrkdwn.ts';
+import { telegramHtml } from './markup/telegram-html.ts';
+import { textOf } from './read/document.ts';
+import { sectionsOf } from './read/parse-sections.ts';
+
+const plainText: Markup = { block: (block) => writePlain(block, (text) => text) };
 
 const MARKUPS: readonly [string, Markup][] = [
   ['Telegram HTML', telegramHtml],
@@ -23,9 +25,9 @@ const MARKUPS: readonly [string, Markup][] = [
 ];
 
 const write = (source: string, markup: Markup): string => {
-  const pieces = piecesOf(source, markup, { limit: 100_000, measure: utf16Units });
-  expect(pieces).toHaveLength(1);
-  return pieces[0]?.text ?? '';
+  const chunks = renderChunks(source, markup, { limit: 100_000, measure: utf16Units });
+  expect(chunks).toHaveLength(1);
+  return chunks[0]?.text ?? '';
 };
 
 describe('what Markdown becomes', () => {
@@ -70,19 +72,19 @@ describe('what Markdown becomes', () => {
     expect(write(source, discordMarkdown)).toBe(discord);
   });
 
-  it('a table is columns of a fixed-width font', () => {
+  it('a table becomes columns in a fixed-width font', () => {
     expect(write('| a | long |\n|---|---|\n| [x](https://e.org) | y |', discordMarkdown)).toBe(
       '```\na                 | long\n------------------|-----\nx (https://e.org) | y\n```',
     );
   });
 
-  it('a table whose columns would be mostly blanks is not lined up: it would be thousands of messages', () => {
+  it('a table whose columns would be mostly blanks is not aligned: it would be thousands of messages', () => {
     const long = `|${'x'.repeat(5_000)}|b|\n|-|-|\n${'|a|b|\n'.repeat(1_000)}`;
     const wide = `|${'a|'.repeat(2_000)}\n|${'-|'.repeat(2_000)}\n${'|x|\n'.repeat(900)}`;
     for (const table of [long, wide]) {
-      const pieces = piecesOf(table, telegramHtml, { limit: 4_096, measure: utf16Units });
-      expect(pieces.length).toBeLessThan(8);
-      const shown = pieces.map(({ text }) => shownByTelegram(withoutNumber(text))).join('');
+      const chunks = renderChunks(table, telegramHtml, { limit: 4_096, measure: utf16Units });
+      expect(chunks.length).toBeLessThan(8);
+      const shown = chunks.map(({ text }) => shownByTelegram(withoutNumber(text))).join('');
       expect(shown.replaceAll(/[^abx]/g, '')).toBe(table.replaceAll(/[^abx]/g, ''));
     }
   });
@@ -91,22 +93,22 @@ describe('what Markdown becomes', () => {
     expect(write('\\*a\\* \\`b\\` \\[x\\](y)', discordMarkdown)).toBe('\\*a\\* \\`b\\` [x\\](y)');
   });
 
-  it('a definition is shown where it is used, and else where it stands', () => {
+  it('a definition is shown where it is used, otherwise where it is written', () => {
     expect(write('[a][x]\n\n[x]: https://e.org\n[y]: https://f.org', plainText)).toBe(
       'a (https://e.org)\n\n[y]: https://f.org',
     );
   });
 
-  it('at Slack a style ends with its line, and is left out inside of a word', () => {
+  it('for Slack, a style ends with its line and is left out inside a word', () => {
     expect(write('**a\nb** c**d**e', slackMrkdwn)).toBe('*a*\n*b* cde');
     expect(write('`` a`b `` [x|y](https://e.org/a|b)', slackMrkdwn)).toBe('a`b <https://e.org/a%7Cb|x¦y>');
   });
 
-  it('at Discord a line that begins like a heading or a quote is no such thing', () => {
+  it('for Discord, a line that only looks like a heading or a quote is escaped', () => {
     expect(write('\\# a\n-# b\n\\> c', discordMarkdown)).toBe('\\# a\n\\-# b\n\\> c');
   });
 
-  it('a link over two lines is one', () => {
+  it('a link over two lines stays one link', () => {
     for (const markup of [telegramHtml, slackMrkdwn, discordMarkdown]) {
       expect(write('[a\nb](https://e.org)', markup)).toContain('a b');
     }
@@ -118,12 +120,12 @@ describe('what Markdown becomes', () => {
     }
   });
 
-  it('nothing to show is said, not sent as an empty message', () => {
+  it('a text without anything visible becomes a notice, not an empty message', () => {
     expect(write(' \n\u200b\n', telegramHtml)).toBe('(empty message)');
     expect(write('```\n```', telegramHtml)).toBe('(empty message)');
   });
 
-  it('an address that may ping, run or lead into the app is text and no link', () => {
+  it('an address that could ping, run or lead into the app is text and not a link', () => {
     for (const address of [
       'tg://user?id=1',
       'javascript:alert(1)',
@@ -138,7 +140,7 @@ describe('what Markdown becomes', () => {
     }
   });
 
-  it('what is nested too deep is not parsed, however short it is', () => {
+  it('a text that is nested too deep is not parsed, however short it is', () => {
     for (const text of ['- '.repeat(2_000), '> '.repeat(2_000), `${'*'.repeat(900)}a${'*'.repeat(900)}`]) {
       expect(sectionsOf(text)).toEqual([{ text, parse: false }]);
     }
@@ -146,7 +148,7 @@ describe('what Markdown becomes', () => {
     expect(sectionsOf(usual)).toEqual([{ text: usual, parse: true }]);
   });
 
-  it('what has more signs of a style than a second is enough for is parsed up to there', () => {
+  it('a text with too many style signs is parsed only up to the limit', () => {
     const part = `${'*a_'.repeat(1_300)}\n\n`;
     const sections = sectionsOf(part.repeat(30));
     expect(sections.map(({ text }) => text).join('')).toBe(part.repeat(30));
@@ -155,7 +157,7 @@ describe('what Markdown becomes', () => {
     expect(sectionsOf(usual.repeat(30)).every(({ parse }) => parse)).toBe(true);
   });
 
-  it('a long text is cut into parts where nothing goes on', () => {
+  it('a long text is cut into sections between blocks', () => {
     const part = `Some **bold** text.\n\n- a\n\n  b\n- c\n\n`;
     for (let more = 0; more < part.length; more += 1) {
       const text = `${'x'.repeat(more)}\n\n${part.repeat(250)}`;
@@ -166,7 +168,7 @@ describe('what Markdown becomes', () => {
     }
   });
 
-  it('a long text is read in parts, and is the same as in one', () => {
+  it('a long text that is read in sections gives the same result', () => {
     const code = Array.from({ length: 300 }, (_, line) => `line ${line} of *code*`).join('\n');
     const part = `Some **bold** text.\n\n- a\n\n  b\n- c`;
     const times = (text: string) => Array(150).fill(text).join('\n\n');
@@ -178,7 +180,7 @@ describe('what Markdown becomes', () => {
   });
 });
 
-/** What costs a parser or a splitter the most: each of these again and again. */
+/** What costs a parser or a splitter the most: each of these, repeated. */
 const EXPENSIVE: readonly (readonly [name: string, unit: string])[] = [
   ['setext headings', 'a\n=\n'],
   ['setext headings apart', 'a\n=\n\n'],
@@ -227,8 +229,8 @@ const filled = (unit: string, length: number): string =>
   unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 
 describe.each(EXPENSIVE)('%s', (_name, unit) => {
-  it('are written so many times at most until they are cut, and lose no letter', () => {
-    // Small messages, and so many of them: each unit at least whole, as it is what makes the parser slow.
+  it('are written a limited number of times while they are cut, and lose no letter', () => {
+    // Many small messages. Each unit stays whole, because it is what makes the parser slow.
     const text = filled(unit, Math.max(1_000, unit.length)).toWellFormed();
     let written = 0;
     const counting: Markup = {
@@ -238,20 +240,20 @@ describe.each(EXPENSIVE)('%s', (_name, unit) => {
         return telegramHtml.block(one);
       },
     };
-    const pieces = piecesOf(text, counting, { limit: 60, measure: utf16Units });
-    // Each character is written once per step of the search for the place to cut at (5 for 60), the first messages
-    // twice: 11 times. What writes all that is left anew for each message comes to 35.
+    const chunks = renderChunks(text, counting, { limit: 60, measure: utf16Units });
+    // Each character is written once per step of the search for the cut (5 for 60), and twice in the first messages:
+    // 11 times. Writing the whole rest again for each message would make 35.
     expect(written).toBeLessThanOrEqual(20 * text.length);
-    const isCut = pieces.at(-1)?.text.includes('... cut at ') === true;
-    const sent = isCut ? pieces.slice(0, -1) : pieces;
+    const isCut = chunks.at(-1)?.text.includes('... cut at ') === true;
+    const sent = isCut ? chunks.slice(0, -1) : chunks;
     const shown = sent.map(({ text: html }) => letters(shownByTelegram(withoutNumber(html)))).join('');
-    // Of links and images the addresses are shown as well.
+    // The addresses of links and images are shown as well.
     if (/^!?\[.*\]/.test(unit)) return;
     const all = letters(text);
     expect(shown.replace(/^emptymessage$/, '')).toBe(isCut ? all.slice(0, shown.length) : all);
   });
 
-  it('are given to the parser in parts that it can bear, and no more of them', () => {
+  it('reach the parser in sections that it can handle, and within the total limit', () => {
     for (const length of [12_000, 120_000]) {
       const sections = sectionsOf(filled(unit, length));
       expect(sections.map(({ text }) => text).join('')).toBe(filled(unit, length));
@@ -277,62 +279,70 @@ describe('an output that is too long', () => {
     (source: string) => readonly { readonly text: string }[],
     number,
   ])[] = [
-    ['telegram', (source) => piecesOf(source, telegramHtml, { limit: 4_096, measure: utf16Units }), 4_096],
-    ['discord', (source) => piecesOf(source, discordMarkdown, { limit: 2_000, measure: utf16Units }), 2_000],
+    [
+      'telegram',
+      (source) => renderChunks(source, telegramHtml, { limit: 4_096, measure: utf16Units }),
+      4_096,
+    ],
+    [
+      'discord',
+      (source) => renderChunks(source, discordMarkdown, { limit: 2_000, measure: utf16Units }),
+      2_000,
+    ],
     [
       'mail',
-      (source) => piecesOf(source, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }),
+      (source) => renderChunks(source, richHtml, { limit: Number.POSITIVE_INFINITY, measure: utf8Bytes }),
       200_000,
     ],
-    ['github', (source) => piecesWithoutMentions(source, 65_000).map((piece) => ({ text: piece })), 65_000],
-    ['mattermost', (source) => cutMarkdown(source, 16_000).map((piece) => ({ text: piece })), 16_000],
+    ['github', (source) => chunksWithoutMentions(source, 65_000).map((chunk) => ({ text: chunk })), 65_000],
+    ['mattermost', (source) => cutMarkdown(source, 16_000).map((chunk) => ({ text: chunk })), 16_000],
   ];
 
   it.each(sendable)('is cut where 100,000 characters end, and says so: %s', (name, compose) => {
-    const whole = compose(text(MOST_CHARACTERS - 1));
-    if (name !== 'discord') expect(whole.map((piece) => piece.text).join('')).not.toContain('... cut');
-    const pieces = compose(text(1_048_576));
+    const whole = compose(text(MAX_CHARACTERS - 1));
+    if (name !== 'discord') expect(whole.map((chunk) => chunk.text).join('')).not.toContain('... cut');
+    const chunks = compose(text(1_048_576));
     const reason = name === 'discord' ? '50 messages' : '100,000 characters';
-    expect(withoutNumber(pieces.at(-1)?.text ?? '')).toMatch(
+    expect(withoutNumber(chunks.at(-1)?.text ?? '')).toMatch(
       new RegExp(`\\.\\.\\. cut at ${reason}: the whole text has 1,048,576 characters(</p>)?$`),
     );
     expect(
-      pieces
+      chunks
         .slice(0, -1)
-        .map((piece) => piece.text)
+        .map((chunk) => chunk.text)
         .join(''),
     ).not.toContain('... cut');
   });
 
-  it('says so outside of the code that it is cut in', () => {
-    const pieces = piecesOf(`\`\`\`js\n${text(200_000)}`, discordMarkdown, {
+  it('has its notice outside the code that is cut', () => {
+    const chunks = renderChunks(`\`\`\`js\n${text(200_000)}`, discordMarkdown, {
       limit: 4_000,
       measure: utf16Units,
     });
-    expect(pieces.at(-1)?.text).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
+    expect(chunks.at(-1)?.text).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
     const [comment] = cutMarkdown(`\`\`\`js\n${text(200_000)}`, 1_000_000);
     expect(comment).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
   });
 
-  it('is cut between two characters', () => {
-    const cut = piecesOf(`x${'👍'.repeat(60_000)}`, plainText, { limit: 200_000, measure: utf16Units });
+  it('is cut between characters', () => {
+    const cut = renderChunks(`x${'👍'.repeat(60_000)}`, plainText, { limit: 200_000, measure: utf16Units });
     expect(cut[0]?.text.isWellFormed()).toBe(true);
     expect(cut[0]?.text).toMatch(/👍\n\n\.\.\. cut at/u);
   });
 
-  it('is at most fifty messages, none of them too long, whatever it is', () => {
+  it('is at most fifty messages, none of them too long, whatever the text', () => {
     const units = fc.constantFrom(...EXPENSIVE.map(([, unit]) => unit));
     const sources = fc
       .array(fc.tuple(units, fc.integer({ min: 1, max: 120_000 })), { minLength: 1, maxLength: 3 })
       .map((parts) => parts.map(([unit, length]) => filled(unit, length)).join(''));
     fc.assert(
       fc.property(sources, fc.constantFrom(...sendable), (source, [, compose, limit]) => {
-        const pieces = compose(source);
-        expect(pieces.length).toBeLessThanOrEqual(MOST_MESSAGES);
-        if (source.length > MOST_CHARACTERS) expect(pieces.at(-1)?.text).toContain('... cut at ');
-        for (const piece of pieces) {
-          expect(piece.text.isWellFormed()).toBe(true);
-          if (limit !== 200_000) expect(piece.text.length).toBeLessThanOrEqual(limit);
+        const chunks = compose(source);
+        expect(chunks.length).toBeLessThanOrEqual(MAX_MESSAGES);
+        if (source.length > MAX_CHARACTERS) expect(chunks.at(-1)?.text).toContain('... cut at ');
+        for (const chunk of chunks) {
+          expect(chunk.text.isWellFormed()).toBe(true);
+          if (limit !== 200_000) expect(chunk.text.length).toBeLessThanOrEqual(limit);
         }
       }),
       { numRuns: 10 },
@@ -341,16 +351,16 @@ describe('an output that is too long', () => {
 });
 
 describe('mentions in untrusted text do not ping', () => {
-  it('at Telegram, a name is no mention any more, and mail and web addresses are as they were', () => {
+  it('for Telegram, a name is no longer a mention, and mail and web addresses stay as they are', () => {
     const text = 'ask @admin_bot or (@boss), mail a@b.org or root@localhost, see https://e.org/@boss';
-    const [piece] = piecesOf(text, telegramHtml, { limit: 4_096, measure: utf16Units });
+    const [chunk] = renderChunks(text, telegramHtml, { limit: 4_096, measure: utf16Units });
     const expected =
       'ask @\u2060admin_bot or (@\u2060boss), mail a@b.org or root@localhost, see https://e.org/@boss';
-    expect(piece).toEqual({ text: expected, plain: expected });
+    expect(chunk).toEqual({ text: expected, plain: expected });
   });
 
-  it('at Telegram, nor is one behind a second sign, or in an address that Telegram does not take for one', () => {
-    const [piece] = piecesOf(
+  it('for Telegram, nor is a name after a second sign, or in an address that Telegram does not recognise', () => {
+    const [chunk] = renderChunks(
       '@@boss <http://@boss> <http://localhost/@boss> <https://me@e.org/>',
       telegramHtml,
       {
@@ -358,27 +368,27 @@ describe('mentions in untrusted text do not ping', () => {
         measure: utf16Units,
       },
     );
-    expect(piece?.text).toBe(
+    expect(chunk?.text).toBe(
       '@@\u2060boss <a href="http://@boss">http://@\u2060boss</a> ' +
         '<a href="http://localhost/@boss">http://localhost/@\u2060boss</a> https://me@e.org/',
     );
   });
 
-  it('at Slack, the control sequences are escaped, in text, code, links and plain', () => {
+  it('for Slack, control sequences are escaped in text, code, links and plain text', () => {
     const text = '<!channel> <@U123> `<!here>` [<!everyone>](https://e.org/|<!here>) \n```\n<!channel>\n```';
-    const [piece] = piecesOf(text, slackMrkdwn, { limit: 4_096, measure: utf16Units });
-    expect(piece?.text).not.toMatch(/<[!@#]/);
-    expect(piece?.plain).not.toMatch(/<[!@#]/);
-    expect(piece?.text).toContain('&lt;!channel&gt; &lt;@U123&gt;');
+    const [chunk] = renderChunks(text, slackMrkdwn, { limit: 4_096, measure: utf16Units });
+    expect(chunk?.text).not.toMatch(/<[!@#]/);
+    expect(chunk?.plain).not.toMatch(/<[!@#]/);
+    expect(chunk?.text).toContain('&lt;!channel&gt; &lt;@U123&gt;');
   });
 });
 
 const limits = { limit: 300, measure: utf16Units };
 
 describe('cutting', () => {
-  it('is between paragraphs, and each part says which it is', () => {
+  it('is between paragraphs, and each part has its number', () => {
     const paragraphs = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(120));
-    expect(piecesOf(paragraphs.join('\n\n'), plainText, limits).map((piece) => piece.text)).toEqual([
+    expect(renderChunks(paragraphs.join('\n\n'), plainText, limits).map((chunk) => chunk.text)).toEqual([
       `${paragraphs[0]}\n\n${paragraphs[1]}\n\n(1/2)`,
       `${paragraphs[2]}\n\n${paragraphs[3]}\n\n(2/2)`,
     ]);
@@ -386,82 +396,82 @@ describe('cutting', () => {
 
   it('closes a code block and opens it again, with its language and its indentation', () => {
     const code = Array.from({ length: 40 }, (_, line) => `  line(${line});`).join('\n');
-    const pieces = piecesOf(`\`\`\`js\n${code}\n\`\`\``, discordMarkdown, limits);
-    expect(pieces.length).toBeGreaterThan(1);
-    for (const { text } of pieces) expect(text).toMatch(/^```js\n {2}line[^`]*;\n```\n\n\(\d\/\d\)$/);
-    expect(pieces.map(({ text }) => text.replace(/^```js\n/, '').replace(/\n```[^`]*$/, '')).join('\n')).toBe(
+    const chunks = renderChunks(`\`\`\`js\n${code}\n\`\`\``, discordMarkdown, limits);
+    expect(chunks.length).toBeGreaterThan(1);
+    for (const { text } of chunks) expect(text).toMatch(/^```js\n {2}line[^`]*;\n```\n\n\(\d\/\d\)$/);
+    expect(chunks.map(({ text }) => text.replace(/^```js\n/, '').replace(/\n```[^`]*$/, '')).join('\n')).toBe(
       code,
     );
   });
 
-  it('goes on with the style and the link that it cuts', () => {
+  it('continues the style and the link that it cuts', () => {
     const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
-    for (const { text } of piecesOf(`**[${words}](https://e.org)**`, telegramHtml, limits)) {
+    for (const { text } of renderChunks(`**[${words}](https://e.org)**`, telegramHtml, limits)) {
       expect(text).toMatch(/^<b><a href="https:\/\/e.org">[^<]*<\/a><\/b>\n\n\(\d+\/\d+\)$/);
     }
   });
 
   it('keeps a heading with its text', () => {
     const text = `${'x'.repeat(200)}\n\n## Heading\n\n${'y'.repeat(150)}`;
-    expect(piecesOf(text, discordMarkdown, limits).map((piece) => piece.text.includes('## Heading'))).toEqual(
-      [false, true],
-    );
+    expect(
+      renderChunks(text, discordMarkdown, limits).map((chunk) => chunk.text.includes('## Heading')),
+    ).toEqual([false, true]);
   });
 
   it('splits no character as a person sees it', () => {
     const family = '👨‍👩‍👧‍👦';
     for (const character of [family, '🇩🇪', 'e\u0301\u0323', '👍🏽', '𝔘', 'ש\u05c1\u05b8']) {
-      const pieces = piecesOf(character.repeat(300), plainText, limits);
-      expect(pieces.length).toBeGreaterThan(1);
-      for (const { text } of pieces) {
+      const chunks = renderChunks(character.repeat(300), plainText, limits);
+      expect(chunks.length).toBeGreaterThan(1);
+      for (const { text } of chunks) {
         const shown = text.replace(/\n\n\(\d+\/\d+\)$/, '');
         expect(shown.length % character.length).toBe(0);
       }
     }
   });
 
-  it('goes on under a list item without a second marker', () => {
+  it('continues a list item without a second marker', () => {
     const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
-    const [first, ...rest] = piecesOf(`- ${words}`, discordMarkdown, limits).map((piece) => piece.text);
+    const [first, ...rest] = renderChunks(`- ${words}`, discordMarkdown, limits).map((chunk) => chunk.text);
     expect(first).toMatch(/^- w0 /);
     expect(rest.length).toBeGreaterThan(0);
     for (const text of rest) expect(text).toMatch(/^ {2}w\d/);
   });
 
-  it('cuts no pair of surrogates in a character without end', () => {
+  it('cuts no surrogate pair in an endless character', () => {
     const text = `e${'\u{1d165}'.repeat(2_000)}`;
-    const pieces = piecesOf(text, plainText, limits).map((piece) => withoutNumber(piece.text));
-    expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
-    expect(pieces.join('')).toBe(text);
+    const chunks = renderChunks(text, plainText, limits).map((chunk) => withoutNumber(chunk.text));
+    expect(chunks.every((chunk) => chunk.isWellFormed())).toBe(true);
+    expect(chunks.join('')).toBe(text);
   });
 
-  it('takes a character without end apart between code points', () => {
-    const pieces = piecesOf(`e${'\u0301'.repeat(2_000)}`, plainText, limits);
-    expect(pieces.map(({ text }) => text.replace(/\n\n\(\d+\/\d+\)$/, '')).join('')).toBe(
+  it('cuts an endless character between code points', () => {
+    const chunks = renderChunks(`e${'\u0301'.repeat(2_000)}`, plainText, limits);
+    expect(chunks.map(({ text }) => text.replace(/\n\n\(\d+\/\d+\)$/, '')).join('')).toBe(
       `e${'\u0301'.repeat(2_000)}`,
     );
   });
 
-  it('counts in bytes for those who do', () => {
-    for (const piece of cutMarkdown('ש'.repeat(1_000), 300, utf8Bytes)) {
-      expect(utf8Bytes(piece)).toBeLessThanOrEqual(300);
+  it('counts bytes if the platform does', () => {
+    for (const chunk of cutMarkdown('ש'.repeat(1_000), 300, utf8Bytes)) {
+      expect(utf8Bytes(chunk)).toBeLessThanOrEqual(300);
     }
   });
 
-  it('leaves Markdown that fits exactly as it was written', () => {
+  it('leaves Markdown that fits exactly as written', () => {
     const text = '| a |\n|---|\n| b |\n\n\n* c\n';
     expect(cutMarkdown(text, 300)).toEqual([text]);
   });
 
-  it('reopens the fences of Markdown that is cut as it is, longer than those inside', () => {
+  it('reopens the fences of Markdown that is cut as written, longer than those inside', () => {
     const code = Array.from({ length: 30 }, () => 'some ``` code').join('\n');
-    for (const piece of cutMarkdown(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
-      expect(piece.match(/^````/gm)?.length ?? 0).toBe(piece.includes('some') ? 2 : 0);
+    for (const chunk of cutMarkdown(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
+      expect(chunk.match(/^````/gm)?.length ?? 0).toBe(chunk.includes('some') ? 2 : 0);
     }
   });
 });
 
-/** Words are numbered, so that a lost or a displaced one is found. */
+/** Words are numbered, so that a lost or displaced word is found. */
 const signs = fc.constantFrom(
   ...['*', '**', '_', '~', '`', '``` a b', '<', '>', '&', '"', '@everyone', '<!channel>', '<b>', '&lt;', '['],
   ...[']', '](', '\\', '|', '#', '👨‍👩‍👧‍👦', '🇩🇪', 'é', 'שלום', '\u200d', 'x'.repeat(700)],
@@ -486,7 +496,7 @@ const documentsOf = (blocks: fc.Arbitrary<string>) =>
     return parts.join('\n\n').replaceAll('WORD', () => `wq${count++}z`);
   });
 const documents = documentsOf(block);
-/** Cut, a link has its address twice: only what is not cut is looked at with links in it. */
+/** A cut link has its address twice, so links are tested only in texts that are not cut. */
 const documentsWithLinks = documentsOf(
   fc.oneof(
     block,
@@ -496,30 +506,30 @@ const documentsWithLinks = documentsOf(
 const room = fc.integer({ min: 150, max: 4_096 });
 const words = (text: string): string[] => text.match(/wq\d+z/g) ?? [];
 const withoutNumber = (text: string): string => text.replace(/\n\n\(\d+\/\d+\)$/, '');
-/** Letters and pictures only: white space and signs may go or be repeated where a text is cut. */
+/** Letters and pictures only: white space and signs may be lost or repeated at a cut. */
 const letters = (text: string): string => text.replaceAll(/&\w+;|[^\p{L}\p{N}\p{So}]/gu, '');
 
 describe.each(MARKUPS)('every document as %s', (_name, markup) => {
   const shown = (text: string): string => (markup === telegramHtml ? shownByTelegram(text) : text);
 
-  it('has every word of its Markdown, in order', () => {
+  it('keeps every word of the Markdown, in order', () => {
     fc.assert(
       fc.property(documentsWithLinks, (source) => {
-        const [piece] = piecesOf(source, markup, { limit: 1_000_000, measure: utf16Units });
-        expect(words(shown(piece?.text ?? '').replaceAll(/[\\]/g, ''))).toEqual(words(source));
-        if (piece?.plain !== undefined) expect(words(piece.plain)).toEqual(words(source));
+        const [chunk] = renderChunks(source, markup, { limit: 1_000_000, measure: utf16Units });
+        expect(words(shown(chunk?.text ?? '').replaceAll(/[\\]/g, ''))).toEqual(words(source));
+        if (chunk?.plain !== undefined) expect(words(chunk.plain)).toEqual(words(source));
       }),
       { numRuns: 20 },
     );
   });
 
-  it('is cut without a loss into pieces that are not too long, the same ones every time', () => {
+  it('is cut without loss into chunks that are not too long, the same ones every time', () => {
     fc.assert(
       fc.property(documents, room, (source, limit) => {
-        const pieces = piecesOf(source, markup, { limit, measure: utf16Units });
-        expect(piecesOf(source, markup, { limit, measure: utf16Units })).toEqual(pieces);
-        fc.pre(pieces.length < MOST_MESSAGES);
-        for (const { text, plain = '' } of pieces) {
+        const chunks = renderChunks(source, markup, { limit, measure: utf16Units });
+        expect(renderChunks(source, markup, { limit, measure: utf16Units })).toEqual(chunks);
+        fc.pre(chunks.length < MAX_MESSAGES);
+        for (const { text, plain = '' } of chunks) {
           expect(text.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
           expect(plain.length + DUPLICATE_MARK.length).toBeLessThanOrEqual(limit);
           expect(text.isWellFormed() && plain.isWellFormed()).toBe(true);
@@ -527,11 +537,11 @@ describe.each(MARKUPS)('every document as %s', (_name, markup) => {
             expect(text.split('```').length % 2).toBe(1);
           }
         }
-        const [whole] = piecesOf(source, markup, { limit: 1_000_000, measure: utf16Units });
-        expect(letters(pieces.map(({ text }) => shown(withoutNumber(text))).join(''))).toEqual(
+        const [whole] = renderChunks(source, markup, { limit: 1_000_000, measure: utf16Units });
+        expect(letters(chunks.map(({ text }) => shown(withoutNumber(text))).join(''))).toEqual(
           letters(shown(whole?.text ?? '')),
         );
-        expect(letters(pieces.map(({ plain = '' }) => withoutNumber(plain)).join(''))).toEqual(
+        expect(letters(chunks.map(({ plain = '' }) => withoutNumber(plain)).join(''))).toEqual(
           letters(whole?.plain ?? ''),
         );
       }),
@@ -543,13 +553,13 @@ describe.each(MARKUPS)('every document as %s', (_name, markup) => {
 it('Markdown that is cut as written loses nothing either', () => {
   fc.assert(
     fc.property(documents, room, (document, limit) => {
-      // What stands after a fence is repeated with it.
+      // The info after a fence is repeated with it.
       const source = document.replaceAll('``` a b', '');
       fc.pre(/[^\s\p{Cf}\p{Cc}]/u.test(source));
-      const pieces = cutMarkdown(source, limit);
-      fc.pre(pieces.length < MOST_MESSAGES);
-      for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(limit);
-      expect(letters(pieces.map(withoutNumber).join(''))).toBe(letters(source.toWellFormed()));
+      const chunks = cutMarkdown(source, limit);
+      fc.pre(chunks.length < MAX_MESSAGES);
+      for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(limit);
+      expect(letters(chunks.map(withoutNumber).join(''))).toBe(letters(source.toWellFormed()));
     }),
     { numRuns: 40 },
   );

@@ -1,11 +1,11 @@
 import { startDiscord, startSlack, startTelegram } from '@angelia/testkit';
-import { discordTarget } from '../discord.ts';
-import { slackTarget } from '../slack.ts';
-import { telegramTarget } from '../telegram.ts';
+import { discordTarget } from '../platforms/discord.ts';
+import { slackTarget } from '../platforms/slack.ts';
+import { telegramTarget } from '../platforms/telegram.ts';
 import { BUSY_SECONDS, type TargetHarness } from './contract.ts';
 import { behaviourOf } from './harnesses.ts';
 
-/** Telegram, Slack and Discord, each with its stand-in: what they say when they refuse, and what people see. */
+/** Telegram, Slack and Discord, each with its stand-in: how they refuse, and what people see. */
 
 export async function telegramHarness(): Promise<TargetHarness> {
   const token = '123456:telegram-contract-credential';

@@ -1,39 +1,39 @@
 import { systemClock } from '@angelia/sessions';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { claimTimes, momentOf, openSendWindow, type SendWindow } from '../../send-window.ts';
-import type { SendRequest, SpokenMessage, Target, TargetSettings } from '../target.ts';
+import { claimTimes, openSendWindow, readClocks } from '../../attempt/send-window.ts';
+import type { OutputMessage, SendRequest, SendWindow, Target, TargetSettings } from '../target.ts';
 import { longAnswer, readable } from './long-answer.ts';
 
-/** How a platform can fail. What each looks like there is the harness's to know. */
+/** How a platform can fail. The harness knows what each failure looks like at its platform. */
 export type Trouble =
   /** The chat, issue, room or mailbox is not there. */
   | 'gone'
   | 'credential-refused'
-  /** Too many: come again in 7 seconds. */
+  /** Rate limited: come again in 7 seconds. */
   | 'busy'
   | 'down'
   /** The connection is cut before anything is read. */
   | 'reset'
-  /** Read, not taken, and no answer. */
+  /** The request is read, not taken, and not answered. */
   | 'hang'
-  /** Taken, and the sender never learns it. */
+  /** Taken, but the sender gets no answer. */
   | 'cut-off'
-  /** Taken, and the answer cannot be read. */
+  /** Taken, but the answer cannot be read. */
   | 'garbled';
 
 export interface TargetHarness {
   readonly target: Target;
   readonly settings: TargetSettings;
   readonly to: Readonly<Record<string, unknown>>;
-  /** What is secret in the settings. */
+  /** The secrets in the settings. */
   readonly credentials: readonly string[];
-  /** What people see there, message by message, without markup. */
+  /** What people see, message by message, without markup. */
   shown(): readonly string[];
-  /** What becomes of the next messages, one each. Left out: it cannot fail (log). */
+  /** What happens to the next messages, one each. Left out: the target cannot fail (log). */
   next?(...troubles: Trouble[]): void;
-  /** Whether a wait is part of the platform's answer when it is busy. */
+  /** Whether a busy platform says how long to wait. */
   readonly saysHowLong: boolean;
-  /** What the platform's documentation forbids and a request did. */
+  /** What requests did that the platform's documentation forbids. */
   problems(): readonly string[];
   stop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export const BUSY_SECONDS = 7;
 
 let version = 0;
 
-export function spoken(text: string, over: Partial<SpokenMessage> = {}): SpokenMessage {
+export function outputMessage(text: string, over: Partial<OutputMessage> = {}): OutputMessage {
   version += 1;
   return {
     type: 'final-response',
@@ -60,7 +60,7 @@ const windows: SendWindow[] = [];
 
 /** Closed after the test. */
 export function windowOf(requestTimeoutSeconds = 5): SendWindow {
-  const window = openSendWindow(momentOf(systemClock), claimTimes(requestTimeoutSeconds), systemClock);
+  const window = openSendWindow(readClocks(systemClock), claimTimes(requestTimeoutSeconds), systemClock);
   windows.push(window);
   return window;
 }
@@ -69,18 +69,18 @@ afterEach(() => {
   for (const window of windows.splice(0)) window.close();
 });
 
-/** A request for each piece of the message, as the core makes them. */
+/** A request for each chunk of the message, as the core makes them. */
 export function requestsFor(
   { target, settings, to }: Pick<TargetHarness, 'target' | 'settings' | 'to'>,
-  message: SpokenMessage,
+  message: OutputMessage,
   over: Partial<SendRequest> = {},
 ): SendRequest[] {
-  const pieces = target.compose(message, settings);
-  return pieces.map((piece, index) => ({
+  const chunks = target.compose(message, settings);
+  return chunks.map((chunk, index) => ({
     message: { ...message, possibleDuplicate: over.markDuplicate ?? false },
-    piece,
+    chunk,
     index,
-    count: pieces.length,
+    count: chunks.length,
     markDuplicate: false,
     address: { to, untrusted: false, untrustedHost: false },
     settings,
@@ -93,8 +93,8 @@ export function requestsFor(
 }
 
 function requestFor(harness: TargetHarness, text: string, over: Partial<SendRequest> = {}): SendRequest {
-  const [request] = requestsFor(harness, spoken(text), over);
-  if (request === undefined) throw new Error('a message has at least one piece');
+  const [request] = requestsFor(harness, outputMessage(text), over);
+  if (request === undefined) throw new Error('a message has at least one chunk');
   return request;
 }
 
@@ -104,7 +104,7 @@ const again = (request: SendRequest, over: Partial<SendRequest> = {}): SendReque
   ...over,
 });
 
-/** What every target owes the core; run on each of them against a stand-in of its platform (contract.int.test.ts). */
+/** What the core expects of every target. Runs on each against a stand-in of its platform (contract.int.test.ts). */
 export function describeTarget(name: string, start: () => Promise<TargetHarness>): void {
   describe(`target ${name}`, () => {
     let harness: TargetHarness;
@@ -116,7 +116,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       await harness.stop();
     });
 
-    /** A reason is written to an event: it says something, in one line, and no credential. */
+    /** A reason is written to an event: one line that says something and holds no credential. */
     const expectFitForAnEvent = (result: unknown) => {
       const text = JSON.stringify(result);
       for (const credential of harness.credentials) expect(text).not.toContain(credential);
@@ -125,7 +125,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
     };
     const texts = () => harness.shown().map(readable);
 
-    it('brings a message, as its platform documents it', async () => {
+    it('delivers a message as its platform documents it', async () => {
       const result = await harness.target.send(requestFor(harness, 'It is *done*: ✓ שלום'));
       expect(result).toMatchObject({ kind: 'taken' });
       expectFitForAnEvent(result);
@@ -133,9 +133,9 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.problems()).toEqual([]);
     });
 
-    it('brings 10,000 characters of code, emoji and right-to-left text whole, in order, however they are cut', async () => {
+    it('delivers 10,000 characters of code, emoji and right-to-left text complete and in order, however they are cut', async () => {
       const source = longAnswer();
-      const requests = requestsFor(harness, spoken(source));
+      const requests = requestsFor(harness, outputMessage(source));
       for (const request of requests) {
         expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
       }
@@ -150,13 +150,13 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
     });
 
     it('cuts the same text the same way every time', () => {
-      const message = spoken(longAnswer());
+      const message = outputMessage(longAnswer());
       expect(harness.target.compose(message, harness.settings)).toEqual(
         harness.target.compose({ ...message }, { ...harness.settings }),
       );
     });
 
-    it('takes a text with nothing to see in it', async () => {
+    it('delivers a text without anything visible', async () => {
       expect(await harness.target.send(requestFor(harness, ' \n\u200b'))).toMatchObject({ kind: 'taken' });
       expect(harness.problems()).toEqual([]);
     });
@@ -173,20 +173,20 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(await harness.target.send(again(request))).toMatchObject({ kind: 'taken' });
     });
 
-    it('names a place that holds no credential', () => {
-      const place = harness.target.place(
+    it('names a destination without a credential in it', () => {
+      const destination = harness.target.destination(
         { to: harness.to, untrusted: false, untrustedHost: false },
         harness.settings,
       );
-      expect(place.destination).toContain(harness.target.name);
-      expectFitForAnEvent(place);
+      expect(destination.name).toContain(harness.target.name);
+      expectFitForAnEvent(destination);
     });
 
     if (name === 'log') return;
 
     const trouble = (...troubles: Trouble[]) => harness.next?.(...troubles);
 
-    it('says that a place that is gone will stay so, in the words of the platform', async () => {
+    it('says permanent if the address is gone, in the words of the platform', async () => {
       trouble('gone');
       const result = await harness.target.send(requestFor(harness, 'x'));
       expect(result).toMatchObject({ kind: 'permanent' });
@@ -194,7 +194,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.shown()).toEqual([]);
     });
 
-    it('says that a refused credential can be mended', async () => {
+    it('says retryable if a credential is refused', async () => {
       trouble('credential-refused');
       const result = await harness.target.send(requestFor(harness, 'x'));
       expect(result.kind).toBe(name === 'http' ? 'permanent' : 'retryable');
@@ -202,7 +202,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.shown()).toEqual([]);
     });
 
-    it('passes on how long a busy platform wants to be left alone', async () => {
+    it('reports how long a busy platform asks us to wait', async () => {
       trouble('busy');
       const result = await harness.target.send(requestFor(harness, 'x'));
       expect(result).toMatchObject({ kind: 'retryable' });
@@ -214,7 +214,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.shown()).toEqual([]);
     });
 
-    it('tries again later when the platform is down', async () => {
+    it('says retryable if the platform is down', async () => {
       trouble('down');
       const request = requestFor(harness, 'up again');
       const result = await harness.target.send(request);
@@ -224,7 +224,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(texts()).toEqual([readable('up again')]);
     });
 
-    it('is never sure of a message whose connection was reset', async () => {
+    it('never says that a message was taken if its connection was reset', async () => {
       trouble('reset');
       const request = requestFor(harness, 'x');
       const result = await harness.target.send(request);
@@ -234,7 +234,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.shown()).toHaveLength(1);
     });
 
-    it('says unknown, in time, of a message that is not answered', async () => {
+    it('says unknown, in time, if a message is not answered', async () => {
       trouble('hang');
       const started = performance.now();
       const result = await harness.target.send(requestFor(harness, 'x', { window: windowOf(0.4) }));
@@ -243,7 +243,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expectFitForAnEvent(result);
     });
 
-    it('says unknown of a message that was taken and not answered, and the next attempt does what the platform allows', async () => {
+    it('says unknown if a message was taken and not answered, and the next attempt does what the platform allows', async () => {
       trouble('cut-off');
       const request = requestFor(harness, 'was it taken?');
       const result = await harness.target.send(request);
@@ -267,7 +267,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.problems()).toEqual([]);
     });
 
-    it('does not send twice what was taken with an answer that cannot be read', async () => {
+    it('does not resend a message that was taken with an unreadable answer', async () => {
       trouble('garbled');
       const result = await harness.target.send(requestFor(harness, 'x'));
       expect(['taken', 'unknown']).toContain(result.kind);
@@ -275,7 +275,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(harness.shown()).toHaveLength(1);
     });
 
-    it('finds by a look-up what was not taken to be absent, and no other piece in its place', async () => {
+    it('says absent for a message that was not taken, and does not find another chunk instead', async () => {
       const { target } = harness;
       if (target.lookUp === undefined) return;
       expect(await target.send(requestFor(harness, 'the same text'))).toMatchObject({ kind: 'taken' });
@@ -285,7 +285,7 @@ export function describeTarget(name: string, start: () => Promise<TargetHarness>
       expect(await target.lookUp(again(lost))).toEqual({ kind: 'absent' });
     });
 
-    it('edits what it sent, and says when it is gone', async () => {
+    it('edits what it sent, and says if it is gone', async () => {
       const { target } = harness;
       if (target.edit === undefined) return;
       const status = await target.send(requestFor(harness, 'working'));

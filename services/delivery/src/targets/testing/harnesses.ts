@@ -9,16 +9,16 @@ import {
   startSink,
   startSmtp,
 } from '@angelia/testkit';
-import { emailTarget } from '../email.ts';
-import { githubCommentTarget } from '../github-comment.ts';
-import { httpTarget } from '../http.ts';
-import { logTarget } from '../log.ts';
-import { matrixTarget } from '../matrix.ts';
-import { mattermostTarget } from '../mattermost.ts';
+import { httpTarget } from '../http/http.ts';
+import { emailTarget } from '../platforms/email.ts';
+import { githubCommentTarget } from '../platforms/github-comment.ts';
+import { logTarget } from '../platforms/log.ts';
+import { matrixTarget } from '../platforms/matrix.ts';
+import { mattermostTarget } from '../platforms/mattermost.ts';
 import { discordHarness, slackHarness, telegramHarness } from './chat-harnesses.ts';
 import { BUSY_SECONDS, type TargetHarness, type Trouble } from './contract.ts';
 
-/** Each target with a stand-in of its platform. A new target gets an entry here, and with it the whole contract. */
+/** Each target with a stand-in of its platform. A new target gets an entry here, and the whole contract runs on it. */
 export const harnesses: Readonly<Record<string, () => Promise<TargetHarness>>> = {
   log: logHarness,
   http: httpHarness,
@@ -80,7 +80,7 @@ async function httpHarness(): Promise<TargetHarness> {
   };
 }
 
-/** A trouble as an HTTP platform has it; `answers` are its own words for those that it tells. */
+/** A trouble as an HTTP platform has it. `answers` are its answers for those that it reports. */
 export function behaviourOf(
   trouble: Trouble,
   answers: Readonly<Record<'gone' | 'credential-refused' | 'busy' | 'down', PlatformAnswer>>,
@@ -170,7 +170,7 @@ async function matrixHarness(): Promise<TargetHarness> {
     to: { room_id: '!room:hs.test' },
     credentials: [token],
     saysHowLong: true,
-    // As a client shows it: the HTML, and of an event that was edited the last edit.
+    // As a client shows it: the HTML, with the last edit of an event.
     shown: () =>
       matrix.events
         .filter(({ content }) => relationOf(content).rel_type !== 'm.replace')
@@ -224,7 +224,7 @@ async function emailHarness(): Promise<TargetHarness> {
   };
 }
 
-/** What a browser shows of our own HTML, more or less. */
+/** About what a browser shows of our own HTML. */
 export function htmlAsText(html: string): string {
   return html
     .replace(/^[\s\S]*<body>/, '')

@@ -1,0 +1,97 @@
+import { metrics } from '@angelia/service-kit';
+import type { SendPlan } from '@angelia/session';
+import { type Loaded, withSpan } from '@angelia/sessions';
+import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { DeliveryContext } from '../delivery-context.ts';
+import type { Verdict } from '../gate/circuits.ts';
+import type { SendIntent } from '../gate/send-gate.ts';
+import type { SessionGate } from '../gate/session-gate.ts';
+import type { ConfiguredTarget } from '../targets/registry.ts';
+import type { SendResult, TargetAddress } from '../targets/target.ts';
+import { claimOutput } from './claim-output.ts';
+import { composeOutput } from './compose-output.ts';
+import { outputEvent } from './output-message.ts';
+import { recordOutcome } from './record-outcome.ts';
+import { type Sent, sendOutput } from './send-output.ts';
+
+export interface AttemptInput {
+  readonly loaded: Loaded;
+  readonly plan: SendPlan;
+  /** When the plan was made, by the database's clock. */
+  readonly plannedAt: number;
+  readonly configured: ConfiguredTarget;
+  readonly address: TargetAddress;
+  readonly intent: SendIntent;
+  readonly gate: SessionGate;
+}
+
+export interface Attempted {
+  /** The session after the attempt. If another sender claimed first, it holds the other's claim. */
+  readonly loaded: Loaded;
+  readonly verdict: Verdict;
+}
+
+/**
+ * One attempt at one output: compose, claim, send, record. It belongs to the trace of the event that recorded the output,
+ * so every retry, however late and by whichever process, is in the session's trace (invariant one-trace).
+ *
+ * It composes before it claims: cutting a long text takes a while, and a claim leaves only seconds to begin the request.
+ */
+export function attemptOutput(input: AttemptInput, context: DeliveryContext): Promise<Attempted> {
+  const { loaded, plan, plannedAt, configured, address, intent, gate } = input;
+  return withSpan(
+    `deliver ${plan.target.target}`,
+    {
+      kind: SpanKind.CLIENT,
+      parent: outputEvent(loaded, plan.output).meta.traceparent,
+      attributes: {
+        'angelia.session_id': loaded.id,
+        'angelia.output': plan.output,
+        'angelia.attempt': plan.attempt,
+        'angelia.target': plan.target.target,
+        'angelia.possible_duplicate': plan.possibleDuplicate,
+      },
+    },
+    async (span): Promise<Attempted> => {
+      const composed = composeOutput({ loaded, plan, configured }, context);
+      const claimed = await claimOutput({ loaded, plan, plannedAt }, context);
+      if (claimed.kind === 'lost') return { loaded: claimed.loaded, verdict: 'undecided' };
+      gate.onClaimed();
+      context.unrecorded.add(loaded.id);
+      const startedAt = context.clock.monotonic();
+      const sent: Sent =
+        composed.kind === 'failed'
+          ? { kind: 'finished', loaded: claimed.claim.loaded, result: composed.result }
+          : await sendOutput(
+              { claim: claimed.claim, composed, plan, configured, address, intent, gate },
+              context,
+            );
+      observe(sent.result, plan, context.clock.monotonic() - startedAt, span);
+      const recorded =
+        sent.kind === 'overtaken'
+          ? sent.loaded
+          : await recordOutcome({ loaded: sent.loaded, plan, result: sent.result }, context);
+      context.unrecorded.delete(loaded.id);
+      return { loaded: recorded, verdict: verdictOf(sent.result) };
+    },
+  );
+}
+
+function observe(result: SendResult, plan: SendPlan, elapsedMs: number, span: Span): void {
+  metrics.sendSeconds.observe({ target: plan.target.target, outcome: result.kind }, elapsedMs / 1000);
+  span.setAttribute('angelia.outcome', result.kind);
+  if (result.kind !== 'taken') span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason });
+}
+
+/** A target that answers is up, even if it refuses. A target that asks us to wait says nothing: the next attempt will tell. */
+function verdictOf(result: SendResult): Verdict {
+  switch (result.kind) {
+    case 'taken':
+    case 'permanent':
+      return 'worked';
+    case 'unknown':
+      return 'failed';
+    case 'retryable':
+      return result.retryAfterSeconds === undefined ? 'failed' : 'undecided';
+  }
+}

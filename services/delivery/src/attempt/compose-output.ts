@@ -1,0 +1,43 @@
+import type { SendPlan } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
+import type { DeliveryContext } from '../delivery-context.ts';
+import type { ConfiguredTarget } from '../targets/registry.ts';
+import type { OutboundMessage, SendResult } from '../targets/target.ts';
+import type { Chunk } from '../text/cut/chunk.ts';
+import { outputMessage } from './output-message.ts';
+import { resumeChunks } from './resume-chunks.ts';
+
+export interface ComposeInput {
+  readonly loaded: Loaded;
+  readonly plan: Pick<SendPlan, 'output' | 'possibleDuplicate' | 'taken'>;
+  readonly configured: ConfiguredTarget;
+}
+
+export type ComposeResult =
+  | { readonly kind: 'composed'; readonly message: OutboundMessage; readonly chunks: readonly Chunk[] }
+  /** The target's own code failed, as it would on every attempt. */
+  | { readonly kind: 'failed'; readonly result: SendResult };
+
+/** Renders the recorded output for the target and cuts it into chunks. */
+export function composeOutput(
+  { loaded, plan, configured }: ComposeInput,
+  context: Pick<DeliveryContext, 'answerLinks' | 'logger'>,
+): ComposeResult {
+  const { target, settings } = configured;
+  // A reader of the log need not be somebody who may answer. In a log, the link would be a leaked key.
+  const links = target.name === 'log' ? null : context.answerLinks;
+  const message = outputMessage(loaded, plan.output, plan.possibleDuplicate, links);
+  try {
+    const chunks = resumeChunks(loaded, plan, target.compose(message, settings));
+    return { kind: 'composed', message, chunks };
+  } catch (error) {
+    context.logger.error(
+      { err: error, session_id: loaded.id, target: target.name },
+      'target failed to compose a message',
+    );
+    return {
+      kind: 'failed',
+      result: { kind: 'permanent', reason: `target ${target.name} cannot send this` },
+    };
+  }
+}

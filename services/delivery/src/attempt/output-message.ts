@@ -1,0 +1,63 @@
+import type { EventData, RecordedEvent } from '@angelia/contracts';
+import type { AnswerLinks } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
+import type { OutboundMessage } from '../targets/target.ts';
+
+/**
+ * The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). Only the link of a question is
+ * made here, the same on every attempt: it is a key, and the log holds none. `links` is null where no link may appear.
+ */
+export function outputMessage(
+  loaded: Loaded,
+  output: number,
+  possibleDuplicate: boolean,
+  links: Pick<AnswerLinks, 'url'> | null,
+): OutboundMessage {
+  const event = outputEvent(loaded, output);
+  const { created } = loaded.state;
+  if (created === null) throw new Error(`${loaded.id} has outputs and no session.created`);
+  return {
+    ...contentOf(event, () => howToAnswer(loaded, output, links)),
+    sessionId: loaded.id,
+    version: output,
+    route: created.route,
+    deliveryId: created.deliveryId,
+    title: created.title,
+    possibleDuplicate,
+  };
+}
+
+export function outputEvent(loaded: Loaded, output: number): RecordedEvent {
+  // Streams are read from version 1 and have no gaps.
+  const event = loaded.events[output - 1];
+  if (event?.version !== output) throw new Error(`${loaded.id} has no event ${output}`);
+  return event;
+}
+
+function contentOf(event: RecordedEvent, howToAnswer: () => string): Pick<OutboundMessage, 'type' | 'text'> {
+  switch (event.type) {
+    case 'session.interim-status':
+      return { type: 'interim-status', text: (event.data as EventData<'session.interim-status'>).text };
+    case 'session.final-response':
+      return { type: 'final-response', text: (event.data as EventData<'session.final-response'>).text };
+    case 'clarification.requested': {
+      const { question, choices } = event.data as EventData<'clarification.requested'>;
+      return {
+        type: 'clarification',
+        text: [question, numbered(choices), howToAnswer()].filter((part) => part !== '').join('\n\n'),
+      };
+    }
+    default:
+      throw new Error(`event ${event.version} (${event.type}) is not an output`);
+  }
+}
+
+function numbered(choices: readonly string[]): string {
+  return choices.map((choice, index) => `${index + 1}. ${choice}`).join('\n');
+}
+
+function howToAnswer({ id }: Loaded, output: number, links: Pick<AnswerLinks, 'url'> | null): string {
+  return links === null
+    ? `Answer with POST /v1/sessions/${id}/messages`
+    : `Answer here: ${links.url({ sessionId: id, output })}`;
+}

@@ -1,0 +1,104 @@
+import type { SessionId } from '@angelia/contracts';
+import { deliveryPlan, type SendPlan } from '@angelia/session';
+import type { Loaded } from '@angelia/sessions';
+import { appendCommand } from '../append-command.ts';
+import { attemptOutput } from '../attempt/attempt-output.ts';
+import type { DeliveryContext } from '../delivery-context.ts';
+import type { Verdict } from '../gate/circuits.ts';
+import type { SendIntent } from '../gate/send-gate.ts';
+import type { SessionGate } from '../gate/session-gate.ts';
+import { releaseAbandonedClaim } from './abandoned-claim.ts';
+import { giveUp, tooManyUnknowns, waitLimitFor } from './give-up.ts';
+import { resolveAddress } from './resolve-address.ts';
+
+export interface SessionResult {
+  /**
+   * `done`: everything is settled, or not due: a timer, a hint or the sweep brings the session back. `waiting`: the session
+   * waits at the gate, which wakes it.
+   */
+  readonly kind: 'done' | 'waiting';
+  /** The version up to which the session was seen. */
+  readonly version: number;
+}
+
+type Step =
+  | { readonly kind: 'continue'; readonly loaded: Loaded }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'waiting' };
+
+/**
+ * Delivers the outputs of one session, in order, until the plan says wait or nothing. It costs one read of the stream, then
+ * two appends per output: the claim and its outcome. After each, the next step is derived anew.
+ */
+export async function deliverSession(
+  id: SessionId,
+  gate: SessionGate,
+  context: DeliveryContext,
+): Promise<SessionResult> {
+  let loaded: Loaded = await context.sessions.load(id);
+  // Below every version: a session that was pruned has version 0 and nothing to do.
+  for (let seen = -1; !gate.draining(); ) {
+    if (loaded.version === seen) throw new Error(`${id}: the plan at version ${seen} makes no progress`);
+    seen = loaded.version;
+    const step = await nextStep(loaded, gate, context);
+    if (step.kind !== 'continue') return { kind: step.kind, version: loaded.version };
+    loaded = step.loaded;
+  }
+  return { kind: 'done', version: loaded.version };
+}
+
+async function nextStep(loaded: Loaded, gate: SessionGate, context: DeliveryContext): Promise<Step> {
+  const now = await context.sessions.now();
+  const plan = deliveryPlan(loaded.state, now);
+  switch (plan.action) {
+    case 'nothing':
+      return { kind: 'done' };
+    case 'wait': {
+      const released = await releaseAbandonedClaim(loaded, plan.output, context);
+      return released === null ? { kind: 'done' } : { kind: 'continue', loaded: released };
+    }
+    case 'drop': {
+      const command = { type: 'drop-delivery', output: plan.output, now } as const;
+      return { kind: 'continue', loaded: (await appendCommand(context.sessions, loaded, command)).loaded };
+    }
+    case 'send':
+      return await send(loaded, plan, now, gate, context);
+  }
+}
+
+async function send(
+  loaded: Loaded,
+  plan: SendPlan,
+  now: number,
+  gate: SessionGate,
+  context: DeliveryContext,
+): Promise<Step> {
+  const { policy, targets } = context;
+  const found = targets.find(plan.target.target);
+  const { configured, address } = resolveAddress(plan.target, found, context.addressVariables);
+  const unknowns = tooManyUnknowns(plan, policy);
+  if (unknowns !== null) return { kind: 'continue', loaded: await giveUp(loaded, plan, unknowns, context) };
+
+  const limit = waitLimitFor(loaded, plan, policy);
+  const intent: SendIntent = {
+    destination: configured.target.destination(address, configured.settings),
+    limits: configured.target.limits,
+    ...(limit === null ? {} : { givesUpAt: context.clock.monotonic() + limit.until - now }),
+  };
+  if (limit !== null && limit.until <= now && gate.isDown(intent)) {
+    const givenUp = await giveUp(loaded, plan, limit.reason, context);
+    if (givenUp.version > loaded.version) return { kind: 'continue', loaded: givenUp };
+  }
+
+  const entry = gate.enter(intent);
+  if (entry === null) return { kind: 'waiting' };
+  let verdict: Verdict = 'undecided';
+  try {
+    const input = { loaded, plan, plannedAt: now, configured, address, intent, gate };
+    const attempted = await attemptOutput(input, context);
+    verdict = attempted.verdict;
+    return { kind: 'continue', loaded: attempted.loaded };
+  } finally {
+    gate.leave(entry, verdict);
+  }
+}

@@ -1,0 +1,120 @@
+import { type Signer, signerOf } from '@angelia/config';
+import { callHttp, connections, describeRefusal, messageOf } from '../calls/http-call.ts';
+import { publicOnlyLookup, refuseLiteralPrivateHost } from '../calls/public-addresses.ts';
+import type { OutboundMessage, Target, TargetSettings } from '../target.ts';
+import { type HttpAddress, parseHeaders, parseHttpAddress } from './http-address.ts';
+import { classifyAnswer } from './http-answer.ts';
+
+interface HttpTargetOptions {
+  /** Certificates to trust besides the system's, for tests with their own server. */
+  readonly ca?: string;
+  readonly resolve?: Parameters<typeof publicOnlyLookup>[0];
+}
+
+/**
+ * Posts JSON, signed as Standard Webhooks says (INTERFACES.md, "The http target"). It has two pools: the connections of one
+ * were checked to lead to public addresses, and the other never uses them.
+ */
+export function httpTarget(options: HttpTargetOptions = {}): Target {
+  const trusted = options.ca === undefined ? {} : { ca: options.ca };
+  const anywhere = connections(trusted);
+  const publicOnly = connections({ ...trusted, lookup: publicOnlyLookup(options.resolve) });
+  const signers = new Map<string, Signer>();
+
+  function signer(secret: string): Signer {
+    const known = signers.get(secret);
+    if (known) return known;
+    const made = signerOf(secret);
+    signers.set(secret, made);
+    return made;
+  }
+
+  return {
+    name: 'http',
+    // By `webhook-id`. A receiver that ignores it still sees `possible_duplicate`.
+    idempotent: true,
+
+    checkSettings(settings) {
+      const problems: string[] = [];
+      const check = (prefix: string, act: () => void) => {
+        try {
+          act();
+        } catch (error) {
+          problems.push(`${prefix}${messageOf(error)}`);
+        }
+      };
+      const { secret } = settings;
+      if (typeof secret === 'string') check('secret: ', () => signer(secret));
+      check('', () => parseHeaders(settings.headers, 'headers'));
+      return problems;
+    },
+
+    destination(address) {
+      const { url } = address.to;
+      if (typeof url !== 'string' || !URL.canParse(url)) return { name: 'http', chat: null };
+      const { origin, pathname } = new URL(url);
+      return { name: `http ${origin}`, chat: null, circuit: `http ${origin}${pathname}` };
+    },
+
+    /** One chunk: a receiver of JSON has no limit that we know of. */
+    compose: ({ text }) => [{ text }],
+
+    async send({ message, address, settings, idempotencyKey, window }) {
+      let to: HttpAddress;
+      let headers: Record<string, string>;
+      const body = bodyOf(message);
+      try {
+        to = parseHttpAddress(address, settings);
+        if (to.publicOnly) refuseLiteralPrivateHost(to.url);
+        headers = { ...to.headers, ...ownHeaders(idempotencyKey, body, settings, signer) };
+      } catch (error) {
+        return { kind: 'permanent', reason: describeRefusal(error) };
+      }
+      const result = await callHttp(
+        to.publicOnly ? publicOnly : anywhere,
+        { method: 'POST', url: to.url, headers, body },
+        window,
+        // The answer is read to its end only to keep the connection.
+        { readBody: false },
+      );
+      return result.kind === 'answered'
+        ? classifyAnswer(result.status, result.headers, to.url.origin, Date.now())
+        : result;
+    },
+
+    async close() {
+      await Promise.all([anywhere.destroy(), publicOnly.destroy()]);
+    },
+  };
+}
+
+function bodyOf(message: OutboundMessage): string {
+  return JSON.stringify({
+    // There are only two types, as in the first version. A question is a status that wants an answer.
+    type: message.type === 'clarification' ? 'interim-status' : message.type,
+    ...(message.type === 'clarification' ? { clarification: true } : {}),
+    session_id: message.sessionId,
+    delivery_id: message.deliveryId,
+    route: message.route,
+    text: message.text,
+    version: message.version,
+    possible_duplicate: message.possibleDuplicate,
+  });
+}
+
+function ownHeaders(
+  id: string,
+  body: string,
+  settings: TargetSettings,
+  signer: (secret: string) => Signer,
+): Record<string, string> {
+  const now = new Date();
+  const headers: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+  };
+  if (typeof settings.secret === 'string')
+    headers['webhook-signature'] = signer(settings.secret)(id, now, body);
+  return headers;
+}

@@ -1,0 +1,167 @@
+import { type SmtpStandIn, selfSigned, startSmtp } from '@angelia/testkit';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { OutputMessage, SendRequest, Target } from '../target.ts';
+import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
+import { emailTarget } from './email.ts';
+
+const PASSWORD = 'smtp-secret';
+let smtp: SmtpStandIn;
+let target: Target;
+const started: SmtpStandIn[] = [];
+
+beforeEach(async () => {
+  smtp = await startSmtp({ user: 'bot', password: PASSWORD, ...selfSigned });
+  started.push(smtp);
+  target = emailTarget({ ca: selfSigned.cert });
+});
+
+afterEach(async () => {
+  await target.close();
+  for (const server of started.splice(0)) await server.stop();
+});
+
+function request(message: string | OutputMessage, to = {}, settings = {}): SendRequest {
+  const all = {
+    host: 'localhost',
+    port: smtp.port,
+    security: 'starttls',
+    user: 'bot',
+    password: PASSWORD,
+    from: 'Angelia <bot@example.com>',
+    ...settings,
+  };
+  const [first] = requestsFor(
+    { target, settings: all, to: { to: ['a@example.com'], ...to } },
+    typeof message === 'string' ? outputMessage(message) : message,
+  );
+  if (first === undefined) throw new Error('no chunk');
+  return first;
+}
+
+const headers = (index = 0) =>
+  Object.fromEntries((smtp.mails[index]?.mail.headers ?? []).map(({ key, value }) => [key, value]));
+
+describe('a mail', () => {
+  it('has a text and an HTML form, in which no text becomes markup', async () => {
+    await target.send(request('Done: **all**\n\n<script>alert(1)</script>\n\n.\n\n..leading dots'));
+    const { mail, from, to } = smtp.mails[0] ?? {};
+    expect([from, to]).toEqual(['bot@example.com', ['a@example.com']]);
+    expect(mail?.from).toMatchObject({ name: 'Angelia', address: 'bot@example.com' });
+    expect(mail?.text).toBe('Done: all\n\n<script>alert(1)</script>\n\n.\n\n..leading dots\n');
+    expect(mail?.html).toContain('<p dir="auto">Done: <strong>all</strong></p>');
+    expect(mail?.html).not.toContain('<script');
+    expect(mail?.attachments).toEqual([]);
+  });
+
+  it('has the same Message-ID on every attempt, and is in one conversation with the other mails of its session', async () => {
+    const sent = request('once');
+    await target.send(sent);
+    await target.send({ ...sent, window: windowOf(), markDuplicate: true });
+    await target.send(request('the next'));
+    const ids = smtp.mails.map(({ mail }) => mail.messageId);
+    expect(ids[0]).toBe(`<${sent.idempotencyKey}@example.com>`);
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+    const conversation = `<${sent.message.sessionId}@example.com>`;
+    for (const index of [0, 1, 2]) {
+      expect(headers(index)).toMatchObject({
+        'in-reply-to': conversation,
+        references: conversation,
+        'auto-submitted': 'auto-generated',
+      });
+    }
+    expect(smtp.mails[1]?.mail.text).toMatch(/^\(possible duplicate\)\n\nonce/);
+  });
+
+  it('has one line of subject, whatever the payload contains', async () => {
+    const title = 'Hello\r\nBcc: victim@example.com\r\n\r\nforged body';
+    await target.send(request(outputMessage('the body', { title })));
+    await target.send(request('the body', { subject: 'One\nX-Forged: yes' }));
+    expect(smtp.mails.map(({ mail }) => mail.subject)).toEqual([
+      'Hello Bcc: victim@example.com forged body',
+      'One X-Forged: yes',
+    ]);
+    for (const index of [0, 1]) {
+      expect(headers(index).bcc).toBeUndefined();
+      expect(headers(index)['x-forged']).toBeUndefined();
+      expect(smtp.mails[index]?.to).toEqual(['a@example.com']);
+      expect(smtp.mails[index]?.mail.text?.trim()).toBe('the body');
+    }
+  });
+
+  it('goes to all recipients that the server accepts, and the receipt names the others', async () => {
+    smtp.refuseRecipient('gone@example.com', 550, '5.1.1 No such user');
+    const to = { to: ['a@example.com', 'gone@example.com'], cc: ['c@example.com'] };
+    const sent = request('x', to);
+    expect(await target.send(sent)).toEqual({
+      kind: 'taken',
+      receipt: `<${sent.idempotencyKey}@example.com>; refused for gone@example.com: 550 5.1.1 No such user`,
+    });
+    expect(smtp.mails[0]?.to).toEqual(['a@example.com', 'c@example.com']);
+    expect(smtp.mails[0]?.mail.cc).toMatchObject([{ address: 'c@example.com' }]);
+  });
+});
+
+describe('an answer of the server', () => {
+  it('that refuses all recipients is retried if one of the refusals is temporary', async () => {
+    smtp.refuseRecipient('gone@example.com', 550, '5.1.1 No such user');
+    smtp.refuseRecipient('full@example.com', 452, '4.2.2 Mailbox full');
+    expect(await target.send(request('x', { to: ['gone@example.com', 'full@example.com'] }))).toMatchObject({
+      kind: 'retryable',
+    });
+    expect(await target.send(request('x', { to: ['gone@example.com'] }))).toEqual({
+      kind: 'permanent',
+      reason: `smtp localhost:${smtp.port}: 550 5.1.1 No such user`,
+    });
+  });
+
+  it.each([
+    [451, 'retryable'],
+    [552, 'permanent'],
+  ])('%d after the text is %s', async (code, kind) => {
+    smtp.next({ kind: 'refuse', at: 'DATA', code, text: 'no' });
+    expect(await target.send(request('x'))).toMatchObject({ kind });
+    expect(smtp.mails).toEqual([]);
+  });
+});
+
+describe('the connection', () => {
+  it('is not used without TLS if the config asks for TLS: no password and no text goes out', async () => {
+    const open = await startSmtp({ user: 'bot', password: PASSWORD, tls: 'none' });
+    started.push(open);
+    const result = await target.send(request('x', {}, { port: open.port }));
+    expect(result).toMatchObject({ kind: 'retryable' });
+    expect(open.received).toEqual([]);
+    expect(open.logins).toEqual([]);
+  });
+
+  it('is not used with an untrusted certificate', async () => {
+    const strict = emailTarget();
+    expect(await strict.send(request('x'))).toMatchObject({ kind: 'retryable' });
+    expect(smtp.received).toEqual([]);
+    expect(smtp.logins).toEqual([]);
+    await strict.close();
+  });
+
+  it('may be TLS from the start, or unencrypted if the config says so', async () => {
+    const tls = await startSmtp({ user: 'bot', password: PASSWORD, tls: 'tls', ...selfSigned });
+    const open = await startSmtp({ tls: 'none' });
+    started.push(tls, open);
+    expect(await target.send(request('x', {}, { port: tls.port, security: 'tls' }))).toMatchObject({
+      kind: 'taken',
+    });
+    expect(tls.mails[0]?.secure).toBe(true);
+    const nobody = { port: open.port, security: 'none', user: undefined, password: undefined };
+    expect(await target.send(request('x', {}, nobody))).toMatchObject({ kind: 'taken' });
+  });
+
+  it('with a password is unencrypted only on this machine', () => {
+    const settings = { host: 'mail.example.com', security: 'none', user: 'u', password: 'p', from: 'a@b.c' };
+    expect(target.checkSettings(settings)).toEqual([
+      'security: a password is not sent over an open line: use starttls or tls',
+    ]);
+    expect(target.checkSettings({ ...settings, host: '127.0.0.1' })).toEqual([]);
+    expect(target.checkSettings({ ...settings, host: '127.0.0.1', password: undefined })).toHaveLength(1);
+    expect(target.checkSettings({ ...settings, security: 'starttls' })).toEqual([]);
+  });
+});

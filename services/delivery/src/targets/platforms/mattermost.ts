@@ -1,0 +1,171 @@
+import type { Agent } from 'undici';
+import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
+import { chunksWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
+import {
+  type Answered,
+  apiOrigin,
+  headerOf,
+  isGatewayError,
+  isTaken,
+  notLookedUp,
+  objectIn,
+  reasonOf,
+  retryAfterOf,
+} from '../calls/api-answer.ts';
+import { callHttp, connections, type HttpCall } from '../calls/http-call.ts';
+import type { EditResult, LookUpResult, SendRequest, SendResult, Target } from '../target.ts';
+
+/**
+ * Posts by Mattermost's API v4. `pending_post_id` makes a repeat harmless for 30 s, if it reaches the same node
+ * (`deduplicateCreatePost` in the server). After that, a look-up finds the post by a property that we set.
+ */
+
+/** PostMessageMaxRunesV2. We count UTF-16 units, of which there are never fewer. */
+const MAX_CHARACTERS = 16_383;
+/** Posts have properties that their author may set. They do not change the text. */
+const PROPERTY = 'angelia_delivery';
+/** The server lists at most 1,000 posts of at most 16,383 characters. More than this is a flood. */
+const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
+/** How much our database's clock and the server's may differ. */
+const CLOCK_SLACK_MS = 10 * 60_000;
+/** For a rate limit without a time: the limits are per second. */
+const DEFAULT_FLOOD_SECONDS = 5;
+/** Up to here `X-Ratelimit-Reset` is seconds to wait; above, it is a time (both have been documented). */
+const LONGEST_WAIT_SECONDS = 86_400;
+
+export function mattermostTarget(): Target {
+  const pool = connections();
+  return {
+    name: 'mattermost',
+    idempotent: false,
+    checkSettings: () => [],
+
+    destination: (address, settings) => ({
+      name: `mattermost ${apiOrigin(settings)}`,
+      chat: String(address.to.channel_id),
+    }),
+
+    compose({ text }) {
+      const room = MAX_CHARACTERS - DUPLICATE_MARK.length - 2;
+      return chunksWithoutMentions(text, room).map((chunk) => ({ text: chunk }));
+    },
+
+    async send(request) {
+      const { address, idempotencyKey } = request;
+      const called = await call(pool, request, {
+        method: 'POST',
+        path: '/posts',
+        body: {
+          channel_id: address.to.channel_id,
+          ...(address.to.root_id === undefined ? {} : { root_id: address.to.root_id }),
+          message: messageOf(request),
+          pending_post_id: idempotencyKey,
+          props: { [PROPERTY]: idempotencyKey },
+        },
+      });
+      if (called.kind !== 'answered') return called;
+      if (isTaken(called)) return taken(called);
+      return refusal(called, apiOrigin(request.settings));
+    },
+
+    async edit(request, receipt): Promise<EditResult> {
+      const called = await call(pool, request, {
+        method: 'PUT',
+        path: `/posts/${encodeURIComponent(receipt)}/patch`,
+        body: { message: messageOf(request), props: { [PROPERTY]: request.idempotencyKey } },
+      });
+      if (called.kind !== 'answered') return called;
+      if (isTaken(called)) return taken(called);
+      const refused = refusal(called, apiOrigin(request.settings));
+      return refused.kind === 'permanent' ? { kind: 'gone', reason: refused.reason } : refused;
+    },
+
+    lookUp: (request) => lookUp(pool, request),
+    close: () => pool.destroy(),
+  };
+}
+
+function messageOf({ chunk, markDuplicate }: SendRequest): string {
+  return markDuplicate ? `${DUPLICATE_MARK.trim()}\n\n${chunk.text}` : chunk.text;
+}
+
+interface ApiCall {
+  readonly method: HttpCall['method'];
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+function call(pool: Agent, { settings, window }: SendRequest, { method, path, body }: ApiCall) {
+  const base = String(settings.api_base).replace(/\/+$/, '');
+  return callHttp(
+    pool,
+    {
+      method,
+      url: new URL(`${base}/api/v4${path}`),
+      headers: {
+        authorization: `Bearer ${settings.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? { safe: true } : { body: JSON.stringify(body) }),
+    },
+    window,
+    body === undefined ? { readBody: true, maxBytes: MAX_LOOK_UP_BYTES } : { readBody: true },
+  );
+}
+
+function taken(answer: Answered): SendResult {
+  const { id } = objectIn(answer) ?? {};
+  return { kind: 'taken', receipt: typeof id === 'string' && /^[a-z0-9]{26}$/.test(id) ? id : null };
+}
+
+function refusal(answer: Answered, origin: string): Exclude<SendResult, { kind: 'taken' }> {
+  const { status } = answer;
+  const reason = reasonOf(status, origin, objectIn(answer)?.message);
+  if (status === 429) {
+    const seconds = retryAfterOf(answer.headers) ?? resetOf(answer) ?? DEFAULT_FLOOD_SECONDS;
+    return { kind: 'retryable', reason, retryAfterSeconds: seconds, scope: 'target' };
+  }
+  if (status === 401)
+    return { kind: 'retryable', reason: `${reason} (targets.mattermost.token was refused)` };
+  if (isGatewayError(status)) return { kind: 'unknown', reason };
+  if (status >= 500 || status === 408) {
+    const seconds = retryAfterOf(answer.headers);
+    return { kind: 'retryable', reason, ...(seconds === null ? {} : { retryAfterSeconds: seconds }) };
+  }
+  return { kind: 'permanent', reason };
+}
+
+function resetOf({ headers }: Answered): number | null {
+  const reset = Number(headerOf(headers, 'x-ratelimit-reset') ?? Number.NaN);
+  if (!Number.isFinite(reset)) return null;
+  return reset > LONGEST_WAIT_SECONDS ? Math.max(1, reset - Date.now() / 1000) : Math.max(1, reset);
+}
+
+/** Looks among the posts and replies of the channel that changed since the answer was recorded. */
+async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> {
+  const { address, idempotencyKey, recordedAt, settings } = request;
+  const channel = encodeURIComponent(String(address.to.channel_id));
+  const since = Math.max(0, Math.floor(recordedAt - CLOCK_SLACK_MS));
+  const called = await call(pool, request, {
+    method: 'GET',
+    path: `/channels/${channel}/posts?since=${since}`,
+  });
+  if (called.kind !== 'answered') return notLookedUp(called);
+  if (!isTaken(called)) return notLookedUp(refusal(called, apiOrigin(settings)));
+  const answer = objectIn(called);
+  if (typeof answer?.posts !== 'object' || answer.posts === null) {
+    return { kind: 'cannot-tell', reason: `${apiOrigin(settings)} gave no list of posts that could be read` };
+  }
+  const posts = Object.values(answer.posts) as { id?: unknown; delete_at?: unknown; props?: unknown }[];
+  const found = posts.find(
+    ({ props }) => (props as Record<string, unknown> | null | undefined)?.[PROPERTY] === idempotencyKey,
+  );
+  if (found !== undefined) return { kind: 'found', receipt: typeof found.id === 'string' ? found.id : null };
+  // The server lists no more than this, and ours may be among the rest.
+  return posts.length < MAX_POSTS
+    ? { kind: 'absent' }
+    : { kind: 'cannot-tell', reason: `more than ${MAX_POSTS} posts since then` };
+}
+
+/** `GetPostsSince` stops at 1,000. */
+const MAX_POSTS = 1_000;

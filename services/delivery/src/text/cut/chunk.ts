@@ -1,0 +1,10 @@
+/** One message at the platform: a long output is several. */
+export interface Chunk {
+  /** In the platform's own markup, with its `(1/3)`. */
+  readonly text: string;
+  /** The same without markup, for a platform that refuses it. Left out if there is no difference. */
+  readonly plain?: string;
+}
+
+/** Put before a chunk that is resent without knowing whether it is there. Code that cuts a text leaves room for it. */
+export const DUPLICATE_MARK = '(possible duplicate) ';
