@@ -1,4 +1,4 @@
-import { shedForeignVariables } from './bare-environment.ts';
+import { shedForeignVariables } from './restart-without-secrets.ts';
 
 shedForeignVariables(import.meta.url);
 

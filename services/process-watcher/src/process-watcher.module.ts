@@ -28,11 +28,11 @@ import {
 } from '@angelia/service-kit';
 import type { Sessions } from '@angelia/sessions';
 import { Module } from '@nestjs/common';
-import { answerOutput } from './answer-output.ts';
+import { answerOutput } from './background/answer-output-request.ts';
 import { HintsController } from './hints.controller.ts';
-import { chooseIsolation } from './isolation/choose.ts';
-import { Places } from './places.ts';
-import { runAs, warningOf } from './run-as.ts';
+import { chooseIsolation } from './isolation/choose-isolation.ts';
+import { Places } from './session-directories.ts';
+import { runAs, warningOf } from './users/user-policy.ts';
 import { WATCHER, Watcher } from './watcher.ts';
 
 /** Core NATS, as far as it is needed here. */

@@ -7,16 +7,16 @@ import { dirname, join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { shellArgv, underLimits } from '../launch.ts';
-import { Command } from '../supervisor/command.ts';
+import { shellArgv, underLimits } from '../commands/launch.ts';
 import { statOf } from '../supervisor/process-identity.ts';
 import { EXIT_FILE, type ExitRecord, MARK_VARIABLE, type StartRequest } from '../supervisor/protocol.ts';
 import { sessionsOver } from '../supervisor/session-memory.ts';
+import { Command } from '../supervisor/supervised-command.ts';
 import { bubblewrap } from './bubblewrap.ts';
-import { chooseIsolation } from './choose.ts';
-import { hiddenFrom } from './hidden.ts';
+import { chooseIsolation } from './choose-isolation.ts';
+import { findProgramIn } from './find-program.ts';
+import { hiddenFrom } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
-import { findProgramIn } from './programs.ts';
 
 /**
  * Commands of a stack that is not root's: the services' files are this user's own, and nothing but the enclosure keeps

@@ -1,7 +1,8 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
-import { type Hidden, isInside } from './hidden.ts';
+import type { FindProgram } from './find-program.ts';
+import { type Hidden, isInside } from './hidden-paths.ts';
 import {
   type Attempt,
   type Enclosed,
@@ -11,7 +12,6 @@ import {
   quoted,
 } from './isolation.ts';
 import { type ProbePlaces, whyNot } from './probe.ts';
-import type { FindProgram } from './programs.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** What programs need of a system. The last ones: NixOS, and what /etc/resolv.conf leads to. */

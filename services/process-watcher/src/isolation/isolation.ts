@@ -1,4 +1,4 @@
-import type { User } from '../run-as.ts';
+import type { User } from '../users/user-policy.ts';
 
 export interface Program {
   readonly file: string;

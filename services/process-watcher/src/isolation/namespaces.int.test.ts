@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runAs } from '../run-as.ts';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
+import { runAs } from '../users/user-policy.ts';
 import type { Watcher } from '../watcher.ts';
-import { hiddenFrom } from './hidden.ts';
+import { findProgramIn } from './find-program.ts';
+import { hiddenFrom } from './hidden-paths.ts';
 import { namespaces } from './namespaces.ts';
-import { findProgramIn } from './programs.ts';
 
 const find = findProgramIn(process.env.PATH ?? '');
 const directory = await mkdtemp(join(tmpdir(), 'angelia-namespaces-'));

@@ -1,7 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { release } from 'node:os';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
-import { type Hidden, isInside } from './hidden.ts';
+import type { FindProgram } from './find-program.ts';
+import { type Hidden, isInside } from './hidden-paths.ts';
 import {
   type Attempt,
   type Enclosed,
@@ -12,7 +13,6 @@ import {
   quoted,
 } from './isolation.ts';
 import { type ProbePlaces, whyNot } from './probe.ts';
-import type { FindProgram } from './programs.ts';
 
 /** The user that owns nothing: good enough to see whether a user can be enclosed. */
 const SOMEBODY = { uid: 65_534, gid: 65_534 };

@@ -1,5 +1,5 @@
+import type { FindProgram } from './find-program.ts';
 import type { Isolation } from './isolation.ts';
-import type { FindProgram } from './programs.ts';
 
 /** As root without the right to mount (containers): the session's user alone, whom the modes of files keep out. */
 export function ownUser(find: FindProgram, whyNotMore: string): Isolation {

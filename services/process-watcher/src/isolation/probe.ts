@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { User } from '../run-as.ts';
+import type { User } from '../users/user-policy.ts';
 import { type Enclosed, type Enclosing, type Program, quoted } from './isolation.ts';
 
 /** Some ten programs, one after the other, on a busy machine. */

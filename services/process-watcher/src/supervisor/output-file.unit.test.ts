@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { asText, outputEnd, readOutput, readTail, shownOutput } from '../output.ts';
+import { asText, outputEnd, readOutput, readTail, shownOutput } from '../commands/read-output.ts';
 import { OutputFile } from './output-file.ts';
 
 let dir: string;

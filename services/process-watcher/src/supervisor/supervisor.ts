@@ -1,6 +1,5 @@
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Command } from './command.ts';
 import { signalOne } from './process-identity.ts';
 import {
   BEGUN_FILE,
@@ -11,8 +10,9 @@ import {
   type StartRequest,
 } from './protocol.ts';
 import { type LimitedSession, pidsOf, SessionMemory } from './session-memory.ts';
+import { Command } from './supervised-command.ts';
 import { endProcessesOf } from './user-processes.ts';
-import { syncDirectory } from './write-whole.ts';
+import { syncDirectory } from './write-file-whole.ts';
 
 /** The commands of one supervisor, by their directory. */
 export class Supervisor {

@@ -22,9 +22,9 @@ import { createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, eventually } from '@angelia/testkit';
-import { chooseIsolation } from '../isolation/choose.ts';
-import { Places } from '../places.ts';
-import { type RunAs, runAs } from '../run-as.ts';
+import { chooseIsolation } from '../isolation/choose-isolation.ts';
+import { Places } from '../session-directories.ts';
+import { type RunAs, runAs } from '../users/user-policy.ts';
 import { Watcher, type WatcherOptions } from '../watcher.ts';
 
 const silent = createLogger({
@@ -46,13 +46,14 @@ export interface WatcherFixtureOptions {
   readonly runAs?: RunAs;
 }
 
-/** As the model reads it, and how it went. */
-/** What a watcher's log does later, or otherwise, than it was asked to. */
+/** The parts of a watcher's log that a test replaces, to delay or fail a call. */
 interface Slowed {
+  readonly append?: EventLog['append'];
   readonly streams?: Pick<Streams, 'read'>;
   readonly leases?: Pick<Leases, 'read'>;
 }
 
+/** A tool's result as the model reads it, and its outcome. */
 export type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
 
 export type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
@@ -131,7 +132,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       const its = { ...config, process_watcher: { ...config.process_watcher, ...limits } };
       const slow = slowed(own);
       const log = {
-        append: (request: AppendRequest) => own.append(request),
+        append: slow.append ?? ((request: AppendRequest) => own.append(request)),
         now: () => own.now(),
         streams: slow.streams ?? own.streams,
         leases: {

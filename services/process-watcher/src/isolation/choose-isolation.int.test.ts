@@ -1,0 +1,114 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseConfig } from '@angelia/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chooseIsolation } from './choose-isolation.ts';
+import { findProgramIn } from './find-program.ts';
+
+let data: string;
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), 'angelia-choose-'));
+  await chmod(data, 0o755);
+  await mkdir(join(data, 'processes'));
+});
+afterAll(() => rm(data, { recursive: true }));
+
+const TERMINAL = { worker: { model: 'main', toolsets: ['terminal'] } };
+const PROGRAM = { worker: { kind: 'command', command: ['/srv/agent'], cwd: '/srv' } };
+
+function choose(
+  agents: Readonly<Record<string, unknown>>,
+  processWatcher: Readonly<Record<string, unknown>>,
+  { others, path }: { readonly others: boolean; readonly path?: string },
+) {
+  const parsed = parseConfig({
+    models: { main: { provider: 'builtin', model: 'echo' } },
+    agents,
+    process_watcher: processWatcher,
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return chooseIsolation({
+    config: parsed.config,
+    users: { others },
+    places: { root: join(data, 'processes'), workElsewhere: undefined },
+    dataDirectory: data,
+    configFile: null,
+    ...(path === undefined ? {} : { find: findProgramIn(path, []) }),
+  });
+}
+
+/** A host whose bubblewrap does this. */
+async function withBwrap(script: string): Promise<string> {
+  const dir = await mkdtemp(join(data, 'bin-'));
+  await writeFile(join(dir, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  await writeFile(join(dir, 'env'), '#!/bin/sh\nexec /usr/bin/env "$@"\n', { mode: 0o755 });
+  return dir;
+}
+
+describe('not as root', () => {
+  it.each([
+    ['the toolset terminal', TERMINAL],
+    ['a program', PROGRAM],
+  ])('an agent with %s is refused where bubblewrap is not there, with what to do', (_what, agents) => {
+    expect(() => choose(agents, {}, { others: false, path: '/nowhere' })).toThrow(
+      /agents\.worker.*not root.*bubblewrap \(bwrap\) is not installed.*install bubblewrap.*as root.*run_as: same/s,
+    );
+  });
+
+  it('it is refused where user namespaces are not allowed, in the words of who did not', async () => {
+    const path = await withBwrap('echo "bwrap: No permissions to create new namespace" >&2; exit 1');
+    expect(() => choose(TERMINAL, {}, { others: false, path })).toThrow(
+      /cannot isolate.*No permissions to create/s,
+    );
+  });
+
+  it('it is refused where the enclosure does not hold what it should', async () => {
+    // Runs the command as it is.
+    const path = await withBwrap('while [ "$1" != -- ]; do shift; done; shift; exec "$@"');
+    expect(() => choose(TERMINAL, {}, { others: false, path })).toThrow(/still see the data directory/);
+  });
+
+  it('`run_as: same` is taken, with a warning that names the agents', () => {
+    const isolation = choose(TERMINAL, { run_as: 'same' }, { others: false, path: '/nowhere' });
+    expect(isolation).toMatchObject({
+      kind: 'none',
+      warning: expect.stringMatching(/run_as: same.*without isolation.*worker.*secrets/s),
+    });
+    const program = { file: '/bin/true', args: [] };
+    expect(isolation.enclose(program, { work: data, user: null, joinErrors: true })).toMatchObject(program);
+  });
+
+  it('agents without commands need nothing', () => {
+    expect(choose({ quiet: { model: 'main' } }, {}, { others: false, path: '/nowhere' })).toMatchObject({
+      kind: 'none',
+      warning: null,
+    });
+  });
+
+  it('paths that are not there, and all of the host, are refused by name', () => {
+    const processWatcher = { read_paths: ['/no/such/place'], write_paths: ['/'] };
+    expect(() => choose(TERMINAL, processWatcher, { others: false })).toThrow(
+      /read_paths: there is no \/no\/such\/place.*write_paths: name directories or files below/s,
+    );
+  });
+});
+
+describe('as root', () => {
+  it('without the tools for namespaces the session’s own user is what is left, and says so', () => {
+    expect(choose(TERMINAL, {}, { others: true, path: '/nowhere' })).toMatchObject({
+      kind: 'own-user',
+      summary: expect.stringMatching(/own user.*no mount namespace: unshare/),
+      warning: null,
+    });
+  });
+});
+
+it('`network: none` that cannot be had is refused, and never less', () => {
+  expect(() => choose(TERMINAL, { network: 'none' }, { others: true, path: '/nowhere' })).toThrow(
+    /network: none is not possible here/,
+  );
+  expect(() => choose(TERMINAL, { network: 'none', run_as: 'same' }, { others: false })).toThrow(
+    /network: none is not possible here.*run_as: same/,
+  );
+});

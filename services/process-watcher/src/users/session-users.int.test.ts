@@ -1,0 +1,237 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SessionId } from '@angelia/contracts';
+import { createLogger } from '@angelia/service-kit';
+import { newSessionId } from '@angelia/sessions';
+import { eventually } from '@angelia/testkit';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Places } from '../session-directories.ts';
+import { processesOf } from '../supervisor/user-processes.ts';
+import { Users } from './session-users.ts';
+import { NoUserLeft, UserClaims } from './user-numbers.ts';
+import type { UserRange } from './user-policy.ts';
+
+const asRoot = process.getuid?.() === 0 ? it : it.skip;
+const logger = createLogger({ service: 'process-watcher', instance: 'test', level: 'silent' });
+/** Not the numbers of real sessions, which other tests have at the same time. */
+const RANGE: UserRange = { first: 700_000, count: 50_000 };
+
+let directory = '';
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'angelia-users-'));
+  chmodSync(directory, 0o755);
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** The users of one stack; all of them have the table of one host. */
+function stack(name = 'data', range: UserRange = RANGE) {
+  const runAs = { kind: 'own', range, others: true } as const;
+  const places = new Places(join(directory, name), runAs);
+  const users = new Users({ runAs, places, logger, table: join(directory, 'table') });
+  const begin = (id: SessionId = newSessionId()) => {
+    const user = users.of(id);
+    places.work(id, user);
+    return { id, uid: user?.uid ?? 0 };
+  };
+  return { places, users, begin };
+}
+
+/** As the numbers were found once: a session's directory as an earlier version left it. */
+function madeByHash(places: Places, id: SessionId): number {
+  const uid = hashOf(id);
+  const work = places.work(id, { uid, gid: uid });
+  writeFileSync(join(work, 'notes'), `of ${id}`, { mode: 0o600 });
+  chownSync(join(work, 'notes'), uid, uid);
+  return uid;
+}
+
+function hashOf(id: SessionId): number {
+  return RANGE.first + (createHash('sha256').update(id).digest().readUInt32BE(0) % RANGE.count);
+}
+
+function pairOfHash(): [SessionId, SessionId] {
+  for (const seen = new Map<number, SessionId>(); ; ) {
+    const id = newSessionId();
+    const other = seen.get(hashOf(id));
+    if (other !== undefined) return [other, id];
+    seen.set(hashOf(id), id);
+  }
+}
+
+async function sleepAs(uid: number): Promise<number> {
+  const child = spawn('sleep', ['300'], { uid, gid: uid, stdio: 'ignore', cwd: '/' });
+  children.push(child);
+  await eventually(() => processesOf(uid).length > 0);
+  return child.pid ?? 0;
+}
+
+describe('users of sessions', () => {
+  asRoot('are one each, over two stacks with two watchers each on one host', () => {
+    // Half of the numbers are taken: whoever finds them by chance or by a hash gives one twice.
+    const range = { first: RANGE.first, count: 200 };
+    const stacks = ['one', 'one', 'two', 'two'].map((name) => stack(name, range));
+    const uids = Array.from({ length: 100 }, (_, n) => stacks[n % 4]?.begin().uid);
+    expect(new Set(uids).size).toBe(100);
+  });
+
+  asRoot('stay the same over a restart', () => {
+    const { id, uid } = stack().begin();
+    const again = stack();
+    again.users.adopt();
+    expect(again.users.of(id)).toEqual({ uid, gid: uid });
+    expect(again.users.existing(id)).toEqual({ uid, gid: uid });
+  });
+
+  asRoot('are never given twice when a watcher is killed between taking one and using it', async () => {
+    const { places, users, begin } = stack();
+    const id = newSessionId();
+    const claims = new UserClaims(join(directory, 'table'));
+    const taken = claims.take({ session: id, directory: places.makeSession(id) }, RANGE);
+    expect(begin().uid).not.toBe(taken);
+    const { uid } = begin(id);
+    expect(users.existing(id)).toEqual({ uid, gid: uid });
+    places.forgetSession(id);
+    await users.collect();
+    expect(claims.taken()).not.toContain(uid);
+    expect(claims.taken()).not.toContain(taken);
+  });
+
+  asRoot('are kept where an earlier version gave them, and given to nobody else', () => {
+    const { places, users, begin } = stack();
+    const ids = Array.from({ length: 20 }, () => newSessionId());
+    const old = ids.map((id) => madeByHash(places, id));
+    users.adopt();
+    expect(ids.map((id) => users.of(id)?.uid)).toEqual(old);
+    const fresh = Array.from({ length: 20 }, () => begin().uid);
+    expect(fresh.filter((uid) => old.includes(uid))).toEqual([]);
+  });
+
+  asRoot('of two that shared one become two, each with its files', () => {
+    const { places, users } = stack();
+    const pair = pairOfHash();
+    expect(madeByHash(places, pair[0])).toBe(madeByHash(places, pair[1]));
+    users.adopt();
+    const [one, two] = pair.map((id) => {
+      const notes = join(places.workOf(id), 'notes');
+      const uid = users.of(id)?.uid;
+      expect(statSync(places.workOf(id)).uid).toBe(uid);
+      expect(statSync(notes).uid).toBe(uid);
+      expect(readFileSync(notes, 'utf8')).toBe(`of ${id}`);
+      return uid;
+    });
+    expect(one).not.toBe(two);
+  });
+
+  asRoot('of a data directory that was moved go with it', () => {
+    const { id, uid } = stack('before').begin();
+    renameSync(join(directory, 'before'), join(directory, 'after'));
+    const after = stack('after');
+    after.users.adopt();
+    expect(after.users.existing(id)?.uid).toBe(uid);
+  });
+
+  asRoot('are refused with a reason when all are taken, and never shared', async () => {
+    // Of its own: something of an earlier test may still run as the first users of RANGE.
+    const small = { first: RANGE.first + RANGE.count, count: 2 };
+    const { places, users, begin } = stack('data', small);
+    const [first] = [begin(), begin()];
+    expect(() => begin()).toThrow(NoUserLeft);
+    expect(() => begin()).toThrow('all 2 user numbers for commands on this host are taken');
+    places.forgetSession(first.id);
+    await users.collect();
+    expect(begin().uid).toBe(first.uid);
+  });
+
+  asRoot('come again as late as can be', async () => {
+    const { places, users, begin } = stack();
+    const { id, uid } = begin();
+    places.forgetSession(id);
+    await users.collect();
+    expect(new UserClaims(join(directory, 'table')).taken()).toEqual([]);
+    expect(begin().uid).toBeGreaterThan(uid);
+  });
+
+  asRoot('are not given to anybody while something runs as them', () => {
+    const { begin } = stack('data', { first: 0, count: 1 });
+    expect(() => begin()).toThrow(NoUserLeft); // root's
+  });
+});
+
+describe('a user of a session whose files are gone', () => {
+  asRoot('is ended, with all that it left where everybody may leave files, and is free', async () => {
+    const { places, users, begin } = stack();
+    const { id, uid } = begin();
+    const left = mkdtempSync('/dev/shm/angelia-left-');
+    mkdirSync(join(left, 'deep'));
+    for (const path of [join(left, 'deep'), left]) chownSync(path, uid, uid);
+    await sleepAs(uid);
+    places.forgetSession(id);
+    await users.collect();
+    expect(processesOf(uid)).toEqual([]);
+    expect(existsSync(left)).toBe(false);
+    expect(new UserClaims(join(directory, 'table')).taken()).toEqual([]);
+  });
+
+  asRoot('of another stack is not touched while something runs as it', async () => {
+    const other = stack('other');
+    const { uid } = other.begin();
+    const pid = await sleepAs(uid);
+    rmSync(join(directory, 'other'), { recursive: true });
+    const { users } = stack('data');
+    await users.collect();
+    expect(processesOf(uid).map((one) => one.pid)).toEqual([pid]);
+    children[0]?.kill('SIGKILL');
+    await eventually(() => processesOf(uid).length === 0);
+    await users.collect();
+    expect(new UserClaims(join(directory, 'table')).taken()).toEqual([]);
+  });
+});
+
+asRoot('only what runs as a user that this session has by the table is ended', async () => {
+  const { users, places, begin } = stack();
+  const { id, uid } = begin();
+  const claims = new UserClaims(join(directory, 'table'));
+  const pid = await sleepAs(uid);
+  claims.rewrite(uid, { session: newSessionId(), directory: places.sessionDirectory(id) });
+  expect(await users.end(id)).toBe(0);
+  expect(processesOf(uid).map((one) => one.pid)).toEqual([pid]);
+  claims.rewrite(uid, { session: id, directory: places.sessionDirectory(id) });
+  expect(await users.end(id)).toBe(1);
+  expect(processesOf(uid)).toEqual([]);
+});
+
+asRoot('a user whose processes replace themselves all the time is ended', async () => {
+  const { users, begin } = stack();
+  const { id, uid } = begin();
+  // Each starts the next one and ends: one that was listed is gone before it can be looked at.
+  const beat = join(directory, 'beat');
+  writeFileSync(beat, '', { mode: 0o666 });
+  chmodSync(beat, 0o666);
+  // (They end by themselves when the test removes its directory.)
+  const script = `h() { echo >> ${beat} || exit; h & exit; }; h & h & h & h & h & h & h & h &`;
+  children.push(spawn('sh', ['-c', script], { uid, gid: uid, stdio: 'ignore', cwd: '/' }));
+  await eventually(() => statSync(beat).size > 100);
+  await users.end(id);
+  const size = statSync(beat).size;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(statSync(beat).size).toBe(size);
+});

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { missingCapabilities, type RunAs, rangeOf, runAs, warningOf } from './user-policy.ts';
+
+const NOTHING = { needed: [], wanted: [] };
+const status = (effective: string) => `Name:\tnode\nCapPrm:\t0000000000000000\nCapEff:\t${effective}\n`;
+
+describe('what root can do for commands of other users', () => {
+  it('is everything on a machine of its own', () => {
+    expect(missingCapabilities(status('000001ffffffffff'))).toEqual(NOTHING);
+  });
+
+  it("lacks SYS_PTRACE in a container with Docker's own choice of capabilities, which is worth a warning", () => {
+    const docker = status('00000000a80425fb');
+    expect(missingCapabilities(docker)).toEqual({ needed: [], wanted: ['SYS_PTRACE'] });
+    const others: RunAs = { kind: 'one', user: { uid: 1000, gid: 1000 }, others: true };
+    expect(warningOf(others, docker)).toContain('SYS_PTRACE');
+    expect(warningOf(others, status('000001ffffffffff'))).toBeNull();
+    expect(warningOf(runAs({ run_as: 'same' }), docker)).toBeNull();
+  });
+
+  it('is nothing where all capabilities are dropped, and docker-compose.yml gives back just what it needs', () => {
+    const missing = missingCapabilities(status('0000000000000000'));
+    const compose = readFileSync(new URL('../../../../docker-compose.yml', import.meta.url), 'utf8');
+    const given = /user: root\n\s+cap_add: \[(.*)\]/.exec(compose)?.[1]?.split(', ');
+    expect(given).toEqual([...missing.needed, ...missing.wanted]);
+    expect(missingCapabilities(status('00000000000800eb'))).toEqual(NOTHING);
+  });
+
+  it('is not judged where the kernel does not say', () => {
+    expect(missingCapabilities('')).toEqual(NOTHING);
+  });
+});
+
+describe('the numbers of sessions’ users', () => {
+  it('are high where the host has all numbers', () => {
+    expect(rangeOf('         0          0 4294967295\n')).toEqual({ first: 200_000, count: 300_000 });
+  });
+
+  it('are lower in a container that has 65,536', () => {
+    expect(rangeOf('         0       1000          1\n         1     100000      65536\n')).toEqual({
+      first: 20_000,
+      count: 40_000,
+    });
+  });
+
+  it('are none where there are no others than root, and the operator is told: sessions never share one', () => {
+    expect(rangeOf('         0       1000          1\n')).toBeNull();
+    expect(warningOf({ kind: 'own', range: null, others: true })).toContain('every command is refused');
+  });
+});
