@@ -1,28 +1,28 @@
 import { fileURLToPath } from 'node:url';
 import { commandVariables } from '@angelia/config/command-variables';
 
-/** Set for ourselves: the environment has been looked through. */
-const BARE = 'ANGELIA_ENVIRONMENT_IS_BARE';
+/** Set by `restartWithoutSecrets` for the process that it becomes, so that this happens once. */
+const IS_BARE = 'ANGELIA_ENVIRONMENT_IS_BARE';
 
-/** What this service reads itself, and what Node and OpenTelemetry do. */
+/** Variables that this service, Node or OpenTelemetry reads. */
 const OWN =
   /^(ANGELIA_|OTEL_|NODE_|LC_|PG|SSL_CERT_)|^(PATH|HOME|LANG|TZ|TMPDIR|HOSTNAME|DATABASE_URL|NATS_URL)$/;
-/** Of the services that need them. */
+/** Secrets that only other services need. */
 const NOT_OURS = new Set(['ANGELIA_ADMIN_TOKEN', 'ANGELIA_MASTER_KEY', 'ANGELIA_DEMO_SECRET']);
 
 /**
- * The services of one installation are mostly given one environment, with the keys of models and platforms in it. The
- * one that runs the model's commands does not keep them: it becomes itself again (same pid) with what it needs, so that
- * they are not in /proc/<pid>/environ or in its memory either. Variables that `agents` and `process_watcher` in the
- * config name are kept.
+ * The services of one installation usually share one environment, which holds the keys of models and platforms. The
+ * service that runs a model's commands must not keep them: it replaces itself (execve, same pid) with a process that has
+ * only the variables it needs, so that the keys are neither in /proc/<pid>/environ nor in its memory. It keeps the
+ * variables that `agents` and `process_watcher` in the config name.
  */
-export function shedForeignVariables(mainUrl: string): void {
-  if (process.env[BARE] !== undefined || process.execve === undefined) return;
+export function restartWithoutSecrets(mainUrl: string): void {
+  if (process.env[IS_BARE] !== undefined || process.execve === undefined) return;
   let named: ReadonlySet<string>;
   try {
     named = commandVariables(process.env);
   } catch {
-    return; // It is told where the config is loaded for good.
+    return; // The service reports this error when it loads the config.
   }
   const kept = Object.entries(process.env).filter(
     ([name]) => named.has(name) || (OWN.test(name) && !NOT_OURS.has(name)),
@@ -31,6 +31,6 @@ export function shedForeignVariables(mainUrl: string): void {
   process.execve(
     process.execPath,
     [process.execPath, ...process.execArgv, fileURLToPath(mainUrl)],
-    Object.fromEntries([...kept, [BARE, 'yes']]) as NodeJS.ProcessEnv,
+    Object.fromEntries([...kept, [IS_BARE, 'yes']]) as NodeJS.ProcessEnv,
   );
 }

@@ -1,20 +1,21 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { isRetryable } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
 /**
- * Tries again as long as a retry can help (Postgres is away): what has happened on this host must get into the log.
- * Throws when this watcher goes down; the files on disk are for the next one.
+ * Repeats the work as long as a retry can help, for example while Postgres is down: what happened on this host must get
+ * into the log. Throws when this watcher shuts down; the next one continues from the files on disk.
  */
-export async function untilDone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+export async function retryUntilDone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     signal.throwIfAborted();
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof Error && 'retryable' in error && error.retryable === true)) throw error;
-      await pause(wait, undefined, { signal });
+      if (!isRetryable(error)) throw error;
+      await pause(wait, signal);
     }
   }
 }

@@ -2,30 +2,30 @@ import { type Config, type SessionId, watcherResource, watchResource } from '@an
 import type { EventLog, Leases } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { Loaded } from '@angelia/sessions';
-import type { OpenedCall } from './calls/tool-call.ts';
+import { pause } from '@angelia/waiting';
 
-export type PinsLog = Pick<EventLog, 'append'> & { readonly leases: Pick<Leases, 'read' | 'renew'> };
+export type AffinityLog = Pick<EventLog, 'append'> & { readonly leases: Pick<Leases, 'read' | 'renew'> };
 
 /**
- * Which watcher a session belongs to, so that its files are in one place.
+ * Decides which watcher owns a session, so that the session's files stay on one host.
  *
- * The first call is anybody's: whoever takes its lease. From its result on, the log says whose the session is
- * (`watcher` in tool.finished and process.started), as long as that watcher is there: it keeps a lease on its own name.
- * Holders are the stable instance, not its incarnation: a watcher that restarts is the same host with the same files.
- * One that was not heard of for `host_lease_seconds` is gone for good, and the next that looks takes its sessions over.
+ * Any watcher may carry out the first call: the one that takes its lease does. From the first result on, the log names the
+ * owner (`watcher` in tool.finished and process.started). It stays the owner while it is alive, which it shows by a lease
+ * on its own name. The holder of a lease is the stable instance, not one start of it: a watcher that restarts is the same
+ * host with the same files. A watcher that has not renewed for `host_lease_seconds` is gone for good, and the next
+ * watcher that looks takes over its sessions.
  */
-export class Pins {
-  readonly #log: PinsLog;
+export class SessionAffinity {
+  readonly #log: AffinityLog;
   readonly #instance: string;
   readonly #holder: string;
   readonly #seconds: number;
   readonly #logger: Logger;
   readonly #held = new Set<string>();
-  #timer: NodeJS.Timeout | null = null;
-  #stopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: {
-    readonly log: PinsLog;
+    readonly log: AffinityLog;
     readonly instance: string;
     readonly config: Config;
     readonly logger: Logger;
@@ -37,36 +37,35 @@ export class Pins {
     this.#logger = options.logger;
   }
 
-  /** Says that this watcher is there, and goes on saying so. */
+  /** Takes the lease that shows that this watcher is alive, and keeps renewing it. */
   start(): void {
     void this.#keepRenewing();
   }
 
   stop(): void {
-    this.#stopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#stopping.abort();
   }
 
-  /** False: another watcher that is there has this session. */
+  /** False if the session belongs to another watcher that is alive. */
   async isOurs({ state }: Pick<Loaded, 'state'>): Promise<boolean> {
-    const pinned = state.watcher ?? null;
-    if (pinned === null || pinned === this.#instance) return true;
-    return !(await this.isThere(pinned));
+    const owner = state.watcher ?? null;
+    if (owner === null || owner === this.#instance) return true;
+    return !(await this.isAlive(owner));
   }
 
-  async isThere(instance: string): Promise<boolean> {
+  async isAlive(instance: string): Promise<boolean> {
     if (instance === this.#instance) return true;
     const { lease, now } = await this.#log.leases.read(watcherResource(instance));
     return lease !== null && lease.expiresAt > now;
   }
 
   /**
-   * Takes the lease of the session's calls. `ours`: carry it out. `theirs`: another watcher has it. `unknown`: another
-   * watcher had it, may have begun it, and is gone. `now`: by the database's clock.
+   * Takes the lease on the session's calls. `ours`: carry out the call. `theirs`: another watcher has it. `unknown`: another
+   * watcher had it, may have begun it, and is gone. `now` is the database's clock.
    */
   async claim(
     id: SessionId,
-    call: OpenedCall,
+    callStartedAt: number,
   ): Promise<{ readonly whose: 'ours' | 'theirs' | 'unknown'; readonly now: number }> {
     const resource = watchResource(id);
     const { lease, now } = await this.#log.leases.read(resource);
@@ -74,25 +73,28 @@ export class Pins {
     if (another && lease.expiresAt > now) return { whose: 'theirs', now };
     if (!(await this.#take(resource))) return { whose: 'theirs', now };
     this.#held.add(resource);
-    // It renews its lease before it begins a call: one that came later it has not begun.
-    return { whose: another && lease.renewedAt >= call.startedAt ? 'unknown' : 'ours', now };
+    // A watcher renews its lease before it begins a call, so it has not begun a call that started after that.
+    return { whose: another && lease.renewedAt >= callStartedAt ? 'unknown' : 'ours', now };
   }
 
-  /** No call of this session is in hand. The lease runs out; until then a further call is ours anyway. */
+  /** No call of this session is in flight any more. The lease expires by itself; until then a further call is still ours. */
   release(id: SessionId): void {
     this.#held.delete(watchResource(id));
   }
 
   /** Never rejects. */
   async #keepRenewing(): Promise<void> {
-    let ms = (this.#seconds * 1000) / RENEWALS_PER_LEASE;
-    try {
-      await this.#renew();
-    } catch (error) {
-      this.#logger.debug({ err: error }, 'the leases of this watcher could not be renewed: trying again');
-      ms = TRY_AGAIN_MS;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      let ms = (this.#seconds * 1000) / RENEWALS_PER_LEASE;
+      try {
+        await this.#renew();
+      } catch (error) {
+        this.#logger.debug({ err: error }, 'leases not renewed; will retry');
+        ms = RETRY_MS;
+      }
+      await pause(ms, signal);
     }
-    if (!this.#stopped) this.#timer = setTimeout(() => void this.#keepRenewing(), ms).unref();
   }
 
   async #renew(): Promise<void> {
@@ -102,7 +104,7 @@ export class Pins {
     await this.#take(own);
   }
 
-  /** A lease without an event: the append is to a stream that is never there. */
+  /** Takes a lease without an event: this appends nothing to a stream that never exists. */
   async #take(resource: string): Promise<boolean> {
     const { status } = await this.#log.append({
       streams: [{ streamId: resource, expectedVersion: 0, events: [] }],
@@ -112,11 +114,11 @@ export class Pins {
   }
 }
 
-/** Not the name by which a restarted service frees what its predecessor held (log.leases.freeOf). */
+/** Differs from the name under which a restarted service frees its predecessor's leases (log.leases.freeOf). */
 function holderOf(instance: string): string {
   return `host:${instance}`;
 }
 
 const RENEWALS_PER_LEASE = 4;
-/** Postgres may start after the services do, and until the first one the others take us for gone. */
-const TRY_AGAIN_MS = 500;
+/** Postgres may start after the services, and the other watchers consider this one gone until its first lease. */
+const RETRY_MS = 500;

@@ -16,22 +16,22 @@ import { isSessionId, type SessionId } from '@angelia/contracts';
 import type { User } from './users/user-policy.ts';
 
 /**
- * Where things are under `$ANGELIA_DATA/processes`:
+ * The files under `$ANGELIA_DATA/processes`:
  *
- *   <session>/work/            the session's working directory: the only place that is its commands' own
- *   <session>/<command>/       what the supervisor writes about one command (supervisor/protocol.ts); ours alone
- *   running/<session>~<name>   a call in hand, or a command whose end is not in the log yet: what to look after when we
+ *   <session>/work/            the session's working directory: the only one that its commands own
+ *   <session>/<command>/       what the supervisor writes about one command (supervisor/protocol.ts); only we may enter it
+ *   running/<session>~<name>   a call in flight, or a command whose end is not in the log yet: what to look after when we
  *                              start again
- *   supervisors/<instance>/    the supervisor's socket; ours alone
+ *   supervisors/<instance>/    the supervisor's socket; only we may enter it
  *
- * Commands may pass through these directories and list none of them. Where the data directory itself is closed to
- * other users (`mktemp -d`), the working directories are in the system's directory for temporary files instead.
+ * Commands may pass through these directories but cannot list them. If the data directory itself is closed to other
+ * users (`mktemp -d`), the working directories are in the system's directory for temporary files instead.
  */
-export class Places {
+export class SessionDirectories {
   readonly root: string;
-  readonly #work: string;
+  readonly #workRoot: string;
 
-  constructor(dataDirectory: string, users: { readonly others: boolean }) {
+  constructor(dataDirectory: string, users: { readonly separateUsers: boolean }) {
     this.root = join(resolve(dataDirectory), 'processes');
     try {
       for (const dir of [this.root, this.#running, join(this.root, 'supervisors')]) {
@@ -45,95 +45,99 @@ export class Places {
     chmodSync(this.root, 0o711);
     chmodSync(this.#running, 0o700);
     chmodSync(join(this.root, 'supervisors'), 0o700);
-    this.#work = !users.others || isOpenToAll(this.root) ? this.root : elsewhere(this.root);
+    this.#workRoot =
+      !users.separateUsers || isOpenToAll(this.root) ? this.root : temporaryWorkRoot(this.root);
   }
 
-  /** Undefined: the sessions' files are under the root. */
+  /** Where the working directories are; undefined if they are under the root. */
   get workElsewhere(): string | undefined {
-    return this.#work === this.root ? undefined : this.#work;
+    return this.#workRoot === this.root ? undefined : this.#workRoot;
   }
 
-  supervisor(instance: string): string {
+  /** Makes the directory of an instance's supervisor if it is missing. */
+  supervisorDirectory(instance: string): string {
     const dir = join(this.root, 'supervisors', instance);
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     return dir;
   }
 
-  /** The session's working directory, made if need be. */
-  work(id: SessionId, user: User | null): string {
-    this.makeSession(id);
-    const work = this.workOf(id);
-    mkdirSync(work, { recursive: true, mode: 0o700 });
-    if (user !== null && statSync(work).uid !== user.uid) chownSync(work, user.uid, user.gid);
-    return work;
-  }
-
-  workOf(id: SessionId): string {
-    return join(this.sessionDirectory(id), 'work');
-  }
-
-  /** Where the session's working directory is. */
+  /** The directory that holds the session's working directory. */
   sessionDirectory(id: SessionId): string {
-    return join(this.#work, id);
+    return join(this.#workRoot, id);
   }
 
-  makeSession(id: SessionId): string {
+  makeSessionDirectory(id: SessionId): string {
     const session = this.sessionDirectory(id);
-    if (this.#work !== this.root) mkdirSync(elsewhere(this.root), { recursive: true, mode: 0o711 });
+    if (this.#workRoot !== this.root) {
+      mkdirSync(temporaryWorkRoot(this.root), { recursive: true, mode: 0o711 });
+    }
     mkdirSync(session, { recursive: true });
     chmodSync(session, 0o711);
     return session;
   }
 
-  /** Who has the session's working directory, which its commands cannot replace; null: there is none. */
+  workDirectory(id: SessionId): string {
+    return join(this.sessionDirectory(id), 'work');
+  }
+
+  /** Makes the session's working directory if it is missing, and gives it to the user. */
+  makeWorkDirectory(id: SessionId, user: User | null): string {
+    this.makeSessionDirectory(id);
+    const work = this.workDirectory(id);
+    mkdirSync(work, { recursive: true, mode: 0o700 });
+    if (user !== null && statSync(work).uid !== user.uid) chownSync(work, user.uid, user.gid);
+    return work;
+  }
+
+  /** The owner of the session's working directory, which commands cannot replace. Null if there is no such directory. */
   ownerOf(id: SessionId): number | null {
-    return statSync(this.workOf(id), { throwIfNoEntry: false })?.uid ?? null;
+    return statSync(this.workDirectory(id), { throwIfNoEntry: false })?.uid ?? null;
   }
 
-  /** Whether a session with this directory is of this stack. */
+  /** Whether this session directory belongs to this stack. */
   isOurs(sessionDirectory: string): boolean {
-    return dirname(sessionDirectory) === this.#work;
+    return dirname(sessionDirectory) === this.#workRoot;
   }
 
-  /** The commands of a session that have files here. */
+  /** The names of a session's commands that have files here. */
   commandsOf(id: SessionId): string[] {
     return list(join(this.root, id)).filter((name) => /^(call|proc)_/.test(name));
   }
 
-  /** Where a command's files are; `name` as in `foregroundName` or the id of a process. */
-  command(id: SessionId, name: string): string {
+  /** Where a command's files are. `name` is a `foregroundName` or the id of a process. */
+  commandDirectory(id: SessionId, name: string): string {
     return join(this.root, id, name);
   }
 
-  /** Makes it, and notes that there is something to look after. */
-  prepare(id: SessionId, name: string): string {
-    const dir = this.command(id, name);
+  /** Makes a command's directory, and notes that this command needs looking after. */
+  makeCommandDirectory(id: SessionId, name: string): string {
+    const dir = this.commandDirectory(id, name);
     mkdirSync(dirname(dir), { recursive: true });
     chmodSync(dirname(dir), 0o711);
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    writeFileSync(join(this.#running, `${id}~${name}`), '', { mode: 0o600 });
+    this.#markUnsettled(id, name);
     return dir;
   }
 
-  /** Notes that a call is in hand, before its hint is acked: whoever starts after us looks at it at once. */
-  takeUp(id: SessionId, callId: string): void {
-    writeFileSync(join(this.#running, `${id}~${takenName(callId)}`), '', { mode: 0o600 });
+  /** Notes that a call is in flight, before its hint is acked: the watcher that starts after us looks at it at once. */
+  noteCallTaken(id: SessionId, callId: string): void {
+    this.#markUnsettled(id, takenCallName(callId));
   }
 
-  putDown(id: SessionId, callId: string): void {
-    this.settled(id, takenName(callId));
+  noteCallOver(id: SessionId, callId: string): void {
+    this.markSettled(id, takenCallName(callId));
   }
 
-  /** Its end is in the log. Of a background process the output stays for whoever asks for it. */
-  settled(id: SessionId, name: string): void {
+  #markUnsettled(id: SessionId, name: string): void {
+    writeFileSync(join(this.#running, `${id}~${name}`), '', { mode: 0o600 });
+  }
+
+  /** Its end is in the log. The output of a background process stays on disk for later readers. */
+  markSettled(id: SessionId, name: string): void {
     rmSync(join(this.#running, `${id}~${name}`), { force: true });
   }
 
-  forget(id: SessionId, name: string): void {
-    rmSync(this.command(id, name), { recursive: true, force: true });
-    this.settled(id, name);
-  }
-
+  /** Calls in flight and commands whose end is not in the log yet. */
   unsettled(): { readonly sessionId: SessionId; readonly name: string }[] {
     return readdirSync(this.#running).flatMap((entry) => {
       const cut = entry.indexOf('~');
@@ -142,9 +146,14 @@ export class Places {
     });
   }
 
+  removeCommand(id: SessionId, name: string): void {
+    rmSync(this.commandDirectory(id, name), { recursive: true, force: true });
+    this.markSettled(id, name);
+  }
+
   /** Sessions that have files here. */
   sessions(): SessionId[] {
-    const names = new Set([...list(this.root), ...list(this.#work)]);
+    const names = new Set([...list(this.root), ...list(this.#workRoot)]);
     return [...names].filter((name) => isSessionId(name));
   }
 
@@ -156,10 +165,10 @@ export class Places {
     }
   }
 
-  forgetSession(id: SessionId): void {
-    for (const command of this.unsettled()) if (command.sessionId === id) this.settled(id, command.name);
+  removeSession(id: SessionId): void {
+    for (const command of this.unsettled()) if (command.sessionId === id) this.markSettled(id, command.name);
     rmSync(join(this.root, id), { recursive: true, force: true });
-    rmSync(join(this.#work, id), { recursive: true, force: true });
+    rmSync(join(this.#workRoot, id), { recursive: true, force: true });
   }
 
   get #running(): string {
@@ -167,16 +176,16 @@ export class Places {
   }
 }
 
-/** The name of a foreground command's directory: call ids come from models and may hold anything. */
+/** The name of a foreground command's directory. A digest, because call ids come from models and may hold anything. */
 export function foregroundName(callId: string): string {
   return `call_${digest(callId)}`;
 }
 
-export function takenName(callId: string): string {
+export function takenCallName(callId: string): string {
   return `taken_${digest(callId)}`;
 }
 
-/** Derived, so that the same call never becomes two processes, whatever dies in between. */
+/** Derived from the call, so that one call never becomes two processes, whatever crashes in between. */
 export function processIdOf(id: SessionId, callId: string): string {
   return `proc_${digest(`${id} ${callId}`)}`;
 }
@@ -201,10 +210,11 @@ function isOpenToAll(path: string): boolean {
 }
 
 /**
- * Always the same for the same data directory: a session's files must be found again. It is made with the first of them.
- * @throws StartupError when the name, in a directory where anybody may make names, is somebody else's
+ * The same path every time for the same data directory, so that a session's files are found again. It is made together
+ * with the first session.
+ * @throws StartupError if somebody else owns that name: anybody may make names in a directory for temporary files
  */
-function elsewhere(root: string): string {
+function temporaryWorkRoot(root: string): string {
   const dir = join(tmpdir(), `angelia-work-${digest(root)}`);
   const found = lstatSync(dir, { throwIfNoEntry: false });
   if (found !== undefined && !(found.isDirectory() && found.uid === process.getuid?.())) {

@@ -1,20 +1,20 @@
 import { existsSync } from 'node:fs';
 import { isSessionId, type OutputAnswer, outputRequestSchema } from '@angelia/contracts';
-import type { Commands } from '../commands/host-commands.ts';
+import type { HostCommands } from '../commands/host-commands.ts';
 import { asText, readOutput, readTail } from '../commands/read-output.ts';
 import { OUTPUT } from '../supervisor/protocol.ts';
 
 const PROCESS_ID = /^proc_[0-9a-f]{16}$/;
 
-/** Part of a process's output for the API; null: its files are not on this host. */
-export async function answerOutput(
+/** Answers the API's request for a part of a process's output; null if its files are not on this host. */
+export async function answerOutputRequest(
   payload: string,
-  commands: Pick<Commands, 'directory'>,
+  commands: Pick<HostCommands, 'directory'>,
 ): Promise<string | null> {
   const parsed = outputRequestSchema.safeParse(JSON.parse(payload));
   if (!parsed.success) return null;
   const { session_id, process_id, offset, limit } = parsed.data;
-  // They become a path.
+  // Both become part of a path.
   if (!isSessionId(session_id) || !PROCESS_ID.test(process_id)) return null;
   const dir = commands.directory(session_id, process_id);
   if (!existsSync(dir)) return null;

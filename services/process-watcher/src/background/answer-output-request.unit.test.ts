@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { answerOutput } from './answer-output-request.ts';
+import { answerOutputRequest } from './answer-output-request.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'angelia-output-'));
 const ask = (over: Record<string, unknown>) =>
-  answerOutput(
+  answerOutputRequest(
     JSON.stringify({
       session_id: '01a1e341-f0c2-7617-9337-e8fd6c4efb96',
       process_id: 'proc_0123456789abcdef',

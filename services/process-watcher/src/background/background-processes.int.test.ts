@@ -9,7 +9,7 @@ import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { membersOf, signalGroup, statOf } from '../supervisor/process-identity.ts';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 
 let fixture: WatcherFixture;
 let watcher: Watcher;
@@ -236,12 +236,12 @@ it('the files of a session stay for a while after its end, and then are removed'
   await fixture.waitFor(id, 'process.exited');
   const files = join(fixture.dataDirectory, 'processes', id);
   const inFourDays = Date.now() + 4 * 86_400_000;
-  await watcher.tidy(inFourDays);
+  await watcher.cleanup.removeOldFiles(inFourDays);
   expect(existsSync(files)).toBe(true); // it has not ended
   await fixture.answer(id);
-  await watcher.tidy();
+  await watcher.cleanup.removeOldFiles();
   expect(existsSync(files)).toBe(true);
-  await watcher.tidy(inFourDays);
+  await watcher.cleanup.removeOldFiles(inFourDays);
   expect(existsSync(files)).toBe(false);
 });
 

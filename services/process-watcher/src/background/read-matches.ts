@@ -2,18 +2,18 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { MATCHES_FILE, type MatchRecord } from '../supervisor/protocol.ts';
 
-/** Of the file at once. A record is one line of at most some 20 kB, so that at least one is whole. */
+/** How much of the file to read at once. A record is one line of at most some 20 kB, so at least one is complete. */
 const PART_BYTES = 65_536;
 const NEWLINE = 0x0a;
 
-export interface MatchFilePart {
+export interface Matches {
   readonly matches: readonly MatchRecord[];
-  /** Where to go on; as it was: there is nothing more. */
+  /** Where to continue; the same position if there is nothing more. */
   readonly next: number;
 }
 
-/** The matches that the supervisor has written from byte `from` on, a part at a time. */
-export function readMatches(dir: string, from: number): MatchFilePart {
+/** The matches that the supervisor has written from byte `from` on, one part at a time. */
+export function readMatches(dir: string, from: number): Matches {
   const bytes = readPart(join(dir, MATCHES_FILE), from);
   // The last line may be half written.
   const whole = bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
@@ -25,7 +25,7 @@ function readPart(path: string, from: number): Buffer {
   try {
     file = openSync(path, 'r');
   } catch {
-    return Buffer.alloc(0); // Nothing matched yet.
+    return Buffer.alloc(0); // Nothing has matched yet.
   }
   try {
     const part = Buffer.alloc(PART_BYTES);
@@ -35,7 +35,7 @@ function readPart(path: string, from: number): Buffer {
   }
 }
 
-/** A line that is not whole is what a full disk or a power failure left: it does not cost those behind it. */
+/** Skips a line that a full disk or a power failure left incomplete: the lines after it still count. */
 function parsed(line: string): MatchRecord[] {
   try {
     return line === '' ? [] : [JSON.parse(line) as MatchRecord];

@@ -6,7 +6,7 @@ import type { CreateSession } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 
 const sh = (script: string, more: Record<string, unknown> = {}) => ({
   kind: 'command',
@@ -186,7 +186,7 @@ describe('a program that is the agent', () => {
     await eventually(() => existsSync(work(id, 'starts')));
     await fixture.execute(id, { type: 'cancel', by: 'api' });
     await watcher.cancelled(id);
-    await eventually(() => watcher.inHand === 0);
+    await eventually(() => watcher.sessionsInFlight === 0);
     expect((await fixture.events(id)).at(-1)?.type).toBe('session.ended');
   });
 

@@ -1,11 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { readSkill, SkillUnavailable, scrubber } from '@angelia/config';
 import type { CommandAgentConfig, EventData } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { conversation, decide, programPrompt } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
-import { limitReached } from '../commands/limit-reason.ts';
-import { untilDone } from '../retry-until-done.ts';
+import { pause } from '@angelia/waiting';
+import { limitReason } from '../commands/limit-reason.ts';
+import { retryUntilDone } from '../retry-until-done.ts';
 import { foregroundName } from '../session-directories.ts';
 import {
   type ForegroundEnd,
@@ -14,37 +14,36 @@ import {
   runForeground,
 } from './foreground-command.ts';
 import { StatusLines } from './status-lines.ts';
-import type { ToolDeps } from './terminal-tool.ts';
-import { type Call, type CallEnd, failed, ok } from './tool-call.ts';
+import { type Call, type CallResult, failed, ok, type ToolDeps, unknownOutcome } from './tool-call.ts';
 
-export interface AgentDeps extends ToolDeps {
+export interface CommandAgentDeps extends ToolDeps {
   readonly sessions: Pick<Sessions, 'execute'>;
 }
 
-/** Between two looks at what the program has printed: a status is for people. */
+/** Between two reads of what the program has printed. People read the statuses, so this need not be shorter. */
 const READ_MS = 250;
 const READ_BYTES = 262_144;
-/** Until there is room for one more command on this host. */
-const ROOM_MS = 250;
-/** Of one status; of the words of a program that failed, for the operator. */
+/** Between two checks whether the host has capacity for one more command. */
+const CAPACITY_MS = 250;
+/** Characters of one status, and of what a failed program wrote to stderr. */
 const LONGEST_STATUS = 2_000;
 const LONGEST_ERROR = 2_000;
-/** What a program may say of itself during one turn: beyond this it is talking, not reporting. */
+/** How many statuses of one turn are recorded. A program that prints more is not reporting any more. */
 const MOST_STATUSES = 200;
 
 /**
- * A program is the agent: its prompt comes by stdin, its stdout is the answer, lines of it that begin with the
- * agent's `status_prefix` are interim statuses, and its exit code says whether it did it. Like every command it is
- * started once and outlives this watcher; what a predecessor had said already is in the log, and not said again.
+ * Runs a program that is the agent. It reads the prompt from stdin, its stdout is the answer, lines of it that begin with
+ * the agent's `status_prefix` are interim statuses, and its exit code says whether it succeeded. Like every command it is
+ * started once and outlives this watcher. Statuses that a previous watcher recorded are in the log and are not repeated.
  */
-export async function agentCommand(call: Call, deps: AgentDeps): Promise<CallEnd | null> {
+export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<CallResult | null> {
   const { sessionId, callId } = call;
   const agent = agentOf(call, deps);
   if (agent === null) return failed('the agent of this session is no program in the config (any more)');
   const prompt = promptOf(call, deps);
   if (!prompt.ok) return failed(prompt.reason);
   const name = foregroundName(callId);
-  if (!(await untilRoom(call, deps, name))) return null;
+  if (!(await waitForCapacity(call, deps, name))) return null;
 
   const scrub = scrubber(Object.values(agent.env));
   const tooLong = new AbortController();
@@ -60,13 +59,13 @@ export async function agentCommand(call: Call, deps: AgentDeps): Promise<CallEnd
       environment: { ...agent.env, ANGELIA_ROUTE: created?.route ?? '', ANGELIA_TURN: String(turnOf(call)) },
       timeoutSeconds: agent.timeout_seconds,
       separateErrors: true,
-      // At least half of it can be read: all of what is allowed, and what shows that it is more.
+      // At least half of it can be read: all that is allowed, and enough to see that there is more.
       keepBytes: 2 * (agent.max_output_bytes + READ_BYTES),
     },
     deps.commands,
     { stop: AbortSignal.any([call.stop, tooLong.signal]), signal: call.signal },
   );
-  const end = await reader.alongside(running);
+  const end = await reader.follow(running);
   const recorded = (): void => deps.commands.forget(sessionId, name);
   if (call.stop.aborted) {
     recorded();
@@ -77,19 +76,19 @@ export async function agentCommand(call: Call, deps: AgentDeps): Promise<CallEnd
       recorded,
     });
   }
-  return endOf(end, agent, deps, () => ({
+  return resultOf(end, agent, deps, () => ({
     text: storable(scrub(reader.answer)),
     errors: scrub(foregroundErrors(call, deps.commands, LONGEST_ERROR)).trim(),
     recorded,
   }));
 }
 
-function endOf(
+function resultOf(
   end: ForegroundEnd,
   agent: CommandAgentConfig,
-  { config }: AgentDeps,
+  { config }: CommandAgentDeps,
   printed: () => { readonly text: string; readonly errors: string; readonly recorded: () => void },
-): CallEnd | null {
+): CallResult | null {
   const { text, errors, recorded } = printed();
   switch (end.kind) {
     case 'stopped':
@@ -97,17 +96,13 @@ function endOf(
     case 'not_started':
       return failed(`the program could not be started: ${end.reason}`, { recorded });
     case 'lost':
-      return {
-        outcome: 'unknown',
-        result: JSON.stringify({ error: `the program was begun, but ${end.reason}` }),
-        recorded,
-      };
+      return unknownOutcome(`the program was begun, but ${end.reason}`, { recorded });
     case 'ended': {
       if (end.exitCode === 0 && !end.timedOut && !end.overMemory) return ok({ text }, { recorded });
       const how = end.timedOut
         ? `took longer than ${agent.timeout_seconds} s (timeout_seconds)`
         : end.overMemory
-          ? `was ended, as ${limitReached('memory', config.process_watcher)}`
+          ? `was ended, as ${limitReason('memory', config.process_watcher)}`
           : end.exitCode === null
             ? `was ended by ${end.signal}`
             : `ended with exit code ${end.exitCode}`;
@@ -116,25 +111,25 @@ function endOf(
   }
 }
 
-/** Reads along while the program runs: says its statuses, keeps its answer, and notices when it is too long. */
+/** Follows the output while the program runs: records its statuses, keeps its answer, and notices when it is too long. */
 class OutputReader {
   readonly #call: Call;
   readonly #agent: CommandAgentConfig;
-  readonly #deps: AgentDeps;
+  readonly #deps: CommandAgentDeps;
   readonly #scrub: (text: string) => string;
   readonly #tooLong: AbortController;
   readonly #lines: StatusLines;
   #from = 0;
-  /** Recorded before this watcher took the call up: they come by again, as the output is read from its beginning. */
-  #known: number;
+  /** Statuses that were recorded before this watcher took the call. They come again, as the output is read from its start. */
+  readonly #known: number;
   #seen = 0;
-  /** Not recorded yet: no run is open, or the log is away. In order. */
+  /** Not recorded yet, because no run is open or the log is down. In order. */
   #waiting: string[] = [];
 
   constructor(
     call: Call,
     agent: CommandAgentConfig,
-    deps: AgentDeps,
+    deps: CommandAgentDeps,
     scrub: (text: string) => string,
     tooLong: AbortController,
   ) {
@@ -144,14 +139,14 @@ class OutputReader {
     this.#scrub = scrub;
     this.#tooLong = tooLong;
     this.#lines = new StatusLines(agent.status_prefix);
-    this.#known = saidBefore(call);
+    this.#known = recordedBefore(call);
   }
 
   get answer(): string {
     return this.#lines.answer;
   }
 
-  async alongside(running: Promise<ForegroundEnd>): Promise<ForegroundEnd> {
+  async follow(running: Promise<ForegroundEnd>): Promise<ForegroundEnd> {
     let over = false;
     const ended = running.finally(() => {
       over = true;
@@ -159,17 +154,17 @@ class OutputReader {
     while (!over) {
       await Promise.race([ended.then(nothing, nothing), pause(READ_MS)]);
       this.#read();
-      if (!over) await this.#say().catch(nothing);
+      if (!over) await this.#recordStatuses().catch(nothing);
     }
     const end = await ended;
     while (this.#read() > 0);
     this.#take(this.#lines.end());
-    // The answer follows: this is the last chance to say something before it.
-    await untilDone(this.#call.signal, () => this.#say());
+    // The answer comes next, and no status may follow it.
+    await retryUntilDone(this.#call.signal, () => this.#recordStatuses());
     return end;
   }
 
-  /** How many bytes there were. */
+  /** Returns how many bytes it read. */
   #read(): number {
     const { bytes, next, end } = foregroundOutputFrom(
       this.#call,
@@ -193,14 +188,14 @@ class OutputReader {
     }
   }
 
-  async #say(): Promise<void> {
+  async #recordStatuses(): Promise<void> {
     for (let status = this.#waiting[0]; status !== undefined; status = this.#waiting[0]) {
       if (!(await this.#record(storable(this.#scrub(status).slice(0, LONGEST_STATUS))))) return;
       this.#waiting.shift();
     }
   }
 
-  /** False: no run is open that could say it. */
+  /** False if no run of this turn is open. */
   async #record(text: string): Promise<boolean> {
     const { sessionId } = this.#call;
     const turn = turnOf(this.#call);
@@ -221,8 +216,8 @@ class OutputReader {
 
 const nothing = (): void => {};
 
-/** The agent's own statuses of this turn, as of when the call was taken up. */
-function saidBefore(call: Call): number {
+/** How many statuses of the agent's own this turn had when the call was taken. */
+function recordedBefore(call: Call): number {
   const turn = turnOf(call);
   return call.loaded.events.filter(({ type, data }) => {
     if (type !== 'session.interim-status') return false;
@@ -235,7 +230,7 @@ function turnOf({ loaded }: Call): number {
   return loaded.state.turns[0]?.turn ?? 0;
 }
 
-function agentOf({ loaded }: Call, { config }: AgentDeps): CommandAgentConfig | null {
+function agentOf({ loaded }: Call, { config }: CommandAgentDeps): CommandAgentConfig | null {
   const name = loaded.state.created?.agent ?? '';
   const agent = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
   return agent?.kind === 'command' ? agent : null;
@@ -243,7 +238,7 @@ function agentOf({ loaded }: Call, { config }: AgentDeps): CommandAgentConfig | 
 
 function promptOf(
   { loaded }: Call,
-  { config }: AgentDeps,
+  { config }: CommandAgentDeps,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string } {
   try {
     const skills = (loaded.state.created?.skills ?? []).map((name) =>
@@ -256,12 +251,19 @@ function promptOf(
   }
 }
 
-/** An agent waits for its turn on a full host: its run waits with it, up to its time limit. False: nobody waits any more. */
-async function untilRoom({ sessionId, stop, signal }: Call, { commands }: AgentDeps, name: string) {
+/**
+ * On a full host the agent waits, and its run waits with it, up to the run's time limit. False if nobody waits for the
+ * result any more.
+ */
+async function waitForCapacity(
+  { sessionId, stop, signal }: Call,
+  { commands }: CommandAgentDeps,
+  name: string,
+) {
   while (commands.isFull && !commands.wasBegun(sessionId, name)) {
     signal.throwIfAborted();
     if (stop.aborted) return false;
-    await pause(ROOM_MS);
+    await pause(CAPACITY_MS);
   }
   return true;
 }

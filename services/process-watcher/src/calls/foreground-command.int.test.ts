@@ -7,7 +7,7 @@ import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { foregroundName } from '../session-directories.ts';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 
 let fixture: WatcherFixture;
 let watcher: Watcher;
@@ -59,10 +59,10 @@ describe('a foreground command', () => {
     slow = false;
     await two.look(id);
     expect(await fixture.result(id, callId)).toMatchObject({ output: 'done\n' });
-    await eventually(() => two.inHand === 0);
+    await eventually(() => two.sessionsInFlight === 0);
     claims[0]?.();
     await late;
-    await eventually(() => two.inHand === 0);
+    await eventually(() => two.sessionsInFlight === 0);
     expect(await fixture.run(two, id, 'terminal', { command: 'cat effects' })).toMatchObject({
       output: 'done\n',
     });
@@ -196,7 +196,7 @@ describe('a foreground command', () => {
     expect(isThere(pid)).toBe(true);
     await fixture.execute(id, { type: 'cancel', by: 'test' });
     // Also without the message that makes it quick.
-    await eventually(() => !isThere(pid) && watcher.inHand === 0);
+    await eventually(() => !isThere(pid) && watcher.sessionsInFlight === 0);
     expect((await fixture.events(id)).at(-1)?.type).toBe('session.ended');
   });
 

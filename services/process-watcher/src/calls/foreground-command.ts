@@ -1,23 +1,23 @@
 import type { SessionId } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
-import type { Commands } from '../commands/host-commands.ts';
+import type { HostCommands } from '../commands/host-commands.ts';
 import { outputEnd, readOutput, readTail, shownOutput } from '../commands/read-output.ts';
 import { foregroundName } from '../session-directories.ts';
 import { ERRORS, OUTPUT } from '../supervisor/protocol.ts';
 
-/** What a call runs and waits for: `terminal` in the foreground, an agent of kind `command`. */
+/** A command that a call runs and waits for: `terminal` in the foreground, or an agent of kind `command`. */
 export interface ForegroundCommand {
   readonly sessionId: SessionId;
   readonly callId: string;
   readonly argv: readonly string[];
   readonly cwd?: string | undefined;
-  /** Written to its standard input, which then ends. */
+  /** Written to its standard input, which is then closed. */
   readonly stdin?: string | undefined;
   readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly timeoutSeconds: number;
-  /** Keeps stderr out of the output; it is in `errors` then. */
+  /** Keeps stderr out of the output, in `errors`. */
   readonly separateErrors?: boolean;
-  /** How much of it is kept; default: as configured. At least half of it can be read afterwards. */
+  /** How much of the output to keep; by default as configured. At least half of it can be read afterwards. */
   readonly keepBytes?: number;
 }
 
@@ -27,31 +27,31 @@ export type ForegroundEnd =
       readonly exitCode: number | null;
       readonly signal: string | null;
       readonly timedOut: boolean;
-      /** The session's commands had too much memory together: all of them were ended. */
+      /** The session's commands used too much memory together, and all of them were ended. */
       readonly overMemory: boolean;
       readonly durationSeconds: number;
-      /** Processes that it left running, and that were ended with it. */
+      /** How many processes it left running, which were ended with it. */
       readonly leftRunning: number;
-      /** All that it printed. */
+      /** How much it printed. */
       readonly outputBytes: number;
     }
   | { readonly kind: 'not_started'; readonly reason: string }
-  /** Begun, and how it ended nobody knows. */
+  /** It was begun, and nobody knows how it ended. */
   | { readonly kind: 'lost'; readonly reason: string }
-  /** By the caller's signal. */
+  /** The caller's `stop` ended it. */
   | { readonly kind: 'stopped' };
 
-/** Between SIGTERM and SIGKILL: somebody waits for the result, and has waited for long enough. */
+/** Between SIGTERM and SIGKILL. Short, because somebody waits for the result. */
 const FOREGROUND_GRACE_MS = 2_000;
 
 /**
- * One command, run once however often this is called for the same call: after a restart of the watcher it goes on waiting
- * for what was begun before. The time limit is kept by the supervisor. `stop` ends it; `signal` only ends the waiting
- * (it throws then): the command goes on.
+ * Runs one command once, however often this is called for the same call: after a restart of the watcher it waits for the
+ * command that was begun before. The supervisor keeps the time limit. `stop` ends the command. `signal` only ends the
+ * waiting, by a throw: the command keeps running.
  */
 export async function runForeground(
   command: ForegroundCommand,
-  commands: Commands,
+  commands: HostCommands,
   { stop, signal }: { readonly stop: AbortSignal; readonly signal: AbortSignal },
 ): Promise<ForegroundEnd> {
   const { sessionId, callId } = command;
@@ -95,38 +95,38 @@ export async function runForeground(
   }
 }
 
-/** What it printed, as a model sees it. */
+/** What the command printed, as a model sees it. */
 export function foregroundOutput(
   { sessionId, callId }: Pick<ForegroundCommand, 'sessionId' | 'callId'>,
-  commands: Commands,
+  commands: HostCommands,
   limit: number,
 ): string {
   return storable(shownOutput(commands.directory(sessionId, foregroundName(callId)), OUTPUT, limit));
 }
 
-/** Printed, and not written: the disk was full. */
+/** How many bytes were printed but not written, because the disk was full. */
 export function lostBytes(
   { sessionId, callId }: Pick<ForegroundCommand, 'sessionId' | 'callId'>,
-  commands: Commands,
+  commands: HostCommands,
   printed: number,
 ): number {
   return printed - outputEnd(commands.directory(sessionId, foregroundName(callId)), OUTPUT);
 }
 
-/** What it has printed so far from byte `from` on: for whoever reads along. */
+/** What the command has printed so far, from byte `from` on: for a reader that follows it. */
 export function foregroundOutputFrom(
   { sessionId, callId }: Pick<ForegroundCommand, 'sessionId' | 'callId'>,
-  commands: Commands,
+  commands: HostCommands,
   from: number,
   limit: number,
 ) {
   return readOutput(commands.directory(sessionId, foregroundName(callId)), OUTPUT, from, limit);
 }
 
-/** The last of what it wrote to stderr, where that is kept apart. */
+/** The end of what the command wrote to stderr, if that is kept apart. */
 export function foregroundErrors(
   { sessionId, callId }: Pick<ForegroundCommand, 'sessionId' | 'callId'>,
-  commands: Commands,
+  commands: HostCommands,
   limit: number,
 ): string {
   const tail = readTail(commands.directory(sessionId, foregroundName(callId)), ERRORS, limit);

@@ -2,27 +2,38 @@ import { type ProcessArguments, processArguments } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
 import { decide, type ProcessState, type SessionCommand } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
-import { limitReached } from '../commands/limit-reason.ts';
+import { pause } from '@angelia/waiting';
+import { limitReason } from '../commands/limit-reason.ts';
 import { asText, type OutputPart, outputEnd, readOutput, readTail } from '../commands/read-output.ts';
-import { untilDone } from '../retry-until-done.ts';
+import { retryUntilDone } from '../retry-until-done.ts';
 import { OUTPUT } from '../supervisor/protocol.ts';
-import { parse, refusedTo, SHOWN_BYTES, type ToolDeps } from './terminal-tool.ts';
-import { type Call, type CallEnd, failed, ok } from './tool-call.ts';
+import { terminalRefusal } from './refusals.ts';
+import { SHOWN_BYTES } from './terminal-tool.ts';
+import {
+  type Call,
+  type CallResult,
+  failed,
+  ok,
+  parseArguments,
+  type ToolDeps,
+  unknownOutcome,
+} from './tool-call.ts';
 
 export interface ProcessToolDeps extends ToolDeps {
   readonly sessions: Pick<Sessions, 'execute' | 'load'>;
 }
 
-/** Of the output in the answers that are about the state. */
+/** How much of the output the answers about a process's state show. */
 const POLLED_BYTES = 4_000;
-/** After the group was killed its exit is on disk in a moment. */
-const EXIT_PATIENCE_MS = 3_000;
+/** How long a kill waits for the exit to be on disk: after the group is gone, that takes a moment. */
+const EXIT_WAIT_MS = 3_000;
+const EXIT_LOOK_MS = 20;
 
-/** Looks after the session's own background processes. */
-export async function processTool(call: Call, deps: ProcessToolDeps): Promise<CallEnd | null> {
-  const parsed = processArguments.safeParse(parse(call.arguments));
+/** The tool `process`: lists, reads, waits for, kills and writes to the session's own background processes. */
+export async function processTool(call: Call, deps: ProcessToolDeps): Promise<CallResult | null> {
+  const parsed = processArguments.safeParse(parseArguments(call.arguments));
   if (!parsed.success) return failed(parsed.error.issues.map((issue) => issue.message).join('; '));
-  const refusal = refusedTo(call, deps);
+  const refusal = terminalRefusal(call, deps);
   if (refusal !== null) return failed(refusal);
   const args = parsed.data;
   const { processes } = call.loaded.state;
@@ -45,9 +56,9 @@ export async function processTool(call: Call, deps: ProcessToolDeps): Promise<Ca
   }
 }
 
-function log(call: Call, process: ProcessState, args: ProcessArguments, deps: ProcessToolDeps): CallEnd {
+function log(call: Call, process: ProcessState, args: ProcessArguments, deps: ProcessToolDeps): CallResult {
   const dir = deps.commands.directory(call.sessionId, process.processId);
-  const ended = endOf(call, process, deps) !== 'running';
+  const ended = statusOf(call, process, deps) !== 'running';
   const part =
     args.offset === undefined
       ? lastLines(readTail(dir, OUTPUT, SHOWN_BYTES), args.lines)
@@ -63,7 +74,7 @@ function log(call: Call, process: ProcessState, args: ProcessArguments, deps: Pr
         ? { note: `what was before byte ${part.kept} is not kept` }
         : {}),
     },
-    // Read to the end of what ended: the model knows how it went.
+    // The model has read a finished process's output to its end, so it knows how the process ended.
     ended && atEnd ? { also: [consumed(process, 'log')] } : {},
   );
 }
@@ -73,16 +84,16 @@ async function wait(
   process: ProcessState,
   args: ProcessArguments,
   deps: ProcessToolDeps,
-): Promise<CallEnd | null> {
+): Promise<CallResult | null> {
   const { background, sessions } = deps;
   let current = process;
   if (process.status === 'running') {
-    await background.waitForEnd(process.processId, args.timeout_seconds * 1000, call);
+    await background.waitForEnd(process.processId, args.timeout_seconds * 1000, call.stop);
     call.signal.throwIfAborted();
     if (call.stop.aborted) return null;
-    const { state } = await untilDone(call.signal, () => sessions.load(call.sessionId));
+    const { state } = await retryUntilDone(call.signal, () => sessions.load(call.sessionId));
     current = state.processes.find(({ processId }) => processId === process.processId) ?? process;
-    if (endOf(call, current, deps) === 'running') {
+    if (statusOf(call, current, deps) === 'running') {
       return ok({
         ...answer(call, current, deps, polled(call, current, deps)),
         note: `it has not ended within ${args.timeout_seconds} s, and goes on`,
@@ -92,19 +103,19 @@ async function wait(
   return ok(answer(call, current, deps, polled(call, current, deps)), { also: [consumed(current, 'wait')] });
 }
 
-async function kill(call: Call, process: ProcessState, deps: ProcessToolDeps): Promise<CallEnd | null> {
+async function kill(call: Call, process: ProcessState, deps: ProcessToolDeps): Promise<CallResult | null> {
   const { commands, sessions } = deps;
   const { sessionId } = call;
   const { processId } = process;
-  // First that the model knows, then the end: the other way round would be a notice of what it did itself (C10).
-  await untilDone(call.signal, () =>
+  // Record first that the model knows, then end it: the other way round, the model would get a notice of its own kill (C10).
+  await retryUntilDone(call.signal, () =>
     sessions.execute(sessionId, ({ state }) => decide(state, consumed(process, 'kill'))),
   );
-  // Also of one that has exited: it may have left something running.
+  // Also for a process that has exited: it may have left something running.
   const survivors = await commands.stop(sessionId, processId);
-  for (const until = performance.now() + EXIT_PATIENCE_MS; performance.now() < until; ) {
-    if (endOf(call, process, deps) !== 'running' || !deps.background.isTracked(processId)) break;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  for (const until = performance.now() + EXIT_WAIT_MS; performance.now() < until; ) {
+    if (statusOf(call, process, deps) !== 'running' || !deps.background.isTracked(processId)) break;
+    await pause(EXIT_LOOK_MS);
   }
   return ok({
     ...answer(call, process, deps, polled(call, process, deps)),
@@ -117,7 +128,7 @@ async function write(
   process: ProcessState,
   args: ProcessArguments,
   { commands }: ProcessToolDeps,
-): Promise<CallEnd> {
+): Promise<CallResult> {
   const status = await commands.write(call.sessionId, process.processId, args.data ?? '', args.close);
   switch (status) {
     case 'written':
@@ -129,20 +140,17 @@ async function write(
     case 'full':
       return failed('the process does not read its input: nothing was written');
     case 'silent':
-      return {
-        outcome: 'unknown',
-        result: JSON.stringify({
-          error: 'the supervisor of commands does not answer: whether it was written is not known',
-        }),
-      };
+      return unknownOutcome(
+        'the supervisor of commands does not answer: whether it was written is not known',
+      );
     case 'closed':
     case 'unknown':
       return failed('the process has ended, or its standard input is closed: nothing was written');
   }
 }
 
-/** By its files, which know before the log does. */
-function endOf(call: Call, process: ProcessState, { commands }: ProcessToolDeps): ProcessState['status'] {
+/** By the process's files, which know of an end before the log does. */
+function statusOf(call: Call, process: ProcessState, { commands }: ProcessToolDeps): ProcessState['status'] {
   if (process.status !== 'running') return process.status;
   return commands.exitOf(call.sessionId, process.processId) === null ? 'running' : 'exited';
 }
@@ -156,14 +164,14 @@ function answer(
   const exit = deps.commands.exitOf(call.sessionId, process.processId);
   const exitCode = process.exitCode ?? exit?.exit_code ?? null;
   const signal = process.signal ?? exit?.signal ?? null;
-  const state = endOf(call, process, deps);
-  const reason = limitReached(exit?.limit ?? null, deps.config.process_watcher);
+  const state = statusOf(call, process, deps);
+  const reason = limitReason(exit?.limit ?? null, deps.config.process_watcher);
   return {
     process_id: process.processId,
     state,
     ...(state === 'running' ? {} : { exit_code: exitCode }),
     ...(signal === null ? {} : { signal }),
-    // What it asked for itself (`kill`) the model need not be told.
+    // The model knows of its own `kill`.
     ...(reason === null || exit?.limit === 'stopped' ? {} : { reason }),
     output,
   };
@@ -197,7 +205,7 @@ function shown(part: OutputPart, cutAtEnd: boolean): string {
 
 function lastLines(part: OutputPart, lines: number): OutputPart {
   const { bytes } = part;
-  let at = bytes.length - 1; // behind a newline at the very end there is no line
+  let at = bytes.length - 1; // after a newline at the very end there is no further line
   for (let n = 0; n < lines && at >= 0; n += 1) at = at === 0 ? -1 : bytes.lastIndexOf(0x0a, at - 1);
   const from = at + 1;
   return from === 0 ? part : { ...part, bytes: bytes.subarray(from), from: part.from + from };

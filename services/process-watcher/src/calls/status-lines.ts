@@ -1,13 +1,13 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /**
- * The output of a program that is an agent: lines that begin with the prefix are interim statuses, all others are its
- * answer. Fed with the bytes as they come; what is split between two feedings, a line or a character, is put together.
+ * Splits the output of a program that is an agent: lines that begin with the prefix are interim statuses, all others are
+ * its answer. It takes the bytes as they come, and joins a line or a character that was cut between two calls.
  */
 export class StatusLines {
   readonly #prefix: string;
   readonly #decoder = new StringDecoder('utf8');
-  /** The line that has no end yet, as it came: a line of megabytes is not looked through again with every feeding. */
+  /** The unfinished line in parts, so that a line of megabytes is not searched again with every call. */
   #rest: string[] = [];
   #answer: string[] = [];
 
@@ -15,7 +15,7 @@ export class StatusLines {
     this.#prefix = prefix;
   }
 
-  /** The statuses that are whole by now. Empty ones say nothing, and are none. */
+  /** Returns the statuses that are complete by now. Empty ones are left out. */
   feed(bytes: Buffer): string[] {
     const [first = '', ...more] = this.#decoder.write(bytes).split('\n');
     this.#rest.push(first);
@@ -26,7 +26,7 @@ export class StatusLines {
     return lines.flatMap((line) => this.#take(line, '\n'));
   }
 
-  /** The last line may have no end. */
+  /** Returns the status of the last line, which may have no newline. */
   end(): string[] {
     const last = this.#rest.join('') + this.#decoder.end();
     this.#rest = [];

@@ -1,34 +1,36 @@
 import { type Config, terminalArguments } from '@angelia/contracts';
-import type { Background } from '../background/background-processes.ts';
-import type { Commands } from '../commands/host-commands.ts';
-import { shellArgv } from '../commands/launch.ts';
-import { limitReached } from '../commands/limit-reason.ts';
+import { limitReason } from '../commands/limit-reason.ts';
+import { shellArgv } from '../commands/shell.ts';
 import { foregroundName } from '../session-directories.ts';
 import { foregroundOutput, lostBytes, runForeground } from './foreground-command.ts';
-import { type Call, type CallEnd, failed, ok } from './tool-call.ts';
+import { hostFullMessage, terminalRefusal } from './refusals.ts';
+import { startBackground } from './start-background.ts';
+import {
+  type Call,
+  type CallResult,
+  failed,
+  ok,
+  parseArguments,
+  type ToolDeps,
+  unknownOutcome,
+} from './tool-call.ts';
 
-export interface ToolDeps {
-  readonly config: Config;
-  readonly commands: Commands;
-  readonly background: Background;
-}
-
-/** Of a command's output in its result: some 8,000 tokens. What is left out can be had by writing it to a file. */
+/** How much of a command's output its result shows: some 8,000 tokens. For the rest a command can write to a file. */
 export const SHOWN_BYTES = 32_768;
 
-/** A command line: in the foreground until it ends, in the background until it runs. */
-export async function terminal(call: Call, deps: ToolDeps): Promise<CallEnd | null> {
-  const parsed = terminalArguments.safeParse(parse(call.arguments));
+/** Runs a command line: in the foreground until it ends, in the background until it has started. */
+export async function terminalTool(call: Call, deps: ToolDeps): Promise<CallResult | null> {
+  const parsed = terminalArguments.safeParse(parseArguments(call.arguments));
   if (!parsed.success) return failed(parsed.error.issues.map((issue) => issue.message).join('; '));
-  const refusal = refusedTo(call, deps);
+  const refusal = terminalRefusal(call, deps);
   if (refusal !== null) return failed(refusal);
   const args = parsed.data;
-  if (args.background) return deps.background.begin(call, args);
+  if (args.background) return startBackground(call, args, deps);
 
   const { sessionId, callId } = call;
   const name = foregroundName(callId);
   const { commands } = deps;
-  if (commands.isFull && !commands.wasBegun(sessionId, name)) return failed(tooMany(deps.config));
+  if (commands.isFull && !commands.wasBegun(sessionId, name)) return failed(hostFullMessage(deps.config));
   const end = await runForeground(
     {
       sessionId,
@@ -48,11 +50,7 @@ export async function terminal(call: Call, deps: ToolDeps): Promise<CallEnd | nu
     case 'not_started':
       return failed(`the command could not be started: ${end.reason}`, { recorded });
     case 'lost':
-      return {
-        outcome: 'unknown',
-        result: JSON.stringify({ error: `the command was begun, but ${end.reason}` }),
-        recorded,
-      };
+      return unknownOutcome(`the command was begun, but ${end.reason}`, { recorded });
     case 'ended':
       return ok(
         {
@@ -88,7 +86,7 @@ function notes(
   }
   if (end.overMemory) {
     return {
-      note: `ended, with all other commands of this session: ${limitReached('memory', process_watcher)}`,
+      note: `ended, with all other commands of this session: ${limitReason('memory', process_watcher)}`,
     };
   }
   if (end.lostBytes > 0) {
@@ -100,27 +98,4 @@ function notes(
     };
   }
   return {};
-}
-
-/** Why this session may not run commands at all; null: it may. */
-export function refusedTo(call: Pick<Call, 'loaded'>, { config }: Pick<ToolDeps, 'config'>): string | null {
-  const { created } = call.loaded.state;
-  if (created === null) return 'there is no such session';
-  const agent = Object.hasOwn(config.agents, created.agent) ? config.agents[created.agent] : undefined;
-  const own = agent?.kind === 'llm' ? agent.toolsets : [];
-  // The agent's own as well: where no agent has it, not even one who can write to the log has a command carried out.
-  const allowed = own.includes('terminal') && (created.toolsets ?? own).includes('terminal');
-  return allowed ? null : 'this route does not allow the toolset `terminal`';
-}
-
-export function tooMany(config: Config): string {
-  return `${config.process_watcher.max_processes} commands run at once already, which is the limit: try again later`;
-}
-
-export function parse(json: string): unknown {
-  try {
-    return JSON.parse(json === '' ? '{}' : json);
-  } catch {
-    return json;
-  }
 }

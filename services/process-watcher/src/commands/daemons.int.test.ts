@@ -8,7 +8,7 @@ import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { processesOf } from '../supervisor/user-processes.ts';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 
 let fixture: WatcherFixture;
 let watcher: Watcher;
@@ -98,7 +98,7 @@ describe('a daemon that hides', () => {
     const pid = await eventually(() => printed(existsSync(file) && readFileSync(file, 'utf8')));
     expect(isThere(pid)).toBe(true);
     await fixture.execute(id, { type: 'cancel', by: 'test' });
-    await eventually(() => watcher.inHand === 0);
+    await eventually(() => watcher.sessionsInFlight === 0);
     expect(isThere(pid)).toBe(false);
   });
 
@@ -108,10 +108,10 @@ describe('a daemon that hides', () => {
     const pid = await escaped(id);
     const { process_id } = await run(id, 'sleep 300', { background: true });
     await run(id, 'true');
-    await watcher.endStrays();
+    await watcher.cleanup.endStrays();
     expect(isThere(pid)).toBe(true); // older than all that is known: whose it is cannot be told
     await fixture.run(watcher, id, 'process', { action: 'kill', process_id });
-    await watcher.endStrays();
+    await watcher.cleanup.endStrays();
     expect(isThere(pid)).toBe(false);
   });
 
@@ -123,7 +123,7 @@ describe('a daemon that hides', () => {
     );
     await run(id, 'true');
     expect(isThere(pid)).toBe(true);
-    await watcher.endStrays();
+    await watcher.cleanup.endStrays();
     expect(isThere(pid)).toBe(true);
     await fixture.run(watcher, id, 'process', { action: 'kill', process_id });
     expect(isThere(pid)).toBe(false);
@@ -136,10 +136,10 @@ describe('a session that was erased', () => {
     await run(id, 'echo of a person > notes');
     const uid = userOf(id);
     const pid = await escaped(id);
-    await watcher.erased(id);
+    await watcher.cleanup.removeErased(id);
     expect([isThere(pid), existsSync(directoryOf(id))]).toEqual([true, true]); // the log knows it: not so
     await fixture.erase(id);
-    await watcher.erased(id);
+    await watcher.cleanup.removeErased(id);
     expect([isThere(pid), existsSync(directoryOf(id))]).toEqual([false, false]);
     expect(existsSync(`/var/lib/angelia/users/${uid}`)).toBe(false);
   });
@@ -149,7 +149,7 @@ describe('a session that was erased', () => {
     await run(id, 'true');
     const pid = await escaped(id);
     await fixture.erase(id);
-    await watcher.endStrays();
+    await watcher.cleanup.endStrays();
     expect(isThere(pid)).toBe(false);
   });
 });
@@ -160,9 +160,11 @@ asRoot('nothing of a session is left when its files are removed after `keep_hour
   const uid = userOf(id);
   await fixture.answer(id);
   const pid = await escaped(id);
-  await watcher.tidy();
+  await watcher.cleanup.removeOldFiles();
   expect(isThere(pid)).toBe(true);
-  await watcher.tidy(Date.now() + (fixture.config.process_watcher.keep_hours + 1) * 3_600_000);
+  await watcher.cleanup.removeOldFiles(
+    Date.now() + (fixture.config.process_watcher.keep_hours + 1) * 3_600_000,
+  );
   expect([isThere(pid), existsSync(directoryOf(id))]).toEqual([false, false]);
   expect(existsSync(`/var/lib/angelia/users/${uid}`)).toBe(false);
 });
@@ -185,7 +187,7 @@ describe('two sessions', () => {
 
   asRoot('are refused rather than given one user', async () => {
     const small = await watcherFixture({
-      runAs: { kind: 'own', range: { first: 760_000, count: 1 }, others: true },
+      userPolicy: { kind: 'own', range: { first: 760_000, count: 1 }, separateUsers: true },
     });
     try {
       const own = await small.watcher();
@@ -211,7 +213,7 @@ it('where commands run as the service itself, what else runs as it is not touche
     children.push(child);
     const id = await same.running();
     expect(await same.run(own, id, 'terminal', { command: 'echo done' })).toMatchObject({ output: 'done\n' });
-    await own.endStrays();
+    await own.cleanup.endStrays();
     expect(isThere(child.pid ?? 0)).toBe(true);
   } finally {
     await same.stop();

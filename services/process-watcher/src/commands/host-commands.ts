@@ -2,8 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
+import { pause, WakeUp } from '@angelia/waiting';
 import type { Enclosed, Isolation } from '../isolation/isolation.ts';
-import type { Places } from '../session-directories.ts';
+import { withLimits } from '../isolation/limits.ts';
+import type { SessionDirectories } from '../session-directories.ts';
 import { isAlive, membersOf, signalGroup } from '../supervisor/process-identity.ts';
 import {
   BEGUN_FILE,
@@ -18,25 +20,27 @@ import {
   type StopReply,
   type WriteReply,
 } from '../supervisor/protocol.ts';
-import { SupervisorSilent, Supervisors } from '../supervisor/supervisor-client.ts';
+import { SupervisorClient, SupervisorSilent } from '../supervisor/supervisor-client.ts';
 import type { CommandTraces } from '../supervisor/user-processes.ts';
-import { mayEnter } from '../users/directory-access.ts';
-import type { Users } from '../users/session-users.ts';
+import { canEnter } from '../users/directory-access.ts';
+import type { SessionUsers } from '../users/session-users.ts';
 import type { User } from '../users/user-policy.ts';
-import { environmentOf, underLimits } from './launch.ts';
-import { limitReached } from './limit-reason.ts';
+import { limitReason } from './limit-reason.ts';
+import { commandEnvironment } from './shell.ts';
 
-/** Between SIGTERM and SIGKILL: for a program that saves something on its way out. */
+/** Between SIGTERM and SIGKILL: time for a program to save something before it ends. */
 const GRACE_MS = 3_000;
-/** For the case that the supervisor's word did not come: it died. */
+/** How often to look for the end of a command if the supervisor says nothing: it may have died. */
 const LOOK_MS = 1_000;
+/** Between two looks at a command that is stopped without its supervisor. */
+const STOP_LOOK_MS = 100;
 
 export interface CommandLine {
   readonly sessionId: SessionId;
-  /** Of its directory: `foregroundName` or the id of a process. */
+  /** The name of its directory: a `foregroundName` or the id of a process. */
   readonly name: string;
   readonly argv: readonly string[];
-  /** Seen from the session's working directory. */
+  /** Relative to the session's working directory. */
   readonly cwd?: string | undefined;
   readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly stdin: StartRequest['stdin'];
@@ -51,55 +55,56 @@ export interface CommandLine {
 
 export type CommandEnd =
   | { readonly kind: 'exited'; readonly exit: ExitRecord }
-  /** It is gone, and how it ended nobody knows. */
+  /** It is gone, and nobody knows how it ended. */
   | { readonly kind: 'lost'; readonly reason: string };
 
-/** Commands on this host: started under the supervisor, found again by their files. */
-export class Commands {
-  readonly #places: Places;
+/** The commands on this host: started under the supervisor, and found again by their files. */
+export class HostCommands {
+  readonly #directories: SessionDirectories;
   readonly #config: ProcessWatcherConfig;
-  readonly #users: Users;
+  readonly #users: SessionUsers;
   readonly #isolation: Isolation;
-  readonly #supervisors: Supervisors;
+  readonly #supervisors: SupervisorClient;
   readonly #logger: Logger;
   readonly #graceMs: number;
-  readonly #endWaits = new Map<string, Set<() => void>>();
+  /** By directory: those who wait for the command's end. */
+  readonly #endWaits = new Map<string, Set<WakeUp>>();
   readonly #matchListeners = new Map<string, () => void>();
   readonly #running = new Set<string>();
-  /** Of each session the last of what must not happen at the same time: starting a command, and ending what is nobody's. */
+  /** By session: the last work that must not overlap with other work, such as starting a command and ending strays. */
   readonly #turns = new Map<SessionId, Promise<unknown>>();
 
   constructor(options: {
-    readonly places: Places;
+    readonly directories: SessionDirectories;
     readonly config: ProcessWatcherConfig;
-    readonly users: Users;
+    readonly users: SessionUsers;
     readonly isolation: Isolation;
     readonly instance: string;
     readonly logger: Logger;
-    /** How long the supervisor may take for an answer; default: as `Supervisors` has it. */
+    /** How long the supervisor may take to answer; default: as in `SupervisorClient`. */
     readonly answerMs?: number | undefined;
-    /** Default: see GRACE_MS. */
+    /** Default: GRACE_MS. */
     readonly graceMs?: number | undefined;
   }) {
-    this.#places = options.places;
+    this.#directories = options.directories;
     this.#config = options.config;
     this.#users = options.users;
     this.#isolation = options.isolation;
     this.#logger = options.logger;
     this.#graceMs = options.graceMs ?? GRACE_MS;
-    this.#supervisors = new Supervisors({
-      own: options.places.supervisor(options.instance),
-      work: options.places.workElsewhere,
+    this.#supervisors = new SupervisorClient({
+      own: options.directories.supervisorDirectory(options.instance),
+      work: options.directories.workElsewhere,
       logger: options.logger,
       answerMs: options.answerMs,
       onEvent: (event, dir) => {
         if (event === 'matched') this.#matchListeners.get(dir)?.();
-        else for (const wake of this.#endWaits.get(dir) ?? []) wake();
+        else for (const wakeUp of this.#endWaits.get(dir) ?? []) wakeUp.wake();
       },
     });
   }
 
-  /** Commands whose end is waited for: what `max_processes` counts. */
+  /** How many commands are waited for: what `max_processes` limits. */
   get running(): number {
     return this.#running.size;
   }
@@ -108,17 +113,21 @@ export class Commands {
     return this.#running.size >= this.#config.max_processes;
   }
 
+  directory(id: SessionId, name: string): string {
+    return this.#directories.commandDirectory(id, name);
+  }
+
   workingDirectory(id: SessionId, cwd?: string): string {
-    const work = this.#places.work(id, this.#users.of(id));
+    const work = this.#directories.makeWorkDirectory(id, this.#users.of(id));
     return cwd === undefined ? work : resolve(work, cwd);
   }
 
-  /** Was it begun, by us or by a predecessor? */
+  /** Whether the command was begun, by us or by a predecessor. */
   wasBegun(id: SessionId, name: string): boolean {
-    return existsSync(join(this.#places.command(id, name), BEGUN_FILE));
+    return existsSync(join(this.directory(id, name), BEGUN_FILE));
   }
 
-  /** Starts it, once: a second time says how the first went. */
+  /** Starts a command once: a second call says how the first one went. */
   start(line: CommandLine): Promise<StartReply> {
     return this.#inTurn(line.sessionId, () => this.#start(line));
   }
@@ -126,11 +135,11 @@ export class Commands {
   async #start(line: CommandLine): Promise<StartReply> {
     const { sessionId: id, name } = line;
     const dir = this.directory(id, name);
-    // From here on, so that those that are begun at the same time are counted, too.
+    // Counted from here on, so that commands that begin at the same time count as well.
     this.#running.add(dir);
     let reply: StartReply = { status: 'failed', reason: 'it was not begun' };
     try {
-      const request = this.#prepared(line);
+      const request = this.#startRequest(line);
       reply =
         typeof request === 'string'
           ? { status: 'failed', reason: request }
@@ -138,12 +147,12 @@ export class Commands {
     } finally {
       if (reply.status === 'failed') this.#running.delete(dir);
     }
-    if (reply.status === 'failed') this.#places.forget(id, name);
+    if (reply.status === 'failed') this.#directories.removeCommand(id, name);
     return reply;
   }
 
-  /** A text: why it cannot be started. */
-  #prepared(line: CommandLine): StartRequest | string {
+  /** Returns a text if the command cannot be started: why. */
+  #startRequest(line: CommandLine): StartRequest | string {
     const { sessionId: id, name } = line;
     let user: User | null = null;
     const separateErrors = line.separateErrors ?? false;
@@ -154,21 +163,21 @@ export class Commands {
       user = this.#users.of(id);
       work = this.workingDirectory(id);
       cwd = this.workingDirectory(id, line.cwd);
-      dir = this.#places.prepare(id, name);
-      const limited = underLimits(line.argv, this.#config, { cwd, joinErrors });
+      dir = this.#directories.makeCommandDirectory(id, name);
+      const limited = withLimits(line.argv, this.#config, { cwd, joinErrors });
       program = this.#isolation.enclose(limited, { work, user, joinErrors });
     } catch (error) {
-      // A full disk, or no user is left. The path behind it is nobody's business.
+      // The disk is full, or no user is left. The model need not see the path after the comma.
       return (error as Error).message.split(',')[0] ?? '';
     }
-    if (!mayEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
+    if (!canEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
     const mark = markOf(id, name);
     const own = { PWD: cwd, [MARK_VARIABLE]: mark };
     return {
       op: 'start',
       dir,
       ...program,
-      env: { ...environmentOf(work, id, this.#config.environment, line.environment ?? {}), ...own },
+      env: { ...commandEnvironment(work, id, this.#config.environment, line.environment ?? {}), ...own },
       mark,
       session: id,
       sessionMemoryBytes: this.#config.session_memory_bytes,
@@ -185,48 +194,91 @@ export class Commands {
     };
   }
 
-  /** Resolves when it has ended, or is lost. Throws when aborted; the command goes on then. */
+  /** Resolves when the command has ended or is lost. Throws when the signal is aborted; the command then keeps running. */
   async untilEnded(id: SessionId, name: string, signal: AbortSignal): Promise<CommandEnd> {
-    const dir = this.#places.command(id, name);
+    const dir = this.directory(id, name);
+    const wakeUp = new WakeUp();
+    const waits = this.#endWaits.get(dir) ?? new Set();
+    this.#endWaits.set(dir, waits.add(wakeUp));
     this.#running.add(dir);
     try {
       for (;;) {
         signal.throwIfAborted();
-        const woken = this.#woken(dir, signal);
-        const end = await this.#look(dir);
+        const end = await this.#endOf(dir);
         if (end?.kind === 'exited' && end.exit.limit === 'memory') {
           this.#logger.warn(
             { session_id: id, command: name },
-            `a command was ended: ${limitReached('memory', this.#config)}`,
+            `a command was ended: ${limitReason('memory', this.#config)}`,
           );
         }
         if (end !== null) return end;
-        await woken;
+        await wakeUp.wait(LOOK_MS, signal);
       }
     } finally {
+      waits.delete(wakeUp);
+      if (waits.size === 0) this.#endWaits.delete(dir);
       this.#running.delete(dir);
     }
   }
 
-  /** Null: it has not ended. */
+  /** Null if the command has not ended. */
+  async #endOf(dir: string): Promise<CommandEnd | null> {
+    const exit = readJson<ExitRecord>(join(dir, EXIT_FILE));
+    if (exit !== null) return { kind: 'exited', exit };
+    if (!existsSync(dir)) return { kind: 'lost', reason: 'its files are gone' };
+    const reply = await this.#askItsSupervisor(dir, { op: 'has', dir });
+    // A supervisor that hangs may still record the end: the command is not lost, and we look again.
+    if (reply === 'silent' || reply?.known) return null;
+    // The supervisor may have written the exit between our two looks.
+    const late = readJson<ExitRecord>(join(dir, EXIT_FILE));
+    if (late !== null) return { kind: 'exited', exit: late };
+    const identity = readJson<ProcessIdentity>(join(dir, STARTED_FILE));
+    if (identity === null) return { kind: 'lost', reason: 'it was interrupted while it was being started' };
+    // Without its supervisor the exit code is lost already. When it ends is still worth knowing.
+    if (isAlive(identity)) return null;
+    return { kind: 'lost', reason: 'it is gone and so is its supervisor: how it ended is not known' };
+  }
+
+  /** Null if the command has not ended. */
   exitOf(id: SessionId, name: string): ExitRecord | null {
-    return readJson<ExitRecord>(join(this.#places.command(id, name), EXIT_FILE));
+    return readJson<ExitRecord>(join(this.directory(id, name), EXIT_FILE));
   }
 
   identityOf(id: SessionId, name: string): ProcessIdentity | null {
-    return readJson<ProcessIdentity>(join(this.#places.command(id, name), STARTED_FILE));
+    return readJson<ProcessIdentity>(join(this.directory(id, name), STARTED_FILE));
   }
 
   onMatch(id: SessionId, name: string, listener: () => void): () => void {
-    const dir = this.#places.command(id, name);
+    const dir = this.directory(id, name);
     this.#matchListeners.set(dir, listener);
     return () => this.#matchListeners.delete(dir);
   }
 
-  /** Ends its whole group, and what left that. Returns who survived. */
+  /** Writes to a command's standard input. `silent`: the supervisor does not answer, and may still write it. */
+  async write(
+    id: SessionId,
+    name: string,
+    data: string,
+    end: boolean,
+  ): Promise<WriteReply['status'] | 'silent'> {
+    const dir = this.directory(id, name);
+    const reply: WriteReply | 'silent' | null = await this.#askItsSupervisor(dir, {
+      op: 'write',
+      dir,
+      data,
+      end,
+    });
+    return reply === 'silent' ? reply : (reply?.status ?? 'unknown');
+  }
+
+  /** Ends a command's whole group, and its processes that left the group. Returns the pids that survived. */
   async stop(id: SessionId, name: string, graceMs = this.#graceMs): Promise<readonly number[]> {
-    const dir = this.#places.command(id, name);
-    const reply: StopReply | 'silent' | null = await this.#askIts(dir, { op: 'stop', dir, graceMs });
+    const dir = this.directory(id, name);
+    const reply: StopReply | 'silent' | null = await this.#askItsSupervisor(dir, {
+      op: 'stop',
+      dir,
+      graceMs,
+    });
     const survivors =
       reply !== 'silent' && reply?.known
         ? reply.survivors
@@ -235,11 +287,25 @@ export class Commands {
     return survivors;
   }
 
+  /** Signals only this very process, and its group while it leads it: never a pid that was reused (E5). */
+  async #stopWithoutSupervisor(id: SessionId, name: string, graceMs: number): Promise<readonly number[]> {
+    const identity = this.identityOf(id, name);
+    if (identity === null || !isAlive(identity)) return [];
+    signalGroup(identity.pid, 'SIGTERM');
+    for (const until = performance.now() + graceMs; performance.now() < until; ) {
+      await pause(STOP_LOOK_MS);
+      if (!isAlive(identity)) return [];
+    }
+    if (isAlive(identity)) signalGroup(identity.pid, 'SIGKILL');
+    await pause(STOP_LOOK_MS);
+    return isAlive(identity) ? membersOf(identity.pid) : [];
+  }
+
   /**
    * Ends what a command left that nobody knows of: a daemon that left its process group and emptied its environment, and
-   * is found by its user alone. While other commands of the session go on, what is theirs is spared: all that they are
-   * known by, and all that is older than this command. `leftovers`: what this command itself is known by goes on, too.
-   * Returns how many; 0 where sessions have no users of their own, as nobody can tell there.
+   * that only its user identifies. While other commands of the session run, this spares what is theirs: everything that
+   * is known as theirs, and everything older than this command. `leftovers: 'keep'` also spares what is known as this
+   * command's own. Returns how many it ended; 0 if sessions have no users of their own, as nobody can tell then.
    */
   endStraysOf(id: SessionId, name: string, leftovers: 'end' | 'keep'): Promise<number> {
     return this.#inTurn(id, async () => {
@@ -252,95 +318,64 @@ export class Commands {
     });
   }
 
-  /** Ends what runs for a session none of whose commands goes on. */
+  /** Ends all processes of a session if none of its commands runs any more. */
   endStrays(id: SessionId): Promise<number> {
     return this.#inTurn(id, async () => ((await this.#living(id)).length === 0 ? this.#users.end(id) : 0));
   }
 
-  /** Ends all that runs for a session, removes its files, and gives its user back. */
-  forgetSession(id: SessionId): Promise<void> {
-    return this.#inTurn(id, async () => {
-      await this.#users.end(id);
-      this.#places.forgetSession(id);
-    });
+  /** The commands of a session that run, or that left something running. */
+  async #living(id: SessionId): Promise<CommandTraces[]> {
+    const living: CommandTraces[] = [];
+    for (const name of this.#directories.commandsOf(id)) {
+      const dir = this.directory(id, name);
+      const reply = await this.#askItsSupervisor(dir, { op: 'has', dir });
+      const identity = this.identityOf(id, name);
+      // A supervisor that hangs may have the command, so it is spared.
+      const lives = reply === 'silent' || reply?.known || (identity !== null && isAlive(identity));
+      if (lives) living.push({ identity, mark: markOf(id, name) });
+    }
+    return living;
   }
 
-  /** `silent`: the supervisor does not answer, and may still write it. */
-  async write(
-    id: SessionId,
-    name: string,
-    data: string,
-    end: boolean,
-  ): Promise<WriteReply['status'] | 'silent'> {
-    const dir = this.#places.command(id, name);
-    const reply: WriteReply | 'silent' | null = await this.#askIts(dir, { op: 'write', dir, data, end });
-    return reply === 'silent' ? reply : (reply?.status ?? 'unknown');
-  }
-
-  directory(id: SessionId, name: string): string {
-    return this.#places.command(id, name);
-  }
-
-  settled(id: SessionId, name: string): void {
-    this.#places.settled(id, name);
+  /** The command's end is in the log. */
+  markSettled(id: SessionId, name: string): void {
+    this.#directories.markSettled(id, name);
   }
 
   forget(id: SessionId, name: string): void {
     this.#running.delete(this.directory(id, name));
-    this.#places.forget(id, name);
+    this.#directories.removeCommand(id, name);
   }
 
-  /** Whatever runs goes on. */
+  /** Ends all processes of a session, and removes its files. */
+  forgetSession(id: SessionId): Promise<void> {
+    return this.#inTurn(id, async () => {
+      await this.#users.end(id);
+      this.#directories.removeSession(id);
+    });
+  }
+
+  /** Commands keep running. */
   close(): void {
     this.#supervisors.close();
   }
 
-  async #look(dir: string): Promise<CommandEnd | null> {
-    const exit = readJson<ExitRecord>(join(dir, EXIT_FILE));
-    if (exit !== null) return { kind: 'exited', exit };
-    if (!existsSync(dir)) return { kind: 'lost', reason: 'its files are gone' };
-    const reply = await this.#askIts(dir, { op: 'has', dir });
-    // One that hangs may still write how it ended: not lost, and looked at again.
-    if (reply === 'silent' || reply?.known) return null;
-    // It may have written the exit between our two looks.
-    const late = readJson<ExitRecord>(join(dir, EXIT_FILE));
-    if (late !== null) return { kind: 'exited', exit: late };
-    const identity = readJson<ProcessIdentity>(join(dir, STARTED_FILE));
-    if (identity === null) return { kind: 'lost', reason: 'it was interrupted while it was being started' };
-    // Without its supervisor its exit code is lost already; that it has ended is still worth knowing.
-    if (isAlive(identity)) return null;
-    return { kind: 'lost', reason: 'it is gone and so is its supervisor: how it ended is not known' };
-  }
-
-  async #askIts<R extends { readonly op: 'has' | 'stop' | 'write'; readonly dir: string }>(
+  /** Asks the supervisor that has this command. Null if there is none; `silent` if it does not answer. */
+  async #askItsSupervisor<R extends { readonly op: 'has' | 'stop' | 'write'; readonly dir: string }>(
     dir: string,
-    request: R & Parameters<Supervisors['askThat']>[1],
+    request: R & Parameters<SupervisorClient['askAt']>[1],
   ) {
     const begun = readJson<BegunRecord>(join(dir, BEGUN_FILE));
     if (begun === null) return null;
     try {
-      return await this.#supervisors.askThat(begun.supervisor, request);
+      return await this.#supervisors.askAt(begun.supervisor, request);
     } catch (error) {
       if (error instanceof SupervisorSilent) return 'silent';
       throw error;
     }
   }
 
-  /** The commands of a session that go on, or that something is left of. */
-  async #living(id: SessionId): Promise<CommandTraces[]> {
-    const living: CommandTraces[] = [];
-    for (const name of this.#places.commandsOf(id)) {
-      const dir = this.#places.command(id, name);
-      const reply = await this.#askIts(dir, { op: 'has', dir });
-      const identity = this.identityOf(id, name);
-      // A supervisor that hangs may have it: it is spared.
-      const goesOn = reply === 'silent' || reply?.known || (identity !== null && isAlive(identity));
-      if (goesOn) living.push({ identity, mark: markOf(id, name) });
-    }
-    return living;
-  }
-
-  /** After what was asked for this session before, whatever became of that. */
+  /** Runs the work after everything that was asked for this session before, even if that failed. */
   #inTurn<T>(id: SessionId, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
     this.#turns.set(id, turn);
@@ -350,45 +385,14 @@ export class Commands {
     turn.then(over, over);
     return turn;
   }
-
-  /** Only this very process, and its group as long as it leads it: a pid that was reused is never touched (E5). */
-  async #stopWithoutSupervisor(id: SessionId, name: string, graceMs: number): Promise<readonly number[]> {
-    const identity = this.identityOf(id, name);
-    if (identity === null || !isAlive(identity)) return [];
-    signalGroup(identity.pid, 'SIGTERM');
-    for (const until = performance.now() + graceMs; performance.now() < until; ) {
-      await new Promise((done) => setTimeout(done, 100));
-      if (!isAlive(identity)) return [];
-    }
-    if (isAlive(identity)) signalGroup(identity.pid, 'SIGKILL');
-    await new Promise((done) => setTimeout(done, 100));
-    return isAlive(identity) ? membersOf(identity.pid) : [];
-  }
-
-  /** Resolves at the supervisor's word, after LOOK_MS, or when aborted. */
-  #woken(dir: string, signal: AbortSignal): Promise<void> {
-    return new Promise((done) => {
-      const waits = this.#endWaits.get(dir) ?? new Set();
-      this.#endWaits.set(dir, waits);
-      const wake = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', wake);
-        waits.delete(wake);
-        if (waits.size === 0) this.#endWaits.delete(dir);
-        done();
-      };
-      const timer = setTimeout(wake, LOOK_MS);
-      signal.addEventListener('abort', wake, { once: true });
-      waits.add(wake);
-    });
-  }
 }
 
+/** What tells the processes of one command from all others (MARK_VARIABLE). */
 function markOf(id: SessionId, name: string): string {
   return `${id}/${name}`;
 }
 
-/** Null: it is not there, or not whole (a power failure). */
+/** Null if the file is missing, or incomplete after a power failure. */
 function readJson<T>(path: string): T | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as T;

@@ -1,8 +1,8 @@
 import type { ProcessWatcherConfig } from '@angelia/contracts';
 import type { ExitRecord } from '../supervisor/protocol.ts';
 
-/** Why we ended a command, for the model and the operator; null: we did not. */
-export function limitReached(limit: ExitRecord['limit'], config: ProcessWatcherConfig): string | null {
+/** Why we ended a command, for the model and the operator; null if we did not. */
+export function limitReason(limit: ExitRecord['limit'], config: ProcessWatcherConfig): string | null {
   switch (limit) {
     case 'lifetime':
       return `it ran longer than ${config.max_lifetime_seconds} s, which is the limit`;

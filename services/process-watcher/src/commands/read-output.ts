@@ -1,24 +1,24 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { segmentPath, segmentStarts } from '../supervisor/output-file.ts';
 
-/** Part of what a process printed; positions count all bytes that it ever printed. */
+/** A part of what a process printed. Positions count all bytes that it ever printed. */
 export interface OutputPart {
   readonly bytes: Buffer;
   readonly from: number;
-  /** Where to go on. */
+  /** Where to continue. */
   readonly next: number;
   /** The first byte that is still kept. */
   readonly kept: number;
-  /** Printed so far. */
+  /** How much was printed so far. */
   readonly end: number;
 }
 
-/** At most `limit` bytes from `from` on; earlier ones than are kept are skipped. */
+/** At most `limit` bytes from `from` on. Starts later if those are not kept any more. */
 export function readOutput(dir: string, name: string, from: number, limit: number): OutputPart {
   const starts = segmentStarts(dir, name);
   const kept = starts[0] ?? 0;
   const parts: Buffer[] = [];
-  // Never behind the end: whoever goes on from `next` would miss what is printed until then.
+  // Never after the end: a reader that continues from `next` would miss what is printed until then.
   let at = Math.max(kept, Math.min(from, outputEnd(dir, name)));
   const begin = at;
   let left = limit;
@@ -49,7 +49,7 @@ export function readTail(dir: string, name: string, limit: number): OutputPart {
   return readOutput(dir, name, Math.max(0, outputEnd(dir, name) - limit), limit);
 }
 
-/** A segment may be gone by now: its process prints fast. */
+/** Returns 0 if the segment is gone by now: the process prints fast. */
 function withSegment(
   dir: string,
   name: string,
@@ -69,20 +69,20 @@ function withSegment(
   }
 }
 
-/** Bytes as text, whatever they are; a character that the cut went through is left out. */
+/** Any bytes as text. Leaves out a character that was cut through at the start or the end. */
 export function asText(
   bytes: Buffer,
   cut: { readonly start?: boolean; readonly end?: boolean } = {},
 ): string {
   let from = 0;
   let to = bytes.length;
-  // A UTF-8 character has at most three bytes of continuation (10xxxxxx).
+  // A UTF-8 character has at most three continuation bytes (10xxxxxx).
   if (cut.start) while (from < Math.min(3, to) && ((bytes[from] ?? 0) & 0xc0) === 0x80) from += 1;
   if (cut.end) to = wholeEnd(bytes);
   return bytes.toString('utf8', from, to);
 }
 
-/** Where the last whole character ends. */
+/** Where the last complete character ends. */
 function wholeEnd(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -93,12 +93,12 @@ function wholeEnd(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** Text for a model: the beginning and the end of what was printed, with what is left out named in between. */
+/** Text for a model: the beginning and the end of what was printed, with the size of the gap between them. */
 export function shownOutput(dir: string, name: string, limit: number): string {
   const end = outputEnd(dir, name);
   const all = readOutput(dir, name, 0, limit);
   if (all.kept === 0 && end <= limit) return asText(all.bytes);
-  // What failed is mostly said at the end.
+  // Errors are mostly at the end, so the end gets most of the space.
   const head = all.kept > 0 ? null : readOutput(dir, name, 0, Math.floor(limit / 4));
   const tail = readTail(dir, name, limit - (head?.bytes.length ?? 0));
   const left = tail.from - (head?.next ?? 0);

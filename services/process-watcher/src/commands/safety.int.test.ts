@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { foregroundName } from '../session-directories.ts';
 import { EXIT_FILE } from '../supervisor/protocol.ts';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 
 let fixture: WatcherFixture;
 let watcher: Watcher;

@@ -7,16 +7,17 @@ import { dirname, join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { shellArgv, underLimits } from '../commands/launch.ts';
+import { shellArgv } from '../commands/shell.ts';
 import { statOf } from '../supervisor/process-identity.ts';
 import { EXIT_FILE, type ExitRecord, MARK_VARIABLE, type StartRequest } from '../supervisor/protocol.ts';
 import { sessionsOver } from '../supervisor/session-memory.ts';
-import { Command } from '../supervisor/supervised-command.ts';
+import { SupervisedCommand } from '../supervisor/supervised-command.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { chooseIsolation } from './choose-isolation.ts';
 import { findProgramIn } from './find-program.ts';
 import { hiddenFrom } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
+import { withLimits } from './limits.ts';
 
 /**
  * Commands of a stack that is not root's: the services' files are this user's own, and nothing but the enclosure keeps
@@ -43,7 +44,7 @@ function isolationWith(processWatcher: Readonly<Record<string, unknown>>) {
   const attempt = bubblewrap({
     config: parsed.config.process_watcher,
     hidden: () => hiddenFrom(data, configFile),
-    places: { root: processes, workElsewhere: undefined },
+    directories: { root: processes, workElsewhere: undefined },
     find: findProgramIn(process.env.PATH ?? ''),
   });
   return { attempt, config: parsed.config.process_watcher };
@@ -76,13 +77,13 @@ async function begin(
   const { attempt, config } = isolationWith(processWatcher);
   if (!attempt.ok) throw new Error(attempt.reason);
   const isolation: Isolation = attempt.isolation;
-  const limited = underLimits(shellArgv(line, config), config, { cwd: work, joinErrors: true });
+  const limited = withLimits(shellArgv(line, config), config, { cwd: work, joinErrors: true });
   const enclosed = isolation.enclose(limited, { work, user, joinErrors: true });
   const dir = join(dirname(work), `call_${Math.random().toString(16).slice(2)}`);
   mkdirSync(dir, { mode: 0o700 });
   giveAll();
   const over = Promise.withResolvers<void>();
-  const command = new Command(
+  const command = new SupervisedCommand(
     {
       op: 'start',
       dir,
@@ -161,8 +162,8 @@ withBubblewrap('a command without root', () => {
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
       return chooseIsolation({
         config: parsed.config,
-        users: { others: false },
-        places: { root: processes, workElsewhere: undefined },
+        users: { separateUsers: false },
+        directories: { root: processes, workElsewhere: undefined },
         dataDirectory: data,
         configFile,
       });

@@ -20,7 +20,7 @@ const PROGRAM = { worker: { kind: 'command', command: ['/srv/agent'], cwd: '/srv
 function choose(
   agents: Readonly<Record<string, unknown>>,
   processWatcher: Readonly<Record<string, unknown>>,
-  { others, path }: { readonly others: boolean; readonly path?: string },
+  { separateUsers, path }: { readonly separateUsers: boolean; readonly path?: string },
 ) {
   const parsed = parseConfig({
     models: { main: { provider: 'builtin', model: 'echo' } },
@@ -30,8 +30,8 @@ function choose(
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   return chooseIsolation({
     config: parsed.config,
-    users: { others },
-    places: { root: join(data, 'processes'), workElsewhere: undefined },
+    users: { separateUsers },
+    directories: { root: join(data, 'processes'), workElsewhere: undefined },
     dataDirectory: data,
     configFile: null,
     ...(path === undefined ? {} : { find: findProgramIn(path, []) }),
@@ -51,14 +51,14 @@ describe('not as root', () => {
     ['the toolset terminal', TERMINAL],
     ['a program', PROGRAM],
   ])('an agent with %s is refused where bubblewrap is not there, with what to do', (_what, agents) => {
-    expect(() => choose(agents, {}, { others: false, path: '/nowhere' })).toThrow(
+    expect(() => choose(agents, {}, { separateUsers: false, path: '/nowhere' })).toThrow(
       /agents\.worker.*not root.*bubblewrap \(bwrap\) is not installed.*install bubblewrap.*as root.*run_as: same/s,
     );
   });
 
   it('it is refused where user namespaces are not allowed, in the words of who did not', async () => {
     const path = await withBwrap('echo "bwrap: No permissions to create new namespace" >&2; exit 1');
-    expect(() => choose(TERMINAL, {}, { others: false, path })).toThrow(
+    expect(() => choose(TERMINAL, {}, { separateUsers: false, path })).toThrow(
       /cannot isolate.*No permissions to create/s,
     );
   });
@@ -66,11 +66,13 @@ describe('not as root', () => {
   it('it is refused where the enclosure does not hold what it should', async () => {
     // Runs the command as it is.
     const path = await withBwrap('while [ "$1" != -- ]; do shift; done; shift; exec "$@"');
-    expect(() => choose(TERMINAL, {}, { others: false, path })).toThrow(/still see the data directory/);
+    expect(() => choose(TERMINAL, {}, { separateUsers: false, path })).toThrow(
+      /still see the data directory/,
+    );
   });
 
   it('`run_as: same` is taken, with a warning that names the agents', () => {
-    const isolation = choose(TERMINAL, { run_as: 'same' }, { others: false, path: '/nowhere' });
+    const isolation = choose(TERMINAL, { run_as: 'same' }, { separateUsers: false, path: '/nowhere' });
     expect(isolation).toMatchObject({
       kind: 'none',
       warning: expect.stringMatching(/run_as: same.*without isolation.*worker.*secrets/s),
@@ -80,7 +82,9 @@ describe('not as root', () => {
   });
 
   it('agents without commands need nothing', () => {
-    expect(choose({ quiet: { model: 'main' } }, {}, { others: false, path: '/nowhere' })).toMatchObject({
+    expect(
+      choose({ quiet: { model: 'main' } }, {}, { separateUsers: false, path: '/nowhere' }),
+    ).toMatchObject({
       kind: 'none',
       warning: null,
     });
@@ -88,7 +92,7 @@ describe('not as root', () => {
 
   it('paths that are not there, and all of the host, are refused by name', () => {
     const processWatcher = { read_paths: ['/no/such/place'], write_paths: ['/'] };
-    expect(() => choose(TERMINAL, processWatcher, { others: false })).toThrow(
+    expect(() => choose(TERMINAL, processWatcher, { separateUsers: false })).toThrow(
       /read_paths: there is no \/no\/such\/place.*write_paths: name directories or files below/s,
     );
   });
@@ -96,7 +100,7 @@ describe('not as root', () => {
 
 describe('as root', () => {
   it('without the tools for namespaces the session’s own user is what is left, and says so', () => {
-    expect(choose(TERMINAL, {}, { others: true, path: '/nowhere' })).toMatchObject({
+    expect(choose(TERMINAL, {}, { separateUsers: true, path: '/nowhere' })).toMatchObject({
       kind: 'own-user',
       summary: expect.stringMatching(/own user.*no mount namespace: unshare/),
       warning: null,
@@ -105,10 +109,10 @@ describe('as root', () => {
 });
 
 it('`network: none` that cannot be had is refused, and never less', () => {
-  expect(() => choose(TERMINAL, { network: 'none' }, { others: true, path: '/nowhere' })).toThrow(
+  expect(() => choose(TERMINAL, { network: 'none' }, { separateUsers: true, path: '/nowhere' })).toThrow(
     /network: none is not possible here/,
   );
-  expect(() => choose(TERMINAL, { network: 'none', run_as: 'same' }, { others: false })).toThrow(
+  expect(() => choose(TERMINAL, { network: 'none', run_as: 'same' }, { separateUsers: false })).toThrow(
     /network: none is not possible here.*run_as: same/,
   );
 });

@@ -1,34 +1,34 @@
 import { existsSync } from 'node:fs';
 import { agentsThatRunCommands, StartupError } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import type { RunAs } from '../users/user-policy.ts';
+import type { UserPolicy } from '../users/user-policy.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { type FindProgram, findProgramIn } from './find-program.ts';
 import { hiddenFrom } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
 import { namespaces } from './namespaces.ts';
 import { ownUser } from './own-user.ts';
-import type { ProbePlaces } from './probe.ts';
+import type { ProbeDirectories } from './probe.ts';
 
 export interface ChooseOptions {
   readonly config: Config;
-  readonly users: Pick<RunAs, 'others'>;
-  readonly places: ProbePlaces;
+  readonly users: Pick<UserPolicy, 'separateUsers'>;
+  readonly directories: ProbeDirectories;
   readonly dataDirectory: string;
-  /** Null: the built-in demo config. */
+  /** Null for the built-in demo config. */
   readonly configFile: string | null;
   readonly find?: FindProgram;
 }
 
 /**
- * The strongest isolation that this host allows:
+ * Chooses the strongest isolation that this host allows:
  *
  *   root, may mount -----> namespaces, own user      root, may not (a container) --> own user
  *   not root, bubblewrap -> namespaces               not root, without ------------> refused
  *   run_as: same --------> none, as the config says
  *
- * Less than a user or namespaces of its own is never taken in silence (no-silent-downgrade): a model's command could read
- * every secret of the services and the whole database.
+ * Never accepts less than a user or namespaces of its own without a word (no-silent-downgrade): a model's command could
+ * then read every secret of the services and the whole database.
  * @throws StartupError that says what is missing and what to do
  */
 export function chooseIsolation(options: ChooseOptions): Isolation {
@@ -46,10 +46,10 @@ export function chooseIsolation(options: ChooseOptions): Isolation {
   const parts = {
     config: process_watcher,
     hidden: () => hiddenFrom(options.dataDirectory, options.configFile),
-    places: options.places,
+    directories: options.directories,
     find: options.find ?? findProgramIn(process.env.PATH ?? ''),
   };
-  if (users.others) {
+  if (users.separateUsers) {
     const attempt = namespaces(parts);
     if (attempt.ok) return attempt.isolation;
     refuseOwnNetwork(config, attempt.reason);
@@ -89,7 +89,7 @@ function refuseOwnNetwork({ process_watcher }: Config, reason: string): void {
 function refuseBadPaths({ process_watcher }: Config): void {
   const problems = (['read_paths', 'write_paths'] as const).flatMap((key) =>
     process_watcher[key].flatMap((path) => {
-      // All of the host is what commands are to be kept from.
+      // / is the whole host, which commands must not see.
       if (path === '/') return [`process_watcher.${key}: name directories or files below /, not / itself`];
       return existsSync(path) ? [] : [`process_watcher.${key}: there is no ${path}`];
     }),
@@ -97,7 +97,7 @@ function refuseBadPaths({ process_watcher }: Config): void {
   if (problems.length > 0) throw new StartupError(problems);
 }
 
-/** A program of the operator's that its commands could not see would fail at every turn. */
+/** An agent's program that commands cannot see would fail at every turn. */
 function refuseUnseenPrograms({ agents }: Config, sees: (path: string) => boolean): void {
   const unseen = Object.entries(agents).flatMap(([name, agent]) => {
     if (agent.kind !== 'command') return [];

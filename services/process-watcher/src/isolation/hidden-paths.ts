@@ -1,14 +1,14 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
-/** What no command may see, by its real path: the data directory, the config file, and variables that are kept beside it. */
-export interface Hidden {
+/** The real paths that no command may see: the data directory, the config file, and `.env` files beside it. */
+export interface HiddenPaths {
   readonly directories: readonly string[];
   readonly files: readonly string[];
 }
 
-/** `configFile`: null for the built-in demo config, which is no secret. */
-export function hiddenFrom(dataDirectory: string, configFile: string | null): Hidden {
+/** `configFile` is null for the built-in demo config, which is no secret. */
+export function hiddenFrom(dataDirectory: string, configFile: string | null): HiddenPaths {
   const config = configFile === null ? null : resolve(configFile);
   const variables = [process.cwd(), ...(config === null ? [] : [dirname(config)])].map((dir) =>
     join(dir, '.env'),
@@ -21,7 +21,7 @@ export function hiddenFrom(dataDirectory: string, configFile: string | null): Hi
   return { directories: [data], files: [...new Set(files)] };
 }
 
-/** The directory itself, too. */
+/** Also true for the directory itself. */
 export function isInside(path: string, directory: string): boolean {
   const way = relative(directory, path);
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`));

@@ -1,7 +1,7 @@
 import type { SessionId } from '@angelia/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 
 let fixture: WatcherFixture;
 let watcher: Watcher;

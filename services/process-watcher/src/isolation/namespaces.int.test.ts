@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import { runAs } from '../users/user-policy.ts';
-import type { Watcher } from '../watcher.ts';
+import { chooseUserPolicy } from '../users/user-policy.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 import { findProgramIn } from './find-program.ts';
 import { hiddenFrom } from './hidden-paths.ts';
 import { namespaces } from './namespaces.ts';
@@ -24,13 +24,13 @@ const attempt = (options: { kernel?: string } = {}) =>
   namespaces({
     config: { network: 'host' },
     hidden: () => hiddenFrom(directory, null),
-    places: { root: directory, workElsewhere: undefined },
+    directories: { root: directory, workElsewhere: undefined },
     find,
     ...options,
   });
 
 // Root, and not in a container that may not mount.
-const asRoot = runAs({ run_as: 'auto' }).others && attempt().ok ? describe : describe.skip;
+const asRoot = chooseUserPolicy({ run_as: 'auto' }).separateUsers && attempt().ok ? describe : describe.skip;
 
 afterAll(() => rm(directory, { recursive: true }));
 

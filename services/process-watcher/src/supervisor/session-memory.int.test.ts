@@ -4,7 +4,7 @@ import type { SessionId } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 import { statOf } from './process-identity.ts';
 import { processesOf } from './user-processes.ts';
 

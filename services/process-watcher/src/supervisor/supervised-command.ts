@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LONGEST_TIMER_MS, pause, within } from '@angelia/waiting';
 import { OutputFile } from './output-file.ts';
 import { PatternWatch } from './pattern-watch.ts';
 import {
-  bearersOf,
   identityOf,
   isNamespaceInit,
   membersOf,
+  processesWithMark,
   signalGroup,
   signalOne,
   statOf,
@@ -23,43 +24,43 @@ import {
   type StartRequest,
   type WriteReply,
 } from './protocol.ts';
-import { writeWhole } from './write-file-whole.ts';
+import { writeFileWhole } from './write-file-whole.ts';
 
-/** After the end of the command its last words are still in the pipe: read until it is quiet for so long, ... */
+/** When a command ends, its last output is still in the pipe. Read until nothing comes for this long, ... */
 const QUIET_MS = 60;
-/** ... but what it left running may go on printing for ever. */
-const LAST_WORDS_MS = 1_000;
-/** A line without an end is looked at by the watch when nothing came for so long. */
+/** ... but not longer than this: what the command left running may print for ever. */
+const LAST_OUTPUT_MS = 1_000;
+/** How often the watch searches an unfinished line. */
 const SETTLE_MS = 500;
-/** Between two looks whether a group that was signalled is gone. */
+/** Between two checks whether a signalled group is gone. */
 const LOOK_MS = 50;
-/** Between two looks whether what a command left running is gone. */
-const LEFT_LOOK_MS = 3_000;
-/** SIGKILL needs no consent; what is still there after this is stuck in the kernel. */
-const KILL_PATIENCE_MS = 2_000;
-/** Of what `write` may leave in memory when the command does not read its input. */
+/** Between two checks whether what a command left running is gone. */
+const LEFTOVERS_LOOK_MS = 3_000;
+/** What survives SIGKILL for this long is stuck in the kernel. */
+const KILL_WAIT_MS = 2_000;
+/** How much `write` may keep in memory while the command does not read its input. */
 const STDIN_CAP_BYTES = 1_048_576;
 
 export interface CommandEvents {
   ended(): void;
   matched(): void;
-  /** Nothing of it is left to read or to wait for. */
+  /** Nothing is left to read or to wait for. */
   over(): void;
 }
 
 type Limit = Exclude<ExitRecord['limit'], null>;
 
 /**
- * One command: started in a session and process group of its own, its output on disk, its end on disk.
+ * One command, in a session and process group of its own. Writes its output and its end to disk.
  *
- *   running --exits--> last words --written--> ended (exit.json) --its pipe closes, nobody is left--> over
+ *   running --exits--> last output --written--> ended (exit.json) --its pipe closes, no process is left--> over
  *   running --lifetime, idle, stop--> SIGTERM --grace--> SIGKILL --> as above
- *   running --the session has too much memory (session-memory.ts)--> SIGKILL --> as above
+ *   running --the session uses too much memory (session-memory.ts)--> SIGKILL --> as above
  *
- * It has ended when the process that we started has: what that left running, in its group or as a daemon, goes on, its
- * output is still kept, and its lifetime is still limited (`endLeftovers`: it is ended).
+ * The command has ended when the process that we started has. What that left running, in its group or as a daemon, keeps
+ * running: its output is still kept and its lifetime still limited. With `endLeftovers` it is ended too.
  */
-export class Command {
+export class SupervisedCommand {
   readonly #request: StartRequest;
   readonly #events: CommandEvents;
   readonly #output: OutputFile;
@@ -70,8 +71,8 @@ export class Command {
   #identity: ProcessIdentity | null = null;
   #limit: Limit | null = null;
   #exit: { readonly code: number | null; readonly signal: string | null; readonly at: number } | null = null;
-  /** Its last words were heard. */
-  #ending = false;
+  /** Its last output was read. */
+  #outputOver = false;
   #recorded = false;
   #groupGone = false;
   #closed = false;
@@ -108,22 +109,22 @@ export class Command {
     return this.#request.sessionMemoryBytes;
   }
 
-  /** The user that it runs as; undefined: not Linux. */
+  /** The user that it runs as; undefined on a system without users. */
   get user(): number | undefined {
     return this.#request.user?.uid ?? process.getuid?.();
   }
 
-  /** The same, where only its session has that user. */
+  /** The same, if only its session has that user; otherwise null. */
   get ownUser(): number | null {
     const { user, userIsOwn } = this.#request;
     return userIsOwn ? (user?.uid ?? null) : null;
   }
 
-  /** Resolves when it runs; rejects when it cannot be started. */
+  /** Resolves when the command runs; rejects if it cannot be started. */
   async start(): Promise<ProcessIdentity> {
     const { file, args, env, user, becomesUser, stdin, separateErrors } = this.#request;
     const child = spawn(file, [...args], {
-      cwd: '/', // it goes on from there by itself, as its own user
+      cwd: '/', // the command itself changes to its directory, as its own user
       env,
       detached: true,
       stdio: [stdin === 'none' ? 'ignore' : 'pipe', 'pipe', separateErrors ? 'pipe' : 'ignore'],
@@ -132,19 +133,19 @@ export class Command {
     if (child.pid === undefined) {
       throw await new Promise<Error>((resolve) => child.once('error', resolve));
     }
-    // Not reaped before the next turn of the event loop: also of one that has ended by now the start time is there.
+    // A child is not reaped before the next turn of the event loop, so even one that has ended has its start time here.
     const identity = identityOf(child.pid);
     this.#child = child;
     this.#identity = identity;
     child.on('error', () => {});
     this.#listen(child);
     if (typeof stdin === 'object') child.stdin?.end(stdin.text);
-    this.#limitIt();
-    await writeWhole(join(this.#request.dir, STARTED_FILE), JSON.stringify(identity), { durable: false });
+    this.#startLimits();
+    await writeFileWhole(join(this.#request.dir, STARTED_FILE), JSON.stringify(identity), { durable: false });
     return identity;
   }
 
-  /** Ends the whole group, without a grace by SIGKILL at once. Resolves with who is still there. */
+  /** Ends the whole group; without a grace, by SIGKILL at once. Resolves with the survivors. */
   stop(limit: Limit, graceMs: number): Promise<number[]> {
     this.#limit ??= this.#exit === null ? limit : null;
     this.#stopping ??= this.#stop(graceMs).finally(() => {
@@ -168,34 +169,33 @@ export class Command {
       if (await this.#gone(graceMs)) return [];
     }
     this.#signal('SIGKILL');
-    return (await this.#gone(KILL_PATIENCE_MS)) ? [] : this.#alive();
+    return (await this.#gone(KILL_WAIT_MS)) ? [] : this.#alive();
   }
 
   #signal(signal: NodeJS.Signals): void {
     const group = this.#identity?.pid;
     if (group !== undefined && this.#groupIsOurs(group)) signalGroup(group, signal);
-    // Those of the group have had it: twice is once for them.
-    for (const pid of this.#bearers()) if (statOf(pid)?.group !== group) signalOne(pid, signal);
+    // Processes in the group have had the signal already.
+    for (const pid of this.#marked()) if (statOf(pid)?.group !== group) signalOne(pid, signal);
   }
 
-  /** Its group, or when nobody of that is left, who went away from it. */
+  /** The members of its group, or if the group is empty, the processes that left it. */
   #alive(): number[] {
     const group = this.#identity?.pid;
     const members = group !== undefined && this.#groupIsOurs(group) ? membersOf(group) : [];
-    return members.length > 0 ? members : this.#bearers();
+    return members.length > 0 ? members : this.#marked();
   }
 
-  #bearers(): number[] {
-    return bearersOf(this.#request.mark, this.user);
+  #marked(): number[] {
+    return processesWithMark(this.#request.mark, this.user);
   }
 
   /**
-   * Its number is given to somebody else only when nobody of the group is left: once that was so, it is never signalled
-   * again (E5).
+   * The kernel reuses a group's number only when the group is empty. Once it was empty, it is never signalled again (E5).
    */
   #groupIsOurs(group: number): boolean {
     if (this.#exit === null) return true;
-    // Its leader was reaped: who has that number now is another.
+    // Its leader was reaped: a process that has this number now is another one.
     this.#groupGone ||= statOf(group) !== null || membersOf(group).length === 0;
     return !this.#groupGone;
   }
@@ -204,12 +204,12 @@ export class Command {
     for (const until = performance.now() + withinMs; ; ) {
       if (this.#alive().length === 0) return true;
       if (performance.now() >= until) return false;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await pause(LOOK_MS);
     }
   }
 
   #listen(child: ChildProcess): void {
-    // It need not read its input: its exit code says what that means.
+    // A command need not read its input: its exit code says whether that was an error.
     child.stdin?.on('error', () => {});
     child.stdout?.on('error', () => {});
     child.stderr?.on('error', () => {});
@@ -234,13 +234,13 @@ export class Command {
   }
 
   #look(chunk: Buffer): void {
-    // What it printed before its end may come behind it; after that is recorded nothing is looked at.
-    if (this.#watch.off || this.#ending) return;
+    // Output from before the end may arrive after the exit. Once the end is being recorded, nothing is searched.
+    if (this.#watch.off || this.#outputOver) return;
     this.#report(this.#watch.take(chunk));
     if (this.#settleTimer === null) {
       this.#settleTimer = setTimeout(() => {
         this.#settleTimer = null;
-        if (!this.#ending) this.#report(this.#watch.settle());
+        if (!this.#outputOver) this.#report(this.#watch.settle());
       }, SETTLE_MS);
     }
   }
@@ -251,16 +251,16 @@ export class Command {
       const lines = matches.map((match) => `${JSON.stringify(match)}\n`).join('');
       appendFileSync(join(this.#request.dir, MATCHES_FILE), lines, { mode: 0o600 });
     } catch {
-      return; // A full disk: the match is lost with the output that it was in.
+      return; // The disk is full: the match is lost with its output.
     }
     this.#events.matched();
   }
 
   async #ended(code: number | null, signal: string | null): Promise<void> {
     const left = this.#leftRunning();
-    await this.#lastWords();
+    await this.#readLastOutput();
     this.#report(this.#watch.settle());
-    this.#ending = true;
+    this.#outputOver = true;
     const ended = this.#exit?.at ?? Date.now();
     const record: ExitRecord = {
       exit_code: code,
@@ -278,7 +278,7 @@ export class Command {
     this.#overIfSo();
   }
 
-  /** How many it left running; ends them where nobody would know of them. */
+  /** Returns how many processes it left running; with `endLeftovers`, ends them. */
   #leftRunning(): number {
     try {
       const alive = this.#alive();
@@ -286,35 +286,35 @@ export class Command {
       if (this.#request.endLeftovers && alive.length > 0) this.#signal('SIGKILL');
       return left;
     } catch {
-      return 0; // No descriptor is left to read /proc with. That must not cost the exit code.
+      return 0; // No file descriptor is left to read /proc with. That must not cost the exit code.
     }
   }
 
-  /** A full disk may have room again: an exit code is never given up. */
+  /** Retries for ever: a full disk may have space again, and an exit code must not be lost. */
   async #record(record: ExitRecord): Promise<void> {
     for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
       try {
-        await writeWhole(join(this.#request.dir, EXIT_FILE), JSON.stringify(record), { durable: true });
+        await writeFileWhole(join(this.#request.dir, EXIT_FILE), JSON.stringify(record), { durable: true });
         return;
       } catch (error) {
-        // Its directory was taken away: nobody can ask any more.
+        // The directory was removed: nobody can ask any more.
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await pause(wait);
       }
     }
   }
 
-  async #lastWords(): Promise<void> {
-    const until = performance.now() + LAST_WORDS_MS;
+  async #readLastOutput(): Promise<void> {
+    const until = performance.now() + LAST_OUTPUT_MS;
     for (let seen = -1; !this.#closed && performance.now() < until; ) {
       const bytes = this.#output.bytes + this.#errors.bytes;
       if (bytes === seen) return;
       seen = bytes;
-      await Promise.race([this.#untilClosed, new Promise((resolve) => setTimeout(resolve, QUIET_MS))]);
+      await within(QUIET_MS, this.#untilClosed);
     }
   }
 
-  #limitIt(): void {
+  #startLimits(): void {
     const { lifetimeMs, idleMs, graceMs } = this.#request;
     this.#after(Math.min(lifetimeMs, LONGEST_TIMER_MS), () => this.#stopAt('lifetime', graceMs));
     if (idleMs === null) return;
@@ -326,9 +326,9 @@ export class Command {
     this.#after(idleMs, look);
   }
 
-  /** Where it fails (no descriptor is left to read /proc with), again in a moment: a limit is kept. */
+  /** If this fails (no file descriptor is left to read /proc with), it tries again: a limit must hold. */
   #stopAt(limit: Limit, graceMs: number): void {
-    this.stop(limit, graceMs).catch(() => this.#after(LEFT_LOOK_MS, () => this.#stopAt(limit, graceMs)));
+    this.stop(limit, graceMs).catch(() => this.#after(LEFTOVERS_LOOK_MS, () => this.#stopAt(limit, graceMs)));
   }
 
   #after(ms: number, work: () => void): void {
@@ -343,15 +343,15 @@ export class Command {
     try {
       return this.#alive().length > 0;
     } catch {
-      return true; // As above: looked at again.
+      return true; // No file descriptor is left to read /proc with. The next check tries again.
     }
   }
 
   #overIfSo(): void {
     if (!this.#recorded || !this.#closed) return;
-    // A server that it started and that prints nowhere: still its own, to be killed and limited.
+    // A server that it started and that prints nothing still belongs to it, and can be killed and limited.
     if (this.#mayBeAlive()) {
-      this.#after(LEFT_LOOK_MS, () => this.#overIfSo());
+      this.#after(LEFTOVERS_LOOK_MS, () => this.#overIfSo());
       return;
     }
     for (const timer of this.#timers) clearTimeout(timer);
@@ -361,6 +361,3 @@ export class Command {
     this.#events.over();
   }
 }
-
-/** Node fires a longer timer at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,35 +1,37 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@angelia/service-kit';
 import { eventually } from '@angelia/testkit';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { EXIT_FILE, type ExitRecord, PROTOCOL, type StartRequest } from './protocol.ts';
-import { Supervisors } from './supervisor-client.ts';
+import { SupervisorClient } from './supervisor-client.ts';
 
-/** The supervisor of an earlier version: today's, by another version's socket. */
+/** Stands in for the supervisor of an earlier version: today's, with the socket name of an earlier version. */
 const earlier = `supervisor-${PROTOCOL - 1}.sock`;
-let place = '';
+let root = '';
 let directory = '';
 let old: ChildProcess;
-let supervisors: Supervisors;
+let supervisors: SupervisorClient;
 const told: string[] = [];
 
 beforeAll(() => {
-  place = mkdtempSync(join(tmpdir(), 'angelia-supervisors-'));
-  directory = join(place, 'own');
+  root = mkdtempSync(join(tmpdir(), 'angelia-supervisors-'));
+  directory = join(root, 'own');
   mkdirSync(directory);
-  const sources = join(place, 'supervisor');
+  const sources = join(root, 'supervisor');
   cpSync(import.meta.dirname, sources, { recursive: true });
   const protocol = join(sources, 'protocol.ts');
   const text = readFileSync(protocol, 'utf8');
   writeFileSync(protocol, text.replace(`PROTOCOL = ${PROTOCOL};`, `PROTOCOL = ${PROTOCOL - 1};`));
-  writeFileSync(join(place, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(root, 'node_modules'));
   old = spawn(process.execPath, ['--no-warnings', join(sources, 'main.ts'), directory], { stdio: 'ignore' });
-  supervisors = new Supervisors({
+  supervisors = new SupervisorClient({
     own: directory,
     work: undefined,
     logger: createLogger({ service: 'process-watcher', instance: 'test', level: 'silent' }),
@@ -40,14 +42,14 @@ beforeAll(() => {
 afterAll(async () => {
   const ended = once(old, 'exit');
   supervisors.close();
-  // Both end all that they have, and then themselves.
-  rmSync(place, { recursive: true, force: true });
+  // Both supervisors end their commands, and then themselves.
+  rmSync(root, { recursive: true, force: true });
   await ended;
 });
 
-/** As the watcher of the earlier version asked for it. */
+/** Starts a command under the earlier supervisor, as the watcher of that version did. */
 async function begin(line: string): Promise<string> {
-  const dir = mkdtempSync(join(place, 'command-'));
+  const dir = mkdtempSync(join(root, 'command-'));
   const request: StartRequest = {
     op: 'start',
     dir,
@@ -62,7 +64,7 @@ async function begin(line: string): Promise<string> {
     stdin: 'open',
     separateErrors: false,
     keepBytes: 1_000,
-    lifetimeMs: 60_000,
+    lifetimeMs: LONGEST_TIMER_MS,
     idleMs: null,
     graceMs: 1_000,
     watchPatterns: [],
@@ -82,16 +84,16 @@ async function begin(line: string): Promise<string> {
   return dir;
 }
 
-it('asks the supervisor of an earlier version for what that has, and says so when none of them has it', async () => {
+it('asks the supervisor of an earlier version about its commands, and says so if no supervisor has a command', async () => {
   const dir = await begin('read line; exit "$line"');
-  const another = { op: 'has', dir: join(place, 'another') } as const;
-  expect(await supervisors.askThat(directory, another)).toBeNull();
-  expect(await supervisors.askThat(join(place, 'nowhere'), another)).toBeNull();
-  // The one of this version is there too from here on, and does not know it.
+  const another = { op: 'has', dir: join(root, 'another') } as const;
+  expect(await supervisors.askAt(directory, another)).toBeNull();
+  expect(await supervisors.askAt(join(root, 'nowhere'), another)).toBeNull();
+  // From here on the supervisor of this version runs too, and does not know the command.
   expect(await supervisors.ask({ op: 'has', dir })).toEqual({ known: false });
-  expect(await supervisors.askThat(directory, another)).toEqual({ known: false });
-  expect(await supervisors.askThat(directory, { op: 'has', dir })).toEqual({ known: true });
-  expect(await supervisors.askThat(directory, { op: 'write', dir, data: '7\n', end: true })).toEqual({
+  expect(await supervisors.askAt(directory, another)).toEqual({ known: false });
+  expect(await supervisors.askAt(directory, { op: 'has', dir })).toEqual({ known: true });
+  expect(await supervisors.askAt(directory, { op: 'write', dir, data: '7\n', end: true })).toEqual({
     status: 'written',
   });
   await eventually(() => told.includes(`ended ${dir}`));
@@ -99,9 +101,9 @@ it('asks the supervisor of an earlier version for what that has, and says so whe
   expect(exit.exit_code).toBe(7);
 });
 
-it('ends by it what it has', async () => {
+it('ends a command through the supervisor that has it', async () => {
   const dir = await begin('exec sleep 300');
-  expect(await supervisors.askThat(directory, { op: 'stop', dir, graceMs: 5_000 })).toEqual({
+  expect(await supervisors.askAt(directory, { op: 'stop', dir, graceMs: 5_000 })).toEqual({
     known: true,
     survivors: [],
   });

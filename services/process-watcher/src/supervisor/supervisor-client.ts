@@ -3,60 +3,69 @@ import { closeSync, openSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AngeliaError } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
-import { readLines } from './lines.ts';
-import { type Message, type Replies, type Request, SOCKET_NAME, type StartRequest } from './protocol.ts';
+import { LATE, pause, within } from '@angelia/waiting';
+import {
+  type Message,
+  type Replies,
+  type Request,
+  readLines,
+  SOCKET_NAME,
+  type StartRequest,
+} from './protocol.ts';
 
-/** Thrown for a request that had no answer: whether it was carried out is for the files to say. */
-export class SupervisorGone extends Error {
+/** Thrown for a request that got no answer because the supervisor is gone. The files say whether it was carried out. */
+export class SupervisorGone extends AngeliaError {
   override readonly name = 'SupervisorGone';
   readonly code = 'supervisor_gone';
   readonly retryable = true;
 }
 
 /**
- * Thrown for a request that had no answer in time: the supervisor is there and hangs (stopped, a disk that does not
- * answer). It may still do what it was asked for: whoever asks again is answered once it goes on.
+ * Thrown for a request that got no answer in time: the supervisor is there but hangs (it is stopped, or its disk does not
+ * respond). It may still carry out the request. Ask again: it answers once it continues.
  */
-export class SupervisorSilent extends Error {
+export class SupervisorSilent extends AngeliaError {
   override readonly name = 'SupervisorSilent';
   readonly code = 'supervisor_silent';
   readonly retryable = true;
 }
 
 /**
- * An answer takes a millisecond, with a file to sync on a busy disk some hundred. Too long costs a late warning, too short
- * one that is wrong and a request that is made twice.
+ * An answer takes a millisecond, or some hundred if a file has to be synced on a busy disk. If this is too long, the
+ * warning comes late. If it is too short, the warning is wrong and the request is made twice.
  */
 const ANSWER_MS = 15_000;
 
-/** A Node process on a busy machine; when it is not there by then it will not be. */
-const START_PATIENCE_MS = 15_000;
-const TRY_AGAIN_MS = 25;
+/** Enough for a Node process to start on a busy machine. */
+const START_MS = 15_000;
+const START_LOOK_MS = 25;
 
-/** Its source, beside ours in tests; its bundle otherwise (deploy/local/build.mjs). */
+/** The supervisor's source, beside this file in tests; otherwise its bundle (deploy/local/build.mjs). */
 const PROGRAM = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './main.ts' : '../../../supervisor.js', import.meta.url),
 );
 
-/** The supervisors that this watcher talks to: its own, and those that others left commands with. */
-export class Supervisors {
+/** Connections to the supervisors that this watcher needs: its own, and those that have commands of a predecessor. */
+export class SupervisorClient {
   readonly #own: string;
   readonly #work: string | undefined;
   readonly #logger: Logger;
   readonly #onEvent: (event: 'ended' | 'matched', dir: string) => void;
   readonly #answerMs: number;
-  readonly #lines = new Map<string, Promise<Line>>();
+  /** By the path of the socket. */
+  readonly #connections = new Map<string, Promise<Connection>>();
   #closed = false;
 
-  /** `own`: the directory of the one that new commands are started under. */
+  /** `own`: the directory of the supervisor that new commands start under. */
   constructor(options: {
     readonly own: string;
-    /** Where the sessions' files are, when not beside it. */
+    /** Where the sessions' files are, if not beside it. */
     readonly work: string | undefined;
     readonly logger: Logger;
     readonly onEvent: (event: 'ended' | 'matched', dir: string) => void;
-    /** Default: see ANSWER_MS. */
+    /** Default: ANSWER_MS. */
     readonly answerMs?: number | undefined;
   }) {
     this.#answerMs = options.answerMs ?? ANSWER_MS;
@@ -66,88 +75,88 @@ export class Supervisors {
     this.#onEvent = options.onEvent;
   }
 
-  /** Starts this watcher's own supervisor when there is none. @throws SupervisorGone, SupervisorSilent */
+  /** Asks this watcher's own supervisor, and starts one if there is none. @throws SupervisorGone, SupervisorSilent */
   async ask<R extends Request>(request: R): Promise<Replies[R['op']]> {
-    return (await this.#line(this.#own, true)).ask(request);
+    return (await this.#connection(this.#own, true)).ask(request);
   }
 
   /**
-   * Of the supervisors of that directory the one that has the command: after an upgrade the earlier one goes on beside
-   * ours. Null: ours is not there (any more), and no other has it. @throws SupervisorSilent
+   * Asks the supervisor in this directory that has the command: after an upgrade the earlier one keeps running beside
+   * ours. Null if ours is not there (any more) and no other one has the command. @throws SupervisorSilent
    */
-  async askThat<R extends Exclude<Request, StartRequest>>(
+  async askAt<R extends Exclude<Request, StartRequest>>(
     directory: string,
     request: R,
   ): Promise<Replies[R['op']] | null> {
-    const ours = await this.#askAt(directory, SOCKET_NAME, request);
+    const ours = await this.#askSocket(directory, SOCKET_NAME, request);
     if (ours !== null && isKnown(ours)) return ours;
     for (const name of otherSockets(directory)) {
-      const reply = await this.#askAt(directory, name, request);
+      const reply = await this.#askSocket(directory, name, request);
       if (reply !== null && isKnown(reply)) return reply;
     }
     return ours;
   }
 
-  async #askAt<R extends Request>(
+  async #askSocket<R extends Request>(
     directory: string,
     name: string,
     request: R,
   ): Promise<Replies[R['op']] | null> {
     try {
-      return await (await this.#line(directory, false, name)).ask(request);
+      return await (await this.#connection(directory, false, name)).ask(request);
     } catch (error) {
       if (error instanceof SupervisorGone) return null;
       throw error;
     }
   }
 
-  /** They go on without us. */
+  /** The supervisors keep running. */
   close(): void {
     this.#closed = true;
-    for (const line of this.#lines.values()) {
-      line.then(
+    for (const connection of this.#connections.values()) {
+      connection.then(
         (open) => open.close(),
         () => {},
       );
     }
   }
 
-  #line(directory: string, start: boolean, name = SOCKET_NAME): Promise<Line> {
-    if (this.#closed) return Promise.reject(new SupervisorGone('this watcher goes down'));
+  #connection(directory: string, start: boolean, name = SOCKET_NAME): Promise<Connection> {
+    if (this.#closed) return Promise.reject(new SupervisorGone('this watcher shuts down'));
     const path = join(directory, name);
-    const known = this.#lines.get(path);
+    const known = this.#connections.get(path);
     if (known !== undefined) return known;
-    const line = this.#open(directory, name, start);
-    this.#lines.set(path, line);
-    line.catch(() => this.#drop(path, line));
-    return line;
+    const connection = this.#open(directory, name, start);
+    this.#connections.set(path, connection);
+    connection.catch(() => this.#drop(path, connection));
+    return connection;
   }
 
-  async #open(directory: string, name: string, start: boolean): Promise<Line> {
+  async #open(directory: string, name: string, start: boolean): Promise<Connection> {
     const path = join(directory, name);
     let socket = await reach(directory, name);
     if (socket === null) {
       if (!start) throw new SupervisorGone('this supervisor is gone');
       launch(directory, this.#work);
-      for (const until = performance.now() + START_PATIENCE_MS; socket === null; ) {
+      for (const until = performance.now() + START_MS; socket === null; ) {
         if (performance.now() > until) throw new SupervisorGone('the supervisor of commands does not start');
-        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
+        await pause(START_LOOK_MS);
         socket = await reach(directory, name);
       }
       this.#logger.info({}, 'started a supervisor of commands');
     }
-    const open = new Line(socket, {
+    const open = new Connection(socket, {
       onEvent: this.#onEvent,
       answerMs: this.#answerMs,
       onSilent: (op) => this.#logger.warn({ op }, 'the supervisor of commands does not answer'),
     });
-    const line = this.#lines.get(path);
-    socket.once('close', () => line && this.#drop(path, line));
+    const connection = this.#connections.get(path);
+    socket.once('close', () => connection && this.#drop(path, connection));
     return open;
   }
 
-  #drop(path: string, line: Promise<Line>): void {
-    if (this.#lines.get(path) === line) this.#lines.delete(path);
+  #drop(path: string, connection: Promise<Connection>): void {
+    if (this.#connections.get(path) === connection) this.#connections.delete(path);
   }
 }
 
@@ -155,32 +164,32 @@ function isKnown(reply: Replies['has' | 'stop' | 'write']): boolean {
   return 'known' in reply ? reply.known : reply.status !== 'unknown';
 }
 
-/** Of the supervisors of other versions. */
+/** The sockets of supervisors of other versions. */
 function otherSockets(directory: string): string[] {
   try {
     return readdirSync(directory).filter((name) => SOCKET.test(name) && name !== SOCKET_NAME);
   } catch {
-    return []; // It is gone.
+    return []; // The directory is gone.
   }
 }
 
 const SOCKET = /^supervisor-\d+\.sock$/;
 
-interface LineOptions {
+interface ConnectionOptions {
   readonly onEvent: (event: 'ended' | 'matched', dir: string) => void;
   readonly answerMs: number;
-  /** The first request that is not answered in time, since the last one that was. */
+  /** Called for the first request that is not answered in time since the last one that was. */
   readonly onSilent: (op: Request['op']) => void;
 }
 
-class Line {
+class Connection {
   readonly #socket: Socket;
-  readonly #options: LineOptions;
+  readonly #options: ConnectionOptions;
   readonly #asked = new Map<number, { resolve: (reply: never) => void; reject: (error: Error) => void }>();
   #last = 0;
   #isSilent = false;
 
-  constructor(socket: Socket, options: LineOptions) {
+  constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
     socket.once('close', () => {
@@ -202,17 +211,17 @@ class Line {
     if (this.#socket.destroyed) throw new SupervisorGone('the supervisor is gone');
     this.#last += 1;
     const id = this.#last;
-    let timer: NodeJS.Timeout | undefined;
+    // `stop` is answered when its grace is over.
+    const ms = this.#options.answerMs + (request.op === 'stop' ? request.graceMs : 0);
+    const answered = new Promise<Replies[R['op']]>((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      this.#socket.write(`${JSON.stringify({ id, request })}\n`);
+    });
     try {
-      return await new Promise((resolve, reject) => {
-        this.#asked.set(id, { resolve, reject });
-        // `stop` is answered when its grace is over.
-        const ms = this.#options.answerMs + (request.op === 'stop' ? request.graceMs : 0);
-        timer = setTimeout(() => reject(this.#silent(request.op)), ms);
-        this.#socket.write(`${JSON.stringify({ id, request })}\n`);
-      });
+      const reply = await within(ms, answered);
+      if (reply === LATE) throw this.#silent(request.op);
+      return reply;
     } finally {
-      clearTimeout(timer);
       this.#asked.delete(id);
     }
   }
@@ -228,7 +237,10 @@ class Line {
   }
 }
 
-/** Through the directory's descriptor: the path of a socket has at most 107 bytes, that of a data directory may have more. */
+/**
+ * Connects through the directory's descriptor: the path of a socket has at most 107 bytes, and that of a data directory
+ * may have more. Null if nobody listens there.
+ */
 function reach(directory: string, name: string): Promise<Socket | null> {
   let descriptor: number | null = null;
   try {
@@ -250,7 +262,7 @@ function reach(directory: string, name: string): Promise<Socket | null> {
   });
 }
 
-/** A process of its own, in a session of its own, with nothing of our environment: it outlives us and knows no secret. */
+/** Starts a process in a session of its own, without our environment: it outlives us and knows no secret. */
 function launch(directory: string, work: string | undefined): void {
   const child = spawn(
     process.execPath,
@@ -264,6 +276,6 @@ function launch(directory: string, work: string | undefined): void {
     ],
     { detached: true, stdio: 'ignore', cwd: directory, env: { PATH: process.env.PATH ?? '' } },
   );
-  child.on('error', () => {}); // that it does not come up is noticed
+  child.on('error', () => {}); // The caller notices that it does not come up.
   child.unref();
 }

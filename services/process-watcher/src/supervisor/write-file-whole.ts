@@ -1,8 +1,8 @@
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** The file is there whole or not at all; `durable`: also after a power failure. */
-export async function writeWhole(
+/** Afterwards the file is there completely or not at all. `durable`: also after a power failure. */
+export async function writeFileWhole(
   path: string,
   text: string,
   options: { readonly durable: boolean },
@@ -19,7 +19,7 @@ export async function writeWhole(
   if (options.durable) await syncDirectory(dirname(path));
 }
 
-/** A new name in a directory is durable only when the directory is. */
+/** A new name in a directory survives a power failure only if the directory was synced. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

@@ -23,9 +23,9 @@ import { type CreateSession, decide, decideAll, type SessionCommand } from '@ang
 import { newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, eventually } from '@angelia/testkit';
 import { chooseIsolation } from '../isolation/choose-isolation.ts';
-import { Places } from '../session-directories.ts';
-import { type RunAs, runAs } from '../users/user-policy.ts';
-import { Watcher, type WatcherOptions } from '../watcher.ts';
+import { SessionDirectories } from '../session-directories.ts';
+import { chooseUserPolicy, type UserPolicy } from '../users/user-policy.ts';
+import { Watcher, type WatcherOptions } from '../watcher/watcher.ts';
 
 const silent = createLogger({
   service: 'process-watcher',
@@ -43,7 +43,7 @@ export interface WatcherFixtureOptions {
   /** Where the config would have been read from. */
   readonly configFile?: string;
   /** Instead of who commands would run as here. */
-  readonly runAs?: RunAs;
+  readonly userPolicy?: UserPolicy;
 }
 
 /** The parts of a watcher's log that a test replaces, to delay or fail a call. */
@@ -141,18 +141,18 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         },
         lists: { processes: listProcesses },
       };
-      const users = options.runAs ?? runAs(its.process_watcher);
-      const places = new Places(directory, users);
+      const users = options.userPolicy ?? chooseUserPolicy(its.process_watcher);
+      const directories = new SessionDirectories(directory, users);
       const watcher = new Watcher({
         config: its,
         sessions: new Sessions({ log, instance }),
         log,
-        places,
-        runAs: users,
+        directories,
+        userPolicy: users,
         isolation: chooseIsolation({
           config: its,
           users,
-          places,
+          directories,
           dataDirectory: directory,
           configFile: options.configFile ?? null,
         }),
@@ -165,7 +165,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         },
       });
       watchers.add(watcher);
-      await watcher.adopt();
+      await watcher.start();
       return watcher;
     },
     /** As a crash: nothing of it does anything from here on. (What a kill -9 does to a process is tested end to end.) */

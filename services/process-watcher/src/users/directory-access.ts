@@ -2,8 +2,8 @@ import { realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { User } from './user-policy.ts';
 
-/** Whether it is a directory that this user may go into, by the modes of all directories on the way to it. */
-export function mayEnter(path: string, user: User | null): boolean {
+/** Whether this is a directory that the user may enter, by the modes of all directories on the path. */
+export function canEnter(path: string, user: User | null): boolean {
   try {
     const real = realpathSync(path);
     if (!statSync(real).isDirectory()) return false;

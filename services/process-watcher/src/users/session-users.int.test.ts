@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -19,10 +20,10 @@ import { createLogger } from '@angelia/service-kit';
 import { newSessionId } from '@angelia/sessions';
 import { eventually } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Places } from '../session-directories.ts';
+import { SessionDirectories } from '../session-directories.ts';
 import { processesOf } from '../supervisor/user-processes.ts';
-import { Users } from './session-users.ts';
-import { NoUserLeft, UserClaims } from './user-numbers.ts';
+import { SessionUsers } from './session-users.ts';
+import { NoUserLeft, UserNumbers } from './user-numbers.ts';
 import type { UserRange } from './user-policy.ts';
 
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
@@ -44,21 +45,21 @@ afterEach(() => {
 
 /** The users of one stack; all of them have the table of one host. */
 function stack(name = 'data', range: UserRange = RANGE) {
-  const runAs = { kind: 'own', range, others: true } as const;
-  const places = new Places(join(directory, name), runAs);
-  const users = new Users({ runAs, places, logger, table: join(directory, 'table') });
+  const userPolicy = { kind: 'own', range, separateUsers: true } as const;
+  const directories = new SessionDirectories(join(directory, name), userPolicy);
+  const users = new SessionUsers({ userPolicy, directories, logger, table: join(directory, 'table') });
   const begin = (id: SessionId = newSessionId()) => {
     const user = users.of(id);
-    places.work(id, user);
+    directories.makeWorkDirectory(id, user);
     return { id, uid: user?.uid ?? 0 };
   };
-  return { places, users, begin };
+  return { directories, users, begin };
 }
 
 /** As the numbers were found once: a session's directory as an earlier version left it. */
-function madeByHash(places: Places, id: SessionId): number {
+function madeByHash(directories: SessionDirectories, id: SessionId): number {
   const uid = hashOf(id);
-  const work = places.work(id, { uid, gid: uid });
+  const work = directories.makeWorkDirectory(id, { uid, gid: uid });
   writeFileSync(join(work, 'notes'), `of ${id}`, { mode: 0o600 });
   chownSync(join(work, 'notes'), uid, uid);
   return uid;
@@ -102,23 +103,23 @@ describe('users of sessions', () => {
   });
 
   asRoot('are never given twice when a watcher is killed between taking one and using it', async () => {
-    const { places, users, begin } = stack();
+    const { directories, users, begin } = stack();
     const id = newSessionId();
-    const claims = new UserClaims(join(directory, 'table'));
-    const taken = claims.take({ session: id, directory: places.makeSession(id) }, RANGE);
+    const claims = new UserNumbers(join(directory, 'table'));
+    const taken = claims.take({ session: id, directory: directories.makeSessionDirectory(id) }, RANGE);
     expect(begin().uid).not.toBe(taken);
     const { uid } = begin(id);
     expect(users.existing(id)).toEqual({ uid, gid: uid });
-    places.forgetSession(id);
+    directories.removeSession(id);
     await users.collect();
     expect(claims.taken()).not.toContain(uid);
     expect(claims.taken()).not.toContain(taken);
   });
 
   asRoot('are kept where an earlier version gave them, and given to nobody else', () => {
-    const { places, users, begin } = stack();
+    const { directories, users, begin } = stack();
     const ids = Array.from({ length: 20 }, () => newSessionId());
-    const old = ids.map((id) => madeByHash(places, id));
+    const old = ids.map((id) => madeByHash(directories, id));
     users.adopt();
     expect(ids.map((id) => users.of(id)?.uid)).toEqual(old);
     const fresh = Array.from({ length: 20 }, () => begin().uid);
@@ -126,14 +127,14 @@ describe('users of sessions', () => {
   });
 
   asRoot('of two that shared one become two, each with its files', () => {
-    const { places, users } = stack();
+    const { directories, users } = stack();
     const pair = pairOfHash();
-    expect(madeByHash(places, pair[0])).toBe(madeByHash(places, pair[1]));
+    expect(madeByHash(directories, pair[0])).toBe(madeByHash(directories, pair[1]));
     users.adopt();
     const [one, two] = pair.map((id) => {
-      const notes = join(places.workOf(id), 'notes');
+      const notes = join(directories.workDirectory(id), 'notes');
       const uid = users.of(id)?.uid;
-      expect(statSync(places.workOf(id)).uid).toBe(uid);
+      expect(statSync(directories.workDirectory(id)).uid).toBe(uid);
       expect(statSync(notes).uid).toBe(uid);
       expect(readFileSync(notes, 'utf8')).toBe(`of ${id}`);
       return uid;
@@ -152,21 +153,21 @@ describe('users of sessions', () => {
   asRoot('are refused with a reason when all are taken, and never shared', async () => {
     // Of its own: something of an earlier test may still run as the first users of RANGE.
     const small = { first: RANGE.first + RANGE.count, count: 2 };
-    const { places, users, begin } = stack('data', small);
+    const { directories, users, begin } = stack('data', small);
     const [first] = [begin(), begin()];
     expect(() => begin()).toThrow(NoUserLeft);
     expect(() => begin()).toThrow('all 2 user numbers for commands on this host are taken');
-    places.forgetSession(first.id);
+    directories.removeSession(first.id);
     await users.collect();
     expect(begin().uid).toBe(first.uid);
   });
 
   asRoot('come again as late as can be', async () => {
-    const { places, users, begin } = stack();
+    const { directories, users, begin } = stack();
     const { id, uid } = begin();
-    places.forgetSession(id);
+    directories.removeSession(id);
     await users.collect();
-    expect(new UserClaims(join(directory, 'table')).taken()).toEqual([]);
+    expect(new UserNumbers(join(directory, 'table')).taken()).toEqual([]);
     expect(begin().uid).toBeGreaterThan(uid);
   });
 
@@ -178,17 +179,17 @@ describe('users of sessions', () => {
 
 describe('a user of a session whose files are gone', () => {
   asRoot('is ended, with all that it left where everybody may leave files, and is free', async () => {
-    const { places, users, begin } = stack();
+    const { directories, users, begin } = stack();
     const { id, uid } = begin();
     const left = mkdtempSync('/dev/shm/angelia-left-');
     mkdirSync(join(left, 'deep'));
     for (const path of [join(left, 'deep'), left]) chownSync(path, uid, uid);
     await sleepAs(uid);
-    places.forgetSession(id);
+    directories.removeSession(id);
     await users.collect();
     expect(processesOf(uid)).toEqual([]);
     expect(existsSync(left)).toBe(false);
-    expect(new UserClaims(join(directory, 'table')).taken()).toEqual([]);
+    expect(new UserNumbers(join(directory, 'table')).taken()).toEqual([]);
   });
 
   asRoot('of another stack is not touched while something runs as it', async () => {
@@ -202,19 +203,19 @@ describe('a user of a session whose files are gone', () => {
     children[0]?.kill('SIGKILL');
     await eventually(() => processesOf(uid).length === 0);
     await users.collect();
-    expect(new UserClaims(join(directory, 'table')).taken()).toEqual([]);
+    expect(new UserNumbers(join(directory, 'table')).taken()).toEqual([]);
   });
 });
 
 asRoot('only what runs as a user that this session has by the table is ended', async () => {
-  const { users, places, begin } = stack();
+  const { users, directories, begin } = stack();
   const { id, uid } = begin();
-  const claims = new UserClaims(join(directory, 'table'));
+  const claims = new UserNumbers(join(directory, 'table'));
   const pid = await sleepAs(uid);
-  claims.rewrite(uid, { session: newSessionId(), directory: places.sessionDirectory(id) });
+  claims.rewrite(uid, { session: newSessionId(), directory: directories.sessionDirectory(id) });
   expect(await users.end(id)).toBe(0);
   expect(processesOf(uid).map((one) => one.pid)).toEqual([pid]);
-  claims.rewrite(uid, { session: id, directory: places.sessionDirectory(id) });
+  claims.rewrite(uid, { session: id, directory: directories.sessionDirectory(id) });
   expect(await users.end(id)).toBe(1);
   expect(processesOf(uid)).toEqual([]);
 });
@@ -226,12 +227,13 @@ asRoot('a user whose processes replace themselves all the time is ended', async 
   const beat = join(directory, 'beat');
   writeFileSync(beat, '', { mode: 0o666 });
   chmodSync(beat, 0o666);
-  // (They end by themselves when the test removes its directory.)
+  // They end by themselves when the test removes its directory.
   const script = `h() { echo >> ${beat} || exit; h & exit; }; h & h & h & h & h & h & h & h &`;
-  children.push(spawn('sh', ['-c', script], { uid, gid: uid, stdio: 'ignore', cwd: '/' }));
+  const first = spawn('sh', ['-c', script], { uid, gid: uid, stdio: ['ignore', 'pipe', 'ignore'], cwd: '/' });
+  children.push(first);
+  // All of them inherit this pipe, so it ends when the last one is gone.
+  const allGone = once(first.stdout.resume(), 'end');
   await eventually(() => statSync(beat).size > 100);
   await users.end(id);
-  const size = statSync(beat).size;
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(statSync(beat).size).toBe(size);
+  await allGone;
 });

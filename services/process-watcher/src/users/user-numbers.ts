@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSessionId, type SessionId } from '@angelia/contracts';
-import { livingUsers } from '../supervisor/user-processes.ts';
+import { AngeliaError, isSessionId, type SessionId } from '@angelia/contracts';
+import { usersWithProcesses } from '../supervisor/user-processes.ts';
 import type { UserRange } from './user-policy.ts';
 
 /** Which session has a user number, and where that session's files are. */
@@ -10,32 +10,32 @@ export interface Claim {
   readonly directory: string;
 }
 
-/** Thrown to whoever starts a command. Says why there is no user for it; a later try can help. */
-export class NoUserLeft extends Error {
+/** Thrown to the caller that starts a command. Says why there is no user for it; a later try can help. */
+export class NoUserLeft extends AngeliaError {
   override readonly name = 'NoUserLeft';
   readonly code = 'no_user_left';
   readonly retryable = true;
 }
 
-/** Where the numbers go on that were given out last. */
+/** Holds the number after the one that was given out last. */
 const NEXT_FILE = 'next';
 
 /**
- * The table of user numbers: a directory with one file per number in use, named by it. Making that file is what takes
- * the number, and only one can make it, whoever else is at it: two watchers, two stacks on one host (docs/adr/0011). It is
- * linked into place whole, so that a watcher that is killed leaves a claim that says whose it is, or none.
+ * The table of user numbers: a directory with one file per number in use, named by the number. Making that file takes the
+ * number, and only one process can make it, even if two watchers or two stacks on one host try (docs/adr/0011). The file
+ * is linked into place complete, so a watcher that is killed leaves a claim that names its owner, or none.
  */
-export class UserClaims {
+export class UserNumbers {
   readonly #directory: string;
 
-  /** @throws when the directory cannot be made or written */
+  /** @throws if the directory cannot be made or written */
   constructor(directory: string) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     rmSync(this.#written('', 'writable'));
   }
 
-  /** Null: nobody has this number, or a power failure took the claim's content. */
+  /** Null if nobody has this number, or if a power failure emptied the claim. */
   of(uid: number): Claim | null {
     try {
       const { session, directory } = JSON.parse(readFileSync(this.#file(uid), 'utf8')) as Partial<Claim>;
@@ -46,7 +46,7 @@ export class UserClaims {
     }
   }
 
-  /** All numbers that are taken. */
+  /** All numbers in use. */
   taken(): number[] {
     return readdirSync(this.#directory)
       .filter((name) => /^\d+$/.test(name))
@@ -54,17 +54,17 @@ export class UserClaims {
   }
 
   /**
-   * A number that nobody has and that nothing runs as. The one after the last that was given out, so that one that was
-   * given back comes again as late as can be.
+   * Takes a number that nobody has and that nothing runs as. Begins after the last one that was given out, so that a number
+   * that was given back is used again as late as possible.
    * @throws NoUserLeft
    */
   take(claim: Claim, { first, count }: UserRange): number {
-    const unfree = new Set([...this.taken(), ...livingUsers()]);
+    const inUse = new Set([...this.taken(), ...usersWithProcesses()]);
     const isReserved = reserved();
     const from = this.#next() - first;
     for (let step = 0; step < count; step += 1) {
       const uid = first + ((Math.max(0, from) + step) % count);
-      if (unfree.has(uid) || isReserved(uid) || !this.takeThis(uid, claim)) continue;
+      if (inUse.has(uid) || isReserved(uid) || !this.takeNumber(uid, claim)) continue;
       writeFileSync(join(this.#directory, NEXT_FILE), String(uid + 1), { mode: 0o600 });
       return uid;
     }
@@ -73,8 +73,8 @@ export class UserClaims {
     );
   }
 
-  /** False: somebody has it. */
-  takeThis(uid: number, claim: Claim): boolean {
+  /** False if somebody has this number. */
+  takeNumber(uid: number, claim: Claim): boolean {
     const written = this.#written(JSON.stringify(claim), claim.session);
     try {
       linkSync(written, this.#file(uid));
@@ -87,7 +87,7 @@ export class UserClaims {
     }
   }
 
-  /** The same session, found at another place: its data directory was moved. */
+  /** For a session whose data directory was moved. */
   rewrite(uid: number, claim: Claim): void {
     renameSync(this.#written(JSON.stringify(claim), claim.session), this.#file(uid));
   }
@@ -110,12 +110,12 @@ export class UserClaims {
     try {
       return Number(readFileSync(join(this.#directory, NEXT_FILE), 'utf8')) || 0;
     } catch {
-      return 0; // Nobody was given one yet.
+      return 0; // No number was given out yet.
     }
   }
 }
 
-/** Numbers that are somebody's by the host's own files: people's, and those of their containers. */
+/** Numbers that the host's files give to people and to their containers. */
 function reserved(): (uid: number) => boolean {
   const people = new Set(linesOf('/etc/passwd').map(([, , uid]) => Number(uid)));
   const containers = linesOf('/etc/subuid').map(([, first, count]) => ({

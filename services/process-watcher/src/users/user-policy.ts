@@ -13,9 +13,9 @@ export interface UserRange {
 }
 
 /**
- * The numbers that sessions get, the first range that this host has. Above those that distributions give to people and
- * services, and below 524288, where systemd begins to number the users of containers. A container with 65,536 numbers
- * (rootless, `userns-remap`) has the second range, where its image has no users.
+ * Sessions get numbers from the first range that this host has. The first one is above the numbers that distributions give
+ * to people and services, and below 524288, where systemd begins to number the users of containers. A container with
+ * 65,536 numbers (rootless, `userns-remap`) has the second range, where its image has no users.
  */
 const RANGES: readonly UserRange[] = [
   { first: 200_000, count: 300_000 },
@@ -23,39 +23,40 @@ const RANGES: readonly UserRange[] = [
 ];
 
 /**
- * What root must be able to do for commands that are somebody else's, by the kernel's numbers. Containers take some of it
- * away: without a word the one would then not be ended, the other not be removed.
+ * The capabilities that root needs to run commands as other users, with the kernel's numbers. Containers take some away.
+ * Without a check here, commands would silently not be ended, and files not be removed.
  */
 const NEEDED_CAPABILITIES = {
-  CHOWN: 0, // gives a session its directory
-  DAC_OVERRIDE: 1, // removes what is closed to everybody else
-  FOWNER: 3, // removes what is in a sticky directory
-  KILL: 5, // ends commands
+  CHOWN: 0, // to give a session its directory
+  DAC_OVERRIDE: 1, // to remove files that are closed to everybody else
+  FOWNER: 3, // to remove files in a sticky directory
+  KILL: 5, // to end commands
   SETGID: 6,
   SETUID: 7,
 } as const;
 /**
- * Sees by its environment whose a daemon is (ANGELIA_COMMAND_ID), and its processes where /proc is mounted with `hidepid`.
- * Docker does not give it unasked: worth a warning, not a refusal.
+ * Needed to see whose a daemon is by its environment (ANGELIA_COMMAND_ID), and to see processes if /proc is mounted with
+ * `hidepid`. Docker does not give it by default, so its absence is a warning and not a refusal.
  */
 const WANTED_CAPABILITIES = { SYS_PTRACE: 19 } as const;
 
-export type RunAs = {
-  /** Commands run as somebody else than the service. */
-  readonly others: boolean;
+export type UserPolicy = {
+  /** True: commands run as other users than the service. */
+  readonly separateUsers: boolean;
 } & (
-  | { readonly kind: 'service'; readonly others: false }
-  /** All sessions share it, and so may others: what it has running is not ours to end. */
+  | { readonly kind: 'service'; readonly separateUsers: false }
+  /** All sessions share one user, and perhaps other programs do: what runs as it is not ours to end. */
   | { readonly kind: 'one'; readonly user: User }
-  /** Every session has a user of its own out of this range (users.ts). Null: this container has no numbers for them. */
+  /** Each session has a user of its own from this range (session-users.ts); null if this container has no numbers. */
   | { readonly kind: 'own'; readonly range: UserRange | null }
 );
 
 /**
- * Who commands run as. As root each session gets a user of its own, that exists in no file: it can read neither the
- * services' data and environment nor the files of another session, and a fork bomb meets the limit of its own user.
+ * Decides which users commands run as. If the service is root, each session gets a user of its own, which exists in no
+ * file: it can read neither the services' data and environment nor the files of another session, and a fork bomb meets
+ * the limit of its own user.
  */
-export function runAs(config: Pick<ProcessWatcherConfig, 'run_as'>): RunAs {
+export function chooseUserPolicy(config: Pick<ProcessWatcherConfig, 'run_as'>): UserPolicy {
   const root = process.getuid?.() === 0;
   const { run_as } = config;
   if (typeof run_as === 'number') {
@@ -64,13 +65,13 @@ export function runAs(config: Pick<ProcessWatcherConfig, 'run_as'>): RunAs {
         `process_watcher.run_as: only root may run commands as user ${run_as}: start process-watcher as root, or use \`same\``,
       ]);
     }
-    if (!root) return { kind: 'service', others: false };
+    if (!root) return { kind: 'service', separateUsers: false };
     mustBeCapable();
-    return { kind: 'one', user: { uid: run_as, gid: run_as }, others: true };
+    return { kind: 'one', user: { uid: run_as, gid: run_as }, separateUsers: true };
   }
-  if (!root || run_as === 'same') return { kind: 'service', others: false };
+  if (!root || run_as === 'same') return { kind: 'service', separateUsers: false };
   mustBeCapable();
-  return { kind: 'own', range: rangeOf(uidMap()), others: true };
+  return { kind: 'own', range: rangeOf(uidMap()), separateUsers: true };
 }
 
 function mustBeCapable(): void {
@@ -81,21 +82,21 @@ function mustBeCapable(): void {
   ]);
 }
 
-/** What an operator should know of this host; null: nothing. */
-export function warningOf(users: RunAs, status = statusOfThisProcess()): string | null {
-  if (users.kind === 'own' && users.range === null) {
+/** What an operator should know about this host; null if nothing. */
+export function userPolicyWarning(policy: UserPolicy, status = statusOfThisProcess()): string | null {
+  if (policy.kind === 'own' && policy.range === null) {
     return 'this container has no user numbers for commands: every command is refused. Give it 65536 of them, or set process_watcher.run_as';
   }
   const { wanted } = missingCapabilities(status);
-  if (!users.others || wanted.length === 0) return null;
+  if (!policy.separateUsers || wanted.length === 0) return null;
   const lost =
-    users.kind === 'own'
+    policy.kind === 'own'
       ? 'a daemon that left the process group of its background process is not known as its own, and is ended too early'
       : "a daemon that left its command's process group is not found, and goes on when the command is ended";
   return `without the capability ${wanted.join(', ')} ${lost}: give the container this capability (docker-compose.yml has it)`;
 }
 
-/** By the line `CapEff` of /proc/self/status. Where there is none (not Linux) root can do everything. */
+/** Reads the line `CapEff` of /proc/self/status. Without that line (not Linux) root can do everything. */
 export function missingCapabilities(status: string): {
   readonly needed: readonly string[];
   readonly wanted: readonly string[];
@@ -116,7 +117,7 @@ function statusOfThisProcess(): string {
   }
 }
 
-/** The first range of which a user namespace (`/proc/self/uid_map`) has every number. */
+/** The first range that a user namespace (`/proc/self/uid_map`) has completely. */
 export function rangeOf(map: string): UserRange | null {
   const mapped = map
     .split('\n')
@@ -131,6 +132,6 @@ function uidMap(): string {
   try {
     return readFileSync('/proc/self/uid_map', 'utf8');
   } catch {
-    return '0 0 4294967295'; // Not Linux: no namespaces.
+    return '0 0 4294967295'; // Not Linux: there are no namespaces.
   }
 }

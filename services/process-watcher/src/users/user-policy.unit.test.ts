@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { missingCapabilities, type RunAs, rangeOf, runAs, warningOf } from './user-policy.ts';
+import {
+  chooseUserPolicy,
+  missingCapabilities,
+  rangeOf,
+  type UserPolicy,
+  userPolicyWarning,
+} from './user-policy.ts';
 
 const NOTHING = { needed: [], wanted: [] };
 const status = (effective: string) => `Name:\tnode\nCapPrm:\t0000000000000000\nCapEff:\t${effective}\n`;
@@ -13,10 +19,10 @@ describe('what root can do for commands of other users', () => {
   it("lacks SYS_PTRACE in a container with Docker's own choice of capabilities, which is worth a warning", () => {
     const docker = status('00000000a80425fb');
     expect(missingCapabilities(docker)).toEqual({ needed: [], wanted: ['SYS_PTRACE'] });
-    const others: RunAs = { kind: 'one', user: { uid: 1000, gid: 1000 }, others: true };
-    expect(warningOf(others, docker)).toContain('SYS_PTRACE');
-    expect(warningOf(others, status('000001ffffffffff'))).toBeNull();
-    expect(warningOf(runAs({ run_as: 'same' }), docker)).toBeNull();
+    const others: UserPolicy = { kind: 'one', user: { uid: 1000, gid: 1000 }, separateUsers: true };
+    expect(userPolicyWarning(others, docker)).toContain('SYS_PTRACE');
+    expect(userPolicyWarning(others, status('000001ffffffffff'))).toBeNull();
+    expect(userPolicyWarning(chooseUserPolicy({ run_as: 'same' }), docker)).toBeNull();
   });
 
   it('is nothing where all capabilities are dropped, and docker-compose.yml gives back just what it needs', () => {
@@ -46,6 +52,8 @@ describe('the numbers of sessions’ users', () => {
 
   it('are none where there are no others than root, and the operator is told: sessions never share one', () => {
     expect(rangeOf('         0       1000          1\n')).toBeNull();
-    expect(warningOf({ kind: 'own', range: null, others: true })).toContain('every command is refused');
+    expect(userPolicyWarning({ kind: 'own', range: null, separateUsers: true })).toContain(
+      'every command is refused',
+    );
   });
 });

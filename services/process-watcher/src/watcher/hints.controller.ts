@@ -3,28 +3,28 @@ import { Controller, Inject } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { WATCHER, type Watcher } from './watcher.ts';
 
-/** Hints say "look at this stream": the stream says what is to be done. Resolved means acked: it is in hand. */
+/** A hint says "look at this stream"; the stream says what to do. It is acked when the work is in flight. */
 @Controller()
 export class HintsController {
   constructor(@Inject(WATCHER) private readonly watcher: Watcher) {}
 
   @EventPattern('tool.started')
   toolStarted(@Payload() hint: Hint): Promise<void> {
-    return this.look(hint);
+    return this.#look(hint);
   }
 
   @EventPattern('process.kill-requested')
   killRequested(@Payload() hint: Hint): Promise<void> {
-    return this.look(hint);
+    return this.#look(hint);
   }
 
-  /** From timers and sweep. */
+  /** From timers and the sweep. */
   @EventPattern('hint.process')
   due(@Payload() hint: Hint): Promise<void> {
-    return this.look(hint);
+    return this.#look(hint);
   }
 
-  private async look(hint: Hint): Promise<void> {
+  async #look(hint: Hint): Promise<void> {
     if (isSessionId(hint.stream_id)) await this.watcher.look(hint.stream_id);
   }
 }
