@@ -20,12 +20,12 @@ const ask = (over: Record<string, unknown>) =>
 beforeAll(() => writeFileSync(join(dir, 'output.0'), Buffer.alloc(200_000, 0x1b)));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-it('the largest part that can be asked for is one message of NATS, whatever was printed', async () => {
+it('the largest possible answer fits into one NATS message, whatever was printed', async () => {
   expect(Buffer.byteLength((await ask({})) ?? '')).toBeLessThan(1_000_000);
   expect(JSON.parse((await ask({ offset: 0 })) ?? '')).toMatchObject({ next_offset: 131_072, at_end: false });
 });
 
-it('who asks for what was not printed yet is told where to go on', async () => {
+it('a request beyond the end is told where to continue', async () => {
   expect(JSON.parse((await ask({ offset: 999_999 })) ?? '')).toMatchObject({
     output: '',
     offset: 200_000,
@@ -34,7 +34,7 @@ it('who asks for what was not printed yet is told where to go on', async () => {
 });
 
 it.each([{ session_id: '../../etc' }, { process_id: '..' }, { process_id: 'proc_0123456789abcdeg' }])(
-  'what would lead out of the directory is not answered: %j',
+  'a request that would leave the directory gets no answer: %j',
   async (over) => {
     expect(await ask(over)).toBeNull();
   },

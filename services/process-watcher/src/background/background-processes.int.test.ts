@@ -43,18 +43,18 @@ const notices = async (id: SessionId) =>
     .filter((turn) => turn.source === 'process')
     .map((turn) => turn.input);
 
-/** A command that begins with this goes on when the test says so: by `goOn`, also while no watcher is there. */
+/** A command waits here until the test calls `goOn`, which needs no watcher. */
 const WAITS = 'until [ -e go ]; do sleep 0.05; done';
 const goOn = (id: SessionId): void => writeFileSync(workFile(id, 'go'), '');
-/** The same for one that reads a line first. */
+/** The same for a command that reads a line first. */
 const tell = (id: SessionId, processId: string, by = watcher) =>
   by.commands.write(id, processId, '\n', false);
 
-/** Of all watchers but the first that start again: they have one supervisor, as those of one name do. */
+/** The name of all watchers after the first: watchers of one name share a supervisor. */
 const SECOND = 'second';
 
 describe('a background process', () => {
-  it('is recorded with what tells it from every other, and its end becomes a turn with exit code and last output', async () => {
+  it('is recorded with its unique identity, and its end becomes a turn with exit code and last output', async () => {
     const id = await fixture.running();
     const processId = await begin(
       id,
@@ -96,7 +96,7 @@ describe('a background process', () => {
     expect(await notices(id)).toEqual([]);
   });
 
-  it('of a cancelled session is recorded and nothing else happens', async () => {
+  it('of a cancelled session has its end recorded, and nothing else happens', async () => {
     const id = await fixture.running();
     const processId = await begin(id, 'read line; exit 4', { notify_on_complete: true });
     await fixture.execute(id, { type: 'cancel', by: 'test' });
@@ -105,7 +105,7 @@ describe('a background process', () => {
     expect(await notices(id)).toEqual([]);
   });
 
-  it('and another one of the same turn give two notices', async () => {
+  it('and another one of the same turn make two notices', async () => {
     const id = await fixture.running();
     const both = [
       await begin(id, 'read line; exit 1', { notify_on_complete: true }),
@@ -120,7 +120,7 @@ describe('a background process', () => {
     ]);
   });
 
-  it('that forks and leaves has ended; what it left goes on printing into its log', async () => {
+  it('that forks and exits has ended; its child still prints into its log', async () => {
     const id = await fixture.running();
     const processId = await begin(id, `(${WAITS}; echo child; exec sleep 300) & echo parent; exit 0`, {
       notify_on_complete: true,
@@ -137,13 +137,13 @@ describe('a background process', () => {
     expect(membersOf(pid)).toEqual([]);
   });
 
-  it('is told apart from another program that got its pid: that one is neither adopted nor killed', async () => {
+  it('is not confused with another program that got its pid: that one is neither adopted nor killed', async () => {
     const id = await fixture.running();
     const first = await fixture.watcher(SECOND);
     const processId = await begin(id, 'sleep 300', { notify_on_complete: true }, first);
     const { pid } = await fixture.waitFor(id, 'process.started');
     await fixture.crash(first);
-    // As after a reboot or a wrap-around: the number is somebody else's, and no supervisor knows it.
+    // As after a reboot or a wrap-around: the pid belongs to another process, and no supervisor knows it.
     const other = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
     const file = join(directory(id, processId), 'started.json');
     const known = JSON.parse(readFileSync(file, 'utf8'));
@@ -160,7 +160,7 @@ describe('a background process', () => {
     await fixture.crash(next);
   });
 
-  it('that exits while no watcher is there is reported by the next one, once', async () => {
+  it('that exits without a watcher is reported once, by the next one', async () => {
     const id = await fixture.running();
     const first = await fixture.watcher(SECOND);
     const processId = await begin(id, `${WAITS}; echo bye; exit 9`, { notify_on_complete: true }, first);
@@ -170,7 +170,7 @@ describe('a background process', () => {
     await eventually(() => existsSync(join(directory(id, processId), 'exit.json')));
     expect(await fixture.of(id, 'process.exited')).toEqual([]);
     const next = await fixture.watcher(SECOND);
-    // At its start: it has no sweep here.
+    // It does so at its start: there is no sweep here.
     expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 9, output_tail: 'bye' });
     await fixture.crash(next);
     const third = await fixture.watcher(SECOND);
@@ -179,7 +179,7 @@ describe('a background process', () => {
     await fixture.crash(third);
   });
 
-  it('of a host that is gone for good is lost, also when a session before it cannot be read; the next call goes elsewhere', async () => {
+  it('of a host that is gone for good is lost, even if a session before it cannot be read; the next call runs elsewhere', async () => {
     const gone = await fixture.watcher(SECOND);
     const [broken, id] = [await fixture.running(), await fixture.running()];
     await begin(broken, 'sleep 300', { notify_on_complete: true }, gone);
@@ -211,7 +211,7 @@ describe('a background process', () => {
     }
   });
 
-  it('beyond the number that a session may have is refused with a clear error', async () => {
+  it('beyond the session’s limit is refused with a clear error', async () => {
     const id = await fixture.running();
     const ids = [];
     for (let n = 0; n < 4; n += 1) ids.push(await begin(id, 'sleep 300'));
@@ -230,7 +230,7 @@ describe('a background process', () => {
   });
 });
 
-it('the files of a session stay for a while after its end, and then are removed', async () => {
+it('the files of a session stay for a while after its end, then are removed', async () => {
   const id = await fixture.running();
   await begin(id, 'true');
   await fixture.waitFor(id, 'process.exited');
@@ -246,9 +246,9 @@ it('the files of a session stay for a while after its end, and then are removed'
 });
 
 describe('a process that prints', () => {
-  it('one endless line has ended in time, in a bounded file, and took no memory of ours', async () => {
+  it('one endless line ends, keeps a bounded file, and uses no memory of ours', async () => {
     const id = await fixture.running();
-    // More than the supervisor may have below.
+    // More than the supervisor may use below.
     const processId = await begin(id, 'head -c 400000000 /dev/zero; echo x; echo end; exit 6', {
       notify_on_complete: true,
       watch_patterns: ['nowhere in it'],
@@ -273,7 +273,7 @@ describe('a process that prints', () => {
     expect((await fixture.events(id)).length).toBeLessThan(10);
   });
 
-  it('nothing is left alone', async () => {
+  it('nothing keeps running', async () => {
     const id = await fixture.running();
     const processId = await begin(id, 'read line; exit 8', { notify_on_complete: true });
     expect(await act(id, 'poll', { process_id: processId })).toMatchObject({ state: 'running', output: '' });
@@ -283,8 +283,8 @@ describe('a process that prints', () => {
 });
 
 describe('the process tool', () => {
-  it.each(['before the call is taken up', 'while it waits'])(
-    'waits for the end, which then is no notice: it comes %s',
+  it.each(['before the call is taken', 'while it waits'])(
+    'waits for the end, which then makes no notice: it comes %s',
     async (when) => {
       const id = await fixture.running();
       const processId = await begin(id, 'read line; echo ready; exit 5', { notify_on_complete: true });
@@ -303,12 +303,12 @@ describe('the process tool', () => {
       expect(await fixture.of(id, 'process.completion-consumed')).toEqual([
         { process_id: processId, by: 'wait' },
       ]);
-      // None in the log at any time, not one that was withdrawn.
+      // The log never had one, not even one that was withdrawn.
       expect(await notices(id)).toEqual([]);
     },
   );
 
-  it('waits only so long; the process goes on and is reported when it ends', async () => {
+  it('stops waiting after the timeout; the process keeps running and is reported when it ends', async () => {
     const id = await fixture.running();
     const processId = await begin(id, 'read line; exit 5', { notify_on_complete: true });
     expect(await act(id, 'wait', { process_id: processId, timeout_seconds: 0.1 })).toMatchObject({
@@ -319,12 +319,12 @@ describe('the process tool', () => {
     expect(await notices(id)).toHaveLength(1);
   });
 
-  it('is not taken for having told of an end that comes when nobody waits any more', async () => {
+  it('does not consume an end that comes when nobody waits any more', async () => {
     const id = await fixture.running();
     const processId = await begin(id, 'read line; exit 3', { notify_on_complete: true });
     const callId = await fixture.call(id, 'process', { action: 'wait', process_id: processId });
     await watcher.look(id);
-    // The run gave it up (interrupted, out of time); the watcher looks for that once a second.
+    // The run gave up the call (interrupted, out of time); the watcher notices that once a second.
     await fixture.execute(id, {
       type: 'finish-tool',
       generation: 1,
@@ -337,7 +337,7 @@ describe('the process tool', () => {
     expect(await notices(id)).toEqual([expect.stringContaining('exit code 3')]);
   });
 
-  it('kills the whole group of one that ignores TERM, and that is no notice', async () => {
+  it('kills the whole group of a process that ignores TERM, and that makes no notice', async () => {
     const id = await fixture.running();
     const impatient = await fixture.watcher(SECOND, undefined, undefined, { graceMs: 100 });
     const processId = await begin(
@@ -359,7 +359,7 @@ describe('the process tool', () => {
   });
 
   it.each(['kill', 'log', 'wait'])(
-    '%s of one that had already exited withdraws its notice',
+    '%s of a process that has already exited withdraws its notice',
     async (action) => {
       const id = await fixture.running();
       const processId = await begin(id, 'echo over', { notify_on_complete: true });
@@ -389,7 +389,7 @@ describe('the process tool', () => {
     expect(text).toBe(`${Array.from({ length: 20_000 }, (_, n) => n + 1).join('\n')}\n`);
   });
 
-  it('writes to standard input, and knows only the processes of its own session', async () => {
+  it('writes to standard input, and only knows the processes of its own session', async () => {
     const id = await fixture.running();
     const processId = await begin(id, 'read name; echo "hello $name"; cat; exit 2');
     await act(id, 'write', { process_id: processId, data: 'you\n' });
@@ -409,7 +409,7 @@ describe('the process tool', () => {
 });
 
 describe('watch patterns', () => {
-  it('make a turn of a line that holds one, also when it is printed in pieces, and say the whole line', async () => {
+  it('make a turn of a line that holds one, even if it is printed in pieces, and show the whole line', async () => {
     const id = await fixture.running();
     const processId = await begin(id, "printf 'server is re'; read line; echo 'ady on 8080'; sleep 300", {
       watch_patterns: ['ready on'],
@@ -429,7 +429,7 @@ describe('watch patterns', () => {
     await act(id, 'kill', { process_id: processId });
   });
 
-  it('also find what a process printed right before its end', async () => {
+  it('find what a process prints right before its end', async () => {
     const commands = ['echo so far; echo it is ready', 'printf "it is ready"'];
     const expectMatch = async (n: number): Promise<void> => {
       const id = await fixture.running();
@@ -440,7 +440,7 @@ describe('watch patterns', () => {
     await Promise.all(Array.from({ length: 10 }, (_, n) => expectMatch(n)));
   });
 
-  it('start nothing when the turn was answered', async () => {
+  it('start nothing after the turn was answered', async () => {
     const id = await fixture.running();
     const processId = await begin(id, 'read line; echo ready; sleep 300', { watch_patterns: ['ready'] });
     await fixture.answer(id);
@@ -450,7 +450,7 @@ describe('watch patterns', () => {
     await watcher.commands.stop(id, processId, 0);
   });
 
-  it('are off with one last notice when they match all the time; events do not grow with output', async () => {
+  it('turn off with one last notice when they match all the time; events do not grow with output', async () => {
     const id = await fixture.running();
     const processId = await begin(id, 'yes ready', { watch_patterns: ['ready'] });
     await eventually(async () => (await fixture.of(id, 'process.matched')).length === 2);
@@ -467,7 +467,7 @@ describe('watch patterns', () => {
 });
 
 describe('a watcher that starts again', () => {
-  /** Of sessions that a watcher had processes of when it went down, in the order in which the next one finds them. */
+  /** Sessions whose watcher went down while they had processes, in the order in which the next one finds them. */
   async function left(command: string, more: Record<string, unknown>, sessions: number) {
     const first = await fixture.watcher(SECOND);
     const found = [];
@@ -479,7 +479,7 @@ describe('a watcher that starts again', () => {
     return found.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  it('takes up what it can, also when a session before that cannot be read; that one later', async () => {
+  it('adopts what it can, even if a session before that cannot be read; adopts that one later', async () => {
     const [broken, good] = await left(`${WAITS}; exit 4`, {}, 2);
     if (broken === undefined || good === undefined) throw new Error('no sessions');
     for (const { id } of [broken, good]) goOn(id);
@@ -499,7 +499,7 @@ describe('a watcher that starts again', () => {
     await fixture.crash(next);
   });
 
-  it('records many matches by one read of the stream, not by one each', async () => {
+  it('records many matches with one read of the stream, not one read each', async () => {
     const [process] = await left('read line', { watch_patterns: ['ready'] }, 1);
     if (process === undefined) throw new Error('no session');
     const { id, processId } = process;
@@ -522,13 +522,13 @@ describe('a watcher that starts again', () => {
     await tell(id, processId, next);
     await fixture.waitFor(id, 'process.exited');
     expect(await fixture.of(id, 'process.matched')).toHaveLength(MATCHES);
-    // Quadratic: some 10,000. This: a look, the matches, the end.
+    // Quadratic would be some 10,000. This is a look, the matches and the end.
     expect(read).toBeLessThan(5 * MATCHES);
     await fixture.crash(next);
   });
 });
 
-it('the time that a session waits for a process is counted by the clock of the database', async () => {
+it('the time that a session waits for a process is measured by the database’s clock', async () => {
   const now = Date.now;
   const wrong = 7 * 86_400_000;
   const first = await fixture.watcher(SECOND);
@@ -547,12 +547,12 @@ it('the time that a session waits for a process is counted by the clock of the d
   await fixture.crash(first);
 });
 
-describe('a supervisor that has its own troubles', () => {
+describe('a supervisor in trouble', () => {
   const pidOf = async (id: SessionId): Promise<number> => (await fixture.waitFor(id, 'process.started')).pid;
   const parentOf = (pid: number): number =>
     Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]);
 
-  it('keeps an exit code for when it has descriptors again', async () => {
+  it('keeps an exit code until it has file descriptors again', async () => {
     const own = await fixture.watcher(SECOND);
     const id = await fixture.running();
     const processId = await begin(id, 'read line; exit 3', { notify_on_complete: true }, own);
@@ -571,7 +571,7 @@ describe('a supervisor that has its own troubles', () => {
     await fixture.crash(own);
   });
 
-  it('and hangs, does not keep a call waiting for ever, loses no exit and starts nothing twice', async () => {
+  it('that hangs does not block a call for ever, loses no exit and starts nothing twice', async () => {
     const hangs = await fixture.watcher(SECOND, undefined, undefined, { answerMs: 200 });
     const id = await fixture.running();
     const processId = await begin(id, 'sleep 300', { notify_on_complete: true }, hangs);
@@ -587,7 +587,7 @@ describe('a supervisor that has its own troubles', () => {
       await eventually(() => !isThere(pid));
       const callId = await fixture.call(id, 'terminal', { command: 'echo once >> ran' });
       await hangs.look(id);
-      // The start has no answer, and is asked for again.
+      // The start gets no answer and is requested again.
       for (const running of [2, 1, 2]) {
         await eventually(() => hangs.commands.running === running);
       }
@@ -605,7 +605,7 @@ describe('a supervisor that has its own troubles', () => {
 });
 
 describe('a watcher that goes down', () => {
-  /** A log that fails as when Postgres is away, or stays in an append, from the first event of this type on. */
+  /** A log that blocks in the first append of this event type, and then fails as if Postgres were down. */
   const stuckAt = (type: string) => {
     const stuck = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
@@ -625,7 +625,7 @@ describe('a watcher that goes down', () => {
   it.each([
     ['process.matched', 'echo ready; sleep 300'],
     ['process.exited', 'echo ready'],
-  ])('while %s is being recorded leaves that to the next one', async (type, command) => {
+  ])('while %s is being recorded leaves that to the next watcher', async (type, command) => {
     const id = await fixture.running();
     const log = stuckAt(type);
     const first = await fixture.watcher(SECOND, undefined, log.slowed);
@@ -633,7 +633,7 @@ describe('a watcher that goes down', () => {
     await log.stuck;
     const closed = fixture.crash(first);
     log.release();
-    // An error that nobody handles fails this test.
+    // An unhandled error fails this test.
     await closed;
     const next = await fixture.watcher(SECOND);
     await fixture.waitFor(id, type as 'process.matched');

@@ -59,16 +59,16 @@ const said = async (id: SessionId) =>
 const work = (id: SessionId, name: string) => join(fixture.dataDirectory, 'processes', id, 'work', name);
 
 describe('a program that is the agent', () => {
-  it('has the prompt on its stdin, and its stdout is the answer', async () => {
+  it('reads the prompt from stdin, and its stdout is the answer', async () => {
     const input = `line one\n${'ü'.repeat(100_000)} "quoted" $(not run)`;
     expect((await run('cat', { input })).result).toEqual({ outcome: 'ok', text: input });
   });
 
-  it('is started without a shell, and argument by argument', async () => {
+  it('is started without a shell, argument by argument', async () => {
     expect((await run('argv')).result).toEqual({ outcome: 'ok', text: 'a b|$HOME|;exit|' });
   });
 
-  it('is told what was said before', async () => {
+  it('gets the conversation so far', async () => {
     const history = [
       { role: 'user' as const, content: 'first' },
       { role: 'assistant' as const, content: 're: first' },
@@ -80,14 +80,14 @@ describe('a program that is the agent', () => {
     });
   });
 
-  it('has an environment of its own, in which nothing of ours is', async () => {
+  it('has its own environment, with nothing of ours in it', async () => {
     const { result } = await run('env');
     const text = String((result as { text?: unknown }).text);
     expect(text.split('\n')[0]).toBe('1 hook own');
     expect(text).not.toMatch(/DATABASE_URL|NODE_|JEST|MASTER_KEY/);
   });
 
-  it('that fails is an error with its exit code and its last words, and without its secrets', async () => {
+  it('that fails returns an error with its exit code and the end of its stderr, without its secrets', async () => {
     expect((await run('fails')).result).toEqual({
       outcome: 'error',
       error: 'the program ended with exit code 3: key is [redacted]',
@@ -102,7 +102,7 @@ describe('a program that is the agent', () => {
     });
   });
 
-  it('says what it is doing by lines that begin with the prefix', async () => {
+  it('reports statuses by lines that begin with the prefix', async () => {
     const { id, result } = await run('reports');
     expect(result).toEqual({ outcome: 'ok', text: 'answer\n:::more' });
     expect(await said(id)).toEqual([
@@ -116,7 +116,7 @@ describe('a program that is the agent', () => {
     expect(await said(other.id)).toEqual([['agent', 1, 'one']]);
   });
 
-  it('says it while it works, not only at its end', async () => {
+  it('reports them while it works, not only at its end', async () => {
     const id = await begun('waits');
     await watcher.look(id);
     await eventually(async () => (await said(id)).length === 1);
@@ -125,13 +125,13 @@ describe('a program that is the agent', () => {
     expect(await fixture.result(id, 'agent-1')).toEqual({ outcome: 'ok', text: 'done' });
   });
 
-  it('is not listened to without end', async () => {
+  it('reports at most 200 statuses', async () => {
     const { id, result } = await run('chatters');
     expect(result).toEqual({ outcome: 'ok', text: 'done' });
     expect(await said(id)).toHaveLength(200);
   });
 
-  it('that takes too long is ended, with all that it started', async () => {
+  it('that takes too long is ended with everything it started', async () => {
     const { id, result } = await run('slow');
     expect(result).toMatchObject({
       outcome: 'error',
@@ -141,14 +141,14 @@ describe('a program that is the agent', () => {
     await eventually(() => !existsSync(`/proc/${child}`) || isZombie(child));
   });
 
-  it('that prints too much is ended: half an answer is none', async () => {
+  it('that prints too much is ended, and gives no half answer', async () => {
     expect((await run('floods')).result).toMatchObject({
       outcome: 'error',
       error: expect.stringContaining('more than 10000 bytes'),
     });
   });
 
-  it('goes on while no watcher is there, is not started again, and says nothing twice', async () => {
+  it('keeps running without a watcher, is not started again, and reports nothing twice', async () => {
     const id = await begun('waits');
     const first = await fixture.watcher();
     await first.look(id);
@@ -166,7 +166,7 @@ describe('a program that is the agent', () => {
     await fixture.crash(second);
   });
 
-  it('outlives the runner: its result is taken, and its statuses are those of the run that has the turn by then', async () => {
+  it('outlives the runner: its result counts, and its statuses belong to the run that has the turn by then', async () => {
     const id = await begun('waits');
     await watcher.look(id);
     await eventually(async () => (await said(id)).length === 1);
@@ -190,7 +190,7 @@ describe('a program that is the agent', () => {
     expect((await fixture.events(id)).at(-1)?.type).toBe('session.ended');
   });
 
-  it('is no program of a model’s: the session’s own agent is asked, whatever the call says', async () => {
+  it('is the session’s own agent, whatever program the call names', async () => {
     const id = await fixture.running({ agent: 'default' });
     await fixture.execute(id, {
       type: 'start-agent',
@@ -203,7 +203,7 @@ describe('a program that is the agent', () => {
   });
 });
 
-/** By the session's own user, whose directory it is. */
+/** As the session's own user, who owns the directory. */
 async function touch(id: SessionId, name: string): Promise<void> {
   const { uid, gid } = await stat(work(id, '.'));
   await writeFile(work(id, name), '');

@@ -24,14 +24,14 @@ const run = async (command: string, more: Record<string, unknown> = {}) => {
 };
 const workFile = (id: SessionId, name: string): string =>
   join(fixture.dataDirectory, 'processes', id, 'work', name);
-/** A command that comes to this goes on when the test says so. */
+/** A command waits here until the test calls `goOn`. */
 const WAITS = 'until [ -e go ]; do sleep 0.05; done';
 const goOn = (id: SessionId) => writeFile(workFile(id, 'go'), '');
 const isThere = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
 describe('a foreground command', () => {
-  it('gives its exit code and what it printed, stdout and stderr in their order', async () => {
+  it('returns its exit code and its output, with stdout and stderr in order', async () => {
     expect(await run('echo one; echo two >&2; echo three; exit 7')).toEqual({
       outcome: 'ok',
       exit_code: 7,
@@ -39,7 +39,7 @@ describe('a foreground command', () => {
     });
   });
 
-  it('is carried out once, also when a look that saw it open comes to claim it after its end (seed 11 of the chaos)', async () => {
+  it('runs once, even if a look that saw it open claims it after its end (seed 11 of the chaos)', async () => {
     const claims: (() => void)[] = [];
     let slow = false;
     const two = await fixture.watcher('slow', undefined, (own) => ({
@@ -73,7 +73,7 @@ describe('a foreground command', () => {
     expect(await run(':')).toEqual({ outcome: 'ok', exit_code: 0, output: '' });
   });
 
-  it('that dies of a signal says so instead of an exit code', async () => {
+  it('that a signal ends returns the signal instead of an exit code', async () => {
     expect(await run('kill -SEGV $$')).toEqual({
       outcome: 'ok',
       exit_code: null,
@@ -82,8 +82,8 @@ describe('a foreground command', () => {
     });
   });
 
-  it('that takes too long is ended with all that it started, and what it printed is not lost', async () => {
-    // Long enough for it to begin, on a busy machine too.
+  it('that takes too long is ended with everything it started, and keeps its output', async () => {
+    // Long enough for it to begin, even on a busy machine.
     const result = await run('trap "" TERM; echo begun; sleep 300 & echo $!; wait; sleep 300', {
       timeout_seconds: 2,
     });
@@ -93,13 +93,13 @@ describe('a foreground command', () => {
     expect(isThere(Number(child))).toBe(false);
   });
 
-  it('that leaves something running is over all the same, and what it left is ended', async () => {
+  it('that leaves a process running still ends, and that process is ended', async () => {
     const result = await run('sleep 300 & echo $!');
     expect(result).toMatchObject({ exit_code: 0, note: expect.stringContaining('background: true') });
     await eventually(() => !isThere(Number(result.output)));
   });
 
-  it('that closes its output and works on has its exit code', async () => {
+  it('that closes its output and keeps working returns its exit code', async () => {
     expect(await run('exec >&- 2>&-; sleep 0.3; exit 3')).toEqual({
       outcome: 'ok',
       exit_code: 3,
@@ -107,12 +107,12 @@ describe('a foreground command', () => {
     });
   });
 
-  it('that prints no text is shown as far as it is text', async () => {
+  it('that prints bytes that are not text shows the part that is', async () => {
     const result = await run("printf 'a\\377\\376b\\000c'");
     expect(result.output).toMatch(/^a\uFFFD\uFFFDb.*c$/s);
   });
 
-  it('that prints a lot is shown by its beginning and its end, and keeps a bounded file', async () => {
+  it('that prints a lot shows the beginning and the end, and keeps a bounded file', async () => {
     const id = await fixture.running();
     const callId = await fixture.call(id, 'terminal', {
       command: 'echo first; yes 0123456789 | head -c 20000000; echo last',
@@ -131,7 +131,7 @@ describe('a foreground command', () => {
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  it('runs in a directory that is its session’s own, which the next command finds again', async () => {
+  it('runs in its session’s own directory, where the next command finds its files', async () => {
     const id = await fixture.running();
     await fixture.run(watcher, id, 'terminal', { command: 'mkdir sub && echo hello > sub/file' });
     const again = await fixture.run(watcher, id, 'terminal', { command: 'cat file; pwd', cwd: 'sub' });
@@ -150,26 +150,22 @@ describe('a foreground command', () => {
   });
 
   const asRoot = process.getuid?.() === 0 ? it : it.skip;
-  asRoot(
-    'runs as a user of its session’s own, who reads neither our files nor those of another session',
-    async () => {
-      const other = await fixture.running();
-      const { output: theirs } = await fixture.run(watcher, other, 'terminal', {
-        command: 'echo x > secret; pwd',
-      });
-      const { output } = await run(
-        `id -u; cat /proc/${process.pid}/environ; ls ${fixture.dataDirectory}/processes; ls ${String(theirs).trim()}; ` +
-          `kill -0 ${process.pid}; ls ${fixture.dataDirectory}/processes/supervisors; ulimit -c`,
-      );
-      const [uid, ...said] = String(output).trim().split('\n');
-      expect(Number(uid)).toBeGreaterThanOrEqual(200_000);
-      expect(said).toHaveLength(6);
-      // Where commands have a mount namespace, much of it is not even there.
-      for (const line of said.slice(0, 5))
-        expect(line).toMatch(/Permission denied|not permitted|No such file/);
-      expect(said[5]).toBe('0');
-    },
-  );
+  asRoot('runs as its session’s own user, who can read neither our files nor another session’s', async () => {
+    const other = await fixture.running();
+    const { output: theirs } = await fixture.run(watcher, other, 'terminal', {
+      command: 'echo x > secret; pwd',
+    });
+    const { output } = await run(
+      `id -u; cat /proc/${process.pid}/environ; ls ${fixture.dataDirectory}/processes; ls ${String(theirs).trim()}; ` +
+        `kill -0 ${process.pid}; ls ${fixture.dataDirectory}/processes/supervisors; ulimit -c`,
+    );
+    const [uid, ...said] = String(output).trim().split('\n');
+    expect(Number(uid)).toBeGreaterThanOrEqual(200_000);
+    expect(said).toHaveLength(6);
+    // If commands have a mount namespace, much of it is not even there.
+    for (const line of said.slice(0, 5)) expect(line).toMatch(/Permission denied|not permitted|No such file/);
+    expect(said[5]).toBe('0');
+  });
 
   it('of a route that does not allow terminal is refused', async () => {
     const id = await fixture.running({ toolsets: ['clarify'] });
@@ -179,7 +175,7 @@ describe('a foreground command', () => {
     });
   });
 
-  it('of an agent that has no terminal is refused, whatever the log says that the session may', async () => {
+  it('of an agent without terminal is refused, whatever the log allows the session', async () => {
     const id = await fixture.running({ agent: 'quiet', toolsets: ['terminal'] });
     expect(await fixture.run(watcher, id, 'terminal', { command: 'echo no' })).toMatchObject({
       outcome: 'error',
@@ -195,12 +191,12 @@ describe('a foreground command', () => {
     const pid = await eventually(() => (existsSync(file) && Number(readFileSync(file, 'utf8'))) || null);
     expect(isThere(pid)).toBe(true);
     await fixture.execute(id, { type: 'cancel', by: 'test' });
-    // Also without the message that makes it quick.
+    // Even without the message that makes it quick.
     await eventually(() => !isThere(pid) && watcher.sessionsInFlight === 0);
     expect((await fixture.events(id)).at(-1)?.type).toBe('session.ended');
   });
 
-  it('is carried out once, however often and by whomever it is looked at', async () => {
+  it('runs once, however many watchers look at it, and how often', async () => {
     const second = await fixture.watcher('process-watcher-2');
     const id = await fixture.running();
     const callId = await fixture.call(id, 'terminal', { command: `echo x >> times; ${WAITS}; cat times` });
@@ -212,7 +208,7 @@ describe('a foreground command', () => {
     await fixture.crash(second);
   });
 
-  it('whose watcher dies has its result from the next one, and is not run again', async () => {
+  it('whose watcher dies gets its result from the next watcher, and does not run again', async () => {
     const first = await fixture.watcher('process-watcher-3');
     const id = await fixture.running();
     const callId = await fixture.call(id, 'terminal', {
@@ -227,7 +223,7 @@ describe('a foreground command', () => {
     await fixture.crash(next);
   });
 
-  it('is carried out by one of two watchers on different hosts', async () => {
+  it('runs on only one of two watchers on different hosts', async () => {
     const shared = await mkdtemp(join(tmpdir(), 'angelia-shared-'));
     await chmod(shared, 0o777);
     const elsewhere = await mkdtemp(join(tmpdir(), 'angelia-elsewhere-'));
@@ -239,7 +235,7 @@ describe('a foreground command', () => {
     await writeFile(join(shared, 'go'), '');
     expect(await fixture.result(id, callId)).toMatchObject({ outcome: 'ok' });
     expect(readFileSync(join(shared, 'times'), 'utf8')).toBe('x\n');
-    // From now on it is that one's, whoever hears of it first.
+    // From now on the session is that watcher's, whichever hears of it first.
     const [{ watcher: owner } = { watcher: null }] = await fixture.of(id, 'tool.finished');
     const next = await fixture.call(id, 'terminal', { command: 'pwd' });
     await (owner === 'other-host' ? watcher : other).look(id);
@@ -251,7 +247,7 @@ describe('a foreground command', () => {
     await Promise.all([shared, elsewhere].map((dir) => rm(dir, { recursive: true })));
   });
 
-  it('whose supervisor was killed is of unknown outcome, and is not run again', async () => {
+  it('whose supervisor was killed has an unknown outcome, and does not run again', async () => {
     const first = await fixture.watcher('killed-supervisor');
     const id = await fixture.running();
     const callId = await fixture.call(id, 'terminal', {
@@ -259,7 +255,7 @@ describe('a foreground command', () => {
     });
     await first.look(id);
     const work = join(fixture.dataDirectory, 'processes', id, 'work');
-    // The command may be quicker than the supervisor, who writes down that it started it.
+    // The command may be faster than the supervisor, which records the start.
     const started = join(fixture.dataDirectory, 'processes', id, foregroundName(callId), 'started.json');
     await eventually(() => existsSync(join(work, 'times')) && existsSync(started));
     const { pid } = JSON.parse(readFileSync(started, 'utf8'));

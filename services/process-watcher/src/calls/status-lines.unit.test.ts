@@ -3,7 +3,7 @@ import { StatusLines } from './status-lines.ts';
 
 const PREFIX = '::status ';
 
-/** The text in pieces of every size: where a piece ends must make no difference. */
+/** Feeds the text in pieces: where a piece ends must make no difference. */
 function read(text: string, size: number) {
   const lines = new StatusLines(PREFIX);
   const bytes = Buffer.from(text);
@@ -14,18 +14,18 @@ function read(text: string, size: number) {
 }
 
 describe('the output of an agent that is a program', () => {
-  it.each([1, 2, 3, 7, 1_000])('is parted into statuses and the answer (pieces of %i bytes)', (size) => {
+  it.each([1, 2, 3, 7, 1_000])('is split into statuses and the answer (pieces of %i bytes)', (size) => {
     expect(read('::status läuft\nfirst\n::status\n ::status no\n::status  two \nsecond ü', size)).toEqual({
       statuses: ['läuft', 'two'],
       answer: 'first\n::status\n ::status no\nsecond ü',
     });
   });
 
-  it('keeps what is no status as it is, but for the empty lines at its end', () => {
+  it('keeps everything else as it is, except empty lines at the end', () => {
     expect(read('\n  indented\r\n\n\n', 4)).toEqual({ statuses: [], answer: '\n  indented' });
   });
 
-  it('may end with a status, and may be nothing else', () => {
+  it('may end with a status, and may hold nothing else', () => {
     expect(read('::status only', 5)).toEqual({ statuses: ['only'], answer: '' });
     expect(read('', 5)).toEqual({ statuses: [], answer: '' });
   });

@@ -30,14 +30,14 @@ const isThere = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 const directoryOf = (id: SessionId) => join(fixture.dataDirectory, 'processes', id);
 const userOf = (id: SessionId) => statSync(join(directoryOf(id), 'work')).uid;
-/** Neither in the group of its command, nor with its mark, nor its child any more. */
+/** Neither in its command's group, nor with its mark, nor its child any more. */
 const daemon =
   'setsid env -i sleep 777 >/dev/null 2>&1 </dev/null & p=$!; until [ "$(cat /proc/$p/comm)" = sleep ]; do sleep 0.01; done; echo $p';
 
-/** Null: nothing was printed yet. */
+/** Null if nothing was printed yet. */
 const printed = (output: unknown): number | null => Number(output) || null;
 
-/** One that nobody has ended yet. */
+/** Starts a process of the session's user that no command knows of. */
 async function escaped(id: SessionId): Promise<number> {
   const uid = userOf(id);
   const child = spawn('sleep', ['777'], { uid, gid: uid, cwd: '/', stdio: 'ignore', env: {} });
@@ -47,14 +47,14 @@ async function escaped(id: SessionId): Promise<number> {
 }
 
 describe('a daemon that hides', () => {
-  asRoot('is ended with its foreground command, which says so', async () => {
+  asRoot('is ended with its foreground command, whose result says so', async () => {
     const { output, note } = await run(await fixture.running(), daemon);
     expect(isThere(Number(output))).toBe(false);
     expect(note).toContain('background: true');
   });
 
   asRoot(
-    'is ended also while background processes of the session go on, with daemons of theirs',
+    'is ended even while background processes of the session run, with daemons of their own',
     async () => {
       const id = await fixture.running();
       const theirs = join(directoryOf(id), 'work', 'pids');
@@ -75,7 +75,7 @@ describe('a daemon that hides', () => {
     },
   );
 
-  asRoot('is ended with the exit and with the kill of its background process', async () => {
+  asRoot('is ended when its background process exits and when it is killed', async () => {
     const id = await fixture.running();
     const exits = await run(id, daemon, { background: true });
     await fixture.run(watcher, id, 'process', { action: 'wait', process_id: exits.process_id });
@@ -102,20 +102,20 @@ describe('a daemon that hides', () => {
     expect(isThere(pid)).toBe(false);
   });
 
-  asRoot('is found some time later, when no command of its session goes on', async () => {
+  asRoot('is found later, when no command of its session runs any more', async () => {
     const id = await fixture.running();
     await run(id, 'true');
     const pid = await escaped(id);
     const { process_id } = await run(id, 'sleep 300', { background: true });
     await run(id, 'true');
     await watcher.cleanup.endStrays();
-    expect(isThere(pid)).toBe(true); // older than all that is known: whose it is cannot be told
+    expect(isThere(pid)).toBe(true); // older than everything known: nobody can tell whose it is
     await fixture.run(watcher, id, 'process', { action: 'kill', process_id });
     await watcher.cleanup.endStrays();
     expect(isThere(pid)).toBe(false);
   });
 
-  asRoot('of a background process that goes on is not ended with another command', async () => {
+  asRoot('of a running background process is not ended with another command', async () => {
     const id = await fixture.running();
     const { process_id } = await run(id, `${daemon}; sleep 300`, { background: true });
     const pid = await eventually(async () =>
@@ -131,20 +131,20 @@ describe('a daemon that hides', () => {
 });
 
 describe('a session that was erased', () => {
-  asRoot('is ended, with its files and its user', async () => {
+  asRoot('loses its processes, its files and its user', async () => {
     const id = await fixture.running();
     await run(id, 'echo of a person > notes');
     const uid = userOf(id);
     const pid = await escaped(id);
     await watcher.cleanup.removeErased(id);
-    expect([isThere(pid), existsSync(directoryOf(id))]).toEqual([true, true]); // the log knows it: not so
+    expect([isThere(pid), existsSync(directoryOf(id))]).toEqual([true, true]); // the log knows the session: it was not erased
     await fixture.erase(id);
     await watcher.cleanup.removeErased(id);
     expect([isThere(pid), existsSync(directoryOf(id))]).toEqual([false, false]);
     expect(existsSync(`/var/lib/angelia/users/${uid}`)).toBe(false);
   });
 
-  asRoot('is ended also when nobody said so', async () => {
+  asRoot('loses its processes even if no message says so', async () => {
     const id = await fixture.running();
     await run(id, 'true');
     const pid = await escaped(id);
@@ -154,7 +154,7 @@ describe('a session that was erased', () => {
   });
 });
 
-asRoot('nothing of a session is left when its files are removed after `keep_hours`', async () => {
+asRoot('a session whose files are removed after `keep_hours` leaves nothing', async () => {
   const id = await fixture.running();
   await run(id, 'true');
   const uid = userOf(id);
@@ -170,7 +170,7 @@ asRoot('nothing of a session is left when its files are removed after `keep_hour
 });
 
 describe('two sessions', () => {
-  asRoot('that would have shared a user by the hash of their ids read nothing of each other', async () => {
+  asRoot('whose ids have the same hash, and once shared a user, cannot read each other’s files', async () => {
     const [one, two] = pairOfHash();
     await fixture.running({}, one);
     await fixture.running({}, two);
@@ -178,14 +178,14 @@ describe('two sessions', () => {
     const notes = join(directoryOf(one), 'work', 'notes');
     expect(await run(two, `cat ${notes}; echo changed > ${notes}`)).toMatchObject({
       exit_code: 1,
-      // Where commands have namespaces, they do not even see each other's directories.
+      // If commands have namespaces, they do not even see each other's directories.
       output: expect.stringMatching(/(denied|No such file)[\s\S]*(denied|No such file)/i),
     });
     expect(readFileSync(notes, 'utf8')).toBe('secret\n');
     expect(userOf(one)).not.toBe(userOf(two));
   });
 
-  asRoot('are refused rather than given one user', async () => {
+  asRoot('are refused rather than share one user', async () => {
     const small = await watcherFixture({
       userPolicy: { kind: 'own', range: { first: 760_000, count: 1 }, separateUsers: true },
     });
@@ -205,7 +205,7 @@ describe('two sessions', () => {
   });
 });
 
-it('where commands run as the service itself, what else runs as it is not touched', async () => {
+it('if commands run as the service’s own user, its other processes are not touched', async () => {
   const same = await watcherFixture({ processWatcher: { run_as: 'same' } });
   const own = await same.watcher();
   try {
@@ -220,7 +220,7 @@ it('where commands run as the service itself, what else runs as it is not touche
   }
 });
 
-/** As users were found once. */
+/** Two sessions that had the same user when that was a hash of the id. */
 function pairOfHash(): [SessionId, SessionId] {
   const hashOf = (id: SessionId) => createHash('sha256').update(id).digest().readUInt32BE(0) % 50_000;
   for (const seen = new Map<number, SessionId>(); ; ) {

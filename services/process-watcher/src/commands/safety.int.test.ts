@@ -27,33 +27,36 @@ const isThere = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
 describe('a command', () => {
-  asRoot('gets by `cwd` into no directory that its user could not enter, and learns of none', async () => {
-    const closed = await mkdtemp(join(tmpdir(), 'angelia-closed-'));
-    try {
-      const inside = join(closed, 'open');
-      await mkdir(inside, { mode: 0o755 });
-      await writeFile(join(inside, 'notes'), 'not for models', { mode: 0o644 });
-      const id = await fixture.running();
-      const [there, absent] = [
-        await run(id, 'cat notes; ls', { cwd: inside }),
-        await run(id, 'cat notes; ls', { cwd: join(closed, 'shut') }),
-      ];
-      expect(JSON.stringify(there)).not.toMatch(/not for models|notes/);
-      expect(there).toEqual({ outcome: 'error', error: String(absent.error).replace('shut', 'open') });
-      await chmod(closed, 0o755);
-      expect(await run(id, 'cat notes', { cwd: inside })).toMatchObject({ output: 'not for models' });
-    } finally {
-      await rm(closed, { recursive: true });
-    }
-  });
+  asRoot(
+    'cannot use `cwd` to enter a directory that its user may not enter, or to learn that it exists',
+    async () => {
+      const closed = await mkdtemp(join(tmpdir(), 'angelia-closed-'));
+      try {
+        const inside = join(closed, 'open');
+        await mkdir(inside, { mode: 0o755 });
+        await writeFile(join(inside, 'notes'), 'not for models', { mode: 0o644 });
+        const id = await fixture.running();
+        const [there, absent] = [
+          await run(id, 'cat notes; ls', { cwd: inside }),
+          await run(id, 'cat notes; ls', { cwd: join(closed, 'shut') }),
+        ];
+        expect(JSON.stringify(there)).not.toMatch(/not for models|notes/);
+        expect(there).toEqual({ outcome: 'error', error: String(absent.error).replace('shut', 'open') });
+        await chmod(closed, 0o755);
+        expect(await run(id, 'cat notes', { cwd: inside })).toMatchObject({ output: 'not for models' });
+      } finally {
+        await rm(closed, { recursive: true });
+      }
+    },
+  );
 
-  asRoot('has no group but its own', async () => {
+  asRoot('has no groups but its own', async () => {
     const { output } = await run(await fixture.running(), 'id -u; id -G');
     const [uid, groups] = String(output).trim().split('\n');
     expect(groups).toBe(uid);
   });
 
-  it('that makes a daemon of itself in the foreground is ended with it', async () => {
+  it('that makes a daemon of itself in the foreground ends with its daemon', async () => {
     const { output, note } = await run(
       await fixture.running(),
       'setsid sleep 300 >/dev/null 2>&1 </dev/null & echo $!',
@@ -68,7 +71,7 @@ describe('kill of a background process', () => {
     ['in its group that prints nothing', 'sleep 300 >/dev/null 2>&1 </dev/null & echo $!'],
     ['that made a daemon of itself', 'setsid sleep 300 >/dev/null 2>&1 </dev/null & echo $!'],
     ['that made a daemon of itself, while it runs', 'setsid sleep 300 & echo $!; sleep 300'],
-  ])('also ends what it left %s', async (_what, command) => {
+  ])('also ends the process that it left %s', async (_what, command) => {
     const id = await fixture.running();
     const { process_id } = await run(id, command, { background: true });
     const left = await eventually(async () => {
@@ -82,7 +85,7 @@ describe('kill of a background process', () => {
   });
 });
 
-it('the number of processes of a session also counts those that are begun in one step', async () => {
+it('the limit of processes per session counts those that begin in one step', async () => {
   const id = await fixture.running();
   const results = await fixture.runAll(
     watcher,
@@ -97,71 +100,68 @@ it('the number of processes of a session also counts those that are begun in one
 });
 
 const onSmallDisk = canMount() ? it : it.skip;
-onSmallDisk(
-  'on a full disk a command is refused with a clear error, and the next one runs again',
-  async () => {
-    const disk = await mkdtemp(join(tmpdir(), 'angelia-disk-'));
-    await chmod(disk, 0o755);
-    mount(disk);
-    const other = await fixture.watcher('small-disk', disk);
-    try {
-      const id = await fixture.running();
-      const ask = (command: string, more = {}) => fixture.run(other, id, 'terminal', { command, ...more });
-      expect(await ask('echo one')).toMatchObject({ output: 'one\n' });
-      // Output that was lost is not passed over in silence.
-      const work = join(disk, 'processes', id, 'work');
-      const callId = await fixture.call(id, 'terminal', {
-        command: 'head -c 2000000 /dev/zero > fill 2>/dev/null; echo gone',
+onSmallDisk('on a full disk a command is refused with a clear error, and later ones run again', async () => {
+  const disk = await mkdtemp(join(tmpdir(), 'angelia-disk-'));
+  await chmod(disk, 0o755);
+  mount(disk);
+  const other = await fixture.watcher('small-disk', disk);
+  try {
+    const id = await fixture.running();
+    const ask = (command: string, more = {}) => fixture.run(other, id, 'terminal', { command, ...more });
+    expect(await ask('echo one')).toMatchObject({ output: 'one\n' });
+    // Lost output is reported.
+    const work = join(disk, 'processes', id, 'work');
+    const callId = await fixture.call(id, 'terminal', {
+      command: 'head -c 2000000 /dev/zero > fill 2>/dev/null; echo gone',
+    });
+    await other.look(id);
+    // The supervisor has tried to write the output, and then the exit code.
+    const exit = join(disk, 'processes', id, foregroundName(callId), `${EXIT_FILE}.tmp`);
+    await eventually(() => existsSync(exit));
+    await rm(join(work, 'fill'));
+    expect(await fixture.result(id, callId)).toMatchObject({
+      exit_code: 0,
+      output: '',
+      note: '5 bytes of its output could not be kept: the disk is full',
+    });
+    await writeFile(join(work, 'hold'), '');
+    const kept = await ask('while [ -e hold ]; do sleep 0.05; done; exit 7', {
+      background: true,
+      notify_on_complete: true,
+    });
+    execFileSync('sh', ['-c', `dd if=/dev/zero of=${disk}/filler bs=4k 2>/dev/null || true`]);
+    for (const more of [{}, { background: true }]) {
+      expect(await ask('echo two', more)).toMatchObject({
+        outcome: 'error',
+        error: expect.stringContaining('no space left'),
       });
-      await other.look(id);
-      // The supervisor has tried to keep the output, and after that the exit code.
-      const exit = join(disk, 'processes', id, foregroundName(callId), `${EXIT_FILE}.tmp`);
-      await eventually(() => existsSync(exit));
-      await rm(join(work, 'fill'));
-      expect(await fixture.result(id, callId)).toMatchObject({
-        exit_code: 0,
-        output: '',
-        note: '5 bytes of its output could not be kept: the disk is full',
-      });
-      await writeFile(join(work, 'hold'), '');
-      const kept = await ask('while [ -e hold ]; do sleep 0.05; done; exit 7', {
-        background: true,
-        notify_on_complete: true,
-      });
-      execFileSync('sh', ['-c', `dd if=/dev/zero of=${disk}/filler bs=4k 2>/dev/null || true`]);
-      for (const more of [{}, { background: true }]) {
-        expect(await ask('echo two', more)).toMatchObject({
-          outcome: 'error',
-          error: expect.stringContaining('no space left'),
-        });
-      }
-      const { pid } = await fixture.waitFor(id, 'process.started');
-      await rm(join(work, 'hold'));
-      await eventually(() => !isThere(pid));
-      expect(await fixture.of(id, 'process.exited')).toEqual([]);
-      await rm(join(disk, 'filler'));
-      expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({
-        process_id: kept.process_id,
-        exit_code: 7,
-      });
-      expect(await ask('echo three')).toMatchObject({ output: 'three\n' });
-    } finally {
-      await fixture.crash(other);
-      await rm(join(disk, 'processes'), { recursive: true, force: true });
-      await eventually(() => {
-        execFileSync('umount', [disk], { stdio: 'ignore' });
-        return true;
-      });
-      await rm(disk, { recursive: true });
     }
-  },
-);
+    const { pid } = await fixture.waitFor(id, 'process.started');
+    await rm(join(work, 'hold'));
+    await eventually(() => !isThere(pid));
+    expect(await fixture.of(id, 'process.exited')).toEqual([]);
+    await rm(join(disk, 'filler'));
+    expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({
+      process_id: kept.process_id,
+      exit_code: 7,
+    });
+    expect(await ask('echo three')).toMatchObject({ output: 'three\n' });
+  } finally {
+    await fixture.crash(other);
+    await rm(join(disk, 'processes'), { recursive: true, force: true });
+    await eventually(() => {
+      execFileSync('umount', [disk], { stdio: 'ignore' });
+      return true;
+    });
+    await rm(disk, { recursive: true });
+  }
+});
 
 function mount(directory: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=755', 'tmpfs', directory], { stdio: 'ignore' });
 }
 
-/** Needs root; in a container mostly not permitted either. */
+/** Needs root, and most containers do not allow it. */
 function canMount(): boolean {
   const directory = mkdtempSync(join(tmpdir(), 'angelia-mount-'));
   try {

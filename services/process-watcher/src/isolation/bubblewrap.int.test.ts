@@ -20,8 +20,8 @@ import type { Isolation } from './isolation.ts';
 import { withLimits } from './limits.ts';
 
 /**
- * Commands of a stack that is not root's: the services' files are this user's own, and nothing but the enclosure keeps
- * commands from them. As root the tests become an ordinary user; else they are one.
+ * Commands of a stack that does not run as root: they run as the owner of the services' files, and only the isolation
+ * keeps them out. If the tests run as root, they become an ordinary user.
  */
 const isRoot = process.getuid?.() === 0;
 const user = isRoot ? { uid: 61_234, gid: 61_234 } : null;
@@ -65,7 +65,7 @@ function giveAll(): void {
   if (user !== null) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, above]);
 }
 
-/** As process-watcher starts one, under the supervisor's own class. */
+/** Starts a command as process-watcher does, with the supervisor's own class. */
 async function begin(
   line: string,
   {
@@ -137,7 +137,7 @@ withBubblewrap('a command without root', () => {
     await rm(above, { recursive: true, force: true });
   });
 
-  it('reads no secret of the services, not even where the config shows it what is around them', async () => {
+  it('reads no secret of the services, even if the config shows it the directory around them', async () => {
     const secrets = ['admin-token', 'etc/master-key', 'etc/postgres-password'].map((name) =>
       join(data, name),
     );
@@ -155,7 +155,7 @@ withBubblewrap('a command without root', () => {
     });
   });
 
-  it('that is a program of the operator’s is refused at the start where commands do not see it', () => {
+  it('that is an agent’s program is refused at the start if commands cannot see it', () => {
     const agents = { worker: { kind: 'command', command: [join(above, 'agent')], cwd: above } };
     const start = (processWatcher: Readonly<Record<string, unknown>>) => {
       const parsed = parseConfig({ agents, process_watcher: processWatcher });
@@ -174,7 +174,7 @@ withBubblewrap('a command without root', () => {
     expect(start({ read_paths: [above] })).toMatchObject({ kind: 'bubblewrap', warning: null });
   });
 
-  it('writes to its own files, and to what the config gives it', async () => {
+  it('writes to its own files and to the paths that the config allows', async () => {
     const work = newSession();
     expect(await run('echo one > file; echo two > /tmp/file; pwd', { work })).toMatchObject({
       output: `${work}\n`,
@@ -194,7 +194,7 @@ withBubblewrap('a command without root', () => {
     );
   });
 
-  it('sees no process but its own, and can end none', async () => {
+  it('sees only its own processes and can end no others', async () => {
     const { output } = await run(
       `ls -d /proc/[0-9]* | wc -l; kill -0 ${process.pid}; cat /proc/${process.pid}/environ`,
     );
@@ -202,7 +202,7 @@ withBubblewrap('a command without root', () => {
     expect(output).toMatch(/No such process[\s\S]*No such file/);
   });
 
-  it('has no capability, no way to one, and no namespaces of its own', async () => {
+  it('has no capabilities, cannot get any, and cannot make namespaces', async () => {
     const { output } = await run(
       "grep -E '^(CapBnd|CapEff|NoNewPrivs|Seccomp):' /proc/self/status; unshare --user true; unshare --mount true",
     );
@@ -210,7 +210,7 @@ withBubblewrap('a command without root', () => {
     expect(output.match(/unshare failed: Operation not permitted/g)).toHaveLength(2);
   });
 
-  it('reaches the network as the config says', async () => {
+  it('reaches the network only if the config allows it', async () => {
     const { port } = server.address() as { port: number };
     const ask = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`;
     expect(await run(ask)).toMatchObject({ output: 'reached\n' });
@@ -219,19 +219,19 @@ withBubblewrap('a command without root', () => {
     expect(alone.exit_code).not.toBe(0);
   });
 
-  it('gives its exit code; of one that a signal ended that is 128 + n, as in a shell', async () => {
+  it('returns its exit code, which is 128 + n after a signal, as in a shell', async () => {
     expect(await run('exit 7')).toMatchObject({ exit_code: 7, signal: null, left_running: 0 });
     expect(await run('kill -9 $$')).toMatchObject({ exit_code: 137, signal: null });
   });
 
-  it('meets limits of its own', async () => {
+  it('has its own limits', async () => {
     const { output } = await run('for n in $(seq 40); do sleep 1 & done; wait', {
       processWatcher: { max_user_processes: 30 },
     });
     expect(output).toMatch(/fork: .*(unavailable|retry)/i);
   });
 
-  it('reads what is written to it', async () => {
+  it('reads what is written to its stdin', async () => {
     const one = await begin('read line; echo "got $line"; read line; echo "got $line"', { stdin: 'open' });
     expect(one.command.write('a\n', false)).toBe('written');
     await eventually(() => one.output() === 'got a\n');
@@ -239,7 +239,7 @@ withBubblewrap('a command without root', () => {
     expect(await one.end()).toMatchObject({ output: 'got a\ngot b\n', exit_code: 0 });
   });
 
-  it('has its time to save something when it is ended', async () => {
+  it('has time to save something when it is ended', async () => {
     const one = await begin("trap 'echo saved; exit 5' TERM; echo up; while :; do sleep 0.1; done");
     await eventually(() => one.output() === 'up\n');
     expect(await one.command.stop('stopped', 20_000)).toEqual([]);
@@ -250,7 +250,7 @@ withBubblewrap('a command without root', () => {
     });
   });
 
-  it('is ended with all that it started, however that hides', async () => {
+  it('is ended with everything it started, however that hides', async () => {
     const line =
       'setsid env -i sleep 300 >/dev/null 2>&1 </dev/null & sleep 300 & trap "" TERM; echo up; wait; wait';
     const one = await begin(line);
@@ -278,12 +278,12 @@ withBubblewrap('a command without root', () => {
     expect(await one.end()).toMatchObject({ limit: 'memory' });
   });
 
-  it('that leaves something running in the foreground is over, and so is what it left', async () => {
+  it('that leaves a process running in the foreground ends, and so does that process', async () => {
     const one = await begin(
       'setsid env -i sleep 300 >/dev/null 2>&1 </dev/null & sleep 300 & read line; echo bye',
       { stdin: 'open' },
     );
-    // The namespace's first process, the shell, and the two that it leaves.
+    // The namespace's first process, the shell, and the two processes that it leaves.
     const all = await eventually(() => {
       const found = descendantsOf(one.identity.pid);
       return found.length >= 4 && found;

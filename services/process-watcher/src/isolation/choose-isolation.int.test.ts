@@ -38,7 +38,7 @@ function choose(
   });
 }
 
-/** A host whose bubblewrap does this. */
+/** A PATH with a bubblewrap that does this. */
 async function withBwrap(script: string): Promise<string> {
   const dir = await mkdtemp(join(data, 'bin-'));
   await writeFile(join(dir, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -50,28 +50,28 @@ describe('not as root', () => {
   it.each([
     ['the toolset terminal', TERMINAL],
     ['a program', PROGRAM],
-  ])('an agent with %s is refused where bubblewrap is not there, with what to do', (_what, agents) => {
+  ])('an agent with %s is refused without bubblewrap, and the error says what to do', (_what, agents) => {
     expect(() => choose(agents, {}, { separateUsers: false, path: '/nowhere' })).toThrow(
       /agents\.worker.*not root.*bubblewrap \(bwrap\) is not installed.*install bubblewrap.*as root.*run_as: same/s,
     );
   });
 
-  it('it is refused where user namespaces are not allowed, in the words of who did not', async () => {
+  it('it is refused if user namespaces are not allowed, and the error says who refused', async () => {
     const path = await withBwrap('echo "bwrap: No permissions to create new namespace" >&2; exit 1');
     expect(() => choose(TERMINAL, {}, { separateUsers: false, path })).toThrow(
       /cannot isolate.*No permissions to create/s,
     );
   });
 
-  it('it is refused where the enclosure does not hold what it should', async () => {
-    // Runs the command as it is.
+  it('it is refused if the isolation does not hold', async () => {
+    // Runs the command without isolation.
     const path = await withBwrap('while [ "$1" != -- ]; do shift; done; shift; exec "$@"');
     expect(() => choose(TERMINAL, {}, { separateUsers: false, path })).toThrow(
       /still see the data directory/,
     );
   });
 
-  it('`run_as: same` is taken, with a warning that names the agents', () => {
+  it('`run_as: same` is accepted, with a warning that names the agents', () => {
     const isolation = choose(TERMINAL, { run_as: 'same' }, { separateUsers: false, path: '/nowhere' });
     expect(isolation).toMatchObject({
       kind: 'none',
@@ -81,7 +81,7 @@ describe('not as root', () => {
     expect(isolation.enclose(program, { work: data, user: null, joinErrors: true })).toMatchObject(program);
   });
 
-  it('agents without commands need nothing', () => {
+  it('agents without commands need no isolation', () => {
     expect(
       choose({ quiet: { model: 'main' } }, {}, { separateUsers: false, path: '/nowhere' }),
     ).toMatchObject({
@@ -90,7 +90,7 @@ describe('not as root', () => {
     });
   });
 
-  it('paths that are not there, and all of the host, are refused by name', () => {
+  it('paths that do not exist, and the whole host, are refused by name', () => {
     const processWatcher = { read_paths: ['/no/such/place'], write_paths: ['/'] };
     expect(() => choose(TERMINAL, processWatcher, { separateUsers: false })).toThrow(
       /read_paths: there is no \/no\/such\/place.*write_paths: name directories or files below/s,
@@ -99,7 +99,7 @@ describe('not as root', () => {
 });
 
 describe('as root', () => {
-  it('without the tools for namespaces the session’s own user is what is left, and says so', () => {
+  it('without the tools for namespaces, the session’s own user remains, and the summary says so', () => {
     expect(choose(TERMINAL, {}, { separateUsers: true, path: '/nowhere' })).toMatchObject({
       kind: 'own-user',
       summary: expect.stringMatching(/own user.*no mount namespace: unshare/),
@@ -108,7 +108,7 @@ describe('as root', () => {
   });
 });
 
-it('`network: none` that cannot be had is refused, and never less', () => {
+it('`network: none` is refused if it is not possible, never weakened', () => {
   expect(() => choose(TERMINAL, { network: 'none' }, { separateUsers: true, path: '/nowhere' })).toThrow(
     /network: none is not possible here/,
   );

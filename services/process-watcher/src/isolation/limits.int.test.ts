@@ -5,7 +5,7 @@ import type { Watcher } from '../watcher/watcher.ts';
 
 let fixture: WatcherFixture;
 let watcher: Watcher;
-/** Of commands that live for a short time only. */
+/** Lets commands live for a short time only. */
 let strict: Watcher;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
     },
   });
   watcher = await fixture.watcher();
-  // Long enough for a command to begin, on a busy machine too.
+  // Long enough for a command to begin, even on a busy machine.
   const limits = { max_lifetime_seconds: 3, max_idle_seconds: 1.5 };
   strict = await fixture.watcher('strict', undefined, undefined, { limits });
 });
@@ -30,7 +30,7 @@ const run = async (command: string, more: Record<string, unknown> = {}) =>
   fixture.run(watcher, await fixture.running(), 'terminal', { command, ...more });
 
 describe('limits', () => {
-  it('end a process that lives too long and one that prints nothing for too long, and say so', async () => {
+  it('end a process that lives too long and one that is silent for too long, and say so', async () => {
     const [old, quiet] = [await fixture.running(), await fixture.running()];
     await fixture.run(strict, old, 'terminal', {
       command: 'while :; do echo alive; sleep 0.1; done',
@@ -52,7 +52,7 @@ describe('limits', () => {
     );
   });
 
-  it('of all commands together refuse one more with a clear error', async () => {
+  it('on the number of commands refuse one more with a clear error', async () => {
     const ids = await Promise.all(Array.from({ length: 3 }, () => fixture.running()));
     const running = new Map<SessionId, string>();
     for (const id of ids) {
@@ -65,7 +65,7 @@ describe('limits', () => {
     expect(await run('echo yes')).toMatchObject({ output: 'yes\n' });
   });
 
-  it('of CPU time, memory, file size and processes are the kernel’s', async () => {
+  it('on CPU time, memory, file size and processes are enforced by the kernel', async () => {
     expect(await run('while :; do :; done', { timeout_seconds: 50 })).toMatchObject({ signal: 'SIGKILL' });
     expect(await run('head -c 5000000 /dev/zero > big; wc -c < big')).toMatchObject({
       output: expect.stringMatching(/1048576\n$/),
@@ -80,7 +80,7 @@ describe('limits', () => {
     }
   });
 
-  it('leave the operator’s variables', async () => {
+  it('keep the operator’s variables', async () => {
     expect(await run('echo $FROM_THE_OPERATOR')).toMatchObject({ output: 'yes\n' });
   });
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.stop());
 
-/** Keeps 80 MB, below the limit per process, and says in a file when it has them. */
+/** Keeps 80 MB, below the limit per process, and makes a file when it has them. */
 function hog(name: string): string {
   return `{ head -c ${80 * MB} /dev/zero; touch ${name}; exec sleep 300; } | tail -c ${150 * MB} > /dev/null`;
 }
@@ -35,7 +35,7 @@ const work = (id: SessionId) => join(fixture.dataDirectory, 'processes', id, 'wo
 const run = (id: SessionId, command: string, more: Record<string, unknown> = {}) =>
   fixture.run(watcher, id, 'terminal', { command, ...more });
 
-/** A background process that has what it asked for. */
+/** Starts a background process and waits until it has its memory. */
 async function begin(id: SessionId, name: string, command = hog(name)): Promise<string> {
   const { process_id } = await run(id, command, { background: true, notify_on_complete: true });
   await eventually(() => existsSync(join(work(id), name)));
@@ -43,12 +43,12 @@ async function begin(id: SessionId, name: string, command = hog(name)): Promise<
 }
 
 asRoot(
-  'a session whose commands have too much memory together has all of them ended, daemons too, and the reason is told once',
+  'a session that uses too much memory has all its commands ended, daemons included, and reports the reason once',
   async () => {
     const [other, id] = [await fixture.running(), await fixture.running()];
     const untouched = await begin(other, 'other');
     const first = await begin(id, 'first');
-    // Neither in the group of its command nor with its mark.
+    // Neither in its command's group nor with its mark.
     const second = await begin(id, 'second', `setsid env -i sh -c '${hog('second')}' & wait`);
     const uid = statSync(work(id)).uid;
 
@@ -91,7 +91,7 @@ asRoot(
   },
 );
 
-asRoot('a program that is the agent says so too', async () => {
+asRoot('a program that is the agent reports the memory limit too', async () => {
   const id = await fixture.running({ agent: 'hungry', toolsets: null });
   await fixture.execute(id, { type: 'start-agent', generation: 1, kind: 'command', arguments: '{}' });
   await watcher.look(id);
@@ -101,7 +101,7 @@ asRoot('a program that is the agent says so too', async () => {
   });
 });
 
-it('where commands run as the service itself, all that they started is ended, however it hides', async () => {
+it('if commands run as the service’s own user, everything that they started is ended, however it hides', async () => {
   const same = await fixture.watcher('same', undefined, undefined, { limits: { run_as: 'same' } });
   const id = await fixture.running();
   const daemon = `setsid env -i sh -c 'echo $$ > pid; ${hog('one')}'`;

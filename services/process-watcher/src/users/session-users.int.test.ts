@@ -28,7 +28,7 @@ import type { UserRange } from './user-policy.ts';
 
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
 const logger = createLogger({ service: 'process-watcher', instance: 'test', level: 'silent' });
-/** Not the numbers of real sessions, which other tests have at the same time. */
+/** Other than the numbers of real sessions, which other tests use at the same time. */
 const RANGE: UserRange = { first: 700_000, count: 50_000 };
 
 let directory = '';
@@ -43,7 +43,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The users of one stack; all of them have the table of one host. */
+/** The users of one stack. All stacks share the table of one host. */
 function stack(name = 'data', range: UserRange = RANGE) {
   const userPolicy = { kind: 'own', range, separateUsers: true } as const;
   const directories = new SessionDirectories(join(directory, name), userPolicy);
@@ -56,7 +56,7 @@ function stack(name = 'data', range: UserRange = RANGE) {
   return { directories, users, begin };
 }
 
-/** As the numbers were found once: a session's directory as an earlier version left it. */
+/** Makes a session's directory as an earlier version did: its user number was a hash of the id. */
 function madeByHash(directories: SessionDirectories, id: SessionId): number {
   const uid = hashOf(id);
   const work = directories.makeWorkDirectory(id, { uid, gid: uid });
@@ -86,15 +86,15 @@ async function sleepAs(uid: number): Promise<number> {
 }
 
 describe('users of sessions', () => {
-  asRoot('are one each, over two stacks with two watchers each on one host', () => {
-    // Half of the numbers are taken: whoever finds them by chance or by a hash gives one twice.
+  asRoot('are unique across two stacks with two watchers each on one host', () => {
+    // Half of the numbers are taken, so choosing by chance or by a hash would give one out twice.
     const range = { first: RANGE.first, count: 200 };
     const stacks = ['one', 'one', 'two', 'two'].map((name) => stack(name, range));
     const uids = Array.from({ length: 100 }, (_, n) => stacks[n % 4]?.begin().uid);
     expect(new Set(uids).size).toBe(100);
   });
 
-  asRoot('stay the same over a restart', () => {
+  asRoot('stay the same after a restart', () => {
     const { id, uid } = stack().begin();
     const again = stack();
     again.users.adopt();
@@ -102,7 +102,7 @@ describe('users of sessions', () => {
     expect(again.users.existing(id)).toEqual({ uid, gid: uid });
   });
 
-  asRoot('are never given twice when a watcher is killed between taking one and using it', async () => {
+  asRoot('are never given out twice if a watcher is killed between taking one and using it', async () => {
     const { directories, users, begin } = stack();
     const id = newSessionId();
     const claims = new UserNumbers(join(directory, 'table'));
@@ -116,7 +116,7 @@ describe('users of sessions', () => {
     expect(claims.taken()).not.toContain(taken);
   });
 
-  asRoot('are kept where an earlier version gave them, and given to nobody else', () => {
+  asRoot('that an earlier version gave out are kept, and given to nobody else', () => {
     const { directories, users, begin } = stack();
     const ids = Array.from({ length: 20 }, () => newSessionId());
     const old = ids.map((id) => madeByHash(directories, id));
@@ -126,7 +126,7 @@ describe('users of sessions', () => {
     expect(fresh.filter((uid) => old.includes(uid))).toEqual([]);
   });
 
-  asRoot('of two that shared one become two, each with its files', () => {
+  asRoot('are separated if two sessions shared one, and each session keeps its files', () => {
     const { directories, users } = stack();
     const pair = pairOfHash();
     expect(madeByHash(directories, pair[0])).toBe(madeByHash(directories, pair[1]));
@@ -142,7 +142,7 @@ describe('users of sessions', () => {
     expect(one).not.toBe(two);
   });
 
-  asRoot('of a data directory that was moved go with it', () => {
+  asRoot('move with their data directory', () => {
     const { id, uid } = stack('before').begin();
     renameSync(join(directory, 'before'), join(directory, 'after'));
     const after = stack('after');
@@ -150,8 +150,8 @@ describe('users of sessions', () => {
     expect(after.users.existing(id)?.uid).toBe(uid);
   });
 
-  asRoot('are refused with a reason when all are taken, and never shared', async () => {
-    // Of its own: something of an earlier test may still run as the first users of RANGE.
+  asRoot('are refused with a reason when all are taken, never shared', async () => {
+    // Its own range: processes of an earlier test may still run as the first users of RANGE.
     const small = { first: RANGE.first + RANGE.count, count: 2 };
     const { directories, users, begin } = stack('data', small);
     const [first] = [begin(), begin()];
@@ -162,7 +162,7 @@ describe('users of sessions', () => {
     expect(begin().uid).toBe(first.uid);
   });
 
-  asRoot('come again as late as can be', async () => {
+  asRoot('are used again as late as possible', async () => {
     const { directories, users, begin } = stack();
     const { id, uid } = begin();
     directories.removeSession(id);
@@ -171,14 +171,14 @@ describe('users of sessions', () => {
     expect(begin().uid).toBeGreaterThan(uid);
   });
 
-  asRoot('are not given to anybody while something runs as them', () => {
+  asRoot('are not given out while something runs as them', () => {
     const { begin } = stack('data', { first: 0, count: 1 });
     expect(() => begin()).toThrow(NoUserLeft); // root's
   });
 });
 
 describe('a user of a session whose files are gone', () => {
-  asRoot('is ended, with all that it left where everybody may leave files, and is free', async () => {
+  asRoot('loses its processes and its files in open directories, and is free again', async () => {
     const { directories, users, begin } = stack();
     const { id, uid } = begin();
     const left = mkdtempSync('/dev/shm/angelia-left-');
@@ -192,7 +192,7 @@ describe('a user of a session whose files are gone', () => {
     expect(new UserNumbers(join(directory, 'table')).taken()).toEqual([]);
   });
 
-  asRoot('of another stack is not touched while something runs as it', async () => {
+  asRoot('that belongs to another stack is not touched while something runs as it', async () => {
     const other = stack('other');
     const { uid } = other.begin();
     const pid = await sleepAs(uid);
@@ -207,7 +207,7 @@ describe('a user of a session whose files are gone', () => {
   });
 });
 
-asRoot('only what runs as a user that this session has by the table is ended', async () => {
+asRoot('only processes of a user that the table gives to this session are ended', async () => {
   const { users, directories, begin } = stack();
   const { id, uid } = begin();
   const claims = new UserNumbers(join(directory, 'table'));
@@ -220,10 +220,10 @@ asRoot('only what runs as a user that this session has by the table is ended', a
   expect(processesOf(uid)).toEqual([]);
 });
 
-asRoot('a user whose processes replace themselves all the time is ended', async () => {
+asRoot('processes that keep replacing themselves are ended', async () => {
   const { users, begin } = stack();
   const { id, uid } = begin();
-  // Each starts the next one and ends: one that was listed is gone before it can be looked at.
+  // Each one starts the next and ends: one that was listed is gone before we can look at it.
   const beat = join(directory, 'beat');
   writeFileSync(beat, '', { mode: 0o666 });
   chmodSync(beat, 0o666);
