@@ -14,7 +14,7 @@ import { readMatches } from './read-matches.ts';
 /** How much of the output a notice shows: what a person would look at first. `process log` has all of it. */
 const TAIL_BYTES = 4_000;
 
-/** Which matches of a process are in the log, and the session as of then, so that the next record reads only what is new. */
+/** Which matches are in the log, and the session at that time, so that the next record only reads what is new. */
 interface RecordedMatches {
   /** Position in the file of matches. */
   bytes: number;

@@ -67,7 +67,7 @@ export class HostCommands {
   readonly #supervisors: SupervisorClient;
   readonly #logger: Logger;
   readonly #graceMs: number;
-  /** By directory: those who wait for the command's end. */
+  /** By directory: wakes those that wait for the command's end. */
   readonly #endWaits = new Map<string, Set<WakeUp>>();
   readonly #matchListeners = new Map<string, () => void>();
   readonly #running = new Set<string>();

@@ -40,7 +40,7 @@ export function chooseIsolation(options: ChooseOptions): Isolation {
     refuseOwnNetwork(config, '`run_as: same` runs commands without namespaces');
     return none(
       'none (run_as: same)',
-      `process_watcher.run_as: same: commands run without isolation. Whoever steers the agents ${agents.join(', ')} can read the services' secrets and the whole database, and can end the services`,
+      `process_watcher.run_as: same: commands run without isolation. Anybody who controls the agents ${agents.join(', ')} can read the services' secrets and the whole database, and can end the services`,
     );
   }
   const parts = {

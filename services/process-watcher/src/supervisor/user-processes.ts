@@ -92,7 +92,7 @@ export function usersWithProcesses(): Set<number> {
 
 /**
  * Ends all processes of this user except the spared ones. Only for a user that one session has to itself. Returns how many
- * it ended, and who survived.
+ * it ended, and which survived.
  */
 export async function endProcessesOf(
   uid: number,

@@ -274,6 +274,16 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       await watcher.look(id);
       return Promise.all(ids.map((callId) => fixture.result(id, callId)));
     },
+    /** Starts a background process. Returns its id. */
+    async begin(watcher: Watcher, id: SessionId, command: string, more: Record<string, unknown> = {}) {
+      const result = await fixture.run(watcher, id, 'terminal', { command, background: true, ...more });
+      return String(result.process_id);
+    },
+    /** The texts of the turns that processes started. */
+    async notices(id: SessionId): Promise<string[]> {
+      const turns = await fixture.of(id, 'turn.requested');
+      return turns.filter((turn) => turn.source === 'process').map((turn) => turn.input);
+    },
     /** The run answers, which ends its turn. */
     async answer(id: SessionId, text = 'done'): Promise<void> {
       const { state } = await sessions.load(id);

@@ -78,7 +78,7 @@ function mustBeCapable(): void {
   const missing = missingCapabilities(statusOfThisProcess()).needed;
   if (missing.length === 0) return;
   throw new StartupError([
-    `process_watcher.run_as: process-watcher is root without ${missing.join(', ')}, and cannot look after commands of other users: give the container these capabilities (docker-compose.yml has them all), or start it as another user`,
+    `process_watcher.run_as: process-watcher is root without ${missing.join(', ')}, and cannot manage commands of other users: give the container these capabilities (docker-compose.yml has them all), or start it as another user`,
   ]);
 }
 
@@ -91,8 +91,8 @@ export function userPolicyWarning(policy: UserPolicy, status = statusOfThisProce
   if (!policy.separateUsers || wanted.length === 0) return null;
   const lost =
     policy.kind === 'own'
-      ? 'a daemon that left the process group of its background process is not known as its own, and is ended too early'
-      : "a daemon that left its command's process group is not found, and goes on when the command is ended";
+      ? 'a daemon that left the process group of its background process is not recognized as its own, and is ended too early'
+      : "a daemon that left its command's process group is not found, and keeps running when the command is ended";
   return `without the capability ${wanted.join(', ')} ${lost}: give the container this capability (docker-compose.yml has it)`;
 }
 
