@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shellArgv } from '../commands/shell.ts';
 import { statOf } from '../supervisor/process-identity.ts';
@@ -96,7 +97,7 @@ async function begin(
       stdin: 'none',
       separateErrors: false,
       keepBytes: 1_000_000,
-      lifetimeMs: 60_000,
+      lifetimeMs: LONGEST_TIMER_MS,
       idleMs: null,
       graceMs: 5_000,
       watchPatterns: [],

@@ -103,7 +103,7 @@ it('asks the supervisor of an earlier version about its commands, and says so if
 
 it('ends a command through the supervisor that has it', async () => {
   const dir = await begin('exec sleep 300');
-  expect(await supervisors.askAt(directory, { op: 'stop', dir, graceMs: 5_000 })).toEqual({
+  expect(await supervisors.askAt(directory, { op: 'stop', dir, graceMs: 60_000 })).toEqual({
     known: true,
     survivors: [],
   });
