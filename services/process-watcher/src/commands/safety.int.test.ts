@@ -76,7 +76,7 @@ describe('kill of a background process', () => {
     const { process_id } = await run(id, command, { background: true });
     const left = await eventually(async () => {
       const { output } = await fixture.run(watcher, id, 'process', { action: 'log', process_id });
-      return Number(output);
+      return Number(output) || null; // null: nothing was printed yet
     });
     expect(isThere(left)).toBe(true);
     const killed = await fixture.run(watcher, id, 'process', { action: 'kill', process_id });
