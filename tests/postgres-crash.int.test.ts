@@ -8,7 +8,7 @@ import pg from 'pg';
 
 // In tests/ and not in deploy/local because it takes a client to keep a backend busy.
 
-const fake = resolve(dirname(fileURLToPath(import.meta.url)), '../deploy/local/tests/fake');
+const fake = resolve(dirname(fileURLToPath(import.meta.url)), '../deploy/local/src/testing/fake');
 const service = join(fake, 'service.ts');
 
 it('Postgres killed with -9 while a backend is busy comes back on its port, with what was committed', async () => {
@@ -30,10 +30,10 @@ it('Postgres killed with -9 while a backend is busy comes back on its port, with
     const busy = query(stack.databaseUrl, 'SELECT count(*) FROM generate_series(1, 60000000)').catch(
       () => 'cut off',
     );
-    await until(async () => (await query(stack.databaseUrl, BUSY)).length === 1);
+    await waitUntil(async () => (await query(stack.databaseUrl, BUSY)).length === 1);
 
     process.kill(before, 'SIGKILL');
-    await until(async () => (await query(stack.databaseUrl, 'SELECT one FROM kept')).length === 1);
+    await waitUntil(async () => (await query(stack.databaseUrl, 'SELECT one FROM kept')).length === 1);
     expect(stack.pidOf('postgres')).not.toBe(before);
     await busy;
   } finally {
@@ -56,7 +56,7 @@ async function query(connectionString: string, text: string): Promise<unknown[]>
   }
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 40_000;
   while (!(await condition().catch(() => false))) {
     if (Date.now() > deadline) throw new Error('it did not come true in time');

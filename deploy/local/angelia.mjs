@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// `npx angelia ...` in the repository: the command line (libs/cli) as it was built last, under the Node that it needs. It is
-// not built anew when its sources changed: what is there is what the running services are, too, and a build under them
-// would exchange their files. Only where nothing was ever built, it is.
+// `npx angelia ...` in the repository: runs the command line (libs/cli) as it was built last, with the Node that it needs.
+// It does not build again when its sources changed: the running services come from the same build, and a new one would
+// replace their files. It builds only if there is no build yet.
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BootstrapError } from './bootstrap/progress.mjs';
-import { runUnder } from './bootstrap/run-under.mjs';
+import { runWithNode } from './bootstrap/run-with-node.mjs';
 import { provideNode } from './bootstrap/toolchain.mjs';
 
 const here = fileURLToPath(import.meta.url);
@@ -17,9 +17,9 @@ const main = join(root, 'dist', 'angelia.js');
 try {
   const node = await provideNode(root);
   if (node !== process.execPath) {
-    // Straight to the command line when it is there: one Node less to start.
+    // Run the command line directly if it is built: that starts one Node less.
     const script = existsSync(main) ? main : here;
-    runUnder(node, [script, ...process.argv.slice(2)]);
+    runWithNode(node, [script, ...process.argv.slice(2)]);
   } else {
     if (!existsSync(main)) await buildOnce();
     await import(pathToFileURL(main).href);

@@ -1,15 +1,15 @@
-// Bundles every program of the workspace, from the sources straight to dist/. A bundle, because Node spends more time
-// on finding and linking 1,500 small modules than on running them: a service that is bundled is up after 0.9 s of CPU,
-// one that is not after 1.5 s, and is smaller (docs/adr/0013-bundle.md). Types are checked by `npm run typecheck`, not
-// here. Plain JavaScript, because it runs before anything is built.
+// Bundles every program of the workspace from the sources into dist/. It bundles, because Node spends more time on finding
+// and linking 1,500 small modules than on running them: a bundled service starts in 0.9 s of CPU instead of 1.5 s, and is
+// smaller (docs/adr/0013-bundle.md). `npm run typecheck` checks the types, not this. It is plain JavaScript, because it runs
+// before anything is built.
 //
 //   dist/<program>.js        ingress, migrate, angelia (the command line) ...
-//   dist/<name>-<hash>.js    what several programs share, and what they load later
-//   dist/<package>/...       what programs read at run time: SQL, the demo config
+//   dist/<name>-<hash>.js    code that several programs share, or that they load later
+//   dist/<package>/...       files that programs read at run time: SQL, the demo config
 //
-// A build that changes nothing must cost next to nothing, as every `npm start` and `npm test` runs it: the manifest of
-// the last build (size and mtime of each input) decides, and esbuild is only imported when something changed. Two
-// builds may run at once: each output is written beside its place and renamed into it, and the manifest comes last.
+// A build without changes must cost almost nothing, because every `npm start` and `npm test` runs it. The manifest of the last
+// build (size and mtime of each input) decides, and esbuild is only imported if something changed. Two builds may run at
+// once: each output is written beside its final path and renamed, and the manifest comes last.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url';
 
 const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Everything that is started as a process of its own. */
+/** Everything that runs as a process of its own. */
 export const programs = {
   ingress: 'services/ingress/src/main.ts',
   'agent-runner': 'services/agent-runner/src/main.ts',
@@ -39,12 +39,12 @@ export const programs = {
 const ASSETS = ['libs/event-log/src/sql', 'libs/config/src/load/demo.yaml'];
 
 /**
- * Loaded from node_modules at run time, and only when telemetry is on: OpenTelemetry loads its parts by name.
- * pnpm-workspace.yaml makes them reachable from dist/. Its API, through which the two meet, is in the bundles.
+ * Loaded from node_modules at run time, only if telemetry is on: OpenTelemetry loads its parts by name.
+ * pnpm-workspace.yaml makes them reachable from dist/. The bundles hold its API, through which both sides meet.
  */
 const LOADED_AT_RUN_TIME = ['@opentelemetry/instrumentation-*', '@opentelemetry/sdk-node'];
 
-/** Packages that Nest and others would use if they were installed. They are not, and nothing of ours asks for them. */
+/** Packages that Nest and others would use if they were installed. They are not, and we do not need them. */
 const NOT_INSTALLED = [
   '@fastify/multipart',
   '@fastify/static',
@@ -64,22 +64,22 @@ const NOT_INSTALLED = [
   'pg-native',
 ];
 
-/** How long a running program may still want a chunk that a newer build no longer has. */
+/** How long a running program may still load a chunk that a newer build no longer has. */
 const KEEP_STALE_CHUNKS_MS = 24 * 60 * 60 * 1000;
 
 const MANIFEST = '.build.json';
 
 /**
- * Builds when an input changed.
+ * Builds if an input changed.
  * @param {{
  *   root?: string,
  *   programs?: Record<string, string>,
  *   assets?: string[],
  *   log?: (line: string) => void,
  *   bundler?: { bundle(): Promise<import('esbuild').BuildResult> },
- * }} [options] `bundler`: one that is kept open between builds (openBundler)
+ * }} [options] `bundler`: a bundler that stays open between builds (openBundler)
  * @returns {Promise<{ built: boolean, inputs: Record<string, string[]>, stamps: Record<string, string> }>}
- *   `inputs`: by program, the sources it is made of; `stamps`: by source and asset, size and time of its last change
+ *   `inputs`: the sources of each program; `stamps`: size and last change of each source and asset
  */
 export async function build(options = {}) {
   const root = options.root ?? repository;
@@ -96,7 +96,7 @@ export async function build(options = {}) {
   const files = new Set();
   for (const { path, contents } of bundle.outputs) {
     files.add(relative(dist, path));
-    // What begins with #! is there to be called by its name.
+    // A file that begins with #! is a command.
     const isCommand = Buffer.from(contents.subarray(0, 2)).toString() === '#!';
     if (!(await isSame(path, contents))) await writeAtomically(path, contents);
     if (isCommand) await chmod(path, 0o755);
@@ -117,7 +117,7 @@ export async function build(options = {}) {
 }
 
 /**
- * A bundler that remembers what it parsed: a build after a change takes a third of the time. For `npm run dev`.
+ * A bundler that keeps what it parsed, so that a build after a change takes a third of the time. For `npm run dev`.
  * @param {{ root?: string, programs?: Record<string, string> }} [options]
  */
 export async function openBundler(options = {}) {
@@ -126,7 +126,7 @@ export async function openBundler(options = {}) {
   return { bundle: () => opened.rebuild(), close: () => opened.dispose() };
 }
 
-/** In every program: what it says of an error names the sources. */
+/** Part of every program: makes its stack traces name the sources. */
 const STACK_TRACES = join(dirname(fileURLToPath(import.meta.url)), 'stack-traces.mjs');
 
 const bundleOptions = (root, entries) => ({
@@ -138,7 +138,7 @@ const bundleOptions = (root, entries) => ({
   format: 'esm',
   platform: 'node',
   target: 'node24',
-  // Names of classes and functions are in logs and in Nest's messages.
+  // Logs and Nest's messages use the names of classes and functions.
   keepNames: true,
   sourcemap: 'linked',
   sourcesContent: false,
@@ -151,10 +151,10 @@ const bundleOptions = (root, entries) => ({
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
-  plugins: [whereItsFilesAre(root, entries), namedExportsOfCommonJs, httpAlone, smallerPackages],
+  plugins: [assetsBesideSource(root, entries), namedExportsOfCommonJs, httpAlone, smallerPackages],
 });
 
-/** The process of esbuild is ended: it holds 270 MB, and would live as long as the launcher that built with it. */
+/** Ends esbuild's process, which holds 270 MB and would live as long as the launcher. */
 async function bundleOnce(root, entries) {
   const { build: bundle, stop } = await import('esbuild');
   try {
@@ -190,12 +190,12 @@ async function bundled(root, entries, bundler) {
 }
 
 /**
- * A module that reads a file from beside its source finds the copy in dist/: its `import.meta.url` is that of a file
- * beside the copy. All outputs lie directly in dist/. That of a program's own source stays what it is: its output.
+ * Lets a module that reads a file beside its source find the copy in dist/: its `import.meta.url` becomes that of a file
+ * beside the copy. All outputs are directly in dist/. The `import.meta.url` of a program's own source stays its output.
  */
-function whereItsFilesAre(root, entries) {
+function assetsBesideSource(root, entries) {
   return {
-    name: 'where-its-files-are',
+    name: 'assets-beside-source',
     setup(builder) {
       builder.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
         const file = relative(root, path);
@@ -213,8 +213,8 @@ function whereItsFilesAre(root, entries) {
 }
 
 /**
- * `await import('undici')` of a CommonJS package has its exports by name, as in Node. esbuild alone would give it a
- * `default` and nothing else, which is only noticed when that line runs.
+ * Gives `await import('undici')` of a CommonJS package its exports by name, as in Node. esbuild alone only gives it a
+ * `default`, which nobody notices before that line runs.
  */
 const namedExportsOfCommonJs = {
   name: 'named-exports-of-commonjs',
@@ -242,8 +242,8 @@ const namedExportsOfCommonJs = {
 
 /**
  * An ES module that imports node:http makes Node read all its exports, and three of them (WebSocket and its events) load
- * Node's own undici: 60 ms of CPU for a service that wants `createServer`. By getBuiltinModule it costs 5 ms. (For the
- * other builtins the copies of their many names would cost more than they save.)
+ * Node's own undici: 60 ms of CPU for a service that needs `createServer`. With getBuiltinModule it costs 5 ms. (For the
+ * other builtins, copying their many names would cost more than it saves.)
  */
 const httpAlone = {
   name: 'http-alone',
@@ -259,8 +259,8 @@ const httpAlone = {
 };
 
 /**
- * Packages that offer Node the same code as CommonJS, or more of it than anybody wants. As ES modules only what is used
- * is in the bundle.
+ * Packages that offer Node their code as CommonJS, or more of it than anybody uses. As ES modules, only what is used gets
+ * into the bundle.
  */
 const smallerPackages = {
   name: 'smaller-packages',
@@ -270,7 +270,7 @@ const smallerPackages = {
       const found = await builder.resolve(path, { resolveDir, kind, pluginData: 'smaller' });
       return { path: found.path.replace('/dist/cjs/', '/dist/esm/'), sideEffects: false };
     });
-    // zod speaks fifty languages, and its namespace keeps them all.
+    // zod has fifty languages, and its namespace keeps them all.
     builder.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
       contents: "export { default as en } from './en.js';",
     }));
@@ -286,10 +286,10 @@ function isCommonJs(path) {
   return true;
 }
 
-/** `libs/event-log/src/sql/001.sql` is `libs/event-log/sql/001.sql` in dist/. */
+/** `libs/event-log/src/sql/001.sql` becomes `libs/event-log/sql/001.sql` in dist/. */
 const inDist = (file) => file.replace('/src/', '/').replace(/\.ts$/, '.js');
 
-/** A source file that cannot be bundled. No retry helps; the message names the file and the place. */
+/** A source file cannot be bundled. A retry does not help; the message names the file, the line and the column. */
 export class BuildError extends Error {
   code = 'BUILD_FAILED';
 }
@@ -327,7 +327,7 @@ async function filesUnder(root, path) {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** Programs that run have their chunks in memory, but for those that they load later. */
+/** Running programs have their chunks in memory, except those that they load later. */
 async function removeStale(dist, files) {
   const entries = await readdir(dist, { recursive: true, withFileTypes: true });
   for (const entry of entries) {
@@ -339,7 +339,7 @@ async function removeStale(dist, files) {
   }
 }
 
-/** What decides about the outputs besides the sources. New SQL files count, too: nothing imports them. */
+/** What affects the outputs besides the sources. It includes the names of the assets, because nothing imports those. */
 async function recipeOf(root, entries, assets) {
   const hash = createHash('sha256').update(JSON.stringify([entries, process.version]));
   for (const asset of assets) hash.update((await filesUnder(root, asset)).sort().join());
@@ -374,7 +374,7 @@ async function readManifest(dist) {
   try {
     return JSON.parse(await readFile(join(dist, MANIFEST), 'utf8'));
   } catch {
-    return null; // absent or torn: build again
+    return null; // missing or incomplete: build again
   }
 }
 

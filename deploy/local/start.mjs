@@ -1,13 +1,13 @@
-// The door: `npm start`, `npm test`, `npm run verify|bench|chaos` all come in here, on any Node >= 20 with nothing
-// installed. Plain JavaScript without dependencies until the toolchain and node_modules are there; then it hands
-// over to src/cli.ts, which Node 24 runs as it is (type stripping).
+// The entry of `npm start`, `npm test` and `npm run verify|bench|chaos`, on any Node >= 20 with nothing installed. It is
+// plain JavaScript without dependencies. When the toolchain and node_modules are there, it hands over to src/cli.ts, which
+// Node 24 runs directly (type stripping).
 
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { provideDependencies } from './bootstrap/dependencies.mjs';
-import { asFrontOfChild, frontOfThis, watchFront } from './bootstrap/front.mjs';
+import { environmentForChild, parentsOfThis, watchParents } from './bootstrap/parent-processes.mjs';
 import { BootstrapError } from './bootstrap/progress.mjs';
-import { runUnder } from './bootstrap/run-under.mjs';
+import { runWithNode } from './bootstrap/run-with-node.mjs';
 import { provideNode } from './bootstrap/toolchain.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -15,9 +15,9 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 try {
   const node = await provideNode(root);
   if (node !== process.execPath) {
-    const front = frontOfThis();
-    const child = runUnder(node, process.argv.slice(1), asFrontOfChild(front));
-    watchFront(front, () => child.kill('SIGTERM'));
+    const parents = parentsOfThis();
+    const child = runWithNode(node, process.argv.slice(1), environmentForChild(parents));
+    watchParents(parents, () => child.kill('SIGTERM'));
   } else {
     await provideDependencies(root);
     const { main } = await import('./src/cli.ts');

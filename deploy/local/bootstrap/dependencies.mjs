@@ -1,4 +1,4 @@
-// The workspace's dependencies, installed when the lockfile is not the one of the last successful install.
+// Installs the workspace's dependencies if the lockfile changed since the last successful install.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,15 +16,15 @@ export async function provideDependencies(root) {
   if (isInstalled(root)) return;
   const pnpm = await providePnpm(root);
   const lock = await lockWhenFree(join(root, '.cache', 'install.lock'), {
-    onWait: (owner) => progress(`waiting for another run (pid ${owner.pid}) that installs the dependencies`),
+    onWait: (owner) => progress(`waiting for another run (pid ${owner.pid}) to install the dependencies`),
   });
   try {
     if (isInstalled(root)) return;
-    progress('installing dependencies (when the lockfile changed; a minute or two at first)');
+    progress('installing dependencies (the lockfile changed; the first time takes a minute or two)');
     const wanted = fingerprint(root);
     const result = spawnSync(process.execPath, [pnpm, 'install', '--frozen-lockfile'], {
       cwd: root,
-      // CI: never ask, never wait for a terminal.
+      // CI makes pnpm never ask and never wait for a terminal.
       env: { ...process.env, CI: 'true' },
       stdio: ['ignore', 'pipe', 'pipe'],
       encoding: 'utf8',
@@ -42,7 +42,7 @@ export async function provideDependencies(root) {
   }
 }
 
-// Inside node_modules, so that removing node_modules removes it too.
+// Inside node_modules, so that it disappears with node_modules.
 const stampPath = (root) => join(root, 'node_modules', '.angelia-installed');
 
 function isInstalled(root) {

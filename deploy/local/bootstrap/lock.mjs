@@ -1,17 +1,16 @@
-// A lock that a killed holder cannot keep: a directory that holds the name of its owner. It is renamed into place
-// with the owner file already in it (rename onto a directory that is not empty fails), so there is no moment in
-// which the lock exists without an owner.
+// A lock that a killed holder does not keep: a directory that names its owner. It is renamed into place with the owner file
+// already in it (a rename onto a directory that is not empty fails), so the lock never exists without an owner.
 //
-// A dead owner's lock is renamed away to a name made of that owner's nonce, and kept there for a while. Two that
-// find the same dead owner can therefore not both clear it: the second rename fails on the first one's result, and
-// cannot hit the new owner's lock instead.
+// A dead owner's lock is renamed to a name made of that owner's nonce, and kept there for a while. So two processes that find
+// the same dead owner cannot both clear it: the second rename fails on the result of the first, and cannot hit the new
+// owner's lock instead.
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { identityOf, isSameProcess } from './process-identity.mjs';
 
-/** How long a cleared lock's name stays reserved: longer than any pause between a look and a rename. */
+/** How long the name of a cleared lock stays reserved: longer than any pause between a look and a rename. */
 const CLEARED_KEPT_MS = 10 * 60 * 1000;
 
 /**
@@ -20,9 +19,9 @@ const CLEARED_KEPT_MS = 10 * 60 * 1000;
  */
 
 /**
- * Takes the lock, or says who has it.
+ * Takes the lock, or returns its holder.
  * @param {string} path
- * @param {Record<string, unknown>} [note] what others may want to know about the owner
+ * @param {Record<string, unknown>} [note] what other processes may want to know about the owner
  * @returns {{ lock: Lock } | { heldBy: LockOwner }}
  */
 export function tryLock(path, note = {}) {
@@ -40,11 +39,11 @@ export function tryLock(path, note = {}) {
   try {
     for (;;) {
       if (renameOnto(candidate, path)) {
-        forgetCleared(path);
+        removeOldCleared(path);
         return { lock: { release: () => release(path, owner.nonce), previous } };
       }
       const holder = lockOwner(path);
-      if (holder === null) continue; // released in between
+      if (holder === null) continue; // it was released meanwhile
       if (isSameProcess(holder.pid, holder.identity)) return { heldBy: holder };
       previous = holder;
       clearDead(path, holder);
@@ -55,7 +54,7 @@ export function tryLock(path, note = {}) {
 }
 
 /**
- * Takes the lock, waiting for its owner to release it or to die.
+ * Takes the lock; waits until its owner releases it or dies.
  * @param {string} path
  * @param {{ onWait?: (owner: LockOwner) => void }} [options]
  * @returns {Promise<Lock>}
@@ -73,7 +72,7 @@ export async function lockWhenFree(path, options = {}) {
 
 /**
  * @param {string} path
- * @returns {LockOwner | null} null when nobody has it
+ * @returns {LockOwner | null} null if nobody has it
  */
 export function lockOwner(path) {
   try {
@@ -84,7 +83,7 @@ export function lockOwner(path) {
 }
 
 /**
- * Only the first of those that saw this dead owner has an effect, however late the others come.
+ * Only the first process that saw this dead owner has an effect, however late the others come.
  * @param {string} path
  * @param {LockOwner} holder
  */
@@ -108,7 +107,7 @@ function renameOnto(from, to) {
   }
 }
 
-function forgetCleared(path) {
+function removeOldCleared(path) {
   const dir = dirname(path);
   for (const name of readdirSync(dir)) {
     if (!name.startsWith(`${basename(path)}.`)) continue;
@@ -117,7 +116,7 @@ function forgetCleared(path) {
       if (Date.now() - statSync(found).mtimeMs > CLEARED_KEPT_MS)
         rmSync(found, { recursive: true, force: true });
     } catch {
-      // another process forgot it first
+      // another process removed it first
     }
   }
 }

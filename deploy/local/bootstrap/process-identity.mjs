@@ -1,13 +1,12 @@
-// Which process a pid means. Pids are reused: a pid that was written to a file belongs to the process that was meant
-// only as long as its start time is the same, and (after a reboot) the boot is. Nothing here is ever killed by its
-// pid alone.
+// Which process a pid means. Pids are reused: a pid in a file only means the original process if its start time and the boot
+// are the same. We never kill a process by its pid alone.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
  * @param {number} pid
- * @returns {string | null} a name for this very process, null when there is none (or only a zombie)
+ * @returns {string | null} a name for this very process; null if there is none, or only a zombie
  */
 export function identityOf(pid) {
   return process.platform === 'linux' ? linuxIdentity(pid) : psIdentity(pid);
@@ -15,7 +14,7 @@ export function identityOf(pid) {
 
 /**
  * @param {number} pid
- * @param {string | null | undefined} identity what identityOf(pid) said when the process was known
+ * @param {string | null | undefined} identity what identityOf(pid) returned for the original process
  * @returns {boolean}
  */
 export function isSameProcess(pid, identity) {
@@ -27,7 +26,7 @@ let bootId;
 function linuxIdentity(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The command name may hold spaces and brackets; the fields go on after the last one.
+    // The command name may hold spaces and parentheses: the fields begin after the last parenthesis.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return null;
     bootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,6 +1,6 @@
-// Node 24 and pnpm, from npm packages, under .cache/toolchain. The one place where their versions are pinned, each with
-// the hash of its package as it was when the version was chosen: whatever a registry, a mirror or a proxy hands out
-// instead is refused by npm before it is unpacked. (What pnpm then installs has its hashes in pnpm-lock.yaml.)
+// Node 24 and pnpm, from npm packages, under .cache/toolchain. This is the only place that pins their versions, each with the
+// hash of its package: if a registry, a mirror or a proxy hands out something else, npm refuses it before it unpacks it.
+// (pnpm-lock.yaml has the hashes of what pnpm then installs.)
 // To change a version: `npm view <name>@<version> dist.integrity`.
 
 import { spawnSync } from 'node:child_process';
@@ -23,8 +23,8 @@ export const PNPM = {
 };
 
 /**
- * What pnpm's script starts. For a platform that is not here (no hash of its package could be read when this was
- * written) the script fetches it by itself, and checks the registry's signature of it.
+ * The binary that pnpm's script starts. For a platform that is not listed (its hash was not available when this was
+ * written), the script fetches the binary itself and checks the registry's signature.
  * @type {Record<string, Package>}
  */
 export const PNPM_BINARIES = {
@@ -43,7 +43,7 @@ export const PNPM_BINARIES = {
 };
 
 /**
- * npm packages whose only content is a Node binary; versions as published, which differ by platform.
+ * npm packages that only hold a Node binary. The published versions differ by platform.
  * @type {Record<string, Package>}
  */
 export const NODE_PACKAGES = {
@@ -99,12 +99,12 @@ export async function providePnpm(root) {
 }
 
 /**
- * npm unpacks into the final place bit by bit, so each package is installed in a directory beside its own and renamed
- * into place when it is whole: whoever finds it can use it, without a lock, and a killed run leaves no half of one.
+ * npm unpacks file by file, so each package is installed in a directory beside its own and renamed when it is complete. So
+ * a package that is there can be used without a lock, and a killed run leaves no half package.
  * @param {string} root
- * @param {[Package, ...Package[]]} packages the one that is wanted, and what it needs
+ * @param {[Package, ...Package[]]} packages the wanted package, and what it needs
  * @param {string} label
- * @returns {Promise<string>} the directory of the first
+ * @returns {Promise<string>} the directory of the first package
  */
 export async function provide(root, packages, label) {
   const [{ name, version }] = packages;
@@ -113,7 +113,7 @@ export async function provide(root, packages, label) {
   const found = join(home, 'node_modules', name);
   if (existsSync(home)) return found;
   const lock = await lockWhenFree(join(root, '.cache', 'toolchain.lock'), {
-    onWait: (owner) => progress(`waiting for another run (pid ${owner.pid}) that fetches the toolchain`),
+    onWait: (owner) => progress(`waiting for another run (pid ${owner.pid}) to fetch the toolchain`),
   });
   try {
     if (existsSync(home)) return found;
@@ -129,7 +129,7 @@ export async function provide(root, packages, label) {
   }
 }
 
-/** By a lockfile with the pinned hashes and no address: npm asks its own registry, and refuses what has another hash. */
+/** Uses a lockfile with the pinned hashes and no address: npm asks its own registry and refuses any other hash. */
 function npmInstall(prefix, packages, label) {
   const dependencies = Object.fromEntries(packages.map(({ name, version }) => [name, version]));
   const locked = packages.map(({ name, version, integrity }) => [
@@ -149,7 +149,7 @@ function npmInstall(prefix, packages, label) {
   ];
   const result = spawnSync(command, [...before, 'ci', ...options], {
     cwd: prefix,
-    env: environmentOfItsOwn(),
+    env: environmentForNpm(),
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
   });
@@ -157,7 +157,7 @@ function npmInstall(prefix, packages, label) {
   const said = `${result.stdout}\n${result.stderr}`;
   if (said.includes('EINTEGRITY')) {
     throw new BootstrapError(
-      `${label} is refused: the hash of what npm fetched is not the one in deploy/local/bootstrap/toolchain.mjs. Nothing of it was run. Look at which registry npm uses (npm config get registry) and at what stands between: ${lastLines(said)}`,
+      `${label} is refused: the hash of what npm fetched is not the one in deploy/local/bootstrap/toolchain.mjs. Nothing of it was run. Check which registry npm uses (npm config get registry) and which proxy is in between: ${lastLines(said)}`,
     );
   }
   throw new BootstrapError(`could not fetch ${label} with npm: ${result.error?.message ?? lastLines(said)}`);
@@ -169,8 +169,8 @@ function npmCommand() {
   return ['npm'];
 }
 
-/** What an outer `npm start` exports about *its* project must not steer the inner npm; registry and proxy settings stay. */
-function environmentOfItsOwn() {
+/** Removes what an outer `npm start` exports about *its* project, and keeps registry and proxy settings. */
+function environmentForNpm() {
   const env = { ...process.env };
   for (const key of Object.keys(env)) {
     if (

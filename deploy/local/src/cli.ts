@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { BuildError, build } from '../build.mjs';
-import { runDev } from './dev.ts';
-import { repositoryRoot } from './layout.ts';
-import { runRelease } from './release.ts';
-import { runStart } from './start.ts';
-import { sweepTestServices } from './test-services.ts';
+import { runDev } from './commands/dev.ts';
+import { runRelease } from './commands/release.ts';
+import { runStart } from './commands/start.ts';
+import { repositoryRoot } from './data-directory/layout.ts';
+import { sweepTestServices } from './servers/test-services.ts';
 
-/** What `npm test` runs. The tier `long` needs minutes by nature and has a command of its own. */
+/** What `npm test` runs. The tier `long` takes minutes and has a command of its own. */
 const GATE_TIERS = ['unit', 'int', 'e2e'];
 
 const commands: Record<string, (args: string[]) => Promise<number>> = {
@@ -15,7 +15,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   dev: (args) => runDev(args),
   test: async (args) => (await checked()) || runTests(args, GATE_TIERS),
   verify: async (args) => (await checked()) || runTests(args, GATE_TIERS),
-  // No unit test needs what is built.
+  // Unit tests need no build.
   'test:unit': async (args) => runTests(args, ['unit']),
   'test:watch': async (args) => (await built()) || runTests(['--watch', ...args], GATE_TIERS),
   'test:long': async (args) => (await built()) || runTests(args, ['long']),
@@ -27,29 +27,29 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   release: async (args) => runRelease(args),
 };
 
-/** Called by start.mjs, once Node 24 and the dependencies are there. */
+/** Called by start.mjs when Node 24 and the dependencies are there. */
 export async function main([name = '', ...args]: string[]): Promise<void> {
   const command = commands[name];
   if (!command) {
-    console.error(`angelia: there is no command "${name}": ${Object.keys(commands).join(', ')}`);
+    console.error(`angelia: there is no command "${name}": use one of ${Object.keys(commands).join(', ')}`);
     process.exit(1);
   }
   process.exit(await command(args));
 }
 
-/** 0 when everything was bundled, so that it can stand before what needs it. */
+/** Returns an exit code, 0 if the build succeeded, so that `||` can chain what needs the build. */
 async function built(): Promise<number> {
   try {
     await build({ log: (line) => console.error(`angelia: ${line}`) });
     return 0;
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;
-    console.error(`angelia: this does not build\n${error.message}`);
+    console.error(`angelia: the sources do not build\n${error.message}`);
     return 1;
   }
 }
 
-/** Everything that is wrong is said in one run: format and lint, types, and what does not build. */
+/** Reports all problems in one run: format, lint, types and the build. */
 async function checked(): Promise<number> {
   console.error('angelia: checking format, lint and types');
   return all(built(), biome(['check', '--error-on-warnings']), markdown(), checkTypes());
@@ -85,7 +85,7 @@ function checkTypes(args: string[] = []): Promise<number> {
   return run([
     join(repositoryRoot, 'node_modules/typescript/bin/tsc'),
     ...['--noEmit', '-p', 'tsconfig.json'],
-    // A second run only looks at what changed.
+    // A second run only checks what changed.
     ...['--incremental', '--tsBuildInfoFile', '.cache/typecheck.json'],
     ...args,
   ]);
@@ -95,7 +95,7 @@ function runSource(script: string, args: string[]): Promise<number> {
   return run([join(repositoryRoot, script), ...args]);
 }
 
-/** In the foreground and in our process group: a Ctrl-C reaches it by itself, so we only wait for its end. */
+/** Runs in the foreground and in our process group: Ctrl-C reaches it directly, so we only wait for its end. */
 function run(args: string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: 'inherit' });

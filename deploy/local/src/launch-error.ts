@@ -1,6 +1,6 @@
 /**
- * A reason why the local stack cannot run that the user can mend: a taken port, a missing program, a broken config.
- * The message is the one line to show, and says what to do. No retry helps before that.
+ * Why the local stack cannot run, if the user can fix it: a taken port, a missing program, a broken config. The message is
+ * the one line to show, and says what to do. A retry does not help before that.
  */
 export class LaunchError extends Error {
   readonly code: LaunchErrorCode;

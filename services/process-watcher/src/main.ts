@@ -1,8 +1,8 @@
-import { shedForeignVariables } from './bare-environment.ts';
+import { restartWithoutSecrets } from './restart-without-secrets.ts';
 
-shedForeignVariables(import.meta.url);
+restartWithoutSecrets(import.meta.url);
 
-// Not before: until then this process may have to become itself again, and would load everything twice.
+// Imported only now: the call above may replace this process, and everything imported before it would load twice.
 const { runService } = await import('@angelia/service-kit/run');
 await runService({
   name: 'process-watcher',

@@ -28,21 +28,21 @@ import {
 } from '@angelia/service-kit';
 import type { Sessions } from '@angelia/sessions';
 import { Module } from '@nestjs/common';
-import { answerOutput } from './answer-output.ts';
-import { HintsController } from './hints.controller.ts';
-import { chooseIsolation } from './isolation/choose.ts';
-import { Places } from './places.ts';
-import { runAs, warningOf } from './run-as.ts';
-import { WATCHER, Watcher } from './watcher.ts';
+import { answerOutputRequest } from './background/answer-output-request.ts';
+import { chooseIsolation } from './isolation/choose-isolation.ts';
+import { SessionDirectories } from './session-directories.ts';
+import { chooseUserPolicy, userPolicyWarning } from './users/user-policy.ts';
+import { HintsController } from './watcher/hints.controller.ts';
+import { WATCHER, Watcher } from './watcher/watcher.ts';
 
-/** Core NATS, as far as it is needed here. */
+/** The part of core NATS that this module uses. */
 interface Pings {
   respond(subject: string, answer: (payload: string) => Promise<string | null>): () => void;
   ping(subject: string): void;
   subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void;
 }
 
-/** The only place where commands run. */
+/** The only service that runs commands. */
 @Module({
   controllers: [HintsController],
   providers: [
@@ -60,15 +60,15 @@ interface Pings {
         bus: Pings,
         health: Health,
       ): Watcher => {
-        const users = runAs(config.process_watcher);
-        const warning = warningOf(users);
+        const userPolicy = chooseUserPolicy(config.process_watcher);
+        const warning = userPolicyWarning(userPolicy);
         if (warning !== null) logger.warn(warning);
-        const places = new Places(environment.dataDirectory, users);
+        const directories = new SessionDirectories(environment.dataDirectory, userPolicy);
         const { path, demo } = configPath(process.env);
         const isolation = chooseIsolation({
           config,
-          users,
-          places,
+          users: userPolicy,
+          directories,
           dataDirectory: environment.dataDirectory,
           configFile: demo ? null : path,
         });
@@ -79,42 +79,41 @@ interface Pings {
           config,
           sessions,
           log,
-          places,
-          runAs: users,
+          directories,
+          userPolicy,
           isolation,
           instance: instanceOf(holder),
           logger,
           ping: (subject) => bus.ping(subject),
         });
-        const heard = (
+        const onMessage = (
           subject: string,
           prefix: string,
           act: (id: ReturnType<typeof sessionId>) => Promise<void>,
         ) =>
           act(sessionId(subject.slice(prefix.length))).catch((error: unknown) =>
-            logger.debug(
-              { err: error },
-              'a message about a session could not be followed: the sweep brings it again',
-            ),
+            logger.debug({ err: error }, 'a message about a session failed; the sweep will repeat it'),
           );
         bus.subscribe(
           cancelSubject('*'),
-          (subject) => void heard(subject, cancelSubject(''), (id) => watcher.cancelled(id)),
+          (subject) => void onMessage(subject, cancelSubject(''), (id) => watcher.cancelled(id)),
         );
         bus.subscribe(
           erasedSubject('*'),
-          (subject) => void heard(subject, erasedSubject(''), (id) => watcher.erased(id)),
+          (subject) => void onMessage(subject, erasedSubject(''), (id) => watcher.cleanup.removeErased(id)),
         );
         bus.subscribe(
           watchPingSubject('*'),
-          (subject) => void heard(subject, watchPingSubject(''), (id) => watcher.lookIfOurs(id)),
+          (subject) => void onMessage(subject, watchPingSubject(''), (id) => watcher.lookIfOurs(id)),
         );
-        bus.respond(OUTPUT_SUBJECT, (request) => answerOutput(request, watcher.commands));
-        onCollect(() => metrics.sessionsWatched.set({}, watcher.inHand));
+        bus.respond(OUTPUT_SUBJECT, (request) => answerOutputRequest(request, watcher.commands));
+        onCollect(() => metrics.sessionsWatched.set({}, watcher.sessionsInFlight));
         drain.add({ name: 'commands', drain: () => watcher.close() });
         watcher
-          .adopt()
-          .catch((error: unknown) => logger.error({ err: error }, 'what runs on this host was not taken up'));
+          .start()
+          .catch((error: unknown) =>
+            logger.error({ err: error }, 'the commands on this host were not adopted'),
+          );
         return watcher;
       },
     },

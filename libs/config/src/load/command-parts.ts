@@ -26,7 +26,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /**
  * The variables that these parts name. Apart from load.ts, and without the schemas: process-watcher reads them before it
- * becomes itself again (bare-environment.ts), and what is loaded for that is loaded twice.
+ * becomes itself again (restart-without-secrets.ts), and what is loaded for that is loaded twice.
  * @throws StartupError when there is no config that can be read
  */
 export function commandVariables(env: NodeJS.ProcessEnv): ReadonlySet<string> {

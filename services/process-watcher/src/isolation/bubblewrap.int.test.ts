@@ -6,21 +6,23 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
+import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { shellArgv, underLimits } from '../launch.ts';
-import { Command } from '../supervisor/command.ts';
+import { shellArgv } from '../commands/shell.ts';
 import { statOf } from '../supervisor/process-identity.ts';
 import { EXIT_FILE, type ExitRecord, MARK_VARIABLE, type StartRequest } from '../supervisor/protocol.ts';
 import { sessionsOver } from '../supervisor/session-memory.ts';
+import { SupervisedCommand } from '../supervisor/supervised-command.ts';
 import { bubblewrap } from './bubblewrap.ts';
-import { chooseIsolation } from './choose.ts';
-import { hiddenFrom } from './hidden.ts';
+import { chooseIsolation } from './choose-isolation.ts';
+import { findProgramIn } from './find-program.ts';
+import { hiddenFrom } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
-import { findProgramIn } from './programs.ts';
+import { withLimits } from './limits.ts';
 
 /**
- * Commands of a stack that is not root's: the services' files are this user's own, and nothing but the enclosure keeps
- * commands from them. As root the tests become an ordinary user; else they are one.
+ * Commands of a stack that does not run as root: they run as the owner of the services' files, and only the isolation
+ * keeps them out. If the tests run as root, they become an ordinary user.
  */
 const isRoot = process.getuid?.() === 0;
 const user = isRoot ? { uid: 61_234, gid: 61_234 } : null;
@@ -43,7 +45,7 @@ function isolationWith(processWatcher: Readonly<Record<string, unknown>>) {
   const attempt = bubblewrap({
     config: parsed.config.process_watcher,
     hidden: () => hiddenFrom(data, configFile),
-    places: { root: processes, workElsewhere: undefined },
+    directories: { root: processes, workElsewhere: undefined },
     find: findProgramIn(process.env.PATH ?? ''),
   });
   return { attempt, config: parsed.config.process_watcher };
@@ -64,7 +66,7 @@ function giveAll(): void {
   if (user !== null) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, above]);
 }
 
-/** As process-watcher starts one, under the supervisor's own class. */
+/** Starts a command as process-watcher does, with the supervisor's own class. */
 async function begin(
   line: string,
   {
@@ -76,13 +78,13 @@ async function begin(
   const { attempt, config } = isolationWith(processWatcher);
   if (!attempt.ok) throw new Error(attempt.reason);
   const isolation: Isolation = attempt.isolation;
-  const limited = underLimits(shellArgv(line, config), config, { cwd: work, joinErrors: true });
+  const limited = withLimits(shellArgv(line, config), config, { cwd: work, joinErrors: true });
   const enclosed = isolation.enclose(limited, { work, user, joinErrors: true });
   const dir = join(dirname(work), `call_${Math.random().toString(16).slice(2)}`);
   mkdirSync(dir, { mode: 0o700 });
   giveAll();
   const over = Promise.withResolvers<void>();
-  const command = new Command(
+  const command = new SupervisedCommand(
     {
       op: 'start',
       dir,
@@ -95,7 +97,7 @@ async function begin(
       stdin: 'none',
       separateErrors: false,
       keepBytes: 1_000_000,
-      lifetimeMs: 60_000,
+      lifetimeMs: LONGEST_TIMER_MS,
       idleMs: null,
       graceMs: 5_000,
       watchPatterns: [],
@@ -136,7 +138,7 @@ withBubblewrap('a command without root', () => {
     await rm(above, { recursive: true, force: true });
   });
 
-  it('reads no secret of the services, not even where the config shows it what is around them', async () => {
+  it('reads no secret of the services, even if the config shows it the directory around them', async () => {
     const secrets = ['admin-token', 'etc/master-key', 'etc/postgres-password'].map((name) =>
       join(data, name),
     );
@@ -154,15 +156,15 @@ withBubblewrap('a command without root', () => {
     });
   });
 
-  it('that is a program of the operator’s is refused at the start where commands do not see it', () => {
+  it('that is an agent’s program is refused at the start if commands cannot see it', () => {
     const agents = { worker: { kind: 'command', command: [join(above, 'agent')], cwd: above } };
     const start = (processWatcher: Readonly<Record<string, unknown>>) => {
       const parsed = parseConfig({ agents, process_watcher: processWatcher });
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
       return chooseIsolation({
         config: parsed.config,
-        users: { others: false },
-        places: { root: processes, workElsewhere: undefined },
+        users: { separateUsers: false },
+        directories: { root: processes, workElsewhere: undefined },
         dataDirectory: data,
         configFile,
       });
@@ -173,7 +175,7 @@ withBubblewrap('a command without root', () => {
     expect(start({ read_paths: [above] })).toMatchObject({ kind: 'bubblewrap', warning: null });
   });
 
-  it('writes to its own files, and to what the config gives it', async () => {
+  it('writes to its own files and to the paths that the config allows', async () => {
     const work = newSession();
     expect(await run('echo one > file; echo two > /tmp/file; pwd', { work })).toMatchObject({
       output: `${work}\n`,
@@ -193,7 +195,7 @@ withBubblewrap('a command without root', () => {
     );
   });
 
-  it('sees no process but its own, and can end none', async () => {
+  it('sees only its own processes and can end no others', async () => {
     const { output } = await run(
       `ls -d /proc/[0-9]* | wc -l; kill -0 ${process.pid}; cat /proc/${process.pid}/environ`,
     );
@@ -201,7 +203,7 @@ withBubblewrap('a command without root', () => {
     expect(output).toMatch(/No such process[\s\S]*No such file/);
   });
 
-  it('has no capability, no way to one, and no namespaces of its own', async () => {
+  it('has no capabilities, cannot get any, and cannot make namespaces', async () => {
     const { output } = await run(
       "grep -E '^(CapBnd|CapEff|NoNewPrivs|Seccomp):' /proc/self/status; unshare --user true; unshare --mount true",
     );
@@ -209,7 +211,7 @@ withBubblewrap('a command without root', () => {
     expect(output.match(/unshare failed: Operation not permitted/g)).toHaveLength(2);
   });
 
-  it('reaches the network as the config says', async () => {
+  it('reaches the network only if the config allows it', async () => {
     const { port } = server.address() as { port: number };
     const ask = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`;
     expect(await run(ask)).toMatchObject({ output: 'reached\n' });
@@ -218,19 +220,19 @@ withBubblewrap('a command without root', () => {
     expect(alone.exit_code).not.toBe(0);
   });
 
-  it('gives its exit code; of one that a signal ended that is 128 + n, as in a shell', async () => {
+  it('returns its exit code, which is 128 + n after a signal, as in a shell', async () => {
     expect(await run('exit 7')).toMatchObject({ exit_code: 7, signal: null, left_running: 0 });
     expect(await run('kill -9 $$')).toMatchObject({ exit_code: 137, signal: null });
   });
 
-  it('meets limits of its own', async () => {
+  it('has its own limits', async () => {
     const { output } = await run('for n in $(seq 40); do sleep 1 & done; wait', {
       processWatcher: { max_user_processes: 30 },
     });
     expect(output).toMatch(/fork: .*(unavailable|retry)/i);
   });
 
-  it('reads what is written to it', async () => {
+  it('reads what is written to its stdin', async () => {
     const one = await begin('read line; echo "got $line"; read line; echo "got $line"', { stdin: 'open' });
     expect(one.command.write('a\n', false)).toBe('written');
     await eventually(() => one.output() === 'got a\n');
@@ -238,7 +240,7 @@ withBubblewrap('a command without root', () => {
     expect(await one.end()).toMatchObject({ output: 'got a\ngot b\n', exit_code: 0 });
   });
 
-  it('has its time to save something when it is ended', async () => {
+  it('has time to save something when it is ended', async () => {
     const one = await begin("trap 'echo saved; exit 5' TERM; echo up; while :; do sleep 0.1; done");
     await eventually(() => one.output() === 'up\n');
     expect(await one.command.stop('stopped', 20_000)).toEqual([]);
@@ -249,7 +251,7 @@ withBubblewrap('a command without root', () => {
     });
   });
 
-  it('is ended with all that it started, however that hides', async () => {
+  it('is ended with everything it started, however that hides', async () => {
     const line =
       'setsid env -i sleep 300 >/dev/null 2>&1 </dev/null & sleep 300 & trap "" TERM; echo up; wait; wait';
     const one = await begin(line);
@@ -277,12 +279,12 @@ withBubblewrap('a command without root', () => {
     expect(await one.end()).toMatchObject({ limit: 'memory' });
   });
 
-  it('that leaves something running in the foreground is over, and so is what it left', async () => {
+  it('that leaves a process running in the foreground ends, and so does that process', async () => {
     const one = await begin(
       'setsid env -i sleep 300 >/dev/null 2>&1 </dev/null & sleep 300 & read line; echo bye',
       { stdin: 'open' },
     );
-    // The namespace's first process, the shell, and the two that it leaves.
+    // The namespace's first process, the shell, and the two processes that it leaves.
     const all = await eventually(() => {
       const found = descendantsOf(one.identity.pid);
       return found.length >= 4 && found;

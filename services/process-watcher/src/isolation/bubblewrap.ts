@@ -1,47 +1,47 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
-import { type Hidden, isInside } from './hidden.ts';
+import type { FindProgram } from './find-program.ts';
+import { type HiddenPaths, isInside } from './hidden-paths.ts';
 import {
   type Attempt,
   type Enclosed,
-  type Enclosing,
+  type EnclosureOptions,
   type Isolation,
   type Program,
   quoted,
 } from './isolation.ts';
-import { type ProbePlaces, whyNot } from './probe.ts';
-import type { FindProgram } from './programs.ts';
+import { type ProbeDirectories, probeIsolation } from './probe.ts';
 import { seccompFilter } from './seccomp.ts';
 
-/** What programs need of a system. The last ones: NixOS, and what /etc/resolv.conf leads to. */
+/** What programs need of the system. The last ones are for NixOS, and for the target of /etc/resolv.conf. */
 const SYSTEM = [
   ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt'],
   ...['/nix/store', '/run/current-system', '/run/systemd/resolve'],
 ];
 
 interface Visible {
-  /** Where it is on the host, without links. */
+  /** The path on the host, without links. */
   readonly source: string;
-  /** Where commands see it. */
+  /** The path that commands see. */
   readonly path: string;
   readonly writable: boolean;
 }
 
 /**
- * Without root: namespaces by bubblewrap. All commands are the service's own user to the kernel, so that nothing may be
- * there that this user could use against us: no file but the system's, the session's own and what the config names; no
- * process but the command's own, as the same user may signal any that it can name. bubblewrap stays between the
- * supervisor and the command and passes on its exit code; of one that a signal ended that is 128 + n, as in a shell.
+ * Without root: namespaces by bubblewrap. To the kernel all commands are the service's own user, so they must see nothing
+ * that this user could use against us: no files but the system's, the session's own and those that the config names, and
+ * no processes but the command's own, because a user may signal any process of its own that it can name. bubblewrap stays
+ * between the supervisor and the command and passes on its exit code: 128 + n after a signal, as in a shell.
  */
 export function bubblewrap(options: {
   readonly config: Pick<ProcessWatcherConfig, 'network' | 'read_paths' | 'write_paths'>;
-  /** As of now: asked for each command, as files come and go. */
-  readonly hidden: () => Hidden;
-  readonly places: ProbePlaces;
+  /** Called for each command, because files come and go. */
+  readonly hidden: () => HiddenPaths;
+  readonly directories: ProbeDirectories;
   readonly find: FindProgram;
 }): Attempt & { readonly sees?: (path: string) => boolean } {
-  const { config, hidden, places, find } = options;
+  const { config, hidden, directories, find } = options;
   const [bwrap, env] = [find('bwrap'), find('env')];
   if (bwrap === null || env === null) return { ok: false, reason: 'bubblewrap (bwrap) is not installed' };
   const visible = [
@@ -50,14 +50,14 @@ export function bubblewrap(options: {
     ...config.write_paths.flatMap((path) => existing(path, true)),
   ];
   const filter = seccompFilter();
-  const filterFile = join(places.root, 'supervisors', 'commands.seccomp');
+  const filterFile = join(directories.root, 'supervisors', 'commands.seccomp');
   if (filter !== null) writeFilter(filterFile, filter);
   const fixed = [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...(config.network === 'none' ? ['--unshare-net'] : []),
   ];
-  // bubblewrap itself must outlive the SIGTERM to the command's group, or the command would have no time to save
-  // anything, and its exit code would be lost. What is ignored stays so for its children: `env` gives it back to them.
+  // bubblewrap itself must survive the SIGTERM to the command's group. Otherwise the command would have no time to save
+  // anything, and its exit code would be lost. Children inherit an ignored signal, so `env` restores it for the command.
   const script = (joinErrors: boolean): string =>
     [
       ...(joinErrors ? ['exec 2>&1'] : []),
@@ -69,8 +69,8 @@ export function bubblewrap(options: {
     kind: 'bubblewrap',
     summary: `namespaces (bubblewrap), network: ${config.network}`,
     warning: null,
-    enclose(program: Program, { work, joinErrors }: Enclosing): Enclosed {
-      // The session's own, so that what one command writes there the next one finds.
+    enclose(program: Program, { work, joinErrors }: EnclosureOptions): Enclosed {
+      // The session's own, so that a command finds what an earlier one wrote there.
       const tmp = join(dirname(work), 'tmp');
       mkdirSync(tmp, { recursive: true, mode: 0o700 });
       const now = hidden();
@@ -80,7 +80,7 @@ export function bubblewrap(options: {
         ...visible.flatMap(bind),
         ...masks,
         ...['--proc', '/proc', '--dev', '/dev', '--bind', work, work],
-        // What holds these together is memory, and not for commands to fill.
+        // These are in memory, and commands must not fill it.
         ...masks.flatMap((word, index) =>
           word === '--tmpfs' ? ['--remount-ro', masks[index + 1] ?? ''] : [],
         ),
@@ -97,7 +97,7 @@ export function bubblewrap(options: {
       };
     },
   };
-  const reason = whyNot(isolation.enclose, places, null);
+  const reason = probeIsolation(isolation.enclose, directories, null);
   if (reason !== null) return { ok: false, reason };
   return { ok: true, isolation, sees: (path) => visible.some((one) => isInside(path, one.path)) };
 }
@@ -114,8 +114,8 @@ function bind({ source, path, writable }: Visible): string[] {
   return [writable ? '--bind' : '--ro-bind', source, path];
 }
 
-/** Nothing, where it is not in what commands see. */
-function masksIn({ source, path }: Visible, { directories, files }: Hidden): string[] {
+/** Empty if nothing hidden is in what commands see here. */
+function masksIn({ source, path }: Visible, { directories, files }: HiddenPaths): string[] {
   const shown = (hidden: string): string[] =>
     isInside(hidden, source) ? [join(path, relative(source, hidden))] : [];
   return [
@@ -124,7 +124,7 @@ function masksIn({ source, path }: Visible, { directories, files }: Hidden): str
   ];
 }
 
-/** Whole or not at all: another watcher of this data directory may be starting a command with it. */
+/** Replaced in one step: another watcher of this data directory may be starting a command with it. */
 function writeFilter(path: string, filter: Buffer): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const beside = `${path}.${process.pid}`;

@@ -1,48 +1,48 @@
-import type { User } from '../run-as.ts';
+import type { User } from '../users/user-policy.ts';
 
 export interface Program {
   readonly file: string;
   readonly args: readonly string[];
 }
 
-/** A program in its enclosure, for the supervisor to start. */
+/** A program with what isolates it, for the supervisor to start. */
 export interface Enclosed extends Program {
-  /** True: it is started as the supervisor's own user, which the mounts need, and becomes the session's user itself. */
+  /** True: it is started as the supervisor's own user, which mounting needs, and becomes the session's user by itself. */
   readonly becomesUser: boolean;
 }
 
-export interface Enclosing {
-  /** The session's working directory: its own, at the same path, also inside. */
+export interface EnclosureOptions {
+  /** The session's working directory, which has the same path inside. */
   readonly work: string;
-  /** Null: the service's own user. */
+  /** Null means the service's own user. */
   readonly user: User | null;
-  /** What the enclosure itself has to say goes where the command's errors go. */
+  /** True: the errors of the isolation itself go where the command's errors go. */
   readonly joinErrors: boolean;
 }
 
 /**
- * What is between a model's command and everything that is not its session's (invariant commands-are-alone). One is
- * chosen at start (choose.ts) and holds for all commands of this watcher; docs/adr/0012 says why there are several.
+ * Keeps a model's command away from everything that is not its session's (invariant commands-are-alone). The watcher
+ * chooses one kind at its start (choose-isolation.ts) for all its commands. docs/adr/0012 says why there are several.
  */
 export interface Isolation {
   readonly kind: 'namespaces' | 'bubblewrap' | 'own-user' | 'none';
-  /** For the log, the readiness and doctor: what is in force, in one line. */
+  /** What is in force, in one line: for the log, the readiness and `angelia doctor`. */
   readonly summary: string;
-  /** What an operator should change; null: nothing. */
+  /** What an operator should change; null if nothing. */
   readonly warning: string | null;
-  /** Throws when the session's files cannot be made: a full disk. */
-  enclose(program: Program, where: Enclosing): Enclosed;
+  /** @throws if the session's files cannot be made, as on a full disk */
+  enclose(program: Program, where: EnclosureOptions): Enclosed;
 }
 
-/** What could be had of one kind on this host. */
+/** Whether one kind of isolation works on this host. */
 export type Attempt =
   | { readonly ok: true; readonly isolation: Isolation }
   | { readonly ok: false; readonly reason: string };
 
-/** As a shell says "found, but may not be executed": for a command that never ran. */
+/** The exit code of a command that never ran: a shell's "found, but may not be executed". */
 export const NOT_RUN = 126;
 
-/** One word of a shell script, whatever is in it. */
+/** Any text as one word of a shell script. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

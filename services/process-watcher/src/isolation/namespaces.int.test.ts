@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runAs } from '../run-as.ts';
 import { type WatcherFixture, watcherFixture } from '../testing/watcher-fixture.ts';
-import type { Watcher } from '../watcher.ts';
-import { hiddenFrom } from './hidden.ts';
+import { chooseUserPolicy } from '../users/user-policy.ts';
+import type { Watcher } from '../watcher/watcher.ts';
+import { findProgramIn } from './find-program.ts';
+import { hiddenFrom } from './hidden-paths.ts';
 import { namespaces } from './namespaces.ts';
-import { findProgramIn } from './programs.ts';
 
 const find = findProgramIn(process.env.PATH ?? '');
 const directory = await mkdtemp(join(tmpdir(), 'angelia-namespaces-'));
 const configFile = join(directory, 'angelia.yaml');
 await chmod(directory, 0o755);
-// Careless modes: what hides them is not the mode.
+// Open modes, so that only the isolation can hide them.
 await writeFile(configFile, 'secret: of the config', { mode: 0o644 });
 await writeFile(join(directory, 'notes'), 'for everybody', { mode: 0o644 });
 
@@ -24,17 +24,17 @@ const attempt = (options: { kernel?: string } = {}) =>
   namespaces({
     config: { network: 'host' },
     hidden: () => hiddenFrom(directory, null),
-    places: { root: directory, workElsewhere: undefined },
+    directories: { root: directory, workElsewhere: undefined },
     find,
     ...options,
   });
 
-// Root, and not in a container that may not mount.
-const asRoot = runAs({ run_as: 'auto' }).others && attempt().ok ? describe : describe.skip;
+// Root, and allowed to mount.
+const asRoot = chooseUserPolicy({ run_as: 'auto' }).separateUsers && attempt().ok ? describe : describe.skip;
 
 afterAll(() => rm(directory, { recursive: true }));
 
-asRoot('a command as root’s, in namespaces', () => {
+asRoot('a command of root, in namespaces', () => {
   let fixture: WatcherFixture;
   let watcher: Watcher;
   beforeAll(async () => {
@@ -46,7 +46,7 @@ asRoot('a command as root’s, in namespaces', () => {
   const run = async (command: string) =>
     fixture.run(watcher, await fixture.running(), 'terminal', { command });
 
-  it('sees neither the data directory nor the config, whatever their modes, and what is open to everybody', async () => {
+  it('sees neither the data directory nor the config, whatever their modes, but sees what is open to everybody', async () => {
     const { output } = await run(
       `cat ${fixture.dataDirectory}/careless; cat ${configFile}; cat ${directory}/notes; pwd; touch mine; ls`,
     );
@@ -54,19 +54,19 @@ asRoot('a command as root’s, in namespaces', () => {
     expect(output).toMatch(/No such file or directory\nfor everybody.*\/work\nmine\n$/);
   });
 
-  it('sees the processes of its session alone', async () => {
+  it('sees only the processes of its session', async () => {
     const { output } = await run('cat /proc/[0-9]*/status | grep -E "^Uid:" | sort -u; id -u; ls /proc/1');
     const [uids, uid, first] = String(output).split('\n');
     expect(uids?.split('\t')[1]).toBe(uid);
     expect(first).toContain('No such file');
   });
 
-  it('has no capability, and no way to one', async () => {
+  it('has no capabilities and cannot get any', async () => {
     const { output } = await run("grep -E '^(CapBnd|CapPrm|NoNewPrivs):' /proc/self/status");
     expect(output).toMatch(/^CapPrm:\t0+\nCapBnd:\t0+\nNoNewPrivs:\t1\n$/);
   });
 
-  it('is what the supervisor started: its pid, its signal, its exit code', async () => {
+  it('is the process that the supervisor started, with its pid, its signal and its exit code', async () => {
     const id = await fixture.running();
     const { process_id } = await fixture.run(watcher, id, 'terminal', {
       command: 'echo $$; exec sleep 300',
@@ -86,7 +86,7 @@ asRoot('a command as root’s, in namespaces', () => {
     expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(fixture.dataDirectory);
   });
 
-  it('reaches the network as the config says', async () => {
+  it('reaches the network only if the config allows it', async () => {
     const server = createServer((socket) => socket.end('reached\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
@@ -102,7 +102,7 @@ asRoot('a command as root’s, in namespaces', () => {
   });
 });
 
-it('an older kernel is not asked: hiding processes would hold for all of the host', () => {
+it('an older kernel is refused: hiding processes would affect the whole host', () => {
   expect(attempt({ kernel: '5.7.19-generic' })).toEqual({
     ok: false,
     reason: expect.stringContaining('5.8 or newer'),

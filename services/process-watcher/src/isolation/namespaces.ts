@@ -1,37 +1,36 @@
 import { realpathSync } from 'node:fs';
 import { release } from 'node:os';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
-import { type Hidden, isInside } from './hidden.ts';
+import type { FindProgram } from './find-program.ts';
+import { type HiddenPaths, isInside } from './hidden-paths.ts';
 import {
   type Attempt,
   type Enclosed,
-  type Enclosing,
+  type EnclosureOptions,
   type Isolation,
   NOT_RUN,
   type Program,
   quoted,
 } from './isolation.ts';
-import { type ProbePlaces, whyNot } from './probe.ts';
-import type { FindProgram } from './programs.ts';
+import { type ProbeDirectories, probeIsolation } from './probe.ts';
 
-/** The user that owns nothing: good enough to see whether a user can be enclosed. */
-const SOMEBODY = { uid: 65_534, gid: 65_534 };
-/** Before this version `hidepid` holds for all of a host's /proc at once: we would change the host. */
+/** The user that owns nothing, to probe whether a user can be isolated. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+/** Before this kernel version `hidepid` applies to every /proc of the host at once: we would change the host. */
 const HIDEPID_PER_MOUNT = [5, 8] as const;
-/** Of the empty directory that stands in the data directory's place: a few entries. */
-const EMPTY = 'mode=711,size=64k,nr_inodes=64,nosuid,nodev,noexec';
+/** Mount options of the empty directory that replaces the data directory: room for a few entries. */
+const EMPTY_OPTIONS = 'mode=711,size=64k,nr_inodes=64,nosuid,nodev,noexec';
 
 /**
- * As root: a mount namespace without the data directory, the config and other users' processes, then the session's own
- * user, without any capability and without a way to get one. Every step becomes the next one (exec), so that the
- * command keeps its pid, its signals and its exit code, and stays what the supervisor started. That is why it is not
- * bubblewrap, which stays in between.
+ * For root: a mount namespace without the data directory, the config and other users' processes, then the session's own
+ * user, without any capability and without a way to get one. Every step becomes the next one (exec), so that the command
+ * is the process that the supervisor started, with its pid, its signals and its exit code. bubblewrap would stay in between.
  */
 export function namespaces(options: {
   readonly config: Pick<ProcessWatcherConfig, 'network'>;
-  /** As of now: asked for each command, as files come and go. */
-  readonly hidden: () => Hidden;
-  readonly places: ProbePlaces;
+  /** Called for each command, because files come and go. */
+  readonly hidden: () => HiddenPaths;
+  readonly directories: ProbeDirectories;
   readonly find: FindProgram;
   readonly kernel?: string;
 }): Attempt {
@@ -43,7 +42,7 @@ export function namespaces(options: {
       reason: `Linux ${HIDEPID_PER_MOUNT.join('.')} or newer is needed, this is ${kernel}`,
     };
   }
-  // By their paths, as they run as root: the PATH of commands may lead through directories that those can write to.
+  // By their paths, because they run as root: the PATH of commands may hold directories that commands can write to.
   const [unshare, setpriv, mount, mkdir] = ['unshare', 'setpriv', 'mount', 'mkdir'].map(find);
   if (!unshare || !setpriv || !mount || !mkdir) {
     return { ok: false, reason: 'unshare, mount and setpriv (util-linux) are not all there' };
@@ -53,8 +52,8 @@ export function namespaces(options: {
     kind: 'namespaces',
     summary: `own user and mount namespace, network: ${config.network}`,
     warning: null,
-    enclose(program: Program, { work, user, joinErrors }: Enclosing): Enclosed {
-      const { uid, gid } = user ?? SOMEBODY;
+    enclose(program: Program, { work, user, joinErrors }: EnclosureOptions): Enclosed {
+      const { uid, gid } = user ?? NOBODY;
       const script = [
         ...(joinErrors ? ['exec 2>&1'] : []),
         setUp(tools, hidden(), realpathSync(work), config.network === 'none'),
@@ -74,7 +73,7 @@ export function namespaces(options: {
       };
     },
   };
-  const reason = whyNot(isolation.enclose, options.places, SOMEBODY);
+  const reason = probeIsolation(isolation.enclose, options.directories, NOBODY);
   return reason === null ? { ok: true, isolation } : { ok: false, reason };
 }
 
@@ -84,10 +83,10 @@ interface Tools {
   readonly ip: string | null;
 }
 
-function setUp(tools: Tools, hidden: Hidden, work: string, ownNetwork: boolean): string {
+function setUp(tools: Tools, hidden: HiddenPaths, work: string, ownNetwork: boolean): string {
   const mount = quoted(tools.mount);
   const steps = [
-    // The session's user may pass through the directories that lead to its own, and list none of them.
+    // The session's user may pass through the directories that lead to its own, but cannot list them.
     'umask 066',
     `${mount} -t proc -o nosuid,nodev,noexec,hidepid=2 proc /proc`,
     ...hidden.directories.flatMap((directory) => hide(tools, directory, work)),
@@ -96,21 +95,21 @@ function setUp(tools: Tools, hidden: Hidden, work: string, ownNetwork: boolean):
   return [
     `refuse() { echo 'angelia: the command could not be isolated, and was not run'; exit ${NOT_RUN}; }`,
     ...steps,
-    // For servers that the command starts for itself; without `ip` it has no loopback either.
+    // For servers that the command starts for itself. Without `ip` there is no loopback either.
     ...(ownNetwork && tools.ip !== null ? [`${quoted(tools.ip)} link set lo up`] : []),
   ].join('\n');
 }
 
-/** An empty directory in its place, with the way to the session's own files where that leads through it. */
+/** Puts an empty directory in its place, with the path to the session's own files if that leads through it. */
 function hide(tools: Tools, directory: string, work: string): string[] {
   const mount = quoted(tools.mount);
-  const empty = `${mount} -t tmpfs -o ${EMPTY} tmpfs ${quoted(directory)}`;
+  const empty = `${mount} -t tmpfs -o ${EMPTY_OPTIONS} tmpfs ${quoted(directory)}`;
   if (!isInside(work, directory)) return [empty];
   return [
     `exec 9<${quoted(work)}`,
     empty,
     `${quoted(tools.mkdir)} -p ${quoted(work)}`,
-    // By the descriptor: its path is hidden already, and must not be looked up again (--no-canonicalize).
+    // By the descriptor: the path is hidden already and must not be looked up again (--no-canonicalize).
     `${mount} --no-canonicalize --bind /proc/self/fd/9 ${quoted(work)}`,
     'exec 9<&-',
   ];

@@ -1,7 +1,7 @@
+import type { FindProgram } from './find-program.ts';
 import type { Isolation } from './isolation.ts';
-import type { FindProgram } from './programs.ts';
 
-/** As root without the right to mount (containers): the session's user alone, whom the modes of files keep out. */
+/** For root without the right to mount (in containers): the session's own user, whom only file modes keep out. */
 export function ownUser(find: FindProgram, whyNotMore: string): Isolation {
   const setpriv = find('setpriv');
   return {
@@ -11,7 +11,7 @@ export function ownUser(find: FindProgram, whyNotMore: string): Isolation {
     enclose: ({ file, args }) => ({
       ...(setpriv === null
         ? { file, args }
-        : // No program of another user's (sudo, su) gives it that user's rights.
+        : // Set-user-id programs (sudo, su) then give it no other user's rights.
           { file: setpriv, args: ['--no-new-privs', '--', file, ...args] }),
       becomesUser: false,
     }),

@@ -1,30 +1,30 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { User } from '../run-as.ts';
-import { type Enclosed, type Enclosing, type Program, quoted } from './isolation.ts';
+import type { User } from '../users/user-policy.ts';
+import { type Enclosed, type EnclosureOptions, type Program, quoted } from './isolation.ts';
 
-/** Some ten programs, one after the other, on a busy machine. */
+/** Enough for some ten programs, one after the other, on a busy machine. */
 const PROBE_MS = 30_000;
 
-/** Where a probe may put its files: as those of a session. */
-export interface ProbePlaces {
+/** Where a probe puts its files: beside those of the sessions. */
+export interface ProbeDirectories {
   /** `$ANGELIA_DATA/processes`. */
   readonly root: string;
-  /** Undefined: the sessions' files are under the root. */
+  /** Undefined if the sessions' files are under the root. */
   readonly workElsewhere: string | undefined;
 }
 
 /**
- * Runs one small command in the enclosure, and looks whether that holds: by what it does, not by what the host says of
- * itself (a kernel's setting, a container's profile and AppArmor can each say no). Null: it holds; else why not.
+ * Runs one small command in isolation and checks that the isolation holds. It tests what happens, not the host's settings:
+ * the kernel, a container's profile and AppArmor can each refuse. Null if the isolation holds, otherwise why not.
  */
-export function whyNot(
-  enclose: (program: Program, where: Enclosing) => Enclosed,
-  places: ProbePlaces,
+export function probeIsolation(
+  enclose: (program: Program, where: EnclosureOptions) => Enclosed,
+  directories: ProbeDirectories,
   user: User | null,
 ): string | null {
-  const { root, workElsewhere } = places;
+  const { root, workElsewhere } = directories;
   const secret = mkdtempSync(join(root, 'probe-'));
   const above = workElsewhere ?? root;
   let session: string | null = null;
@@ -35,7 +35,7 @@ export function whyNot(
     mkdirSync(work, { mode: 0o700 });
     chmodSync(session, 0o711);
     if (user !== null) chownSync(work, user.uid, user.gid);
-    // Open to everybody: it is the enclosure that must hide it.
+    // Open to everybody, so that only the isolation can hide it.
     chmodSync(secret, 0o755);
     writeFileSync(join(secret, 'secret'), '', { mode: 0o644 });
     const script = [
@@ -64,15 +64,15 @@ export function whyNot(
   } finally {
     rmSync(secret, { recursive: true, force: true });
     if (session !== null) rmSync(session, { recursive: true, force: true });
-    if (workElsewhere !== undefined) forgetIfEmpty(workElsewhere);
+    if (workElsewhere !== undefined) removeIfEmpty(workElsewhere);
   }
 }
 
-/** That directory is made with the first session's files, and stays. */
-function forgetIfEmpty(directory: string): void {
+/** The directory is made with the first session's files, and then stays. */
+function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // It has files of sessions.
+    // It holds files of sessions.
   }
 }

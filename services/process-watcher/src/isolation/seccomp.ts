@@ -1,8 +1,8 @@
 /**
- * A filter of system calls for bubblewrap (`--seccomp`): a program of classic BPF, as the kernel takes it. It refuses
- * what an ordinary program does not need and what most ways out of an enclosure have begun with: namespaces of its
- * own (with them it would be root over a part of the kernel), the keyring, which no namespace parts, and bpf, perf,
- * userfaultfd and io_uring. What needs a capability is not listed: a command has none.
+ * A filter of system calls for bubblewrap (`--seccomp`), as a program in classic BPF. It refuses what an ordinary program
+ * does not need and what most escapes from isolation began with: namespaces of its own (which would make it root over a
+ * part of the kernel), the keyring, which namespaces do not separate, and bpf, perf, userfaultfd and io_uring. Calls that
+ * need a capability are not listed, because a command has none.
  */
 const REFUSED = {
   x64: {
@@ -26,15 +26,17 @@ const REFUSED = {
     userfaultfd: 282,
   },
 } as const;
-/** The same on both. Programs take "there is none" for an old kernel, and do without. */
+/** The same numbers on both. Programs take "no such call" for an old kernel and do without. */
 const ABSENT = { io_uring_setup: 425, io_uring_enter: 426, io_uring_register: 427, clone3: 435 } as const;
 const CLONE = { x64: 56, arm64: 220 } as const;
-/** AUDIT_ARCH_*: a call by another convention (32 bit) has other numbers. */
+/** AUDIT_ARCH_*. A call by another convention (32 bit) has other numbers. */
 const ARCHITECTURE = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
-/** On x64, added to the number of a call of the x32 convention. */
+/** Added to the number of a call of the x32 convention, on x64. */
 const X32_BIT = 0x40000000;
-/** Of clone(2): CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. (clone3 has them in memory, where a filter
- * cannot look: that is why it is absent.) */
+/**
+ * Flags of clone(2): CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. clone3 has them in memory, where a
+ * filter cannot look: that is why it is absent.
+ */
 const NEW_NAMESPACES = 0x7e020000;
 
 const ALLOW = 0x7fff0000;
@@ -54,7 +56,7 @@ const RETURN = 0x06; // BPF_RET | BPF_K
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number];
 
-/** Null: for this processor there is none. */
+/** Null if there is no filter for this processor. */
 export function seccompFilter(arch: string = process.arch): Buffer | null {
   if (arch !== 'x64' && arch !== 'arm64') return null;
   const refuseIf = (code: number, value: number, answer: number): Instruction[] => [
@@ -69,7 +71,7 @@ export function seccompFilter(arch: string = process.arch): Buffer | null {
     ...(arch === 'x64' ? refuseIf(IF_AT_LEAST, X32_BIT, SAY_ABSENT) : []),
     ...Object.values(REFUSED[arch]).flatMap((number) => refuseIf(IF_EQUAL, number, REFUSE)),
     ...Object.values(ABSENT).flatMap((number) => refuseIf(IF_EQUAL, number, SAY_ABSENT)),
-    // Another call than clone: over the three that look at its flags.
+    // For any call but clone, skip the three instructions that check its flags.
     [IF_EQUAL, 0, 3, CLONE[arch]],
     [LOAD, 0, 0, FIRST_ARGUMENT],
     ...refuseIf(IF_ANY_BIT, NEW_NAMESPACES, REFUSE),

@@ -3,7 +3,7 @@ import { seccompFilter } from './seccomp.ts';
 
 const [ALLOW, EPERM, ENOSYS] = [0x7fff0000, 0x00050001, 0x00050026];
 
-/** What the kernel's interpreter does with the few instructions that the filter has. */
+/** Interprets the few instructions of the filter as the kernel does. */
 function answerTo(filter: Buffer, call: { arch: number; number: number; flags?: number }): number {
   const data: Record<number, number> = { 0: call.number, 4: call.arch, 16: call.flags ?? 0 };
   let accumulator = 0;
@@ -35,11 +35,11 @@ describe.each(CONVENTIONS)('the filter of system calls on $cpu', ({ cpu, arch, .
     expect([ask(numbers.unshare), ask(numbers.keyctl), ask(numbers.bpf)]).toEqual([EPERM, EPERM, EPERM]);
   });
 
-  it('lets a program fork and start threads, and not in a new namespace', () => {
+  it('lets a program fork and start threads, but not in a new namespace', () => {
     const [fork, thread, newUser] = [0x01200011, 0x003d0f00, 0x10000011];
     expect([ask(numbers.clone, fork), ask(numbers.clone, thread)]).toEqual([ALLOW, ALLOW]);
     expect(ask(numbers.clone, newUser)).toBe(EPERM);
-    // Its flags cannot be seen: libraries take clone instead.
+    // The filter cannot see the flags of clone3, so libraries use clone instead.
     expect(ask(435)).toBe(ENOSYS);
   });
 
@@ -47,12 +47,12 @@ describe.each(CONVENTIONS)('the filter of system calls on $cpu', ({ cpu, arch, .
     expect([ask(numbers.read), ask(numbers.ptrace)]).toEqual([ALLOW, ALLOW]);
   });
 
-  it('knows no call by another convention, whose numbers mean something else', () => {
+  it('refuses calls by another convention, whose numbers mean something else', () => {
     expect(answerTo(filter, { arch: 0x40000003, number: numbers.read })).toBe(ENOSYS);
     if (cpu === 'x64') expect(ask(0x40000000 + numbers.read)).toBe(ENOSYS);
   });
 });
 
-it('for another processor there is none', () => {
+it('there is no filter for other processors', () => {
   expect(seccompFilter('riscv64')).toBeNull();
 });

@@ -2,12 +2,12 @@ import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * What a process prints, on disk and capped: segments named by the byte they begin with (`output.0`, `output.524288`). A
- * full one is followed by the next, and only the last two are kept, so that of whatever is printed at least half the cap
- * and at most all of it can be read, by absolute position, also by somebody who comes later.
+ * Keeps what a process prints on disk, up to a cap: in segments named by the byte they begin with (`output.0`,
+ * `output.524288`). A full segment is followed by the next, and only the last two are kept. So between half the cap and
+ * the whole cap can be read, by absolute position, also later.
  *
  * Writes are synchronous: 64 KiB into the page cache take some 20 us, which is less than a queue would cost, and nothing
- * is ever held in memory. The pipe is the brake for whoever prints faster.
+ * is held in memory. A process that prints faster is slowed down by its pipe.
  */
 export class OutputFile {
   readonly #dir: string;
@@ -17,7 +17,7 @@ export class OutputFile {
   #segmentStart = 0;
   #previousStart: number | null = null;
   #written = 0;
-  /** Bytes that could not be written: the disk is full. */
+  /** Bytes that could not be written, because the disk is full. */
   #dropped = 0;
 
   constructor(dir: string, name: string, keepBytes: number) {
@@ -49,7 +49,7 @@ export class OutputFile {
     this.#file = null;
   }
 
-  /** A full disk must not end the supervisor of everybody else: what cannot be kept is counted and dropped. */
+  /** A full disk must not end the supervisor of all other commands: what cannot be written is counted and dropped. */
   #append(part: Buffer): boolean {
     try {
       this.#file ??= openSync(segmentPath(this.#dir, this.#name, this.#segmentStart), 'a', 0o600);
@@ -76,7 +76,7 @@ export function segmentPath(dir: string, name: string, start: number): string {
   return join(dir, `${name}.${start}`);
 }
 
-/** The first bytes of the segments that are there, in order. */
+/** The first bytes of the segments on disk, in order. */
 export function segmentStarts(dir: string, name: string): number[] {
   let files: string[];
   try {

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { asText, outputEnd, readOutput, readTail, shownOutput } from '../output.ts';
+import { asText, outputEnd, readOutput, readTail, shownOutput } from '../commands/read-output.ts';
 import { OutputFile } from './output-file.ts';
 
 let dir: string;
@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 describe('output on disk', () => {
-  it('is read back whole as long as it is within the cap', () => {
+  it('is read back completely while it is within the cap', () => {
     const file = new OutputFile(dir, 'output', 100);
     file.write(Buffer.from('hello '));
     file.write(Buffer.from('world'));
@@ -21,7 +21,7 @@ describe('output on disk', () => {
     expect(shownOutput(dir, 'output', 100)).toBe('hello world');
   });
 
-  it('keeps at least half of the cap and at most all of it, by absolute position', () => {
+  it('keeps between half the cap and the whole cap, by absolute position', () => {
     const file = new OutputFile(dir, 'output', 100);
     const all = Array.from({ length: 1_000 }, (_, n) => String(n % 10)).join('');
     for (let at = 0; at < all.length; at += 7) {
@@ -38,13 +38,13 @@ describe('output on disk', () => {
     expect(shownOutput(dir, 'output', 20)).toMatch(/^\[\.\.\. 980 bytes left out \.\.\.\]\n\d{20}$/);
   });
 
-  it('of nothing is nothing', () => {
+  it('is empty if nothing was printed', () => {
     expect(readOutput(join(dir, 'absent'), 'output', 0, 10)).toMatchObject({ next: 0, end: 0 });
   });
 });
 
 describe('bytes as text', () => {
-  it('leaves out a character that was cut through, and keeps what is none as a replacement', () => {
+  it('leaves out a character that was cut through, and replaces bytes that are no character', () => {
     const euro = Buffer.from('a€b');
     expect(asText(euro.subarray(2), { start: true })).toBe('b');
     expect(asText(euro.subarray(0, 3), { end: true })).toBe('a');

@@ -1,18 +1,18 @@
 import type { MatchRecord } from './protocol.ts';
 
-/** At most one notice per process in this time (issue 6): an agent is not woken by every line of a log. */
+/** At most one notice per process in this time (issue 6), so that not every line of a log wakes an agent. */
 const NOTICE_GAP_MS = 15_000;
-/** So many gaps in a row with further matches: the pattern is a heartbeat, not news. */
+/** After this many gaps in a row with further matches, the pattern is a heartbeat and not news. */
 const BUSY_GAPS = 3;
-/** Within one gap: then no need to look at two more of them. */
+/** With this many matches within one gap, there is no need to wait for two more gaps. */
 const TOO_MANY_IN_A_GAP = 1_000;
-/** Of a line that matched; also what is kept of an unfinished one. Longer than any pattern may be. */
+/** How much is shown of a line that matched, and kept of an unfinished one. Longer than any pattern may be. */
 const LONGEST_LINE_BYTES = 2_000;
 const NEWLINE = 0x0a;
 
 /**
- * Finds the watch patterns (substrings of a line) in output as it comes, however it is cut into writes, and says which
- * matches are worth a notice: the first, then at most one per NOTICE_GAP_MS; with too many, one last that says so.
+ * Finds the watch patterns (substrings of a line) in output, however it is cut into chunks, and decides which matches are
+ * worth a notice: the first, then at most one per NOTICE_GAP_MS. If there are too many, the last notice says so.
  *
  *   quiet --match--> noticed --gap over, no further match--> quiet
  *   noticed --gap over, further matches--> noticed (busy + 1)      the next match is a notice again
@@ -23,7 +23,7 @@ export class PatternWatch {
   readonly #now: () => number;
   /** The unfinished line so far; only its last LONGEST_LINE_BYTES. */
   #line: Buffer = Buffer.alloc(0);
-  /** The unfinished line has matched: a line matches once. */
+  /** Whether the unfinished line has matched: a line matches once. */
   #lineMatched = false;
   #matches = 0;
   #noticedAt = Number.NEGATIVE_INFINITY;
@@ -42,7 +42,7 @@ export class PatternWatch {
     return this.#off || this.#patterns.length === 0;
   }
 
-  /** The matches in this part of the output that are worth a notice. */
+  /** Returns the matches in this part of the output that are worth a notice. */
   take(chunk: Buffer): MatchRecord[] {
     if (this.off) return [];
     const first = chunk.indexOf(NEWLINE);
@@ -54,15 +54,15 @@ export class PatternWatch {
     return found;
   }
 
-  /** Nothing came for a moment: a line without an end (a prompt) is looked at as it is. */
+  /** Searches the unfinished line (a prompt, for example). Called when nothing was printed for a moment. */
   settle(): MatchRecord[] {
     return this.off || this.#lineMatched || this.#line.length === 0 ? [] : this.#look(this.#line);
   }
 
   #extend(part: Buffer): MatchRecord[] {
     const line = Buffer.concat([this.#line, part]);
-    // Most matches wait for the end of their line, so that the notice shows all of it. A long one is looked at here,
-    // as only its last bytes are kept; a copy of them, since a slice would keep the whole chunk in memory.
+    // Most matches wait for the end of their line, so that the notice shows the whole line. A long line is searched here,
+    // because only its last bytes are kept. They are a copy, since a slice would keep the whole chunk in memory.
     const found = line.length > LONGEST_LINE_BYTES && !this.#lineMatched ? this.#look(line) : [];
     this.#line = Buffer.from(line.subarray(-LONGEST_LINE_BYTES));
     return found;
@@ -76,7 +76,7 @@ export class PatternWatch {
     return found;
   }
 
-  /** Searches all of them at once: a program that prints short lines at full speed is not slowed down by its watch. */
+  /** Searches all lines at once, so that the watch does not slow down a program that prints short lines at full speed. */
   #wholeLines(lines: Buffer): MatchRecord[] {
     const found: MatchRecord[] = [];
     for (let from = 0; from < lines.length && !this.off; ) {
@@ -126,7 +126,7 @@ export class PatternWatch {
   }
 }
 
-/** The line around its match, cut at both ends where it is long. */
+/** The line around its match, cut at both ends if it is long. */
 function shown(line: Buffer, at: number): string {
   const from = line.length <= LONGEST_LINE_BYTES ? 0 : Math.max(0, at - LONGEST_LINE_BYTES / 2);
   return line

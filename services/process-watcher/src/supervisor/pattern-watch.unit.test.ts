@@ -15,11 +15,11 @@ function watch(...patterns: string[]) {
 }
 
 describe('watch patterns', () => {
-  it('find a substring of a line, and say the whole line', () => {
+  it('find a substring of a line, and return the whole line', () => {
     expect(watch('ready').take('one\nserver ready on 80\nthree\n')).toEqual(['ready: server ready on 80']);
   });
 
-  it.each([1, 2, 3, 7])('find it also when the output comes in pieces of %d bytes', (size) => {
+  it.each([1, 2, 3, 7])('find it even if the output comes in pieces of %d bytes', (size) => {
     const { watching } = watch('réady');
     const bytes = Buffer.from('one\nserver réady on 80\nthree\n');
     const found = [];
@@ -32,7 +32,7 @@ describe('watch patterns', () => {
     expect(watch('ab').take('xa\nbx\n')).toEqual([]);
   });
 
-  it('find a line that does not end when nothing follows', () => {
+  it('find an unfinished line when nothing follows', () => {
     const { watching, take } = watch('Password:');
     expect(take('Password:')).toEqual([]);
     expect(watching.settle()).toMatchObject([{ line: 'Password:' }]);
@@ -40,7 +40,7 @@ describe('watch patterns', () => {
     expect(take(' ok\n')).toEqual([]);
   });
 
-  it('find it in a line that is longer than is kept of it', () => {
+  it('find it in a line that is longer than what is kept', () => {
     const long = 'x'.repeat(10_000);
     const { take } = watch('needle');
     const found = [...take(long), ...take(`${long}nee`), ...take(`dle${long}`), ...take('\n')];
@@ -49,7 +49,7 @@ describe('watch patterns', () => {
     expect(found[0]?.length).toBeLessThan(2_100);
   });
 
-  it('give at most one notice in 15 s', () => {
+  it('make at most one notice in 15 s', () => {
     const { take, later } = watch('tick');
     expect(take('tick\ntick\n')).toHaveLength(1);
     later(14);
@@ -58,7 +58,7 @@ describe('watch patterns', () => {
     expect(take('tick\n')).toHaveLength(1);
   });
 
-  it('are off with one last notice when three times in a row more came than was told', () => {
+  it('turn off with one last notice after three gaps in a row with further matches', () => {
     const { watching, take, later } = watch('tick');
     const overloads = [];
     for (let n = 0; n < 6; n += 1) {
@@ -70,7 +70,7 @@ describe('watch patterns', () => {
     expect(watching.off).toBe(true);
   });
 
-  it('are off at once when a thousand come within 15 s', () => {
+  it('turn off at once after a thousand matches within 15 s', () => {
     const { watching } = watch('tick');
     const found = watching.take(Buffer.from('tick\n'.repeat(5_000)));
     expect(found.map(({ match, overload }) => [match, overload])).toEqual([

@@ -15,11 +15,11 @@ interface Stat {
   readonly startTime: string;
 }
 
-/** Null: there is no such process. */
+/** Null if there is no such process. */
 export function statOf(pid: number): Stat | null {
   const text = read(`/proc/${pid}/stat`);
   if (text === null) return null;
-  // The name in parentheses may hold anything, also `) `: the fields begin behind the last one.
+  // The name in parentheses may hold anything, even `) `: the fields begin after the last parenthesis.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, , group] = fields;
   const startTime = fields[19];
@@ -31,7 +31,7 @@ export function identityOf(pid: number): ProcessIdentity {
   return { bootId: bootId(), pid, pidStartTime: statOf(pid)?.startTime ?? 'unknown' };
 }
 
-/** Is this very process there? Another one that got its pid later is not it (E5); a zombie has ended. */
+/** Whether this very process is alive. A later process with the same pid is another one (E5), and a zombie has ended. */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (identity.bootId !== bootId()) return false;
   const stat = statOf(identity.pid);
@@ -40,7 +40,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   );
 }
 
-/** Who of a process group is there and not a zombie. Reads all of /proc: some 5 ms; asks the kernel first. */
+/** The living members of a process group, without zombies. Asks the kernel first, as reading all of /proc takes 5 ms. */
 export function membersOf(group: number): number[] {
   try {
     process.kill(-group, 0);
@@ -53,8 +53,8 @@ export function membersOf(group: number): number[] {
   });
 }
 
-/** Who bears a command's mark, of this user. Zombies bear none. Reads the environment of that user's processes only. */
-export function bearersOf(mark: string, uid: number | undefined): number[] {
+/** The processes of this user that have a command's mark in their environment. Zombies have none. */
+export function processesWithMark(mark: string, uid: number | undefined): number[] {
   return pids().filter((pid) => {
     if (uid !== undefined && statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid !== uid) return false;
     return marksOf(pid).includes(mark);
@@ -62,15 +62,15 @@ export function bearersOf(mark: string, uid: number | undefined): number[] {
 }
 
 /**
- * The first process of a pid namespace below ours: bubblewrap's, which reaps what the command leaves, and goes by itself
- * when that is nobody. Ended, it takes all of the namespace with it.
+ * Whether this is the first process of a pid namespace below ours: bubblewrap's, which reaps what the command leaves and
+ * exits when nothing is left. When it is killed, everything in the namespace dies.
  */
 export function isNamespaceInit(pid: number): boolean {
   const numbers = /^NSpid:\s*(.+)$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]?.split(/\s+/) ?? [];
   return numbers.length > 1 && numbers.at(-1) === '1';
 }
 
-/** One, or none: but what a command has in its environment is its own choice. */
+/** Usually one mark or none, but a command may put anything into its environment. */
 export function marksOf(pid: number): string[] {
   const prefix = `${MARK_VARIABLE}=`;
   const environment = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
@@ -87,7 +87,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // Nobody of it is there any more, which is what was wanted.
+    // The group is gone already.
   }
 }
 
@@ -95,7 +95,7 @@ export function signalOne(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone, which is what was wanted.
+    // The process is gone already.
   }
 }
 

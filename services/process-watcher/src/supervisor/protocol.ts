@@ -1,17 +1,19 @@
+import type { Socket } from 'node:net';
+
 /**
- * How process-watcher and its supervisor talk: lines of JSON over a Unix socket in a directory that only the services'
- * user may enter. Beside it, what the supervisor leaves on disk, which counts even when both are gone:
+ * How process-watcher and its supervisor talk: lines of JSON over a Unix socket, in a directory that only the services'
+ * user may enter. And what the supervisor leaves on disk about each command, which counts even when both are gone:
  *
- *   begun.json       written before anything is started, never twice: a command that has it is not started again (C14)
+ *   begun.json       written once, before anything is started: a command that has it is not started again (C14)
  *   started.json     boot id, pid and the pid's start time
- *   output.<n>       what it printed from byte n on; the oldest part goes when there is too much (output-file.ts)
- *   errors.<n>       the same for stderr, where the two are kept apart
+ *   output.<n>       what it printed from byte n on; the oldest part is removed when there is too much (output-file.ts)
+ *   errors.<n>       the same for stderr, if the two are kept apart
  *   matches.jsonl    the matches of its watch patterns that are worth a notice
- *   exit.json        how it ended; written whole or not at all
+ *   exit.json        how it ended; written completely or not at all
  *
- * The version stands in the socket's name: after an upgrade that changes how a command is started, the old supervisor goes
- * on with what it has and a new one is started beside it. Both are asked for what was begun before, so that `has`, `stop`
- * and `write` stay as they are.
+ * The socket's name holds the version. After an upgrade that changes how a command is started, the old supervisor keeps
+ * its commands and a new one is started beside it. Watchers of any version ask both, so `has`, `stop` and `write` must
+ * never change.
  */
 export const PROTOCOL = 3;
 export const SOCKET_NAME = `supervisor-${PROTOCOL}.sock`;
@@ -24,19 +26,19 @@ export const OUTPUT = 'output';
 export const ERRORS = 'errors';
 
 /**
- * In the environment of a command and of all that it starts: tells them apart also when they left its process group
- * (`setsid`). Who empties its environment as well is known by its user, where the session has one of its own
- * (user-processes.ts); else it is not found.
+ * In the environment of a command and of everything that it starts: it identifies processes that left the command's group
+ * (`setsid`). A process that also empties its environment is identified by its user, if the session has a user of its own
+ * (user-processes.ts). Otherwise it is not found.
  */
 export const MARK_VARIABLE = 'ANGELIA_COMMAND_ID';
 
 export interface BegunRecord {
   readonly at: string;
-  /** Directory of the supervisor that has it. */
+  /** The directory of the supervisor that has the command. */
   readonly supervisor: string;
 }
 
-/** Tells a process from every other one, also from a later one with the same pid. */
+/** Identifies one process: a later one with the same pid differs. */
 export interface ProcessIdentity {
   readonly bootId: string;
   readonly pid: number;
@@ -46,59 +48,59 @@ export interface ProcessIdentity {
 
 export interface StartRequest {
   readonly op: 'start';
-  /** Where its files go: there already, and empty. Its name for all other requests. */
+  /** The directory for its files, which exists and is empty. All other requests name the command by it. */
   readonly dir: string;
   readonly file: string;
   readonly args: readonly string[];
   /** With `MARK_VARIABLE` in it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Of this command alone. */
+  /** Unique to this command. */
   readonly mark: string;
   readonly session: string;
-  /** Of all commands of the session together, daemons included; 0: no limit. */
+  /** The limit for all commands of the session together, daemons included; 0: no limit. */
   readonly sessionMemoryBytes: number;
-  /** Null: the supervisor's own user. */
+  /** The user to run as; null: the supervisor's own. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
-  /** True: it is started as the supervisor's own user and becomes `user` by itself. */
+  /** True: the program is started as the supervisor's own user and becomes `user` by itself. */
   readonly becomesUser: boolean;
-  /** Nobody but this session has that user: whatever runs as it is the session's. */
+  /** True: only this session has that user, so everything that runs as it is the session's. */
   readonly userIsOwn?: boolean;
-  /** `none`: /dev/null. `open`: for `write`. Else this text, and then its end. */
+  /** `none`: /dev/null. `open`: stays open for `write`. Otherwise: this text, then closed. */
   readonly stdin: 'none' | 'open' | { readonly text: string };
-  /** Keep stderr apart; else the command itself is expected to have joined the two. */
+  /** Keep stderr apart. If false, the command itself joins the two. */
   readonly separateErrors: boolean;
-  /** How much of the output is kept. */
+  /** How much of the output to keep. */
   readonly keepBytes: number;
   readonly lifetimeMs: number;
-  /** Without output for so long: ended. Null: never. */
+  /** End it after this time without output; null: never. */
   readonly idleMs: number | null;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   readonly watchPatterns: readonly string[];
-  /** Ends what the command leaves running in its process group: nobody would know of it. */
+  /** End what the command leaves running in its process group: nobody would know of it. */
   readonly endLeftovers: boolean;
 }
 
 export type Request =
   | StartRequest
-  /** SIGTERM to the group, SIGKILL after the grace; answers when the group is gone, or what of it is left. */
+  /** SIGTERM to the group, then SIGKILL after the grace. Answers when the group is gone, or with the survivors. */
   | { readonly op: 'stop'; readonly dir: string; readonly graceMs: number }
   | { readonly op: 'write'; readonly dir: string; readonly data: string; readonly end: boolean }
-  /** Whether its end is still this supervisor's to record. */
+  /** Asks whether this supervisor has the command and will record its end. */
   | { readonly op: 'has'; readonly dir: string };
 
 export type StartReply =
-  /** By this request or by an earlier one: the same command is not started twice. */
+  /** By this request or an earlier one: a command is never started twice. */
   | { readonly status: 'started'; readonly identity: ProcessIdentity }
-  /** It was begun by a supervisor that is gone; its files say what is known. */
+  /** A supervisor that is gone began it. Its files say what is known. */
   | { readonly status: 'begun_earlier' }
-  /** It could not be started, and never ran. */
+  /** It could not be started and never ran. */
   | { readonly status: 'failed'; readonly reason: string };
 
 export interface StopReply {
-  /** False: this supervisor does not have it (any more). */
+  /** False if this supervisor does not have the command (any more). */
   readonly known: boolean;
-  /** Pids of its group that SIGKILL has not ended either. */
+  /** Pids of its group that even SIGKILL did not end. */
   readonly survivors: readonly number[];
 }
 
@@ -116,7 +118,7 @@ export interface Replies {
 export type Message =
   | { readonly id: number; readonly reply: unknown }
   | { readonly id: number; readonly error: string }
-  /** Look at its files. */
+  /** Tells the watcher to read the command's files. */
   | { readonly event: 'ended' | 'matched'; readonly dir: string };
 
 export interface ExitRecord {
@@ -125,18 +127,29 @@ export interface ExitRecord {
   readonly started_at: string;
   readonly ended_at: string;
   readonly duration_seconds: number;
-  /** Why we ended it; null: it ended by itself, or somebody else did it. */
+  /** Why we ended it; null if it ended by itself or somebody else ended it. */
   readonly limit: 'lifetime' | 'idle' | 'memory' | 'stopped' | null;
-  /** Processes of its group that it left running. */
+  /** How many processes of its group it left running. */
   readonly left_running: number;
   readonly output_bytes: number;
 }
 
 export interface MatchRecord {
-  /** The n-th of this process that is worth a notice. */
+  /** The number of this notice: 1 for the first of the process. */
   readonly match: number;
   readonly pattern: string;
   readonly line: string;
-  /** It matched too often: this is the last one. */
+  /** True: the pattern matched too often, and this is the last notice. */
   readonly overload: boolean;
+}
+
+/** Calls back for each line, however the stream is cut into chunks. */
+export function readLines(socket: Socket, onLine: (line: string) => void): void {
+  let rest = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  });
 }

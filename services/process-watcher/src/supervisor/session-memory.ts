@@ -1,43 +1,43 @@
 import { readFile } from 'node:fs/promises';
 import { type CommandTraces, ownersOf, processesOfUsers, type UserProcess } from './user-processes.ts';
 
-/** The commands of one session that go on, and how much memory they may have together. */
+/** The running commands of one session, and how much memory they may use together. */
 export interface LimitedSession {
   readonly id: string;
   readonly limitBytes: number;
-  /** Whatever runs as this user is the session's; null: it has none of its own. */
+  /** Everything that runs as this user is the session's; null if the session has no user of its own. */
   readonly ownUser: number | null;
   readonly user: number | undefined;
   readonly commands: readonly CommandTraces[];
 }
 
-/** What a command takes between two looks is seen too late: some 300 MB per CPU (1 GB in 0.8 s of CPU). */
+/** What a command allocates between two looks is seen too late: some 300 MB per CPU (1 GB in 0.8 s of CPU). */
 const LOOK_MS = 250;
 /**
- * A look reads all of /proc: 2 to 6 ms of CPU for 200 processes. On a host with thousands it comes less often, so that it
- * takes a twentieth of a CPU at most; but often enough to be a limit.
+ * A look reads all of /proc: 2 to 6 ms of CPU for 200 processes. On a host with thousands of processes the looks are rarer,
+ * so that they take at most a twentieth of a CPU, but still frequent enough to enforce a limit.
  */
 const LOOK_SHARE = 20;
 const LOOK_AT_MOST_MS = 1_000;
-/** To count shared memory once. Whoever has so much of it that this is not enough is judged by the sum. */
+/** Time for the exact count, which counts shared memory once. What is not counted by then enters with its full size. */
 const EXACT_MS = 500;
 
 /**
- * Looks how much memory the processes of each session have together, daemons included. Polling, and not a control group:
- * that needs a cgroup v2 that was delegated to us, which most containers do not have (docs/adr/0012).
+ * Watches how much memory the processes of each session use together, daemons included. It polls, because a control group
+ * would need a cgroup v2 that was delegated to us, which most containers do not have (docs/adr/0012).
  */
 export class SessionMemory {
   readonly #sessions: () => readonly LimitedSession[];
   readonly #onOver: (session: LimitedSession) => void;
   #isWatching = false;
 
-  /** `onOver`: for each session that has more than it may, at each look. */
+  /** `onOver` is called at each look, for each session that uses more than it may. */
   constructor(sessions: () => readonly LimitedSession[], onOver: (session: LimitedSession) => void) {
     this.#sessions = sessions;
     this.#onOver = onOver;
   }
 
-  /** From now on, as long as there is a session to look at. */
+  /** Polls from now on, as long as there is a session to look at. */
   watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -56,17 +56,17 @@ export class SessionMemory {
     let tookMs = 0;
     try {
       const over = sessionsOver(sessions);
-      // Up to here, as what follows is not done for all.
+      // Measured up to here: what follows concerns few sessions.
       tookMs = performance.now() - began;
       for (const session of await over) this.#onOver(session);
     } catch {
-      // No descriptor is left to read /proc with: looked at again.
+      // No file descriptor is left to read /proc with. The next look tries again.
     }
     this.#lookIn(Math.max(LOOK_MS, Math.min(LOOK_SHARE * tookMs, LOOK_AT_MOST_MS)));
   }
 }
 
-/** Those that have more memory than they may, as of now. */
+/** The sessions that use more memory than they may now. */
 export async function sessionsOver(sessions: readonly LimitedSession[]): Promise<LimitedSession[]> {
   const judged = withProcesses(sessions).map(async ([session, processes]) =>
     (await hasMoreThan(session.limitBytes, processes)) ? [session] : [],
@@ -74,12 +74,12 @@ export async function sessionsOver(sessions: readonly LimitedSession[]): Promise
   return (await Promise.all(judged)).flat();
 }
 
-/** Those of a session, as of now. */
+/** The processes of a session now. */
 export function pidsOf(session: LimitedSession): number[] {
   return withProcesses([session]).flatMap(([, processes]) => processes.map(({ pid }) => pid));
 }
 
-/** By one look at each process of the host, however many sessions there are. */
+/** Looks at each process of the host once, however many sessions there are. */
 function withProcesses(sessions: readonly LimitedSession[]): (readonly [LimitedSession, UserProcess[]])[] {
   const found = new Map(sessions.map((session) => [session, [] as UserProcess[]]));
   const ownUsers = new Map(sessions.map((session) => [session.ownUser, session]));
@@ -103,8 +103,8 @@ function withProcesses(sessions: readonly LimitedSession[]): (readonly [LimitedS
 }
 
 /**
- * First by the sum, which costs nothing more, and counts memory that a process shares with its children (a fork) for each
- * of them. Only when that is too much each page is counted once: 9 ms for a process of 512 MB.
+ * Takes the sum first, which costs nothing more but counts memory that a process shares with its children (a fork) for
+ * each of them. Only if that is too much, it counts each page once: 9 ms for a process of 512 MB.
  */
 async function hasMoreThan(limitBytes: number, processes: readonly UserProcess[]): Promise<boolean> {
   if (processes.reduce((sum, { bytes }) => sum + bytes, 0) <= limitBytes) return false;
@@ -117,7 +117,7 @@ async function hasMoreThan(limitBytes: number, processes: readonly UserProcess[]
   return false;
 }
 
-/** Of the memory of a process its share: each page divided by the number of those that have it. */
+/** A process's share of its memory: each page is divided by the number of processes that share it. */
 async function shareOf(pid: number, otherwise: number): Promise<number> {
   try {
     const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
@@ -125,7 +125,7 @@ async function shareOf(pid: number, otherwise: number): Promise<number> {
     if (parts.includes(undefined)) return otherwise;
     return parts.reduce((sum, part) => sum + Number(part), 0) * 1024;
   } catch (error) {
-    // It has ended. Else it may not be read (no SYS_PTRACE): rather too much than nothing.
+    // Either the process has ended, or we may not read this (no SYS_PTRACE): then count too much rather than nothing.
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ESRCH' ? 0 : otherwise;
   }

@@ -7,14 +7,14 @@ import { type LimitedSession, pidsOf, sessionsOver } from './session-memory.ts';
 import { processesOf } from './user-processes.ts';
 
 const MB = 1_048_576;
-/** Leaders of process groups, or members of those. */
+/** Leaders or members of process groups. */
 const started: number[] = [];
 
 afterEach(() => {
   for (const pid of started.splice(0)) if (pid > 0) signalGroup(pid, 'SIGKILL');
 });
 
-/** A command, once it has printed that many pids, and the session that has it. */
+/** Starts a command, waits until it has printed that many pids, and returns its session. */
 async function begin(script: string, lines: number, mark: string, limitBytes: number) {
   const child = spawn('/bin/bash', ['-c', script], {
     detached: true,
@@ -33,8 +33,8 @@ async function begin(script: string, lines: number, mark: string, limitBytes: nu
 }
 
 describe('the memory of a session', () => {
-  it('is what its processes have together, and what they share counts once', async () => {
-    // Five copies of one shell with 60 MB, of which the kernel has one.
+  it('is the sum of its processes, in which shared memory counts once', async () => {
+    // Five copies of a shell with 60 MB, which the kernel holds once.
     const copies =
       'printf -v x "%60000000s"; for n in 1 2 3 4; do { echo 0; read; } < <(sleep 300) & done; wait';
     const { session } = await begin(copies, 4, 'shares', 250 * MB);
@@ -47,7 +47,7 @@ describe('the memory of a session', () => {
     expect(await sessionsOver([{ ...session, limitBytes: 50 * MB }])).toHaveLength(1);
   });
 
-  it('is counted for the session that started a process, wherever that went', async () => {
+  it('counts for the session that started a process, wherever the process went', async () => {
     const itself = "sh -c 'echo $$; exec sleep 300'";
     const one = await begin(`setsid ${itself} & env -i setsid ${itself} & wait`, 2, 'one', 1);
     const two = await begin(`${itself} & wait`, 1, 'two', 1);

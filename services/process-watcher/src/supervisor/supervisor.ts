@@ -1,6 +1,5 @@
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Command } from './command.ts';
 import { signalOne } from './process-identity.ts';
 import {
   BEGUN_FILE,
@@ -11,12 +10,13 @@ import {
   type StartRequest,
 } from './protocol.ts';
 import { type LimitedSession, pidsOf, SessionMemory } from './session-memory.ts';
+import { SupervisedCommand } from './supervised-command.ts';
 import { endProcessesOf } from './user-processes.ts';
-import { syncDirectory } from './write-whole.ts';
+import { syncDirectory } from './write-file-whole.ts';
 
 /** The commands of one supervisor, by their directory. */
 export class Supervisor {
-  readonly #commands = new Map<string, Command>();
+  readonly #commands = new Map<string, SupervisedCommand>();
   readonly #starting = new Map<string, Promise<StartReply>>();
   readonly #directory: string;
   readonly #tell: (event: 'ended' | 'matched', dir: string) => void;
@@ -24,10 +24,10 @@ export class Supervisor {
     () => this.#limitedSessions(),
     (session) => this.#endSession(session),
   );
-  /** Sessions whose commands are being ended, as they had too much memory. */
+  /** Sessions whose commands are being ended because they used too much memory. */
   readonly #ending = new Map<string, Promise<void>>();
 
-  /** `directory`: where it can be reached, for whoever finds its commands later. */
+  /** `directory`: where watchers that find its commands later can reach it. */
   constructor(directory: string, tell: (event: 'ended' | 'matched', dir: string) => void) {
     this.#directory = directory;
     this.#tell = tell;
@@ -56,7 +56,7 @@ export class Supervisor {
     }
   }
 
-  /** Their files are gone, and so is whoever could ask for them. */
+  /** For commands whose files are gone: nobody can ask for them any more. */
   async stopAll(): Promise<void> {
     const commands = [...this.#commands.values()];
     const users = new Set(commands.flatMap(({ ownUser }) => ownUser ?? []));
@@ -77,13 +77,13 @@ export class Supervisor {
     try {
       if (!(await this.#begin(request.dir))) return { status: 'begun_earlier' };
     } catch (error) {
-      // A full disk. It was not begun, and the mark must not say so.
+      // The disk is full. The command was not begun, so the file that says so must go.
       await rm(join(request.dir, BEGUN_FILE), { force: true });
       return { status: 'failed', reason: (error as Error).message.split(',')[0] ?? '' };
     }
-    // Started now it would be ended with the others, without the reason.
+    // A command that started now would be ended with the others, without a recorded reason.
     await this.#ending.get(request.session);
-    const command = new Command(request, {
+    const command = new SupervisedCommand(request, {
       ended: () => this.#tell('ended', request.dir),
       matched: () => this.#tell('matched', request.dir),
       over: () => this.#commands.delete(request.dir),
@@ -104,7 +104,7 @@ export class Supervisor {
       ({ identity, sessionMemoryBytes }) => identity !== null && sessionMemoryBytes > 0,
     );
     return [...Map.groupBy(limited, ({ session }) => session).values()].flatMap((commands) => {
-      // The config may have changed since the first of them began.
+      // The newest has the current limit: the config may have changed since the first one began.
       const newest = commands.at(-1);
       if (newest === undefined) return [];
       const { session, sessionMemoryBytes, ownUser, user } = newest;
@@ -112,28 +112,28 @@ export class Supervisor {
     });
   }
 
-  /** At once: what takes memory so fast would use a grace to take more. */
+  /** Without a grace: a command that allocates this fast would use it to allocate more. */
   #endSession(session: LimitedSession): void {
     if (this.#ending.has(session.id)) return;
     const commands = [...this.#commands.values()].filter((command) => command.session === session.id);
     const ending = async (): Promise<void> => {
-      // While whoever started them is there: one that left its group and its mark behind is known by that alone.
+      // Before their parents are gone: a process that left its group and its mark is known by its parent alone.
       const pids = session.ownUser === null ? pidsOf(session) : [];
-      // It also notes the reason for the end, before that can come.
+      // This also notes the reason before the command can end.
       const stopped = commands.map((command) => command.stop('memory', 0));
       for (const pid of pids) signalOne(pid, 'SIGKILL');
       if (session.ownUser !== null) await endProcessesOf(session.ownUser);
       await Promise.all(stopped);
     };
-    // What of it failed (no descriptor is left to read /proc with) is done at the next look.
+    // If it fails (no file descriptor is left to read /proc with), the next look tries again.
     const ended = ending().catch(() => {});
     this.#ending.set(session.id, ended);
     void ended.finally(() => this.#ending.delete(session.id));
   }
 
   /**
-   * Marks the command as begun, durably, before it is: whatever dies from here on, nobody starts it a second time (C14).
-   * False: it was begun before.
+   * Durably marks the command as begun before it starts: whatever crashes from here on, nobody starts it a second time
+   * (C14). False if it was begun before.
    */
   async #begin(dir: string): Promise<boolean> {
     const record: BegunRecord = { at: new Date().toISOString(), supervisor: this.#directory };

@@ -1,45 +1,46 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@angelia/waiting';
 import { marksOf, signalOne, statOf } from './process-identity.ts';
 import type { ProcessIdentity } from './protocol.ts';
 
 export interface UserProcess {
   readonly pid: number;
   readonly parent: number;
-  /** Memory that would be free without it, or a part of that: what it shares with others counts for each of them. */
+  /** Its memory. What it shares with others counts for each of them. */
   readonly bytes: number;
 }
 
-/** With the users that it runs as: the real one and the saved one. */
+/** With the users that it runs as: the real and the saved one. */
 export interface LivingProcess extends UserProcess {
   readonly users: readonly number[];
 }
 
+/** What identifies the processes of a command. */
 export interface CommandTraces {
   readonly identity: ProcessIdentity | null;
   readonly mark: string;
 }
 
-/** What belongs to other commands of the session. */
+/** Processes that must not be ended, because they belong to other commands of the session. */
 export interface Spared {
-  /** Their process groups, those that bear their mark, and all that these started. */
+  /** Spares their process groups, the processes with their mark, and everything that these started. */
   readonly commands: readonly CommandTraces[];
-  /** Whoever is older than this command was not started by it. */
+  /** Spares processes older than this command, which cannot have started them. */
   readonly olderThan: ProcessIdentity;
 }
 
-/** SIGKILL needs no consent; what is still there after this is stuck in the kernel. Generous: a fork bomb keeps all CPUs busy. */
-const KILL_PATIENCE_MS = 5_000;
-/** Between two looks whether what was killed is gone. */
+/** What survives SIGKILL for this long is stuck in the kernel. Generous, because a fork bomb keeps all CPUs busy. */
+const KILL_WAIT_MS = 5_000;
+/** Between two checks whether the killed processes are gone. */
 const LOOK_MS = 10;
-/** Of other programs on this host one ends between two looks now and then: three times in a row is rare. */
+/** A process of another program may end between two looks, but rarely three times in a row. */
 const LOOKS = 3;
 
 /**
- * Kills all that its own user may signal, in one call of the kernel that nobody gets away from. It must be that user and
- * nothing else: the kernel also looks at the real user of whoever asks, and at its capabilities. With root's in either the
- * same call ends everything on the host. So the shell looks at itself first.
+ * Kills everything that its own user may signal, in one kernel call that no process can escape. It must run as that user
+ * and nothing else: the kernel also checks the caller's real user and capabilities. If either is root's, the same call
+ * ends everything on the host. So the shell checks itself first.
  */
 export const KILL_ALL = `
 while read -r name real effective saved files; do
@@ -54,14 +55,15 @@ exit 0
 `;
 
 /**
- * Who runs as this user and is not a zombie: wherever it went, since nobody without privileges can leave its user. Whoever
- * became this user by a set-user-id file counts; a service that only acts as this user for a moment (`seteuid`) does not.
+ * The processes that run as this user, without zombies. A process cannot leave its user without privileges, so this finds
+ * them all. A process that became this user by a set-user-id file counts. A service that only acts as this user for a
+ * moment (`seteuid`) does not.
  */
 export function processesOf(uid: number): UserProcess[] {
   return processesOfUsers(new Set([uid]));
 }
 
-/** The same for several users, by one look at each process of the host. */
+/** The same for several users, with one look at each process of the host. */
 export function processesOfUsers(users: ReadonlySet<number>): LivingProcess[] {
   return statuses().flatMap(({ pid, status }) => {
     if (status === null) return [];
@@ -74,23 +76,23 @@ export function processesOfUsers(users: ReadonlySet<number>): LivingProcess[] {
 
 function hasEnded(status: string): boolean {
   const [threads = 0] = numbers(status, THREADS);
-  // One whose first thread has ended looks like a zombie, and goes on in the others.
+  // A process whose first thread has ended looks like a zombie, but runs on in its other threads.
   return /^State:\t[ZX]/m.test(status) && threads <= 1;
 }
 
-/** Pages of files are left out: the kernel takes them back when memory is short. */
+/** Without pages of files, which the kernel takes back when memory is short. */
 function bytesOf(status: string): number {
   return MEMORY.reduce((sum, line) => sum + Number.parseInt(line.exec(status)?.[1] ?? '0', 10), 0) * 1024;
 }
 
 /** The users that something on this host runs as. */
-export function livingUsers(): Set<number> {
+export function usersWithProcesses(): Set<number> {
   return new Set(statuses().flatMap(({ status }) => (status === null ? [] : credentialsOf(status))));
 }
 
 /**
- * Ends all that runs as this user, but for what is spared. Only for a user of a session's own. Returns how many were ended
- * and who is still there.
+ * Ends all processes of this user except the spared ones. Only for a user that one session has to itself. Returns how many
+ * it ended, and which survived.
  */
 export async function endProcessesOf(
   uid: number,
@@ -98,7 +100,7 @@ export async function endProcessesOf(
 ): Promise<{ readonly ended: number; readonly survivors: readonly number[] }> {
   const seen = new Set<number>();
   let hasKilledAll = false;
-  for (const until = performance.now() + KILL_PATIENCE_MS; ; ) {
+  for (const until = performance.now() + KILL_WAIT_MS; ; ) {
     const { left, fresh } = look(uid, spared, seen);
     if (left.length === 0 && (spared !== null || hasKilledAll || !mayHide(uid))) {
       return { ended: seen.size, survivors: [] };
@@ -106,7 +108,7 @@ export async function endProcessesOf(
     const isTimeUp = performance.now() >= until;
     hasKilledAll = spared === null && (await killAllOf(uid));
     if (!hasKilledAll) {
-      // One by one: stopped first, all of them, so that nobody is left who could start another one meanwhile.
+      // One by one. Stop all of them first, so that none can start another one meanwhile.
       for (const pid of fresh) signalOne(pid, 'SIGSTOP');
       if (fresh.length > 0 && !isTimeUp) continue;
       for (const pid of left) signalOne(pid, 'SIGKILL');
@@ -124,8 +126,8 @@ function look(uid: number, spared: Spared | null, seen: Set<number>) {
 }
 
 /**
- * Whether somebody may be there whom `processesOf` does not see. One that starts the next one and ends, all the time, is
- * gone or a zombie before it can be looked at. So are others that end just now; but hardly each time.
+ * Whether there may be a process that `processesOf` does not see. One that keeps starting its successor and ending is gone,
+ * or a zombie, before we can look at it. So is any other process that ends just now, but hardly every time.
  */
 function mayHide(uid: number): boolean {
   return Array.from({ length: LOOKS }).every(() =>
@@ -133,7 +135,7 @@ function mayHide(uid: number): boolean {
   );
 }
 
-/** False: it could not be done. There is no room for one more process, or somebody whom it was to kill was faster. */
+/** False if it failed: there is no room for one more process, or a process that it was to kill was faster. */
 function killAllOf(uid: number): Promise<boolean> {
   return new Promise((resolve) => {
     const shell = spawn('/bin/sh', ['-c', KILL_ALL, 'angelia', String(uid)], {
@@ -159,7 +161,7 @@ function without(processes: readonly UserProcess[], spared: Spared | null): numb
   return pids.filter((pid) => !theirs.has(pid) && Number(statOf(pid)?.startTime) >= since);
 }
 
-/** Which processes are of these commands: in their groups, with their marks, and all that these started. */
+/** Which processes belong to these commands: those in their groups, those with their marks, and all that these started. */
 export function ownersOf<T>(
   processes: readonly UserProcess[],
   commands: readonly (readonly [command: CommandTraces, owner: T])[],
@@ -182,7 +184,7 @@ export function ownersOf<T>(
   return owners;
 }
 
-/** Real, effective, saved, of the file system. */
+/** The real, effective, saved and file-system user. */
 function credentialsOf(status: string): number[] {
   return numbers(status, USERS);
 }
@@ -197,7 +199,7 @@ function numbers(status: string, line: RegExp): number[] {
   return (line.exec(status)?.[1] ?? '').split('\t').filter(Boolean).map(Number);
 }
 
-/** Null: it ended between the list and the look. */
+/** A status is null if the process ended between the listing and the read. */
 function statuses(): { readonly pid: number; readonly status: string | null }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { KILL_ALL } from './user-processes.ts';
 
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
-/** With a `kill` that only says so: this must be safe to run when the guard is broken. */
+/** With a `kill` that only prints: the test must be safe even if the guard is broken. */
 const HARMLESS = `kill() { echo "kill $*"; }\n${KILL_ALL}`;
 const UID = 700_000;
 
@@ -12,22 +12,25 @@ function run(asked: string, as: { uid?: number; gid?: number } = {}, before: rea
   return spawnSync(file as string, args, { cwd: '/', encoding: 'utf8', ...as }).stdout;
 }
 
-describe('the kill of all that a user runs', () => {
-  it.each(['', '0', '1', String(UID), 'x'])('is refused to whoever is not user "%s" itself', (asked) => {
-    expect(run(asked)).toBe('');
-  });
+describe('killing all processes of a user', () => {
+  it.each(['', '0', '1', String(UID), 'x'])(
+    'is refused to any process that is not user "%s" itself',
+    (asked) => {
+      expect(run(asked)).toBe('');
+    },
+  );
 
-  // The kernel takes the sender's real user as well: with root's, everything on the host would be ended.
-  asRoot('is refused to one that is this user only in effect', () => {
+  // The kernel also checks the sender's real user: as root, the call would end everything on the host.
+  asRoot('is refused to a process that is this user only by its effective id', () => {
     expect(run(String(UID), {}, ['setpriv', `--euid=${UID}`])).toBe('');
   });
 
-  asRoot('is refused to one that still has capabilities', () => {
+  asRoot('is refused to a process that still has capabilities', () => {
     const kept = ['setpriv', `--reuid=${UID}`, '--inh-caps=+kill', '--ambient-caps=+kill'];
     expect(run(String(UID), {}, kept)).toBe('');
   });
 
-  asRoot('is done by that user', () => {
+  asRoot('is allowed to that user', () => {
     expect(run(String(UID), { uid: UID, gid: UID })).toBe('kill -KILL -1\n');
     expect(run(String(UID + 1), { uid: UID, gid: UID })).toBe('');
   });

@@ -22,10 +22,10 @@ import { createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, eventually } from '@angelia/testkit';
-import { chooseIsolation } from '../isolation/choose.ts';
-import { Places } from '../places.ts';
-import { type RunAs, runAs } from '../run-as.ts';
-import { Watcher, type WatcherOptions } from '../watcher.ts';
+import { chooseIsolation } from '../isolation/choose-isolation.ts';
+import { SessionDirectories } from '../session-directories.ts';
+import { chooseUserPolicy, type UserPolicy } from '../users/user-policy.ts';
+import { Watcher, type WatcherOptions } from '../watcher/watcher.ts';
 
 const silent = createLogger({
   service: 'process-watcher',
@@ -40,26 +40,27 @@ export interface WatcherFixtureOptions {
   readonly agent?: Readonly<Record<string, unknown>>;
   /** Beside `default`. */
   readonly agents?: Readonly<Record<string, unknown>>;
-  /** Where the config would have been read from. */
+  /** The path of the config file. */
   readonly configFile?: string;
-  /** Instead of who commands would run as here. */
-  readonly runAs?: RunAs;
+  /** Instead of the users that commands would run as here. */
+  readonly userPolicy?: UserPolicy;
 }
 
-/** As the model reads it, and how it went. */
-/** What a watcher's log does later, or otherwise, than it was asked to. */
+/** The parts of a watcher's log that a test replaces, to delay or fail a call. */
 interface Slowed {
+  readonly append?: EventLog['append'];
   readonly streams?: Pick<Streams, 'read'>;
   readonly leases?: Pick<Leases, 'read'>;
 }
 
+/** A tool's result as the model reads it, and its outcome. */
 export type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
 
 export type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
 
 export type WatcherFixture = Awaited<ReturnType<typeof watcherFixture>>;
 
-/** Watchers over one real Postgres and real processes, in one process; what a model would ask for is appended. */
+/** Watchers in one process, with a real Postgres and real commands. Tests append what a model would ask for. */
 export async function watcherFixture(options: WatcherFixtureOptions = {}) {
   const database = await createTestDatabase();
   const dataDirectory = await mkdtemp(join(tmpdir(), 'angelia-watcher-'));
@@ -69,9 +70,9 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
   const parsed = parseConfig({
     models: { main: { provider: 'builtin', model: 'echo' } },
     agents: { ...options.agents, default: { model: 'main', toolsets: ['terminal'], ...options.agent } },
-    // Not as root, as with `run_as: same` (isolation/*.int.test.ts has the rest): the tests look at pids that commands print.
+    // Without root, no isolation (isolation/*.int.test.ts tests it): these tests look at pids that commands print.
     process_watcher: { ...(isRoot ? {} : { run_as: 'same' }), ...options.processWatcher },
-    // What a watcher does at its start is not to be taken for what its sweep does; tests call that themselves.
+    // No sweep, so that it cannot do what a start should. Tests call it themselves.
     timing: { sweep_seconds: 3_600 },
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
@@ -90,7 +91,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
   const sessions = new Sessions({ log, instance: 'reader' });
   let calls = 0;
   const created: SessionId[] = [];
-  /** As the view would have it: nobody projects here. */
+  /** Stands in for the view: nothing is projected here. */
   const listProcesses = async () => {
     const states = await Promise.all(
       created.map(async (id) => ({ id, state: (await sessions.load(id)).state })),
@@ -114,7 +115,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     log,
     sessions,
     dataDirectory,
-    /** One that is at work; `directory`: on another host; `slowed`: what its log does later than it was asked to. */
+    /** Starts a watcher. `directory`: as on another host. `slowed`: replaces parts of its log. */
     async watcher(
       instance = 'process-watcher',
       directory = dataDirectory,
@@ -123,7 +124,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         limits = {},
         ...more
       }: Pick<WatcherOptions, 'answerMs' | 'graceMs'> & {
-        /** Instead of those of the fixture. */
+        /** Instead of the fixture's limits. */
         readonly limits?: Partial<ProcessWatcherConfig>;
       } = {},
     ): Promise<Watcher> {
@@ -131,7 +132,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       const its = { ...config, process_watcher: { ...config.process_watcher, ...limits } };
       const slow = slowed(own);
       const log = {
-        append: (request: AppendRequest) => own.append(request),
+        append: slow.append ?? ((request: AppendRequest) => own.append(request)),
         now: () => own.now(),
         streams: slow.streams ?? own.streams,
         leases: {
@@ -140,18 +141,18 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         },
         lists: { processes: listProcesses },
       };
-      const users = options.runAs ?? runAs(its.process_watcher);
-      const places = new Places(directory, users);
+      const users = options.userPolicy ?? chooseUserPolicy(its.process_watcher);
+      const directories = new SessionDirectories(directory, users);
       const watcher = new Watcher({
         config: its,
         sessions: new Sessions({ log, instance }),
         log,
-        places,
-        runAs: users,
+        directories,
+        userPolicy: users,
         isolation: chooseIsolation({
           config: its,
           users,
-          places,
+          directories,
           dataDirectory: directory,
           configFile: options.configFile ?? null,
         }),
@@ -164,10 +165,10 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         },
       });
       watchers.add(watcher);
-      await watcher.adopt();
+      await watcher.start();
       return watcher;
     },
-    /** As a crash: nothing of it does anything from here on. (What a kill -9 does to a process is tested end to end.) */
+    /** Like a crash: this watcher does nothing from here on. (End-to-end tests use kill -9.) */
     async crash(watcher: Watcher): Promise<void> {
       watchers.delete(watcher);
       await watcher.close();
@@ -177,14 +178,14 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       if (executed.status !== 'appended')
         throw new Error(JSON.stringify(executed, ['status', 'code', 'reason']));
     },
-    /** As when nothing was heard of it for `host_lease_seconds`. */
+    /** As if this watcher had not renewed its leases for `host_lease_seconds`. */
     async isGone(instance: string): Promise<void> {
       await database.query(
         "UPDATE angelia.leases SET expires_at = now() - interval '1 s' WHERE holder = $1",
         [`host:${instance}`],
       );
     },
-    /** A session with a run at work. */
+    /** A session with an open run. */
     async running(over: Partial<CreateSession> = {}, id = newSessionId()): Promise<SessionId> {
       await sessions.execute(id, ({ state }) =>
         decide(state, {
@@ -215,7 +216,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         takeover: false,
       });
     },
-    /** A model answer with these calls, begun. Returns their ids. */
+    /** Records a model response with these calls, and starts them. Returns their ids. */
     async calls(id: SessionId, asked: readonly AskedTool[]): Promise<string[]> {
       const toolCalls = asked.map(([name, args]) => {
         calls += 1;
@@ -248,7 +249,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     async call(id: SessionId, ...asked: AskedTool): Promise<string> {
       return (await fixture.calls(id, [asked]))[0] as string;
     },
-    /** The result of a call, as the model reads it. */
+    /** Waits for the result of a call. */
     result(id: SessionId, callId: string): Promise<ToolResult> {
       return eventually(
         async () => {
@@ -261,19 +262,29 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         { describe: () => `a result of ${callId}` },
       );
     },
-    /** Asks, and has it carried out. */
+    /** Starts a call, lets the watcher carry it out, and returns its result. */
     async run(watcher: Watcher, id: SessionId, tool: 'terminal' | 'process', args: Record<string, unknown>) {
       const callId = await fixture.call(id, tool, args);
       await watcher.look(id);
       return fixture.result(id, callId);
     },
-    /** The same for the calls of one step. */
+    /** The same for several calls of one step. */
     async runAll(watcher: Watcher, id: SessionId, asked: readonly AskedTool[]): Promise<ToolResult[]> {
       const ids = await fixture.calls(id, asked);
       await watcher.look(id);
       return Promise.all(ids.map((callId) => fixture.result(id, callId)));
     },
-    /** The run answers: its turn is over. */
+    /** Starts a background process. Returns its id. */
+    async begin(watcher: Watcher, id: SessionId, command: string, more: Record<string, unknown> = {}) {
+      const result = await fixture.run(watcher, id, 'terminal', { command, background: true, ...more });
+      return String(result.process_id);
+    },
+    /** The texts of the turns that processes started. */
+    async notices(id: SessionId): Promise<string[]> {
+      const turns = await fixture.of(id, 'turn.requested');
+      return turns.filter((turn) => turn.source === 'process').map((turn) => turn.input);
+    },
+    /** The run answers, which ends its turn. */
     async answer(id: SessionId, text = 'done'): Promise<void> {
       const { state } = await sessions.load(id);
       await fixture.execute(
@@ -290,7 +301,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         { type: 'finish-turn', generation: state.generation, text },
       );
     },
-    /** As erasing and pruning do: the log does not know it any more. */
+    /** As erasing and pruning do: the log does not know the session any more. */
     async erase(id: SessionId): Promise<void> {
       await database.query('DELETE FROM angelia.events WHERE stream_id = $1', [id]);
       created.splice(created.indexOf(id), 1);
@@ -310,7 +321,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       for (const watcher of watchers) await watcher.close();
       await Promise.all(logs.map((one) => one.close()));
       await database.drop();
-      // The supervisor notices that its directory is gone, ends what is left and goes.
+      // The supervisor notices that its directory is gone, ends its commands and exits.
       await rm(dataDirectory, { recursive: true, force: true });
     },
   };

@@ -1,0 +1,86 @@
+import { forgetParents, parentsOfThis, watchParents } from '../../bootstrap/parent-processes.mjs';
+import { LaunchError } from '../launch-error.ts';
+import { banner } from '../stack/banner.ts';
+import { type Stack, type StackOptions, startStack } from '../stack/stack.ts';
+
+/**
+ * One Ctrl-C reaches the launcher up to three times at once: from the terminal, from npm, and from start.mjs on an older
+ * Node. Only a later one counts as a second Ctrl-C, which means hurry.
+ */
+const SAME_KEYSTROKE_MS = 1_000;
+
+/** `npm start`: runs the stack in the foreground until a signal. Returns the exit code. */
+export async function runStart(
+  options: Pick<StackOptions, 'scripts' | 'inspect' | 'preparedCluster'> & {
+    /** Called when the stack is ready. The function that it returns is called before the stack stops. */
+    readonly onReady?: (stack: Stack) => Promise<() => void>;
+  } = {},
+): Promise<number> {
+  const parents = parentsOfThis();
+  forgetParents();
+  ignoreClosedOutput();
+  const asked = listenForStop();
+  watchParents(parents, asked.stop);
+  let stack: Stack;
+  try {
+    stack = await startStack({
+      scripts: options.scripts,
+      inspect: options.inspect,
+      preparedCluster: options.preparedCluster,
+      parents,
+      signal: asked.signal,
+      say: (line) => console.log(`angelia: ${line}`),
+      show: (line) => console.log(line),
+    });
+  } catch (error) {
+    if (!(error instanceof LaunchError)) throw error;
+    if (error.code === 'STOPPED') return 0;
+    console.error(`angelia: ${error.message}`);
+    return 1;
+  }
+  console.log(`\n${bannerOf(stack)}\n`);
+
+  const end = await options.onReady?.(stack);
+  const refused = await Promise.race([stack.failed, asked.promise]);
+  if (!refused) console.log('angelia: draining (Ctrl-C again to hurry)');
+  end?.();
+  await stack.stop({ hurry: asked.hurry });
+  if (!refused) return 0;
+  console.error(`angelia: ${refused.message}`);
+  return 1;
+}
+
+function bannerOf(stack: Stack): string {
+  return banner({
+    url: stack.url,
+    otherUrls: stack.urls.slice(1),
+    adminTokenFile: stack.secrets.adminTokenFile,
+    dataDir: stack.dataDir,
+    readyInSeconds: performance.now() / 1000, // since this process began
+    demoSecret: stack.settings.usesDemoConfig ? stack.secrets.demoSecret : null,
+  });
+}
+
+function listenForStop() {
+  const stopping = new AbortController();
+  const hurrying = new AbortController();
+  const stopped = Promise.withResolvers<null>();
+  let firstAt: number | null = null;
+  const stop = () => {
+    firstAt ??= performance.now();
+    stopping.abort();
+    stopped.resolve(null);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGHUP', stop);
+  process.on('SIGINT', () => {
+    if (firstAt !== null && performance.now() - firstAt > SAME_KEYSTROKE_MS) hurrying.abort();
+    stop();
+  });
+  return { signal: stopping.signal, hurry: hurrying.signal, promise: stopped.promise, stop };
+}
+
+/** For `npm start | head`: the stack keeps running when nobody reads its output any more. */
+function ignoreClosedOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+}

@@ -1,0 +1,62 @@
+import { createHmac } from 'node:crypto';
+
+export interface BannerFacts {
+  readonly url: string;
+  /** Ingress replicas beyond the first. */
+  readonly otherUrls: readonly string[];
+  readonly adminTokenFile: string | null;
+  readonly dataDir: string;
+  readonly readyInSeconds: number;
+  /** Null if the user has a config: then there is no demo route to try. */
+  readonly demoSecret: string | null;
+}
+
+/** Must not hold an apostrophe, because the command puts it between apostrophes. */
+const DEMO_BODY = '{"text":"Hello from the demo"}';
+
+/** What the user sees when the stack is ready. Every command in it can be pasted. */
+export function banner(facts: BannerFacts): string {
+  const token = facts.adminTokenFile ? `$(cat ${shellWord(facts.adminTokenFile)})` : '$ANGELIA_ADMIN_TOKEN';
+  const lines = [
+    `Angelia is ready (${facts.readyInSeconds.toFixed(1)} s)`,
+    '',
+    `  webhooks     ${facts.url}/webhooks/<route>`,
+    ...facts.otherUrls.map((url) => `               ${url}/webhooks/<route>`),
+    `  admin token  ${facts.adminTokenFile ?? 'from ANGELIA_ADMIN_TOKEN'}`,
+    `  data, logs   ${facts.dataDir}`,
+  ];
+  if (facts.demoSecret !== null) {
+    lines.push(
+      `  demo secret  ${facts.demoSecret}`,
+      '',
+      'Send a webhook to the demo route:',
+      '',
+      demoCurl(facts.url, facts.demoSecret),
+    );
+  }
+  lines.push(
+    '',
+    'Look at the sessions:',
+    '',
+    `  curl -s -H "Authorization: Bearer ${token}" ${facts.url}/v1/sessions`,
+    '',
+    'Ctrl-C drains and stops.',
+  );
+  return lines.join('\n');
+}
+
+/** Signed for this body. The shell makes the delivery id, so that each paste is a new delivery. */
+export function demoCurl(url: string, secret: string): string {
+  const signature = createHmac('sha256', secret).update(DEMO_BODY).digest('hex');
+  return [
+    `  curl -s ${url}/webhooks/demo \\`,
+    `    -H 'Content-Type: application/json' -H 'X-GitHub-Event: demo' \\`,
+    `    -H "X-GitHub-Delivery: $(date +%s%N)" \\`,
+    `    -H 'X-Hub-Signature-256: sha256=${signature}' \\`,
+    `    -d '${DEMO_BODY}'`,
+  ].join('\n');
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

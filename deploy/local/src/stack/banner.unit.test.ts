@@ -1,0 +1,38 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { banner, demoCurl } from './banner.ts';
+import { userMessage } from './run-script.ts';
+
+describe('the message for the user', () => {
+  it('is the line that the program addressed to the user, among other output', () => {
+    expect(userMessage('{"level":30}\nangelia: x (y): do z\nat foo.js:1')).toBe('x (y): do z');
+    expect(userMessage('Error: boom')).toBe('Error: boom');
+  });
+});
+
+describe('the banner', () => {
+  const facts = {
+    url: 'http://127.0.0.1:8644',
+    otherUrls: [],
+    adminTokenFile: "/tmp/it's here/admin-token",
+    dataDir: '/tmp/data',
+    readyInSeconds: 1.23,
+    demoSecret: 'shh',
+  };
+
+  it('has a curl command whose signature fits its body', () => {
+    const curl = demoCurl(facts.url, 'shh');
+    const body = /-d '([^']*)'/.exec(curl)?.[1] ?? '';
+    const signature = createHmac('sha256', 'shh').update(body).digest('hex');
+    expect(JSON.parse(body)).toBeInstanceOf(Object);
+    expect(curl).toContain(`X-Hub-Signature-256: sha256=${signature}`);
+  });
+
+  it('quotes a path, so that the command can be pasted', () => {
+    expect(banner(facts)).toContain(`$(cat '/tmp/it'\\''s here/admin-token')`);
+  });
+
+  it('shows neither a secret nor a demo if the user has a config', () => {
+    expect(banner({ ...facts, demoSecret: null })).not.toMatch(/demo|shh/);
+  });
+});
