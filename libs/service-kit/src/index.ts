@@ -4,7 +4,7 @@ export { type Check, type CheckResult, Health, type Readiness } from './health/h
 export { type AnswerLinks, answerLinks, type QuestionName } from './links/answer-links.ts';
 export { type CallbackLinks, type CallName, callbackLinks } from './links/callback-links.ts';
 export { type LinkPurpose, type SignedLinks, signedLinks } from './links/signed-links.ts';
-export { createLogger, type Logger } from './logs/logging.ts';
+export { createLogger, type Logger } from './logs/logger.ts';
 export { failureCodes, metrics, type WebhookOutcome } from './metrics/catalogue.ts';
 export { onCollect } from './metrics/collect.ts';
 export { ServiceKitModule, type ServiceRuntime } from './nest/service-kit.module.ts';
@@ -24,4 +24,4 @@ export {
 export { Drain, type DrainParticipant } from './process/drain.ts';
 export type { PublicHttp, ServiceDefinition } from './process/run-service.ts';
 export { JetStreamStrategy, type JetStreamStrategyOptions } from './transport/jetstream.strategy.ts';
-export { tailPinger } from './transport/tail-ping.ts';
+export { relayWaker } from './transport/wake-relay.ts';

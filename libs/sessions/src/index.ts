@@ -1,3 +1,4 @@
+export { type Clock, DatabaseClock, systemClock } from './database-clock.ts';
 export { newEventId, newFenceSeed, newSessionId, uuidV7 } from './ids.ts';
 export {
   continuationKey,
@@ -6,8 +7,6 @@ export {
   KeyedSessions,
   keyStream,
 } from './keyed-sessions.ts';
-export { type Clock, LogClock, systemClock } from './log-clock.ts';
-export { projectRecorded } from './project-recorded.ts';
 export {
   type Executed,
   type ExecuteOptions,
@@ -29,4 +28,5 @@ export {
   withinTrace,
   withSpan,
 } from './tracing.ts';
-export { EventTooNew, upcast } from './upcast.ts';
+export { projectViews } from './upcast/project-views.ts';
+export { EventTooNew, upcast } from './upcast/upcast.ts';

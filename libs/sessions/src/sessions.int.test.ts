@@ -3,8 +3,8 @@ import { type AppendRequest, type EventLog, openEventLog } from '@angelia/event-
 import { decide, fold, type SessionCommand } from '@angelia/session';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DatabaseClock } from './database-clock.ts';
 import { newEventId, newSessionId } from './ids.ts';
-import { LogClock } from './log-clock.ts';
 import { type Loaded, Sessions } from './sessions.ts';
 import { freshTraceparent } from './tracing.ts';
 
@@ -233,7 +233,7 @@ describe('the time', () => {
     'is the one of the database before the first append, on a host that is %i h off',
     async (hours) => {
       const wall = () => Date.now() + hours * 3_600_000;
-      const clock = new LogClock({ monotonic: () => performance.now(), wall });
+      const clock = new DatabaseClock({ monotonic: () => performance.now(), wall });
       const own = new Sessions({ log, instance: 'off', clock });
       const before = await log.now();
       const seen = await own.now();

@@ -23,10 +23,10 @@ import {
   type RefusalCode,
   type SessionState,
 } from '@angelia/session';
+import { DatabaseClock } from './database-clock.ts';
 import { newEventId } from './ids.ts';
-import { LogClock } from './log-clock.ts';
 import { traceIdNow, traceIdOf, traceparentNow, withinTrace } from './tracing.ts';
-import { upcast, upcastOrSkip } from './upcast.ts';
+import { upcast, upcastOrSkip } from './upcast/upcast.ts';
 
 /** A session as it stood when it was read, or right after an own append. */
 export interface Loaded {
@@ -111,7 +111,7 @@ export interface SessionsOptions {
   readonly log: Pick<EventLog, 'append' | 'now'> & { readonly streams: Pick<Streams, 'read'> };
   /** Actor of the appended events. */
   readonly instance: string;
-  readonly clock?: LogClock;
+  readonly clock?: DatabaseClock;
 }
 
 /** Sessions as the services see them: fold the stream, decide on it, append what was decided. */
@@ -119,16 +119,16 @@ export class Sessions {
   readonly #log: SessionsOptions['log'];
   readonly #instance: string;
   /** Set right by each append. */
-  readonly clock: LogClock;
+  readonly clock: DatabaseClock;
 
   constructor(options: SessionsOptions) {
     this.#log = options.log;
     this.#instance = options.instance;
-    this.clock = options.clock ?? new LogClock();
+    this.clock = options.clock ?? new DatabaseClock();
   }
 
   /**
-   * What time it is by the database, for deadlines that are judged by it: see LogClock. Asks it where that is in doubt,
+   * What time it is by the database, for deadlines that are judged by it: see DatabaseClock. Asks it where that is in doubt,
    * which costs a query at the start, and after the clock of this host was set. Throws what the log throws.
    */
   async now(): Promise<number> {

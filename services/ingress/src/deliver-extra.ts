@@ -2,8 +2,8 @@ import {
   hasFixedHost,
   isKnownTarget,
   parseAddress,
-  ReferencedText,
   targetSchema,
+  VariableText,
   written,
 } from '@angelia/config';
 import type { Config, DeliveryTarget } from '@angelia/contracts';
@@ -102,7 +102,7 @@ function parsed(
 
 function asResolved(value: unknown): unknown {
   if (value instanceof FilledText) return value.resolved;
-  if (value instanceof ReferencedText) return value.resolved();
+  if (value instanceof VariableText) return value.resolved();
   if (Array.isArray(value)) return value.map((item) => asResolved(item));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asResolved(item)]));
@@ -135,7 +135,7 @@ interface CompiledValue {
 
 /** Strings are templates, at any depth (`headers` of an http target); keys and other values stand as they are. */
 function compileValue(value: unknown, place: string): CompiledValue {
-  if (value instanceof ReferencedText) return compileReferenced(value, place);
+  if (value instanceof VariableText) return compileReferenced(value, place);
   if (typeof value === 'string') {
     const template = compileTemplate(value);
     return template.dynamic
@@ -170,7 +170,7 @@ function compileValue(value: unknown, place: string): CompiledValue {
 }
 
 /** Placeholders are found in what the config says, and never in what a variable does. */
-function compileReferenced(value: ReferencedText, place: string): CompiledValue {
+function compileReferenced(value: VariableText, place: string): CompiledValue {
   const parts = value.parts.map((part) => (typeof part === 'string' ? compileTemplate(part) : part));
   return {
     dynamic: parts.some((part) => 'dynamic' in part && part.dynamic),

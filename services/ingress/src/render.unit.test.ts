@@ -1,4 +1,4 @@
-import { ReferencedText } from '@angelia/config';
+import { VariableText } from '@angelia/config';
 import { markOf } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
 import { render as renderWith } from './render.ts';
@@ -100,7 +100,7 @@ describe('an address that names environment variables', () => {
     ['HOOK', 'a-secret-path'],
     ['HOST', 'hooks.example.com'],
   ]);
-  const text = (...parts: (string | { name: string })[]) => new ReferencedText(parts, vars);
+  const text = (...parts: (string | { name: string })[]) => new VariableText(parts, vars);
   const [HOOK, HOST] = [{ name: 'HOOK' }, { name: 'HOST' }];
 
   it('is kept with their names, and says where they stand', () => {
@@ -154,7 +154,7 @@ describe('an address that names environment variables', () => {
   });
 
   it('does not fill in what the value of a variable looks like', () => {
-    const braces = new ReferencedText(['https://x.example/', HOOK], new Map([['HOOK', '{number}']]));
+    const braces = new VariableText(['https://x.example/', HOOK], new Map([['HOOK', '{number}']]));
     const { deliver } = render(routeOf({ deliver: 'http', deliver_extra: { url: braces } }), values);
     expect(deliver).toMatchObject({ to: { url: `https://x.example/\${HOOK}` }, untrusted_address: false });
   });
@@ -180,7 +180,7 @@ describe('an address that names environment variables', () => {
       'is no http or https URL',
     );
     const mail = { targets: { email: { host: 'h', from: 'a@b.example' } } };
-    const team = new ReferencedText(
+    const team = new VariableText(
       [{ name: 'TEAM' }, ', {who}'],
       new Map([['TEAM', 'a@x.example, b@x.example']]),
     );

@@ -1,5 +1,5 @@
 import { type Config, type ConfigProblem, parseConfig, type RouteConfig } from '@angelia/contracts';
-import { privateHostOf } from '../targets/target-url.ts';
+import { privateHostOf } from '../targets/http-url.ts';
 import { targetOptions } from '../targets/targets.ts';
 import { agentNamed, crossReferenceProblems, toolsetsOf } from './cross-references.ts';
 

@@ -1,4 +1,4 @@
-import { openFileProblems } from '../check/open-files.ts';
+import { exposedFileProblems } from '../check/exposed-files.ts';
 import { checkEnvironment } from '../environment.ts';
 import { routeFileProblems } from '../files/route-files.ts';
 import { loadConfig } from '../load/load.ts';
@@ -15,7 +15,7 @@ try {
   if (missing.length > 0) {
     throw new StartupError(missing.map(({ place, reason }) => `${place}: ${reason} (in ${path})`));
   }
-  const open = openFileProblems(loaded);
+  const open = exposedFileProblems(loaded);
   if (open.length > 0) throw new StartupError(open);
   const routes = Object.keys(config.routes).length;
   process.stdout.write(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../load/load.ts';
-import { placeFiles } from '../load/place.ts';
+import { resolvePaths } from '../load/resolve-paths.ts';
 import { routeFileProblems } from './route-files.ts';
 import { findScript } from './script-file.ts';
 import { readSkill } from './skill-file.ts';
@@ -150,6 +150,6 @@ routes: { r: { secret: s3cret, filters: [{ all: [{ field: a, in_file: list.txt }
         ],
       },
     ]);
-    expect(placeFiles(config, '/elsewhere')).toEqual(config);
+    expect(resolvePaths(config, '/elsewhere')).toEqual(config);
   });
 });

@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
-import { realPathInside } from './inside.ts';
+import { realPathInside } from './path-inside.ts';
 
 /** Enough for the `#!` line or the header of a program. */
 const HEAD_BYTES = 256;

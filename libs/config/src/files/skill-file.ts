@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { realPathInside } from './inside.ts';
+import { realPathInside } from './path-inside.ts';
 
 /** Some 16,000 tokens: a skill is an instruction and not a library. */
 const LARGEST_SKILL_BYTES = 65_536;

@@ -2,11 +2,11 @@ import { dirname, resolve } from 'node:path';
 import { type Config, type ConfigProblem, parseConfig } from '@angelia/contracts';
 import { crossReferenceProblems } from '../check/cross-references.ts';
 import { StartupError } from '../startup-error.ts';
-import { type AddressVariables, addressVariables, keepReferences } from './address-references.ts';
-import { commandParts } from './command-parts.ts';
+import { type AddressVariables, addressVariables, keepAddressVariables } from './address-variables.ts';
+import { commandConfigOf } from './command-config.ts';
 import { configPath, parseYaml, readText } from './config-file.ts';
-import { interpolate } from './interpolate.ts';
-import { placeFiles } from './place.ts';
+import { resolvePaths } from './resolve-paths.ts';
+import { interpolate } from './variables.ts';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -24,7 +24,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): LoadedConfig {
   const text = readText(path);
   const config = parseConfigText(text, env, path);
   return {
-    config: placeFiles(config, demo ? process.cwd() : dirname(resolve(path))),
+    config: resolvePaths(config, demo ? process.cwd() : dirname(resolve(path))),
     path,
     demo,
     addressVariables: addressVariables(parseYaml(text, path), env),
@@ -41,12 +41,12 @@ export function loadCommandConfig(env: NodeJS.ProcessEnv): LoadedConfig {
   const { path, demo } = configPath(env);
   const written = parseYaml(readText(path), path);
   const missing: ConfigProblem[] = [];
-  const raw = interpolate(commandParts(written), env, missing);
+  const raw = interpolate(commandConfigOf(written), env, missing);
   refuse(missing, path);
   const parsed = parseConfig(raw);
   if (!parsed.ok) throw refusal(parsed.problems, path);
   return {
-    config: placeFiles(parsed.config, demo ? process.cwd() : dirname(resolve(path))),
+    config: resolvePaths(parsed.config, demo ? process.cwd() : dirname(resolve(path))),
     path,
     demo,
     addressVariables: () => ({ reason: 'nothing is sent from here' }),
@@ -62,7 +62,7 @@ export function parseConfigText(text: string, env: NodeJS.ProcessEnv, path: stri
   const parsed = parseConfig(raw);
   if (!parsed.ok) throw refusal(parsed.problems, path);
   refuse(crossReferenceProblems(parsed.config, env.ANGELIA_HOST || '127.0.0.1'), path);
-  return keepReferences(parsed.config, written, env);
+  return keepAddressVariables(parsed.config, written, env);
 }
 
 function refuse(problems: readonly ConfigProblem[], path: string): void {

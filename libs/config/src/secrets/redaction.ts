@@ -1,4 +1,4 @@
-import { ReferencedText } from '../load/referenced-text.ts';
+import { VariableText } from '../load/variable-text.ts';
 import { replaceAny } from './replace-any.ts';
 
 /** What stands where a secret was. */
@@ -20,7 +20,7 @@ export function isSecretKey(key: string): boolean {
 
 /** Every string under a key that names a secret, anywhere in the config, and what addresses take from the environment. */
 export function secretValuesIn(value: unknown, underSecretKey = false): string[] {
-  if (value instanceof ReferencedText) return value.values().flatMap(secretsInAddress);
+  if (value instanceof VariableText) return value.values().flatMap(secretsInAddress);
   if (typeof value === 'string') return underSecretKey ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => secretValuesIn(item, underSecretKey));
   if (typeof value !== 'object' || value === null) return [];

@@ -1,7 +1,7 @@
 import type { Config } from '@angelia/contracts';
 import { z } from 'zod';
-import { headerNameProblem, headerValueProblem } from '../check/http-headers.ts';
-import { httpUrlProblem, PLACEHOLDER } from './target-url.ts';
+import { headerNameProblem, headerValueProblem } from './http-headers.ts';
+import { httpUrlProblem, PLACEHOLDER } from './http-url.ts';
 import {
   apiBase,
   credential,

@@ -6,8 +6,8 @@ import { decide } from '@angelia/session';
 import { freshTraceparent, newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, eventually, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger } from '../logs/logging.ts';
-import { tailPinger } from '../transport/tail-ping.ts';
+import { createLogger } from '../logs/logger.ts';
+import { relayWaker } from '../transport/wake-relay.ts';
 import { type Leader, type LedLoop, startLeader } from './leader.ts';
 
 const logger = createLogger({
@@ -41,7 +41,7 @@ function join(name: string): Member {
     url: database.url,
     instance: name,
     holder: `${name}#1`,
-    onCommitted: tailPinger(bus),
+    onCommitted: relayWaker(bus),
   });
   const member: Member = { bus, log, sessions: new Sessions({ log, instance: name }), leader: null };
   members.push(member);

@@ -16,8 +16,8 @@ import {
 } from '@angelia/event-log';
 import { uuidV7 } from '@angelia/sessions';
 import { WakeUp } from '@angelia/waiting';
-import type { Logger } from '../logs/logging.ts';
-import { count, type LogMeasure, projectMeasured } from '../metrics/log-facts.ts';
+import type { Logger } from '../logs/logger.ts';
+import { count, type LogMeasure, projectAndMeasureViews } from '../metrics/session-metrics.ts';
 
 /**
  * The loops that one process runs for all of them: the relay (hints from the log's tail), the projection (views from the
@@ -82,7 +82,7 @@ export function startLeader(options: LeaderOptions): Leader {
           leadEpoch,
           signal,
           wake,
-          project: projectMeasured,
+          project: projectAndMeasureViews,
           onProjected: (measured) => (measured as readonly LogMeasure[]).forEach(count),
         }),
       ),

@@ -3,9 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import { allMetrics, failureCodes, metrics } from './catalogue.ts';
 import { Counter, Gauge, Histogram } from './instruments.ts';
 import { names, OTHER, oneOf } from './label-sets.ts';
-import { count } from './log-facts.ts';
 import { otlpName } from './otlp.ts';
 import { prometheusText } from './prometheus-text.ts';
+import { count } from './session-metrics.ts';
 
 const rest = { help: 'h', from: [] } as const;
 

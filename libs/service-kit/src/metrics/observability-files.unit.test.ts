@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { allMetrics } from './catalogue.ts';
+import { withMetricsTable } from './docs-table.ts';
 import type { AnyInstrument } from './instruments.ts';
-import { withMetricsTable } from './reference.ts';
 
 // Dashboards, alert rules and docs name only what services export. A renamed metric, a label that it does not have, or an
 // outcome that there is not would else be an empty panel, or an alert that never fires.

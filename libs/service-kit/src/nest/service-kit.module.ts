@@ -6,7 +6,7 @@ import type { Sessions } from '@angelia/sessions';
 import { KeyedSessions } from '@angelia/sessions';
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Health } from '../health/health.ts';
-import type { Logger } from '../logs/logging.ts';
+import type { Logger } from '../logs/logger.ts';
 import type { Drain } from '../process/drain.ts';
 import {
   ADDRESS_VARIABLES,

@@ -1,10 +1,10 @@
 import {
   type Environment,
   EXIT_CONFIG,
+  exposedFileProblems,
   type LoadedConfig,
   loadCommandConfig,
   loadConfig,
-  openFileProblems,
   readEnvironment,
   type ServiceName,
   StartupError,
@@ -16,7 +16,7 @@ import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyServerOptions } from 'fastify';
 import type { StartLeader } from '../leading/leader.ts';
-import { createLogger, type Logger } from '../logs/logging.ts';
+import { createLogger, type Logger } from '../logs/logger.ts';
 import type { ServiceRuntime } from '../nest/service-kit.module.ts';
 import { startTelemetry } from '../telemetry/telemetry.ts';
 
@@ -43,7 +43,7 @@ export interface PublicHttp {
 function loadConfigOf(service: ServiceName): LoadedConfig {
   if (service !== 'process-watcher') return loadConfig(process.env);
   const loaded = loadCommandConfig(process.env);
-  const problems = openFileProblems(loaded);
+  const problems = exposedFileProblems(loaded);
   if (problems.length > 0) throw new StartupError(problems);
   return loaded;
 }

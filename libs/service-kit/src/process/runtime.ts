@@ -6,10 +6,10 @@ import { type Config, holderId } from '@angelia/contracts';
 import { LogError, openEventLog } from '@angelia/event-log';
 import { Sessions } from '@angelia/sessions';
 import { type CheckResult, Health } from '../health/health.ts';
-import type { Logger } from '../logs/logging.ts';
-import { countFlush } from '../metrics/this-process.ts';
+import type { Logger } from '../logs/logger.ts';
+import { countFlush } from '../metrics/process-metrics.ts';
 import type { ServiceRuntime } from '../nest/service-kit.module.ts';
-import { tailPinger } from '../transport/tail-ping.ts';
+import { relayWaker } from '../transport/wake-relay.ts';
 import { Drain } from './drain.ts';
 
 export interface OpenRuntimeOptions {
@@ -43,7 +43,7 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
     instance: environment.instance,
     holder,
     logger,
-    onCommitted: tailPinger(bus),
+    onCommitted: relayWaker(bus),
     onFlushed: countFlush,
   });
   health.add('postgres', async () => {

@@ -7,7 +7,7 @@ import { NatsServer } from '@angelia/bus/testing';
 import { freshTraceparent, newEventId, newSessionId, traceIdOf } from '@angelia/sessions';
 import { createTestDatabase, eventually, startOtlpReceiver, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger } from '../logs/logging.ts';
+import { createLogger } from '../logs/logger.ts';
 import { Cuttable, RunningService } from '../testing/running-service.ts';
 
 /** The smallest service: all that it does here is what the kit does for every service. */

@@ -9,12 +9,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AdminServer, HEALTH_PATHS, healthAnswer, startAdminServer } from '../health/admin-server.ts';
 import type { CheckResult } from '../health/health.ts';
 import type { Leader, StartLeader } from '../leading/leader.ts';
-import type { Logger } from '../logs/logging.ts';
-import { nestLogger } from '../logs/nest-logger.ts';
+import type { Logger } from '../logs/logger.ts';
 import { onCollect } from '../metrics/collect.ts';
-import { readOpenWork } from '../metrics/open-work.ts';
-import { readPools, readProcess, readReadiness, watchEventLoop } from '../metrics/this-process.ts';
-import { startAtZero } from '../metrics/zeroes.ts';
+import { startAtZero } from '../metrics/initial-series.ts';
+import { readLeaderMetrics } from '../metrics/leader-metrics.ts';
+import { readPools, readProcess, readReadiness, watchEventLoop } from '../metrics/process-metrics.ts';
+import { nestLogger } from '../nest/nest-logger.ts';
 import { ServiceKitModule, type ServiceRuntime } from '../nest/service-kit.module.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { HandlerErrorFilter } from '../transport/handler-error.filter.ts';
@@ -51,7 +51,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   onCollect(readProcess);
   onCollect(() => readPools(runtime.log));
   onCollect(() => readReadiness(runtime.health));
-  onCollect(() => readOpenWork(runtime.log, runtime.bus, leader ?? { leading: () => [] }));
+  onCollect(() => readLeaderMetrics(runtime.log, runtime.bus, leader ?? { leading: () => [] }));
   const admin = await openAdmin(runtime);
   const strategy = new JetStreamStrategy({
     bus: runtime.bus,

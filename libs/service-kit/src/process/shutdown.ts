@@ -1,4 +1,4 @@
-import type { Logger } from '../logs/logging.ts';
+import type { Logger } from '../logs/logger.ts';
 import type { Drain } from './drain.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { createLogger } from '../logs/logging.ts';
+import { createLogger } from '../logs/logger.ts';
 import { Drain } from './drain.ts';
 import { type ShutdownSteps, shutDown } from './shutdown.ts';
 

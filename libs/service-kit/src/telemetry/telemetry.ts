@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Environment } from '@angelia/config';
 import { setTracing } from '@angelia/sessions';
 import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
-import type { Logger } from '../logs/logging.ts';
+import type { Logger } from '../logs/logger.ts';
 import { allMetrics } from '../metrics/catalogue.ts';
 import { exportOverOtlp } from '../metrics/otlp.ts';
 

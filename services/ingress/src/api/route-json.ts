@@ -1,4 +1,4 @@
-import { isSecretKey, REDACTED, ReferencedText } from '@angelia/config';
+import { isSecretKey, REDACTED, VariableText } from '@angelia/config';
 import type { RouteConfig } from '@angelia/contracts';
 import { INSECURE_NO_AUTH } from '../route-table.ts';
 import type { LiveRoute } from '../routes/made-route.ts';
@@ -45,7 +45,7 @@ export function madeRouteJson({
 
 /** Headers of a delivery may carry a token, which the config filled in from the environment. */
 function withoutSecrets(value: unknown): unknown {
-  if (value instanceof ReferencedText) return value.toString();
+  if (value instanceof VariableText) return value.toString();
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

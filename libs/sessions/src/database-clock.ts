@@ -20,7 +20,7 @@ const CLOCKS_AGREE_MS = 1_000;
  * answer of the database tells its time a moment ago, so that we are late by the answer's way back, never early. From
  * there the monotonic clock goes on: one of this host that is wrong, or set, moves nothing.
  */
-export class LogClock {
+export class DatabaseClock {
   readonly #clock: Clock;
   #seen: { readonly logTime: number; readonly monotonic: number; readonly wall: number } | null = null;
 

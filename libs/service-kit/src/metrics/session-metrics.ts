@@ -29,7 +29,7 @@ export function projectAndMeasure(
 }
 
 /** The views, and what their events say to somebody who counts. */
-export const projectMeasured: ProjectSession = (state, events) =>
+export const projectAndMeasureViews: ProjectSession = (state, events) =>
   projectAndMeasure(
     state,
     events.map((event) => upcast(event)),

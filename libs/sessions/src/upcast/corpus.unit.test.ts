@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type EventType, eventSchemas, eventTypes, type RecordedEvent } from '@angelia/contracts';
 import { fold, recover, type SessionSummary, sessionSummary, transcript } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
-import { projectRecorded } from './project-recorded.ts';
+import { projectViews } from './project-views.ts';
 import { upcast } from './upcast.ts';
 
 /**
@@ -73,7 +73,7 @@ describe.each(corpus)('a history of version 1: $name', ({ history }) => {
   });
 
   it('has the same rows in the views', () => {
-    expect(JSON.parse(JSON.stringify(projectRecorded(null, events)))).toMatchObject(expected.views);
+    expect(JSON.parse(JSON.stringify(projectViews(null, events)))).toMatchObject(expected.views);
   });
 });
 

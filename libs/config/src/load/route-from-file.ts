@@ -1,10 +1,10 @@
 import type { ConfigProblem } from '@angelia/contracts';
 import { StartupError } from '../startup-error.ts';
 import { configPath, parseYaml, readText } from './config-file.ts';
-import { interpolate } from './interpolate.ts';
+import { interpolate } from './variables.ts';
 
 /** What a sender of test webhooks needs of a route. */
-export interface RouteOfFile {
+export interface RouteFromFile {
   /** Where it was looked for. */
   readonly path: string;
   readonly demo: boolean;
@@ -22,7 +22,7 @@ export interface RouteOfFile {
  * not have the variables that the rest of the file wants.
  * @throws StartupError
  */
-export function routeOfFile(name: string, env: NodeJS.ProcessEnv): RouteOfFile {
+export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFile {
   const { path, demo } = configPath(env);
   const file = parseYaml(readText(path), path) as {
     readonly secret?: unknown;

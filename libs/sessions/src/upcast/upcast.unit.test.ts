@@ -1,7 +1,7 @@
 import { type RecordedEvent, SCHEMA_VERSION } from '@angelia/contracts';
 import { decide, fold, initialState } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
-import { projectRecorded } from './project-recorded.ts';
+import { projectViews } from './project-views.ts';
 import { EventTooNew, type UpcastSteps, upcast } from './upcast.ts';
 
 const event = (type: string, data: unknown, schemaVersion: number, version = 1): RecordedEvent => ({
@@ -90,6 +90,6 @@ describe('an event of a newer schema', () => {
   });
 
   it('is not guessed at by the views either', () => {
-    expect(() => projectRecorded(null, [newer])).toThrow(EventTooNew);
+    expect(() => projectViews(null, [newer])).toThrow(EventTooNew);
   });
 });

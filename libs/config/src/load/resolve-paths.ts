@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Config, FilterConfig } from '@angelia/contracts';
 
 /** Paths in the config are seen from where the config file is, not from where a service happens to be started. */
-export function placeFiles(config: Config, base: string): Config {
+export function resolvePaths(config: Config, base: string): Config {
   const { scripts, skills, exports } = config.directories;
   return {
     ...config,

@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import type { Logger } from './logging.ts';
+import type { Logger } from '../logs/logger.ts';
 
 /** Nest's own lines, in our log. What it says while it wires modules is of interest to nobody but a debugger. */
 export function nestLogger(logger: Logger): LoggerService {

@@ -8,7 +8,7 @@ const SPACING_MS = 3;
  * Rings the relay after a commit, wherever it runs: at once when there was none for a while, else together with those
  * that follow. A lost ping costs one poll of the relay, nothing more.
  */
-export function tailPinger(bus: Pick<Bus, 'ping'>): () => void {
+export function relayWaker(bus: Pick<Bus, 'ping'>): () => void {
   let scheduled = false;
   let lastAt = Number.NEGATIVE_INFINITY;
   const ring = () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LogClock } from './log-clock.ts';
+import { DatabaseClock } from './database-clock.ts';
 
 const HOUR = 3_600_000;
 const LOG_TIME = 1_800_000_000_000;
@@ -26,7 +26,7 @@ function host() {
 describe('the time by the database', () => {
   it('is not known before the database was asked, and then goes on from its answer', () => {
     const { clock, pass } = host();
-    const log = new LogClock(clock);
+    const log = new DatabaseClock(clock);
     expect(log.inDoubt).toBe(true);
     log.observe(LOG_TIME);
     pass(90_000);
@@ -37,7 +37,7 @@ describe('the time by the database', () => {
     'does not follow a host whose clock is set by %i ms, and wants to be asked',
     (by) => {
       const { clock, pass, setTo } = host();
-      const log = new LogClock(clock);
+      const log = new DatabaseClock(clock);
       log.observe(LOG_TIME);
       setTo(clock.wall() + by);
       pass(1_000);
@@ -49,7 +49,7 @@ describe('the time by the database', () => {
 
   it('wants to be asked after the machine was suspended: the monotonic clock stood still', () => {
     const { clock, suspend } = host();
-    const log = new LogClock(clock);
+    const log = new DatabaseClock(clock);
     log.observe(LOG_TIME);
     suspend(8 * HOUR);
     expect(log.inDoubt).toBe(true);
@@ -57,7 +57,7 @@ describe('the time by the database', () => {
 
   it('is not in doubt because NTP makes the clock run a little faster', () => {
     const { clock, pass, setTo } = host();
-    const log = new LogClock(clock);
+    const log = new DatabaseClock(clock);
     log.observe(LOG_TIME);
     pass(600_000);
     setTo(clock.wall() + 300);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../load/load.ts';
-import { openFileProblems } from './open-files.ts';
+import { exposedFileProblems } from './exposed-files.ts';
 
 const withToolset = (toolset: string) => `
 models: { echo: { provider: builtin, model: echo } }
@@ -28,7 +28,7 @@ function write(file: string, mode: number, text = withToolset('terminal')): void
   writeFileSync(file, text);
   chmodSync(file, mode);
 }
-const problems = (cwd = root) => openFileProblems(loadConfig({ ANGELIA_CONFIG: path }), cwd);
+const problems = (cwd = root) => exposedFileProblems(loadConfig({ ANGELIA_CONFIG: path }), cwd);
 
 describe('where an agent has terminal', () => {
   it('a config file that others can read is named, with its mode and what to run', () => {

@@ -1,5 +1,5 @@
 import type { Config } from '@angelia/contracts';
-import { referencesIn, withReferences } from './interpolate.ts';
+import { referencesIn, withReferences } from './variables.ts';
 
 /**
  * `${NAME}` in a route's `deliver_extra`. Everywhere else a variable is filled in when the config is read; here it stays a
@@ -8,7 +8,7 @@ import { referencesIn, withReferences } from './interpolate.ts';
  */
 
 /** The config with the references of its routes' addresses as they are written. It was checked with their values before. */
-export function keepReferences(config: Config, file: unknown, env: NodeJS.ProcessEnv): Config {
+export function keepAddressVariables(config: Config, file: unknown, env: NodeJS.ProcessEnv): Config {
   const routes = objectAt(file, 'routes');
   return {
     ...config,

@@ -8,7 +8,7 @@ export interface Reference {
  * every session's events and shown by the API, and the value may be a credential. An object of a class, so that no text
  * of a payload and no route made by API can pass for one: JSON makes none.
  */
-export class ReferencedText {
+export class VariableText {
   readonly parts: readonly (string | Reference)[];
   readonly #values: ReadonlyMap<string, string>;
 

@@ -1,5 +1,5 @@
 import { configPath, parseYaml, readText } from './config-file.ts';
-import { referencesIn } from './interpolate.ts';
+import { referencesIn } from './variables.ts';
 
 /**
  * What process-watcher needs of the config; the rest holds model keys, credentials and secrets of routes. It usually
@@ -7,7 +7,7 @@ import { referencesIn } from './interpolate.ts';
  */
 const COMMAND_PARTS = ['agents', 'process_watcher', 'directories', 'timing', 'nats', 'retention'] as const;
 
-export function commandParts(written: unknown): unknown {
+export function commandConfigOf(written: unknown): unknown {
   if (!isRecord(written)) return written;
   const parts = Object.fromEntries(
     COMMAND_PARTS.flatMap((key) => (written[key] === undefined ? [] : [[key, written[key]]])),
@@ -31,5 +31,5 @@ function isRecord(value: unknown): value is Record<string, unknown> {
  */
 export function commandVariables(env: NodeJS.ProcessEnv): ReadonlySet<string> {
   const { path } = configPath(env);
-  return referencesIn(commandParts(parseYaml(readText(path), path)));
+  return referencesIn(commandConfigOf(parseYaml(readText(path), path)));
 }

@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '@angelia/contracts';
-import { type Reference, ReferencedText } from './referenced-text.ts';
+import { type Reference, VariableText } from './variable-text.ts';
 
 /** `$${NAME}` stands for a literal `${NAME}`. */
 const REFERENCE = /\$?\$\{([^}]*)\}?/g;
@@ -23,7 +23,7 @@ export function interpolate(value: unknown, env: NodeJS.ProcessEnv, problems: Co
   return replaceAll(value, resolve, problems, []);
 }
 
-/** The same value with a ReferencedText wherever a string names variables. `interpolate` has found no problem in it. */
+/** The same value with a VariableText wherever a string names variables. `interpolate` has found no problem in it. */
 export function withReferences(value: unknown, env: NodeJS.ProcessEnv): unknown {
   if (typeof value === 'string') return referencedText(value, env);
   if (Array.isArray(value)) return value.map((item) => withReferences(item, env));
@@ -31,7 +31,7 @@ export function withReferences(value: unknown, env: NodeJS.ProcessEnv): unknown 
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withReferences(item, env)]));
 }
 
-function referencedText(text: string, env: NodeJS.ProcessEnv): string | ReferencedText {
+function referencedText(text: string, env: NodeJS.ProcessEnv): string | VariableText {
   const parts: (string | Reference)[] = [];
   const values = new Map<string, string>();
   let literal = '';
@@ -51,7 +51,7 @@ function referencedText(text: string, env: NodeJS.ProcessEnv): string | Referenc
   }
   literal += text.slice(end);
   if (literal !== '') parts.push(literal);
-  return values.size === 0 ? literal : new ReferencedText(parts, values);
+  return values.size === 0 ? literal : new VariableText(parts, values);
 }
 
 /** The names of all variables that a value mentions. */

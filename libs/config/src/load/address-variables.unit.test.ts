@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { secretValuesIn } from '../secrets/redaction.ts';
 import { StartupError } from '../startup-error.ts';
-import { addressVariables } from './address-references.ts';
+import { addressVariables } from './address-variables.ts';
 import { parseYaml } from './config-file.ts';
 import { parseConfigText } from './load.ts';
-import type { ReferencedText } from './referenced-text.ts';
+import type { VariableText } from './variable-text.ts';
 
 const BASE = `
 models: { e: { provider: builtin, model: echo } }
@@ -34,7 +34,7 @@ describe('a variable in the address of a route', () => {
 
   it('is told from the same characters that are meant literally', () => {
     const headers = deliver_extra?.headers as Record<string, unknown>;
-    expect((headers['x-a'] as ReferencedText).parts).toEqual([`\${HOOK} `, { name: 'HOOK' }]);
+    expect((headers['x-a'] as VariableText).parts).toEqual([`\${HOOK} `, { name: 'HOOK' }]);
     expect(headers['x-b']).toBe('plain');
   });
 

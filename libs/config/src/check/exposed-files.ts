@@ -12,7 +12,7 @@ const OTHERS_MAY_ENTER = 0o001;
  * file that holds, or may hold, secrets of ours and is such a file. Asked where commands run (process-watcher, in a
  * container about the file as it is mounted there) and before the start of the local stack.
  */
-export function openFileProblems(loaded: LoadedConfig, cwd = process.cwd()): string[] {
+export function exposedFileProblems(loaded: LoadedConfig, cwd = process.cwd()): string[] {
   const agents = Object.entries(loaded.config.agents)
     .filter(([, agent]) => agent.kind === 'llm' && agent.toolsets.includes('terminal'))
     .map(([name]) => name);

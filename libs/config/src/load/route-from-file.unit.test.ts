@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { StartupError } from '../startup-error.ts';
-import { type RouteOfFile, routeOfFile } from './route-of-file.ts';
+import { type RouteFromFile, routeFromFile } from './route-from-file.ts';
 
 let directory: string;
 beforeAll(() => {
@@ -11,10 +11,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-function read(text: string, env: Record<string, string> = {}): RouteOfFile['route'] {
+function read(text: string, env: Record<string, string> = {}): RouteFromFile['route'] {
   const path = join(directory, 'angelia.yaml');
   writeFileSync(path, text);
-  return routeOfFile('hook', { ...env, ANGELIA_CONFIG: path }).route;
+  return routeFromFile('hook', { ...env, ANGELIA_CONFIG: path }).route;
 }
 
 /** As the config file writes it. */
@@ -48,6 +48,6 @@ describe('one route of the config file', () => {
       ]),
     );
     expect(() => read('routes: {')).toThrow('line 1');
-    expect(() => routeOfFile('hook', { ANGELIA_CONFIG: '/nowhere.yaml' })).toThrow('there is no such file');
+    expect(() => routeFromFile('hook', { ANGELIA_CONFIG: '/nowhere.yaml' })).toThrow('there is no such file');
   });
 });

@@ -13,7 +13,7 @@ const ofBus = [metrics.consumerPending, metrics.consumerAckPending] as const;
  * Told by whoever leads the relay, so that each figure is there once. What cannot be read is not told: an old figure
  * would say that all is well.
  */
-export async function readOpenWork(
+export async function readLeaderMetrics(
   log: { readonly status: Pick<LogStatus, 'health' | 'openWork'> },
   bus: Pick<Bus, 'consumerLag'>,
   { leading }: Pick<Leader, 'leading'>,

@@ -1,6 +1,6 @@
 import { isSecretKey, secretsInUrl, secretValuesIn } from '@angelia/config';
 import { describe, expect, it } from '@jest/globals';
-import { createLogger } from './logging.ts';
+import { createLogger } from './logger.ts';
 
 function logged(write: (logger: ReturnType<typeof createLogger>) => void, secrets: string[] = []) {
   const lines: string[] = [];
