@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { variables } from './environment.ts';
-import { knownTargets, targetSchema } from './targets/targets.ts';
+import { knownTargets, targetSchema } from './targets/schemas.ts';
 
 /** docs/configure.md and the table of docs/targets.md say what the schemas say: every key, no other, the same defaults. */
 

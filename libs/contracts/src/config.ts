@@ -1,30 +1,41 @@
 import { z } from 'zod';
+import { type ConfigProblem, notA, validate } from './validate.ts';
 
 /**
  * The config file (INTERFACES.md, "Config file"). Every object is strict: an unknown key is an error that names
  * the key and its place. Defaults are written here once, so that the JSON Schema for editors shows them too.
  */
 
-const name = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'a name is lower-case letters, digits, - and _');
+const name = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,62}$/,
+    'a name has 1 to 63 lower-case letters, digits, - and _, and starts with a letter or a digit.',
+  );
 const seconds = z.number().nonnegative();
 const positiveSeconds = z.number().positive();
 const positiveInt = z.number().int().positive();
 const count = z.number().int().nonnegative();
 const httpUrl = z
-  .url({ protocol: /^https?$/, error: 'an http or https URL is wanted', abort: true })
-  // Addresses are not secret: they stand in logs and spans, and no client would send these.
+  .url({
+    protocol: /^https?$/,
+    error: notA('an http or https URL', 'Write one such as https://example.com.'),
+    abort: true,
+  })
+  // URLs are not secret: logs and spans show them. And no HTTP client would send a user and password from here.
   .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), {
-    error: 'a URL holds no name and password here: put them into a header, where there are `headers`',
+    error:
+      'this URL has a user or a password. Remove them, and put credentials under `headers` where that key exists.',
     abort: true,
   });
 /** Of an API, whose paths are put behind it. */
 const baseUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
-  error: 'a base_url has nothing behind its path: no ? and no #',
+  error: 'a base_url ends with its path. Remove what begins with ? or #.',
 });
 
 /** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8` */
 const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-  error: 'an IP address or a network such as 10.0.0.0/8 is wanted',
+  error: notA('an IP address or a network', 'Write one such as 10.0.0.7 or 10.0.0.0/8.'),
 });
 
 const modelBase = {
@@ -38,7 +49,7 @@ const modelBase = {
   stall_seconds: positiveSeconds.default(90),
   /** The model's window. Near it, older steps are replaced by a summary. */
   context_tokens: positiveInt
-    .min(1000, 'a window of less than 1000 tokens holds no conversation')
+    .min(1000, 'the window is too small for a conversation. Use at least 1000 tokens.')
     .default(128_000),
   /** The longest answer; without it what the provider has as its default. */
   max_output_tokens: positiveInt.optional(),
@@ -48,11 +59,14 @@ const modelBase = {
 /** Their own servers take nobody without a key; what stands at a base_url may. */
 const withKey = (model: { base_url?: string | undefined; api_key?: string | undefined }) =>
   model.api_key !== undefined || model.base_url !== undefined;
-const keyWanted = { error: 'an api_key is wanted', path: ['api_key'] };
+const keyMissing = {
+  error: 'the value is missing. Set `api_key`, or the `base_url` of a server that needs none.',
+  path: ['api_key'],
+};
 const model = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('openai-compatible'), ...modelBase, base_url: baseUrl }),
-  z.strictObject({ provider: z.literal('openai'), ...modelBase }).refine(withKey, keyWanted),
-  z.strictObject({ provider: z.literal('anthropic'), ...modelBase }).refine(withKey, keyWanted),
+  z.strictObject({ provider: z.literal('openai'), ...modelBase }).refine(withKey, keyMissing),
+  z.strictObject({ provider: z.literal('anthropic'), ...modelBase }).refine(withKey, keyMissing),
   z.strictObject({ provider: z.literal('builtin'), model: z.literal('echo') }),
 ]);
 
@@ -103,8 +117,10 @@ const commandAgent = z.strictObject({
   kind: z.literal('command'),
   /** The program and its arguments; no shell in between. */
   command: z
-    .array(z.string(), { error: 'a list is wanted: the program, then its arguments' })
-    .min(1, 'the program is missing'),
+    .array(z.string(), {
+      error: notA('a list', 'Write the program and its arguments, such as [run, --fast].'),
+    })
+    .min(1, 'the list is empty. Write the program and its arguments, such as [run, --fast].'),
   /** Where it runs; without it a directory of the session's own. */
   cwd: z.string().min(1).optional(),
   /** Beside a small clean environment: nothing else of ours is handed over. */
@@ -121,16 +137,18 @@ const httpAgent = z.strictObject({
   kind: z.literal('http'),
   url: httpUrl,
   /** Signs what we send (Standard Webhooks). */
-  secret: z.string({ error: 'an agent of kind http needs a secret: requests to it are signed' }).min(1),
+  secret: z
+    .string({
+      error: notA('a string', 'An agent of kind http needs a secret, because requests to it are signed.'),
+    })
+    .min(1),
   headers: z.record(z.string(), z.string()).default({}),
   /** One request. An agent that needs longer says 202 and calls back. */
   request_timeout_seconds: positiveSeconds.default(300),
   ...agentBase,
 });
 
-const agent = z.discriminatedUnion('kind', [llmAgent, commandAgent, httpAgent], {
-  error: 'the kind of an agent is llm, command or http',
-});
+const agent = z.discriminatedUnion('kind', [llmAgent, commandAgent, httpAgent]);
 
 /** A server of tools (Model Context Protocol): a program of the operator's own, or an address. */
 const mcpServer = z
@@ -151,15 +169,16 @@ const mcpServer = z
     const refuse = (message: string, path: string[] = []) =>
       context.addIssue({ code: 'custom', message, path });
     if ((given.command === undefined) === (given.url === undefined)) {
-      refuse('an MCP server has either a `command` (stdio) or a `url` (streamable HTTP)');
+      refuse('an MCP server has either a `command` (stdio) or a `url` (streamable HTTP). Set one of them.');
       return;
     }
     const foreign = given.command === undefined ? (['args', 'env', 'cwd'] as const) : (['headers'] as const);
     for (const key of foreign) {
       if (given[key] === undefined) continue;
-      refuse(`goes with ${given.command === undefined ? '`command`' : '`url`'}, which this server has not`, [
-        key,
-      ]);
+      refuse(
+        `this key needs ${given.command === undefined ? '`command`' : '`url`'}, which this server does not have. Remove it.`,
+        [key],
+      );
     }
   });
 
@@ -234,18 +253,21 @@ const filterShape = z.strictObject({
   equals: z.unknown().optional(),
   not_equals: z.unknown().optional(),
   contains: z.unknown().optional(),
-  in: z.array(z.unknown()).min(1, 'an empty list never matches').optional(),
+  in: z
+    .array(z.unknown())
+    .min(1, 'the list is empty, so the filter never matches. Write at least one entry.')
+    .optional(),
   in_file: z.string().min(1).optional(),
   regex: z
     .string()
     .min(1)
-    .max(LONGEST_PATTERN, `a pattern has at most ${LONGEST_PATTERN} characters`)
+    .max(LONGEST_PATTERN, `the pattern is too long. Write at most ${LONGEST_PATTERN} characters.`)
     .optional(),
   get all() {
-    return z.array(filter).min(1, 'an empty group says nothing').optional();
+    return z.array(filter).min(1, 'the list is empty. Write at least one filter.').optional();
   },
   get any() {
-    return z.array(filter).min(1, 'an empty group says nothing').optional();
+    return z.array(filter).min(1, 'the list is empty. Write at least one filter.').optional();
   },
   get not() {
     return filter.optional();
@@ -259,16 +281,16 @@ const filter: z.ZodType<FilterConfig, FilterConfig> = filterShape.superRefine((g
   const refuse = (message: string) => context.addIssue({ code: 'custom', message });
   if (groups.length + operators.length !== 1) {
     const all = [...fieldOperators, ...groupOperators].join(', ');
-    refuse(`a filter has one of ${all} (several: a list of filters, or \`all\`)`);
+    refuse(`a filter has exactly one of ${all}. For several, write a list of filters or use \`all\`.`);
   } else if (groups.length === 1 && given.field !== undefined) {
-    refuse(`\`${groups[0]}\` has no \`field\` of its own: each filter inside it has one`);
+    refuse(`\`${groups[0]}\` has no \`field\` of its own. Write \`field\` in each filter inside it.`);
   } else if (operators.length === 1) {
     const problem = fieldProblem(given.field);
     if (problem !== null) refuse(problem);
   }
   for (const name of ['equals', 'not_equals', 'contains', 'in'] as const) {
     if (holdsInexactNumber(given[name])) {
-      refuse(`\`${name}\`: this number is too long to be kept exactly: write it in quotes`);
+      refuse(`\`${name}\`: this number is too long to be kept exactly. Put it in quotes.`);
     }
   }
 });
@@ -289,9 +311,13 @@ export interface FilterConfig {
 }
 
 function fieldProblem(field: string | undefined): string | null {
-  if (field === undefined) return 'a filter needs a `field`, such as `action` or `headers.X-Kind`';
-  if (field.split('.').some((part) => part.trim() === '')) return `\`${field}\` is no path: use a.b.0.c`;
-  return field === 'headers' ? '`headers` alone is no field: name one, such as `headers.X-Kind`' : null;
+  if (field === undefined)
+    return 'the filter has no `field`. Set it, for example to `action` or `headers.X-Kind`.';
+  if (field.split('.').some((part) => part.trim() === ''))
+    return `\`${field}\` is not a path. Write one such as a.b.0.c.`;
+  return field === 'headers'
+    ? '`headers` alone is not a field. Name a header, such as `headers.X-Kind`.'
+    : null;
 }
 
 /** Every request walks its route's filters, and a route may come over the API: both bounds are far above real use. */
@@ -304,9 +330,10 @@ function sizeProblem(filters: unknown): string | null {
   let values = 0;
   for (let depth = 0; level.length > 0; depth += 1) {
     values += level.length;
-    if (depth > DEEPEST_FILTER) return `filters are nested at most ${DEEPEST_FILTER} levels deep`;
+    if (depth > DEEPEST_FILTER)
+      return `the filters are nested too deep. Use at most ${DEEPEST_FILTER} levels.`;
     if (values > MOST_FILTER_VALUES) {
-      return `filters have at most ${MOST_FILTER_VALUES} values: put a long list into a file (\`in_file\`)`;
+      return `the filters have more than ${MOST_FILTER_VALUES} values. Put a long list into a file (\`in_file\`).`;
     }
     level = level.flatMap((value) =>
       typeof value === 'object' && value !== null ? Object.values(value) : [],
@@ -323,15 +350,19 @@ function holdsInexactNumber(value: unknown): boolean {
 /** No separators and no dots: a skill is named, not addressed. */
 const skillName = z
   .string()
-  .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/, 'the name of a skill is letters, digits, - and _');
+  .regex(
+    /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/,
+    'the name of a skill has 1 to 63 letters, digits, - and _, and starts with a letter or a digit.',
+  );
 /** Together with the cap of a skill (service-kit) half a megabyte of instructions: more than any model reads well. */
 const MOST_SKILLS = 8;
 
 /** Hermes route keys that we do not have: refused by name, with what to do instead. */
 export const refusedHermesKeys: Readonly<Record<string, string>> = {
-  cron_job: 'Angelia has no scheduler: let cron or a Kubernetes CronJob POST to the route',
-  profile: "name an agent under `agents` and set the route's `agent`",
-  mirror_to_session: 'set `session_key`, so that further webhooks go to the same session',
+  cron_job: 'Angelia has no scheduler. Let cron or a Kubernetes CronJob POST to the route.',
+  profile: "Angelia has no profiles. Name an agent under `agents` and set the route's `agent`.",
+  mirror_to_session:
+    'Angelia has no such key. Set `session_key`, so that further webhooks go to the same session.',
 };
 
 /** Ways in which a sender proves who it is (services/ingress/src/schemes), as a route's `auth` names them. */
@@ -370,7 +401,10 @@ const route = z.strictObject({
   retry_on_script_failure: z.boolean().optional(),
   prompt: z.string().default('{__raw__}'),
   title: z.string().optional(),
-  skills: z.array(skillName).max(MOST_SKILLS, `a route has at most ${MOST_SKILLS} skills`).default([]),
+  skills: z
+    .array(skillName)
+    .max(MOST_SKILLS, `the list is too long. A route has at most ${MOST_SKILLS} skills.`)
+    .default([]),
   toolsets: z.array(z.string()).optional(),
   agent: name.default('default'),
   deliver: z.string().min(1).default('log'),
@@ -441,7 +475,10 @@ export const configSchema = z
     retention: z
       .strictObject({
         sessions_days: z.number().positive().default(90),
-        delivery_ids_days: z.number().min(7, 'delivery ids are kept for at least 7 days').default(7),
+        delivery_ids_days: z
+          .number()
+          .min(7, 'delivery ids are kept for at least 7 days. Use 7 or more.')
+          .default(7),
         /** Write sessions to `directories.exports` before they are pruned. */
         export: z.boolean().default(false),
       })
@@ -478,32 +515,23 @@ export type ModelConfig = Config['models'][string];
 export type ProcessWatcherConfig = Config['process_watcher'];
 export type McpServerConfig = Config['mcp_servers'][string];
 
-/** What an operator reads: the place as it stands in the file, and the reason. */
-export interface ConfigProblem {
-  readonly place: string;
-  readonly reason: string;
-}
-
+/** @param written what the file says, before variables were filled in: problems quote values from it */
 export function parseConfig(
   raw: unknown,
+  written: unknown = raw,
 ):
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: ConfigProblem[] } {
-  const parsed = configSchema.safeParse(raw ?? {});
-  if (parsed.success) return { ok: true, config: parsed.data };
-  return { ok: false, problems: parsed.error.issues.flatMap(describeIssue) };
+  const checked = validate(configSchema, raw ?? {}, { quoteFrom: written, unknownKey: hermesAdvice });
+  if (checked.ok) return { ok: true, config: checked.value };
+  return {
+    ok: false,
+    problems: checked.problems.map(({ place, reason }) => ({ place: place || '(top)', reason })),
+  };
 }
 
-function describeIssue(issue: z.core.$ZodIssue): ConfigProblem[] {
-  const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      place: [...path, key].join('.'),
-      reason:
-        path[0] === 'routes' && refusedHermesKeys[key] ? refusedHermesKeys[key] : `unknown key \`${key}\``,
-    }));
-  }
-  return [{ place: path.join('.') || '(top)', reason: issue.message }];
+function hermesAdvice([section]: readonly string[], key: string): string | undefined {
+  return section === 'routes' && Object.hasOwn(refusedHermesKeys, key) ? refusedHermesKeys[key] : undefined;
 }
 
 /** For editors: `# yaml-language-server: $schema=...`. */

@@ -5,7 +5,6 @@ export {
   authSchemes,
   type CommandAgentConfig,
   type Config,
-  type ConfigProblem,
   configJsonSchema,
   configSchema,
   type FilterConfig,
@@ -68,6 +67,7 @@ export {
   routeStreamId,
   type Sealed,
 } from './route-events.ts';
+export { isSecretKey } from './secret-key.ts';
 export {
   cancelSubject,
   erasedSubject,
@@ -98,3 +98,4 @@ export {
   type TerminalArguments,
   terminalArguments,
 } from './tool-arguments.ts';
+export { type ConfigProblem, notA, type Validated, type ValidateOptions, validate } from './validate.ts';

@@ -4,7 +4,7 @@ import {
   parseAddress,
   targetSchema,
   VariableText,
-  written,
+  variableReference,
 } from '@angelia/config';
 import type { Config, DeliveryTarget } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
@@ -182,7 +182,7 @@ function compileReferenced(value: VariableText, place: string): CompiledValue {
       for (const part of parts) {
         if ('name' in part) {
           references.push({ at: text.length, name: part.name });
-          text += written(part);
+          text += variableReference(part);
           resolved += value.value(part);
         } else {
           // Of the same length, so that the places stay right.

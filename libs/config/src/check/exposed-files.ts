@@ -2,15 +2,15 @@ import { realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { LoadedConfig } from '../load/load.ts';
 
-/** Where people keep the variables that their config names: of ours, and of `import-hermes` (docs/cli.md). */
+/** Files where people keep the variables that their config names. `import-hermes` writes the second (docs/cli.md). */
 const VARIABLE_FILES = ['.env', 'angelia.env'];
 const OTHERS_MAY_READ = 0o004;
 const OTHERS_MAY_ENTER = 0o001;
 
 /**
- * Where an agent has `terminal`, the model's commands read whatever everybody on the machine may read. One line for each
- * file that holds, or may hold, secrets of ours and is such a file. Asked where commands run (process-watcher, in a
- * container about the file as it is mounted there) and before the start of the local stack.
+ * If an agent has `terminal`, the model's commands can read every file that everybody on the machine may read. Returns one
+ * line for each such file that holds, or may hold, our secrets. process-watcher asks at its start (in a container, about
+ * the file as it is mounted there), and the local stack before it starts.
  */
 export function exposedFileProblems(loaded: LoadedConfig, cwd = process.cwd()): string[] {
   const agents = Object.entries(loaded.config.agents)
@@ -20,18 +20,18 @@ export function exposedFileProblems(loaded: LoadedConfig, cwd = process.cwd()): 
   if (agent === undefined) return [];
   const directories = new Set([resolve(cwd), dirname(resolve(cwd, loaded.path))]);
   const files = [
-    // The built-in demo is part of the program, and known to everybody.
+    // The built-in demo is part of the program and holds no secret.
     ...(loaded.demo ? [] : [resolve(cwd, loaded.path)]),
     ...[...directories].flatMap((directory) => VARIABLE_FILES.map((name) => join(directory, name))),
   ];
   return files.flatMap((file) => {
     const mode = openMode(file);
     if (mode === null) return [];
-    return `${file}: has mode ${mode.toString(8)}, so every command of agents.${agent} (toolset terminal) can read it: run chmod 600 ${file} (of a mounted file: where it is mounted from, or mount it with mode 0400)`;
+    return `${file}: has mode ${mode.toString(8)}, so every command of agents.${agent} (toolset terminal) can read it. Run chmod 600 ${file} (for a mounted file, run it on the original, or mount it with mode 0400)`;
   });
 }
 
-/** The mode of a file that everybody can get to and read; null for any other, and for none. */
+/** The mode of a file that everybody can reach and read; null if they cannot, or if there is no such file. */
 function openMode(path: string): number | null {
   try {
     const file = realpathSync(path);
@@ -42,7 +42,7 @@ function openMode(path: string): number | null {
       if (directory === dirname(directory)) return mode & 0o777;
     }
   } catch (error) {
-    // Not there, or closed to ourselves: then it is to commands, too, which have fewer rights.
+    // Missing, or closed to us: then it is closed to commands too, which have fewer rights.
     if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(String((error as NodeJS.ErrnoException).code))) return null;
     throw error;
   }

@@ -35,7 +35,7 @@ describe('where an agent has terminal', () => {
     write(path, 0o644);
     expect(problems()).toEqual([
       expect.stringMatching(
-        `^${path}: has mode 644, so every command of agents.default \\(toolset terminal\\) can read it: run chmod 600 ${path} `,
+        `^${path}: has mode 644, so every command of agents.default \\(toolset terminal\\) can read it. Run chmod 600 ${path} `,
       ),
     ]);
   });

@@ -4,7 +4,7 @@ import { routeFileProblems } from '../files/route-files.ts';
 import { loadConfig } from '../load/load.ts';
 import { EXIT_CONFIG, StartupError, startupMessage } from '../startup-error.ts';
 
-/** `check-config`: whether the services would start with this config; 78 and one line per problem when not. */
+/** `check-config`: checks whether the services would start with this config. If not: exit code 78, one line per problem. */
 try {
   checkEnvironment(process.env);
   const loaded = loadConfig(process.env);

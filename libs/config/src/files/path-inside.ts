@@ -2,9 +2,9 @@ import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 
 /**
- * The real path of a file that must lie inside a directory, by whatever `..` or symbolic links it is reached.
+ * The real path of a file that must be inside a directory, after `..` and symbolic links are resolved.
  *
- * @returns the reason when it is not there or not inside
+ * @returns a reason if the file does not exist or is outside
  */
 export function realPathInside(
   directory: string,
@@ -16,7 +16,7 @@ export function realPathInside(
   if (real === null) return { reason: `there is no file ${path} in ${root}` };
   const inside = relative(root, real);
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)) {
-    return { reason: `${path} is outside of ${root}` };
+    return { reason: `${path} is outside ${root}` };
   }
   return { path: real };
 }
@@ -25,6 +25,6 @@ function realPath(path: string): string | null {
   try {
     return realpathSync(path);
   } catch {
-    return null; // gone, a loop of links, or not ours to look at: for the caller it is not there
+    return null; // Missing, a loop of links, or unreadable: for the caller it does not exist.
   }
 }

@@ -58,12 +58,12 @@ describe('a script', () => {
   );
 
   it.each([
-    ['../outside.sh', 'outside of'],
-    ['../scripts-2/sibling.sh', 'outside of'],
-    ['link.sh', 'outside of'],
-    ['up/outside.sh', 'outside of'],
-    ['/bin/sh', 'outside of'],
-    ['.', 'outside of'],
+    ['../outside.sh', 'is outside'],
+    ['../scripts-2/sibling.sh', 'is outside'],
+    ['link.sh', 'is outside'],
+    ['up/outside.sh', 'is outside'],
+    ['/bin/sh', 'is outside'],
+    ['.', 'is outside'],
     ['sub', 'is not a file'],
     ['missing.sh', 'there is no file'],
     ['plain.py', 'is not executable'],
@@ -88,8 +88,8 @@ describe('a skill', () => {
 
   it.each([
     ['nope', 'there is no file nope.md'],
-    ['leak', 'outside of'],
-    ['huge', 'more than the 65536'],
+    ['leak', 'is outside'],
+    ['huge', 'at most 65536'],
     ['empty', 'is empty'],
     ['binary', 'not UTF-8'],
   ])('is refused: %s', (name, reason) => {

@@ -1,13 +1,12 @@
 import type { Config } from '@angelia/contracts';
-import { referencesIn, withReferences } from './variables.ts';
+import { variablesIn, withVariableTexts } from './variables.ts';
 
 /**
- * `${NAME}` in a route's `deliver_extra`. Everywhere else a variable is filled in when the config is read; here it stays a
- * reference, as what a route says about its target is written to events, which are for ever. Delivery reads the variable
- * when it sends.
+ * `${NAME}` in a route's `deliver_extra`. Everywhere else a variable is filled in when the config is read. Here the name is
+ * kept, because events keep for ever what a route says about its target. Delivery reads the variable when it sends.
  */
 
-/** The config with the references of its routes' addresses as they are written. It was checked with their values before. */
+/** The config with the variables of its routes' addresses kept by name. It was checked with their values before. */
 export function keepAddressVariables(config: Config, file: unknown, env: NodeJS.ProcessEnv): Config {
   const routes = objectAt(file, 'routes');
   return {
@@ -17,28 +16,28 @@ export function keepAddressVariables(config: Config, file: unknown, env: NodeJS.
         const { deliver_extra, fallback_target } = addressesOf(routes[name]);
         const kept = {
           ...route,
-          deliver_extra: withReferences(deliver_extra, env) as typeof route.deliver_extra,
+          deliver_extra: withVariableTexts(deliver_extra, env) as typeof route.deliver_extra,
         };
         if (route.fallback_target === undefined) return [name, kept];
-        const extra = withReferences(fallback_target, env) as typeof route.deliver_extra;
+        const extra = withVariableTexts(fallback_target, env) as typeof route.deliver_extra;
         return [name, { ...kept, fallback_target: { ...route.fallback_target, deliver_extra: extra } }];
       }),
     ),
   };
 }
 
-/** What a reference in a captured address comes to when it is sent. */
+/** The value of a variable that a captured address names, or why it has none. */
 export type AddressVariables = (name: string) => { readonly value: string } | { readonly reason: string };
 
 /**
- * A session outlives its route (config-is-a-fact): the variable is read also where no route names it any more. Not read are
- * those that the config names for something else, and our own, unless a route names them here: whoever can write to the
- * database could otherwise have the key of a model sent to a host of their choice.
+ * A session outlives its route (invariant config-is-a-fact), so a variable is read even if no route names it any more.
+ * Exceptions are variables that the config names elsewhere, and our own, unless a route names them in an address:
+ * otherwise whoever can write to the database could have the key of a model sent to a host of their choice.
  */
 export function addressVariables(file: unknown, env: NodeJS.ProcessEnv): AddressVariables {
   const routes = Object.values(objectAt(file, 'routes'));
-  const here = referencesIn(routes.map((route) => Object.values(addressesOf(route))));
-  const elsewhere = referencesIn(withoutAddresses(file));
+  const here = variablesIn(routes.map((route) => Object.values(addressesOf(route))));
+  const elsewhere = variablesIn(withoutAddresses(file));
   return (name) => {
     if (!here.has(name) && (elsewhere.has(name) || OURS.test(name))) {
       return {
@@ -47,7 +46,7 @@ export function addressVariables(file: unknown, env: NodeJS.ProcessEnv): Address
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     return value === undefined || value === ''
-      ? { reason: `the environment variable ${name} is not set: set it for delivery, and start it again` }
+      ? { reason: `the environment variable ${name} is not set: set it for delivery, and restart delivery` }
       : { value };
   };
 }
@@ -73,7 +72,7 @@ function withoutAddresses(file: unknown): unknown {
   return { ...objectAt({ file }, 'file'), routes: Object.fromEntries(routes) };
 }
 
-function objectAt(value: unknown, key: string): Readonly<Record<string, unknown>> {
+export function objectAt(value: unknown, key: string): Readonly<Record<string, unknown>> {
   const found =
     typeof value === 'object' && value !== null && Object.hasOwn(value, key)
       ? (value as Readonly<Record<string, unknown>>)[key]

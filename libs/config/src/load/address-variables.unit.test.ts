@@ -50,7 +50,7 @@ describe('a variable in the address of a route', () => {
 
   it.each([
     ['not set', {}, 'the environment variable HOOK is not set'],
-    ['no address', { HOOK: 'ftp://example.com' }, 'deliver_extra.url: is no http or https URL'],
+    ['no address', { HOOK: 'ftp://example.com' }, 'deliver_extra.url: this is not an http or https URL'],
   ])('that is %s is refused at start', (_what, given, reason) => {
     const loading = () =>
       load(`deliver: http, deliver_extra: { url: "\${HOOK}" }`, given as Record<string, string>);

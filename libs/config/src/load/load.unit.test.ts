@@ -81,14 +81,14 @@ describe('names that must exist', () => {
     ['targets: { pigeon: {} }', 'targets.pigeon: no target is named `pigeon`'],
     [
       'routes: { r: { secret: s3cret, auth: pigeon } }',
-      'routes.r.auth: Invalid option: expected one of "standard-webhooks"',
+      'routes.r.auth: "pigeon" is not a value of `auth`. Use standard-webhooks, svix,',
     ],
-    ['routes: { r: { secret: s3cret, auth: twilio } }', 'routes.r.auth: Twilio signs the address'],
+    ['routes: { r: { secret: s3cret, auth: twilio } }', 'routes.r.auth: Twilio signs the URL'],
     ['targets: { http: { secrt: x } }', 'targets.http.secrt: unknown key `secrt`'],
     ['targets: { log: { x: 1 } }', 'targets.log.x: unknown key `x`'],
     [
       'routes: { r: { secret: s3cret, deliver: http, deliver_extra: { url: "https://x.example", headers: { X-Api-Key: k } } } }',
-      'routes.r.deliver_extra.headers.X-Api-Key: this header looks like a credential, and would be written into the event log: put it under `targets.http.headers`',
+      'routes.r.deliver_extra.headers.X-Api-Key: this header looks like a credential, and would be written into the event log. Put it under `targets.http.headers`.',
     ],
     ['routes: { r: { secret: s3cret, deliver: http } }', 'routes.r.deliver_extra.url: '],
     [
@@ -97,7 +97,7 @@ describe('names that must exist', () => {
     ],
     [
       'routes: { r: { secret: s3cret, toolsets: [terminal] } }',
-      'routes.r.toolsets: `terminal` is none of the toolsets',
+      'routes.r.toolsets: agent `default` does not have the toolset `terminal`',
     ],
     ['routes: { r: {} }', 'routes.r.secret: a route needs a secret'],
     ['routes: { r: { secret: s } }', 'routes.r.secret: a secret has at least 6 characters'],
@@ -119,14 +119,17 @@ describe('names that must exist', () => {
     ['agents: { a: { model: gone } }', 'agents.a.model: no model is named `gone`'],
     ['agents: { a: { model: constructor } }', 'agents.a.model: no model is named `constructor`'],
     ['agents: { a: {} }', 'agents.a.model: an agent of kind llm needs a model'],
-    ['agents: { a: { kind: robot } }', 'agents.a.kind: the kind of an agent is llm, command or http'],
+    [
+      'agents: { a: { kind: robot } }',
+      'agents.a.kind: "robot" is not a kind of agent. Use llm, command or http.',
+    ],
     [
       'agents: { a: { kind: command } }',
-      'agents.a.command: a list is wanted: the program, then its arguments',
+      'agents.a.command: the value is missing. Write the program and its arguments',
     ],
     [
       'agents: { a: { kind: command, command: "run me" } }',
-      'agents.a.command: a list is wanted: the program, then its arguments',
+      'agents.a.command: this is not a list. Write the program and its arguments',
     ],
     [
       'agents: { a: { kind: command, command: [x], toolsets: [] } }',
@@ -134,10 +137,13 @@ describe('names that must exist', () => {
     ],
     ['agents: { a: { kind: command, command: [x], model: m } }', 'agents.a.model: unknown key `model`'],
     ['agents: { a: { kind: llm, model: m, command: [x] } }', 'agents.a.command: unknown key `command`'],
-    ['agents: { a: { kind: http, secret: s3cret } }', 'agents.a.url: an http or https URL is wanted'],
+    [
+      'agents: { a: { kind: http, secret: s3cret } }',
+      'agents.a.url: the value is missing. Write one such as https://example.com.',
+    ],
     [
       'agents: { a: { kind: http, url: "https://a.example" } }',
-      'agents.a.secret: an agent of kind http needs a secret: requests to it are signed',
+      'agents.a.secret: the value is missing. An agent of kind http needs a secret',
     ],
     [
       'agents: { a: { kind: http, url: "https://a.example", secret: "whsec_?" } }',
@@ -247,15 +253,15 @@ describe('the url of the http target', () => {
   });
 
   it.each([
-    ['nonsense', 'is no URL'],
-    ['example.com/in', 'is no URL'],
-    ['https://', 'is no URL'],
-    ['ftp://example.com', 'is no http or https URL'],
-    ['file:///etc/passwd', 'is no http or https URL'],
-    ['example.com/{path}', 'is no URL'],
-    ['//{host}/in', 'is no URL'],
-    ['ftp://{host}', 'is no http or https URL'],
-    ['localhost:{port}', 'is no http or https URL'],
+    ['nonsense', 'is not a URL'],
+    ['example.com/in', 'is not a URL'],
+    ['https://', 'is not a URL'],
+    ['ftp://example.com', 'is not an http or https URL'],
+    ['file:///etc/passwd', 'is not an http or https URL'],
+    ['example.com/{path}', 'is not a URL'],
+    ['//{host}/in', 'is not a URL'],
+    ['ftp://{host}', 'is not an http or https URL'],
+    ['localhost:{port}', 'is not an http or https URL'],
     ['https://user:hunter2@example.com', 'targets.http.headers'],
     ['https://user@example.com', 'targets.http.headers'],
     ['https://user:hunter2@{host}/in', 'targets.http.headers'],
@@ -271,7 +277,7 @@ describe('the url of the http target', () => {
       linesOf(
         `${BASE}\nroutes: { r: { secret: s3cret, fallback_target: { deliver: http, deliver_extra: { url: x } } } }`,
       )[0],
-    ).toContain('routes.r.fallback_target.deliver_extra.url: is no URL');
+    ).toContain('routes.r.fallback_target.deliver_extra.url: this is not a URL');
   });
 });
 
@@ -340,8 +346,8 @@ describe('targets', () => {
       'headers: { Authorization: "Bearer {token}" }',
       'headers.Authorization: this header looks like a credential',
     ],
-    ['headers: { "x y": z }', 'headers.x y: is no name of an HTTP header'],
-    ['headers: { x-y: "a\\nb" }', 'headers.x-y: is no value of an HTTP header'],
+    ['headers: { "x y": z }', 'headers.x y: this is not a name of an HTTP header'],
+    ['headers: { x-y: "a\\nb" }', 'headers.x-y: this is not a value of an HTTP header'],
   ])('are not given headers that no request could have: %s', (headers, problem) => {
     expect(of(`deliver: http, deliver_extra: { url: "https://x.test", ${headers} }`)).toEqual([
       expect.stringContaining(`routes.r.deliver_extra.${problem}`),
@@ -351,7 +357,7 @@ describe('targets', () => {
   it('are not given such headers for everything either', () => {
     expect(of('prompt: x', 'targets: { http: { headers: { Host: x, Authorization: "a\\nb" } } }')).toEqual([
       expect.stringContaining('targets.http.headers.Host: this header is set by Angelia'),
-      expect.stringContaining('targets.http.headers.Authorization: is no value of an HTTP header'),
+      expect.stringContaining('targets.http.headers.Authorization: this is not a value of an HTTP header'),
     ]);
   });
 
@@ -365,7 +371,7 @@ describe('targets', () => {
       expect.stringContaining('unknown key `colour`'),
     ]);
     expect(of('deliver: http, deliver_extra: { url: "ftp://{host}" }')).toEqual([
-      expect.stringContaining('routes.r.deliver_extra.url: is no http or https URL'),
+      expect.stringContaining('routes.r.deliver_extra.url: this is not an http or https URL'),
     ]);
   });
 

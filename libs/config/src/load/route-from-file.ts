@@ -1,16 +1,16 @@
 import type { ConfigProblem } from '@angelia/contracts';
 import { StartupError } from '../startup-error.ts';
 import { configPath, parseYaml, readText } from './config-file.ts';
-import { interpolate } from './variables.ts';
+import { fillVariables } from './variables.ts';
 
-/** What a sender of test webhooks needs of a route. */
+/** What a sender of test webhooks needs to know about a route. */
 export interface RouteFromFile {
-  /** Where it was looked for. */
+  /** The config file. */
   readonly path: string;
   readonly demo: boolean;
   /** Null: the file has no such route. */
   readonly route: {
-    /** The newest; null: the route has none, and the file no `secret` for all. */
+    /** The newest one. Null: the route has none, and the file has no `secret` for all routes. */
     readonly secret: string | null;
     readonly auth: string | null;
     readonly events: readonly string[];
@@ -18,8 +18,8 @@ export interface RouteFromFile {
 }
 
 /**
- * One route of the config file, as it is written there. Nothing else is read or checked: whoever sends a test webhook need
- * not have the variables that the rest of the file wants.
+ * One route of the config file, as it is written there. Nothing else is checked: a sender of test webhooks does not need
+ * the variables that the rest of the file names.
  * @throws StartupError
  */
 export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFile {
@@ -32,7 +32,7 @@ export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFi
   if (typeof written !== 'object' || written === null) return { path, demo, route: null };
   const { secret = file?.secret, auth, events } = written as Readonly<Record<string, unknown>>;
   const missing: ConfigProblem[] = [];
-  const [newest] = [interpolate(secret, env, missing)].flat();
+  const [newest] = [fillVariables(secret, env, missing)].flat();
   if (missing.length > 0) {
     throw new StartupError(missing.map(({ reason }) => `routes.${name}.secret: ${reason} (in ${path})`));
   }

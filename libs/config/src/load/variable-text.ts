@@ -1,39 +1,39 @@
-/** `${NAME}`, as a place in a text that is kept. */
-export interface Reference {
+/** A variable that a text refers to. */
+export interface Variable {
   readonly name: string;
 }
 
 /**
- * A text of the config file that names environment variables and is kept with their names: an address is written to
- * every session's events and shown by the API, and the value may be a credential. An object of a class, so that no text
- * of a payload and no route made by API can pass for one: JSON makes none.
+ * A text of the config file that refers to environment variables by name. Addresses keep such texts, because events and
+ * the API show them and a value may be a credential. It is a class, so that no text of a payload and no route made by API
+ * can look like one: JSON has no instances.
  */
 export class VariableText {
-  readonly parts: readonly (string | Reference)[];
+  readonly parts: readonly (string | Variable)[];
   readonly #values: ReadonlyMap<string, string>;
 
-  constructor(parts: readonly (string | Reference)[], values: ReadonlyMap<string, string>) {
+  constructor(parts: readonly (string | Variable)[], values: ReadonlyMap<string, string>) {
     this.parts = parts;
     this.#values = values;
   }
 
-  /** With the values that the variables had when the config was read: for checks, and never to be written down. */
+  /** The text with the values that the variables had when the config was read. For checks only: never store or show it. */
   resolved(): string {
     return this.parts.map((part) => (typeof part === 'string' ? part : this.value(part))).join('');
   }
 
-  /** What must not be seen. */
+  /** The values, which must not be shown. */
   values(): string[] {
     return this.parts.flatMap((part) => (typeof part === 'string' ? [] : [this.value(part)]));
   }
 
-  value({ name }: Reference): string {
+  value({ name }: Variable): string {
     return this.#values.get(name) ?? '';
   }
 
-  /** What everybody may see. */
+  /** The text with `${NAME}` in it, which everybody may see. */
   toString(): string {
-    return this.parts.map((part) => (typeof part === 'string' ? part : written(part))).join('');
+    return this.parts.map((part) => (typeof part === 'string' ? part : variableReference(part))).join('');
   }
 
   toJSON(): string {
@@ -41,6 +41,7 @@ export class VariableText {
   }
 }
 
-export function written({ name }: Reference): string {
+/** `${NAME}` */
+export function variableReference({ name }: Variable): string {
   return `\${${name}}`;
 }

@@ -1,18 +1,18 @@
 import type { ConfigProblem } from '@angelia/contracts';
-import { type Reference, VariableText } from './variable-text.ts';
+import { type Variable, VariableText } from './variable-text.ts';
 
-/** `$${NAME}` stands for a literal `${NAME}`. */
+/** `$${NAME}` is a literal `${NAME}`. */
 const REFERENCE = /\$?\$\{([^}]*)\}?/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 type Resolve = (name: string, whole: string) => { readonly value: string } | { readonly reason: string };
 
-/** Fills `${NAME}` in every string value, from the environment. What cannot be filled is a problem with its place. */
-export function interpolate(value: unknown, env: NodeJS.ProcessEnv, problems: ConfigProblem[]): unknown {
+/** Fills in `${NAME}` in every string value, from the environment. Adds a problem for each that it cannot fill in. */
+export function fillVariables(value: unknown, env: NodeJS.ProcessEnv, problems: ConfigProblem[]): unknown {
   const resolve: Resolve = (name, whole) => {
     if (!NAME.test(name) || !whole.endsWith('}')) {
       return {
-        reason: `\`${whole}\` is no reference to a variable: write \${NAME}, or $\${ for a literal \${`,
+        reason: `\`${whole}\` is not a reference to a variable. Write \${NAME}, or $\${ for a literal \${.`,
       };
     }
     const found = env[name];
@@ -23,16 +23,16 @@ export function interpolate(value: unknown, env: NodeJS.ProcessEnv, problems: Co
   return replaceAll(value, resolve, problems, []);
 }
 
-/** The same value with a VariableText wherever a string names variables. `interpolate` has found no problem in it. */
-export function withReferences(value: unknown, env: NodeJS.ProcessEnv): unknown {
-  if (typeof value === 'string') return referencedText(value, env);
-  if (Array.isArray(value)) return value.map((item) => withReferences(item, env));
+/** The same value with a VariableText in place of each string that names variables. `fillVariables` found no problem in it. */
+export function withVariableTexts(value: unknown, env: NodeJS.ProcessEnv): unknown {
+  if (typeof value === 'string') return variableText(value, env);
+  if (Array.isArray(value)) return value.map((item) => withVariableTexts(item, env));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withReferences(item, env)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withVariableTexts(item, env)]));
 }
 
-function referencedText(text: string, env: NodeJS.ProcessEnv): string | VariableText {
-  const parts: (string | Reference)[] = [];
+function variableText(text: string, env: NodeJS.ProcessEnv): string | VariableText {
+  const parts: (string | Variable)[] = [];
   const values = new Map<string, string>();
   let literal = '';
   let end = 0;
@@ -54,8 +54,8 @@ function referencedText(text: string, env: NodeJS.ProcessEnv): string | Variable
   return values.size === 0 ? literal : new VariableText(parts, values);
 }
 
-/** The names of all variables that a value mentions. */
-export function referencesIn(value: unknown): ReadonlySet<string> {
+/** The names of all variables that a value refers to. */
+export function variablesIn(value: unknown): ReadonlySet<string> {
   const names = new Set<string>();
   const note: Resolve = (name) => {
     names.add(name);
@@ -66,8 +66,8 @@ export function referencesIn(value: unknown): ReadonlySet<string> {
 }
 
 /**
- * A route made by API, with every `$${NAME}` as the literal that it stands for. `${NAME}` is a problem: whoever may
- * make routes must not read the environment, and taken literally it would be a secret that everybody knows.
+ * A route made by API, with every `$${NAME}` replaced by the literal. `${NAME}` is a problem: a client that may make routes
+ * must not read the environment, and as a literal it would be a secret that everybody knows.
  */
 export function literalApiRoute(
   definition: Readonly<Record<string, unknown>>,
@@ -75,8 +75,8 @@ export function literalApiRoute(
 ): Record<string, unknown> {
   const resolve: Resolve = (_name, whole) => ({
     reason:
-      `\`${whole}\` is not filled in here, as environment variables are for the config file: ` +
-      `write the value itself, or \`$${whole}\` for a literal \`${whole}\``,
+      `\`${whole}\` is not filled in here: environment variables are for the config file. ` +
+      `Write the value itself, or \`$${whole}\` for a literal \`${whole}\`.`,
   });
   return replaceAll(definition, resolve, problems, []) as Record<string, unknown>;
 }
@@ -87,12 +87,12 @@ function replaceAll(
   problems: ConfigProblem[],
   path: readonly string[],
 ): unknown {
-  const inside = (item: unknown, key: string | number) =>
+  const replaceInner = (item: unknown, key: string | number) =>
     replaceAll(item, resolve, problems, [...path, String(key)]);
   if (typeof value === 'string') return replaceIn(value, resolve, problems, path);
-  if (Array.isArray(value)) return value.map(inside);
+  if (Array.isArray(value)) return value.map(replaceInner);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inside(item, key)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceInner(item, key)]));
 }
 
 function replaceIn(

@@ -1,6 +1,7 @@
 import { configSchema } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { parseAddress, targetOptions } from './targets.ts';
+import { parseAddress } from './addresses.ts';
+import { targetOptions } from './schemas.ts';
 
 const config = configSchema.parse({
   targets: {

@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
-/** Ours or the connection's: nobody else can set them. */
+/** Set by Angelia or by the connection, so nobody else can. */
 const RESERVED: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -14,26 +14,26 @@ const RESERVED: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Why what the http target posts cannot have a header of this name; null when it can. */
+/** Why a request of the http target cannot have a header of this name; null if it can. */
 export function headerNameProblem(name: string): string | null {
   const lower = name.toLowerCase();
   if (RESERVED.has(lower) || lower.startsWith('webhook-')) {
-    return 'this header is set by Angelia and cannot be overridden';
+    return 'this header is set by Angelia and cannot be overridden. Remove it.';
   }
   try {
     validateHeaderName(lower);
     return null;
   } catch {
-    return 'is no name of an HTTP header';
+    return 'this is not a name of an HTTP header. Use letters, digits and -.';
   }
 }
 
-/** The same of its value, which is not repeated: it may be a secret. */
+/** Why a request cannot have a header with this value; null if it can. Never quotes the value: it may be a secret. */
 export function headerValueProblem(value: string): string | null {
   try {
     validateHeaderValue('x', value);
     return null;
   } catch {
-    return 'is no value of an HTTP header: one line of Latin letters';
+    return 'this is not a value of an HTTP header. Write one line of Latin letters.';
   }
 }

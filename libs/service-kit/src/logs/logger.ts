@@ -1,4 +1,5 @@
-import { isSecretKey, REDACTED, scrubber } from '@angelia/config';
+import { REDACTED, scrubber } from '@angelia/config';
+import { isSecretKey } from '@angelia/contracts';
 import { traceIdNow } from '@angelia/sessions';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 

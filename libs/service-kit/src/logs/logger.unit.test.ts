@@ -1,4 +1,5 @@
-import { isSecretKey, secretsInUrl, secretValuesIn } from '@angelia/config';
+import { secretsInUrl, secretValuesIn } from '@angelia/config';
+import { isSecretKey } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from './logger.ts';
 

@@ -1,5 +1,5 @@
-import { isSecretKey, REDACTED, VariableText } from '@angelia/config';
-import type { RouteConfig } from '@angelia/contracts';
+import { REDACTED, VariableText } from '@angelia/config';
+import { isSecretKey, type RouteConfig } from '@angelia/contracts';
 import { INSECURE_NO_AUTH } from '../route-table.ts';
 import type { LiveRoute } from '../routes/made-route.ts';
 import type { RouteJson } from './routes.operations.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { knownTargets, targetSchema } from './targets.ts';
+import { knownTargets, targetSchema } from './schemas.ts';
 
 const text = readFileSync(new URL('../../../../docs/targets.md', import.meta.url), 'utf8');
 const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim());

@@ -1,6 +1,7 @@
 import { configSchema } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { parseAddress, targetSchema, templateProblems } from './targets.ts';
+import { parseAddress, templateProblems } from './addresses.ts';
+import { targetSchema } from './schemas.ts';
 
 const config = configSchema.parse({
   targets: {
