@@ -74,7 +74,7 @@ describe('where an answer goes', () => {
       expect.objectContaining({ status: 400, code: 'bad_address', message: expect.stringContaining(reason) });
     expect(of(to('https://example.com/{missing}'))).toThrow(refused('the payload lacks a part of'));
     expect(of(to('{name}'))).toThrow(refused('deliver_extra.url of this route'));
-    expect(of(to('ftp://{name}.example'))).toThrow(refused('is no http or https URL'));
+    expect(of(to('ftp://{name}.example'))).toThrow(refused('is not an http or https URL'));
     expect(of({ fallback_target: to('{name}') })).toThrow(refused('deliver_extra.url'));
     const headers = { 'x-for': '{lines}' };
     const route = routeOf({ deliver: 'http', deliver_extra: { url: 'https://example.com', headers } });
@@ -177,7 +177,7 @@ describe('an address that names environment variables', () => {
   it('is checked as it would be sent', () => {
     const route = routeOf({ deliver: 'http', deliver_extra: { url: text('{name}://x/', HOOK) } });
     expect(() => render(route, { payload: { name: 'ftp' }, event: null }).deliver).toThrow(
-      'is no http or https URL',
+      'is not an http or https URL',
     );
     const mail = { targets: { email: { host: 'h', from: 'a@b.example' } } };
     const team = new VariableText(
@@ -190,7 +190,7 @@ describe('an address that names environment variables', () => {
       subject: 'n1',
     });
     expect(() => render(to, { payload: { who: 'nobody', n: 1 }, event: null }).deliver).toThrow(
-      'is no mail address',
+      'is not a mail address',
     );
   });
 });

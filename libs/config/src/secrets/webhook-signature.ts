@@ -18,10 +18,10 @@ export function signerOf(secret: string): Signer {
 function keysOf(secret: string): Webhook[] {
   if (secret.startsWith(PREFIX)) {
     const decoded = base64Key(secret.slice(PREFIX.length));
-    if (!decoded) throw new Error('the part after whsec_ must be base64 and not empty. Correct it.');
+    if (!decoded) throw new Error('the part after whsec_ must be base64 and not empty');
     return [decoded];
   }
-  if (secret === '') throw new Error('the secret is empty. Set it.');
+  if (secret === '') throw new Error('the secret is empty');
   const raw = new Webhook(Buffer.from(secret, 'utf8'), { format: 'raw' });
   const decoded = base64Key(secret);
   return decoded ? [decoded, raw] : [raw];

@@ -18,7 +18,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 export function headerNameProblem(name: string): string | null {
   const lower = name.toLowerCase();
   if (RESERVED.has(lower) || lower.startsWith('webhook-')) {
-    return 'this header is set by Angelia and cannot be overridden. Remove it.';
+    return 'this header is set by Angelia and cannot be overridden';
   }
   try {
     validateHeaderName(lower);

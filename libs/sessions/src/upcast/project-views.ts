@@ -2,7 +2,7 @@ import type { ProjectSession } from '@angelia/event-log';
 import { projectSession } from '@angelia/session';
 import { upcast } from './upcast.ts';
 
-/** Views are made of events in the newest schema, like everything else behind `upcast`. */
+/** Projects recorded events of any schema version to the rows of the views. */
 export const projectViews: ProjectSession = (state, events) =>
   projectSession(
     state as Parameters<typeof projectSession>[0],

@@ -1,29 +1,29 @@
-import { type RecordedEvent, SCHEMA_VERSION } from '@angelia/contracts';
+import { AngeliaError, type RecordedEvent, SCHEMA_VERSION } from '@angelia/contracts';
 
 /**
- * Thrown when a stream holds an event that a newer version of Angelia wrote in a form that this one cannot read: in
- * the middle of a rolling upgrade, or after going back. Retry: an upgraded replica takes the work.
+ * Thrown if a stream holds an event that a newer version of Angelia wrote in a form that this one cannot read, during a
+ * rolling upgrade or after a downgrade. Retry: an upgraded replica takes the work.
  */
-export class EventTooNew extends Error {
+export class EventTooNew extends AngeliaError {
   readonly code = 'event_too_new';
   readonly retryable = true;
   override readonly name = 'EventTooNew';
 
   constructor(event: RecordedEvent) {
     super(
-      `${event.type} at ${event.streamId}/${event.version} has schema version ${event.schemaVersion}, ` +
-        `this program reads up to ${SCHEMA_VERSION}: upgrade this service`,
+      `${event.type} at ${event.streamId}/${event.version} has schema version ${event.schemaVersion}; ` +
+        `this service reads up to ${SCHEMA_VERSION}. Upgrade this service`,
     );
   }
 }
 
-/** From one schema version to the next, by event type: `{ 'run.started': { 1: (data) => newer } }`. */
+/** Steps from one schema version to the next, by event type: `{ 'run.started': { 1: (data) => newer } }`. */
 export type UpcastSteps = Readonly<Record<string, Readonly<Record<number, (data: unknown) => unknown>>>>;
 
-/** None needed yet. Who adds one adds nothing to the corpus: what is there was written by the version before. */
+/** None is needed yet. Do not change the corpus when you add one: the version before wrote what is there. */
 const STEPS: UpcastSteps = {};
 
-/** The event as the newest schema has it: everything behind this line knows one form only. */
+/** The event in the newest schema: all other code knows this form only. */
 export function upcast(event: RecordedEvent, steps = STEPS, newest = SCHEMA_VERSION): RecordedEvent {
   if (event.schemaVersion === newest) return event;
   if (event.schemaVersion > newest) throw new EventTooNew(event);
@@ -35,7 +35,7 @@ export function upcast(event: RecordedEvent, steps = STEPS, newest = SCHEMA_VERS
   return { ...event, data, schemaVersion: newest };
 }
 
-/** For what is true whatever newer versions wrote meanwhile: theirs is folded like a type that we do not know. */
+/** For facts that hold whatever newer versions wrote meanwhile: their events fold like an unknown type. */
 export function upcastOrSkip(event: RecordedEvent): RecordedEvent {
   return event.schemaVersion > SCHEMA_VERSION ? { ...event, type: UNREADABLE } : upcast(event);
 }
