@@ -9,19 +9,19 @@ export interface LoggerOptions {
   readonly service: string;
   readonly instance: string;
   readonly level: string;
-  /** Values that must never be seen, from config and environment. More can be added once they are known. */
+  /** Values of config and environment that the log must never show. */
   readonly secrets?: Iterable<string>;
   /** Default: stdout, written without blocking the event loop and flushed at exit. */
   readonly destination?: DestinationStream;
 }
 
-/** How deep and wide a logged object is looked through; what lies beyond is cut, never passed unseen. */
+/** How deep and wide a logged object is searched for secrets. What lies beyond is cut off, never logged unchecked. */
 const MAX_DEPTH = 6;
 const MAX_ITEMS = 200;
-/** A stack or message longer than this tells nothing more. */
+/** A longer stack or message tells nothing more. */
 const MAX_TEXT = 16_384;
 
-/** JSON lines: level, time, service, instance, trace_id, then what the caller gives (session_id above all). */
+/** JSON lines: level, time, service, instance, trace_id, then the caller's fields (session_id above all). */
 export function createLogger(options: LoggerOptions): Logger {
   const scrub = scrubber(options.secrets ?? []);
   return pino(
@@ -30,7 +30,7 @@ export function createLogger(options: LoggerOptions): Logger {
       base: { service: options.service, instance: options.instance },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: (fields) => loggable(fields) },
-      // Errors are made plain by `loggable` wherever they stand.
+      // `loggable` turns errors into plain objects at any depth.
       serializers: { err: (value) => value },
       mixin: () => {
         const traceId = traceIdNow();
@@ -68,8 +68,8 @@ function loggableValue(key: string, value: unknown, depth: number): unknown {
 }
 
 /**
- * Of an error only what is known to be harmless. Errors of HTTP clients carry the request with its headers, errors
- * of Postgres the row that was refused: neither belongs in a log.
+ * Only the parts of an error that are known to be harmless. Errors of HTTP clients carry the request with its headers, and
+ * errors of Postgres the refused row: neither belongs in a log.
  */
 function loggableError(error: Error, depth: number): Record<string, unknown> {
   const { code, retryable, cause } = error as { code?: unknown; retryable?: unknown; cause?: unknown };

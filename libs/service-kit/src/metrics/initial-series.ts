@@ -3,10 +3,10 @@ import type { Config } from '@angelia/contracts';
 import { metrics } from './catalogue.ts';
 
 /**
- * Series that alerts and dashboards look at begin at 0: Prometheus sees no increase in one that appears with its first
- * count, and the first failure is the one to be told of. Also gives the names of the config their places before others come.
+ * Starts the series of alerts and dashboards at 0: Prometheus sees no increase in a series that appears with its first count,
+ * and the first failure is the one to alert on. It also reserves the label values for the names of the config.
  */
-export function startAtZero(config: Config, service: ServiceName): void {
+export function startSeriesAtZero(config: Config, service: ServiceName): void {
   const routes = Object.keys(config.routes);
   const agents = Object.keys(config.agents);
   const models = Object.keys(config.models);
@@ -16,7 +16,7 @@ export function startAtZero(config: Config, service: ServiceName): void {
         metrics.webhooks.add({ route, outcome }, 0);
   }
   if (service === 'agent-runner') for (const model of models) metrics.modelFallbacks.add({ model }, 0);
-  // What is counted off the log: every service can lead.
+  // These are counted from the log: any service may lead.
   for (const route of routes)
     for (const outcome of ['succeeded', 'failed'] as const) metrics.sessionsEnded.add({ route, outcome }, 0);
   for (const agent of agents)

@@ -1,6 +1,6 @@
 import type { Bus } from '@angelia/bus';
 import type { LogStatus } from '@angelia/event-log';
-import type { Leader, LedLoop } from '../leading/leader.ts';
+import type { LedLoop } from '../leading/leader.ts';
 import { metrics } from './catalogue.ts';
 
 const loops: readonly LedLoop[] = ['relay', 'projection', 'agenda', 'prune'];
@@ -9,23 +9,22 @@ const ofViews = [metrics.sessions, metrics.oldestRunDue, metrics.oldestDeliveryD
 const ofBus = [metrics.consumerPending, metrics.consumerAckPending] as const;
 
 /**
- * What all services have in common: how far behind the log its readers are, what is open, what JetStream still holds.
- * Told by whoever leads the relay, so that each figure is there once. What cannot be read is not told: an old figure
- * would say that all is well.
+ * Metrics of the whole system: how far the readers of the log are behind, what work is open, what JetStream still holds.
+ * The leader of the relay reports them, so that each figure exists once. A figure that cannot be read is left out: an old
+ * one would say that all is well.
  */
 export async function readLeaderMetrics(
   log: { readonly status: Pick<LogStatus, 'health' | 'openWork'> },
   bus: Pick<Bus, 'consumerLag'>,
-  { leading }: Pick<Leader, 'leading'>,
+  led: readonly LedLoop[],
 ): Promise<void> {
-  const led = leading();
   for (const duty of loops) metrics.leading.set({ duty }, led.includes(duty) ? 1 : 0);
   for (const gauge of [...ofLog, ...ofViews, ...ofBus]) gauge.clear();
   if (!led.includes('relay')) return;
-  await Promise.allSettled([tellOfLog(log), tellOfViews(log), tellOfBus(bus)]);
+  await Promise.allSettled([readLog(log), readViews(log), readBus(bus)]);
 }
 
-async function tellOfLog(log: { readonly status: Pick<LogStatus, 'health'> }): Promise<void> {
+async function readLog(log: { readonly status: Pick<LogStatus, 'health'> }): Promise<void> {
   const health = await log.status.health();
   metrics.tailLag.set({}, health.tailLagMs / 1000);
   metrics.relayLag.set({}, health.relayLagMs / 1000);
@@ -33,7 +32,7 @@ async function tellOfLog(log: { readonly status: Pick<LogStatus, 'health'> }): P
   metrics.deadLetters.set({}, health.deadLetters);
 }
 
-async function tellOfViews(log: { readonly status: Pick<LogStatus, 'openWork'> }): Promise<void> {
+async function readViews(log: { readonly status: Pick<LogStatus, 'openWork'> }): Promise<void> {
   const work = await log.status.openWork();
   for (const status of ['queued', 'running', 'waiting'] as const)
     metrics.sessions.set({ status }, work.sessions[status] ?? 0);
@@ -42,7 +41,7 @@ async function tellOfViews(log: { readonly status: Pick<LogStatus, 'openWork'> }
   metrics.oldestDeliveryDue.set({}, work.deliveryOverdueMs / 1000);
 }
 
-async function tellOfBus(bus: Pick<Bus, 'consumerLag'>): Promise<void> {
+async function readBus(bus: Pick<Bus, 'consumerLag'>): Promise<void> {
   for (const { durable, pending, ackPending } of await bus.consumerLag()) {
     metrics.consumerPending.set({ durable }, pending);
     metrics.consumerAckPending.set({ durable }, ackPending);

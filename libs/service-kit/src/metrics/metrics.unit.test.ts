@@ -5,7 +5,7 @@ import { Counter, Gauge, Histogram } from './instruments.ts';
 import { names, OTHER, oneOf } from './label-sets.ts';
 import { otlpName } from './otlp.ts';
 import { prometheusText } from './prometheus-text.ts';
-import { count } from './session-metrics.ts';
+import { countMeasure } from './session-metrics.ts';
 
 const rest = { help: 'h', from: [] } as const;
 
@@ -101,9 +101,9 @@ describe('labels', () => {
   it('of tools that a model made up are one', () => {
     const before = [...metrics.toolCalls.series].length;
     for (let n = 0; n < 1_000; n += 1)
-      count({ what: 'tool-ended', tool: `rm_${n}`, outcome: 'error', ms: null });
+      countMeasure({ what: 'tool-ended', tool: `rm_${n}`, outcome: 'error', ms: null });
     for (let n = 0; n < 1_000; n += 1)
-      count({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
+      countMeasure({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
     expect([...metrics.toolCalls.series].length - before).toBeLessThanOrEqual(2);
   });
 
@@ -120,7 +120,7 @@ describe('labels', () => {
       );
     const before = attempts();
     for (const attempt of [1, 4, 5, 99])
-      count({ what: 'delivery', target: 'http', outcome: 'failed', attempt });
+      countMeasure({ what: 'delivery', target: 'http', outcome: 'failed', attempt });
     expect(attempts()).toEqual({ ...before, 1: (before[1] ?? 0) + 1, '4+': (before['4+'] ?? 0) + 3 });
   });
 });

@@ -3,19 +3,19 @@ import type { Health } from '../health/health.ts';
 import { metrics } from './catalogue.ts';
 
 /**
- * A stall that matters (a lease is renewed every 5 s) is longer than this. More looks would cost: at ten a second they
- * were two thirds of what wakes an idle service.
+ * A stall that matters is longer than this: a lease is renewed every 5 s. More samples would cost too much: at ten a second
+ * they were two thirds of what wakes an idle service.
  */
-const LOOK_MS = 250;
+const SAMPLE_MS = 250;
 
-/** How late a timer is. Returns how to end it. */
+/** Measures how late a timer is. Returns a function that ends it. */
 export function watchEventLoop(): () => void {
-  let due = performance.now() + LOOK_MS;
+  let due = performance.now() + SAMPLE_MS;
   const timer = setInterval(() => {
     const now = performance.now();
     metrics.loopDelay.observe({}, Math.max(0, now - due) / 1000);
-    due = now + LOOK_MS;
-  }, LOOK_MS);
+    due = now + SAMPLE_MS;
+  }, SAMPLE_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
@@ -41,13 +41,13 @@ export function readPools(log: { readonly status: Pick<LogStatus, 'pools'> }): v
   }
 }
 
-/** Who cannot say so in time is not ready. */
+/** A service that does not answer in time is not ready. */
 export async function readReadiness(health: Health): Promise<void> {
   metrics.ready.set({}, 0);
   metrics.ready.set({}, (await health.readiness()).ready ? 1 : 0);
 }
 
-/** Of the log's batcher. */
+/** Counts a flush of the log's batcher. */
 export function countFlush(appends: number, ms: number): void {
   metrics.appendBatch.observe({}, appends);
   metrics.appendSeconds.observe({}, ms / 1000);

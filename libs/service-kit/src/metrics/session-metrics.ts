@@ -11,25 +11,25 @@ import { upcast } from '@angelia/sessions';
 import { metrics } from './catalogue.ts';
 
 /**
- * What happened to sessions, counted off the log: one more thing that is projected from it. Whoever leads the
- * projection sees every event once, with the session before and after it and the log's own times, so that what is
- * counted is right whichever process did it and whatever was killed meanwhile.
+ * What happened to sessions, counted from the log as one more projection of it. The leader of the projection sees every
+ * event once, with the session before and after it and the log's own times. So the counts are right whichever process did
+ * the work, and whatever was killed meanwhile.
  */
-export type LogMeasure = Measured & Measure;
+export type RecordedMeasure = Measured & Measure;
 
 export function projectAndMeasure(
   previous: unknown,
   events: readonly StreamEvent[],
-): ReturnType<typeof projectSession> & { readonly measured: readonly LogMeasure[] } {
-  const measured: LogMeasure[] = [];
+): ReturnType<typeof projectSession> & { readonly measured: readonly RecordedMeasure[] } {
+  const measured: RecordedMeasure[] = [];
   const views = projectSession(previous, events, (before, event, after) => {
-    for (const said of measure(before, event, after)) measured.push({ ...said, version: event.version });
+    for (const one of measure(before, event, after)) measured.push({ ...one, version: event.version });
   });
   return { ...views, measured };
 }
 
-/** The views, and what their events say to somebody who counts. */
-export const projectAndMeasureViews: ProjectSession = (state, events) =>
+/** Projects the views, and measures the same events. */
+export const projectMeasuredViews: ProjectSession = (state, events) =>
   projectAndMeasure(
     state,
     events.map((event) => upcast(event)),
@@ -42,49 +42,53 @@ const waits = {
   delivered: metrics.timeToDelivered,
 } as const satisfies Record<Milestone, unknown>;
 
-export function count(said: Measure): void {
-  switch (said.what) {
+export function countMeasure(measured: Measure): void {
+  switch (measured.what) {
     case 'waited':
-      waits[said.until].observe({ route: said.route }, said.ms / 1000);
+      waits[measured.until].observe({ route: measured.route }, measured.ms / 1000);
       break;
     case 'run-ended':
-      metrics.runs.add({ agent: said.agent, outcome: said.outcome });
-      metrics.runSeconds.observe({ agent: said.agent }, said.ms / 1000);
+      metrics.runs.add({ agent: measured.agent, outcome: measured.outcome });
+      metrics.runSeconds.observe({ agent: measured.agent }, measured.ms / 1000);
       break;
     case 'turn-failed':
-      metrics.turnsFailed.add({ code: said.code });
+      metrics.turnsFailed.add({ code: measured.code });
       break;
     case 'step':
-      metrics.steps.add({ agent: said.agent, outcome: said.outcome });
+      metrics.steps.add({ agent: measured.agent, outcome: measured.outcome });
       break;
     case 'tokens':
-      metrics.tokens.add({ model: said.model, direction: 'input' }, said.input);
-      metrics.tokens.add({ model: said.model, direction: 'output' }, said.output);
+      metrics.tokens.add({ model: measured.model, direction: 'input' }, measured.input);
+      metrics.tokens.add({ model: measured.model, direction: 'output' }, measured.output);
       break;
     case 'tool-ended': {
-      const tool = toolKind(said.tool);
-      metrics.toolCalls.add({ tool, outcome: said.outcome });
-      if (said.ms !== null) metrics.toolCallSeconds.observe({ tool }, said.ms / 1000);
+      const tool = toolKind(measured.tool);
+      metrics.toolCalls.add({ tool, outcome: measured.outcome });
+      if (measured.ms !== null) metrics.toolCallSeconds.observe({ tool }, measured.ms / 1000);
       break;
     }
     case 'status':
-      metrics.statuses.add({ kind: said.kind });
+      metrics.statuses.add({ kind: measured.kind });
       break;
     case 'delivery': {
-      const { target, outcome } = said;
-      metrics.deliveries.add({ target, outcome, attempt: said.attempt > 3 ? '4+' : `${said.attempt}` });
+      const { target, outcome } = measured;
+      metrics.deliveries.add({
+        target,
+        outcome,
+        attempt: measured.attempt > 3 ? '4+' : `${measured.attempt}`,
+      });
       break;
     }
     case 'process-ended':
-      metrics.processesEnded.add({ outcome: said.outcome });
+      metrics.processesEnded.add({ outcome: measured.outcome });
       break;
     case 'session-ended':
-      metrics.sessionsEnded.add({ route: said.route, outcome: said.outcome });
+      metrics.sessionsEnded.add({ route: measured.route, outcome: measured.outcome });
       break;
   }
 }
 
-/** A model may have made the name up. */
+/** The kind only: a model may make a name up. */
 function toolKind(name: string): string {
   if (name.startsWith('mcp__')) return 'mcp';
   return isAgentTool(name) ? 'agent' : name;

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from '../logs/logger.ts';
 
-/** Nest's own lines, in our log. What it says while it wires modules is of interest to nobody but a debugger. */
+/** Writes Nest's own lines to our log, one level lower: only a debugger needs what it says while it wires modules. */
 export function nestLogger(logger: Logger): LoggerService {
   const fields = (rest: unknown[]): object => {
     const context = rest.at(-1);
