@@ -23,7 +23,7 @@ function host() {
   };
 }
 
-describe('the time by the database', () => {
+describe('the time of the database', () => {
   it('is not known before the database was asked, and then goes on from its answer', () => {
     const { clock, pass } = host();
     const log = new DatabaseClock(clock);
@@ -33,21 +33,18 @@ describe('the time by the database', () => {
     expect([log.now(), log.inDoubt]).toEqual([LOG_TIME + 90_000, false]);
   });
 
-  it.each([-HOUR, HOUR])(
-    'does not follow a host whose clock is set by %i ms, and wants to be asked',
-    (by) => {
-      const { clock, pass, setTo } = host();
-      const log = new DatabaseClock(clock);
-      log.observe(LOG_TIME);
-      setTo(clock.wall() + by);
-      pass(1_000);
-      expect([log.now(), log.inDoubt]).toEqual([LOG_TIME + 1_000, true]);
-      log.observe(LOG_TIME + 1_000);
-      expect(log.inDoubt).toBe(false);
-    },
-  );
+  it.each([-HOUR, HOUR])('does not follow a host clock that is set by %i ms, and is in doubt', (by) => {
+    const { clock, pass, setTo } = host();
+    const log = new DatabaseClock(clock);
+    log.observe(LOG_TIME);
+    setTo(clock.wall() + by);
+    pass(1_000);
+    expect([log.now(), log.inDoubt]).toEqual([LOG_TIME + 1_000, true]);
+    log.observe(LOG_TIME + 1_000);
+    expect(log.inDoubt).toBe(false);
+  });
 
-  it('wants to be asked after the machine was suspended: the monotonic clock stood still', () => {
+  it('is in doubt after the machine was suspended: the monotonic clock stood still', () => {
     const { clock, suspend } = host();
     const log = new DatabaseClock(clock);
     log.observe(LOG_TIME);

@@ -18,20 +18,20 @@ let path: string;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'angelia-open-files-'));
-  chmodSync(root, 0o755); // As a directory is that somebody made with mkdir.
+  chmodSync(root, 0o755); // As mkdir makes it.
   path = join(root, 'angelia.yaml');
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** With its mode set, whatever the umask. */
+/** Sets the mode whatever the umask is. */
 function write(file: string, mode: number, text = withToolset('terminal')): void {
   writeFileSync(file, text);
   chmodSync(file, mode);
 }
 const problems = (cwd = root) => exposedFileProblems(loadConfig({ ANGELIA_CONFIG: path }), cwd);
 
-describe('where an agent has terminal', () => {
-  it('a config file that others can read is named, with its mode and what to run', () => {
+describe('if an agent has terminal', () => {
+  it('a config file that others can read is reported with its mode and what to run', () => {
     write(path, 0o644);
     expect(problems()).toEqual([
       expect.stringMatching(
@@ -40,20 +40,20 @@ describe('where an agent has terminal', () => {
     ]);
   });
 
-  it('one that is closed to others is no problem', () => {
+  it('a file that is closed to others is no problem', () => {
     for (const mode of [0o600, 0o640, 0o400]) {
       write(path, mode);
       expect(problems()).toEqual([]);
     }
   });
 
-  it('one in a directory that others cannot enter is no problem', () => {
+  it('a file in a directory that others cannot enter is no problem', () => {
     write(path, 0o644);
     chmodSync(root, 0o750);
     expect(problems()).toEqual([]);
   });
 
-  it('one that a link leads to is looked at where it is, as Kubernetes mounts it', () => {
+  it('the target of a link is checked, as Kubernetes mounts files', () => {
     mkdirSync(join(root, '..data'));
     write(join(root, '..data', 'angelia.yaml'), 0o644);
     symlinkSync('..data/angelia.yaml', path);
@@ -62,7 +62,7 @@ describe('where an agent has terminal', () => {
     expect(problems()).toEqual([]);
   });
 
-  it('files with variables, beside it or where the program runs, are looked at, too', () => {
+  it('files with variables, beside the config or in the working directory, are checked too', () => {
     write(path, 0o600);
     const cwd = join(root, 'elsewhere');
     mkdirSync(cwd, { mode: 0o755 });
@@ -75,7 +75,7 @@ describe('where an agent has terminal', () => {
   });
 });
 
-it('without terminal nothing is refused: no command of a model runs', () => {
+it('without terminal nothing is refused, because no model runs commands', () => {
   write(path, 0o644, withToolset('clarify'));
   write(join(root, '.env'), 0o644, 'KEY=x\n');
   expect(problems()).toEqual([]);

@@ -73,7 +73,7 @@ describe('a script', () => {
     expect(findScript(scripts, name)).toEqual({ reason: expect.stringContaining(reason) });
   });
 
-  it('is refused when there is no such directory', () => {
+  it('is refused if the directory does not exist', () => {
     expect(findScript(join(base, 'nowhere'), 'good.py')).toEqual({
       reason: expect.stringContaining('there is no directory'),
     });
@@ -81,7 +81,7 @@ describe('a script', () => {
 });
 
 describe('a skill', () => {
-  it('is a text by its name, or in a folder of that name', () => {
+  it('is a file with its name, or in a folder with its name', () => {
     expect(readSkill(skills, 'tone')).toBe('Be brief.');
     expect(readSkill(skills, 'review')).toBe('Look at the tests first.');
   });
@@ -98,7 +98,7 @@ describe('a skill', () => {
 });
 
 describe('a route', () => {
-  it('is told all files that it lacks, with their places', () => {
+  it('reports all missing files with their places', () => {
     const parsed = parseConfig({
       directories: { scripts, skills },
       routes: {
@@ -128,7 +128,7 @@ describe('a route', () => {
     expect(placesOf('good')).toEqual([]);
   });
 
-  it('has its files where the config file is', () => {
+  it('finds its files relative to the config file', () => {
     const text = `directories: { scripts: ./scripts, skills: /srv/skills }
 models: { echo: { provider: builtin, model: echo } }
 agents: { default: { model: echo } }

@@ -24,7 +24,7 @@ describe('a variable in the address of a route', () => {
   );
   const { deliver_extra, fallback_target } = config.routes.r ?? {};
 
-  it('is kept by its name, so that nothing that shows the config has its value', () => {
+  it('is kept by name, so that nothing that shows the config shows its value', () => {
     expect(JSON.parse(JSON.stringify([deliver_extra, fallback_target]))).toEqual([
       { url: `https://\${HOST}/x/\${HOOK}/{n}`, headers: { 'x-a': `\${HOOK} \${HOOK}`, 'x-b': 'plain' } },
       { deliver: 'http', deliver_extra: { url: `https://b.example/\${HOOK}` } },
@@ -32,13 +32,13 @@ describe('a variable in the address of a route', () => {
     expect(JSON.stringify(config)).not.toContain('a-secret-path');
   });
 
-  it('is told from the same characters that are meant literally', () => {
+  it('differs from the same characters meant literally', () => {
     const headers = deliver_extra?.headers as Record<string, unknown>;
     expect((headers['x-a'] as VariableText).parts).toEqual([`\${HOOK} `, { name: 'HOOK' }]);
     expect(headers['x-b']).toBe('plain');
   });
 
-  it('is a secret for the log', () => {
+  it('is hidden from the log', () => {
     expect(secretValuesIn(config)).toEqual(expect.arrayContaining(['a-secret-path']));
     const whole = load(`deliver: http, deliver_extra: { url: "\${URL}" }`, {
       URL: 'https://hooks.example.com/services/T0/B0/abc?key=12345678',
@@ -58,13 +58,13 @@ describe('a variable in the address of a route', () => {
     expect(loading).toThrow(reason);
   });
 
-  it('is a literal in a route that names none', () => {
+  it('is absent in a route that names none', () => {
     const plain = load(`deliver: http, deliver_extra: { url: "https://x.example/$\${HOOK}" }`, env);
     expect(plain.routes.r?.deliver_extra.url).toBe(`https://x.example/\${HOOK}`);
   });
 });
 
-describe('what an address may read when it is sent', () => {
+describe('the variables that an address may read when it is sent', () => {
   const file = parseYaml(
     `
 models: { m: { provider: openai, model: m1, api_key: "\${MODEL_KEY}" } }
@@ -80,11 +80,11 @@ routes:
   };
   const variables = addressVariables(file, env);
 
-  it.each(['HOOK', 'OTHER', 'SHARED'])('is what routes name: %s', (name) => {
+  it.each(['HOOK', 'OTHER', 'SHARED'])('include what routes name: %s', (name) => {
     expect(variables(name)).toEqual({ value: env[name as keyof typeof env] });
   });
 
-  it('is also what a route named that is gone: its sessions are not', () => {
+  it('include what a deleted route named: its sessions still exist', () => {
     expect(variables('LEFT')).toEqual({ value: 'l' });
   });
 
@@ -95,7 +95,7 @@ routes:
     },
   );
 
-  it.each(['NOWHERE', 'EMPTY', 'constructor'])('is said to be missing when it is: %s', (name) => {
+  it.each(['NOWHERE', 'EMPTY', 'constructor'])('are reported as missing if they are: %s', (name) => {
     expect(variables(name)).toEqual({ reason: expect.stringContaining(`${name} is not set`) });
   });
 });

@@ -21,7 +21,7 @@ function read(text: string, env: Record<string, string> = {}): RouteFromFile['ro
 const variable = (name: string): string => `\${${name}}`;
 
 describe('one route of the config file', () => {
-  it('has the secret of the environment, its scheme and its events', () => {
+  it('has its secret from the environment, its scheme and its events', () => {
     const text = `routes: { hook: { secret: "${variable('HOOK')}", auth: github, events: [push] } }`;
     expect(read(text, { HOOK: 's1' })).toEqual({ secret: 's1', auth: 'github', events: ['push'] });
   });
@@ -31,17 +31,17 @@ describe('one route of the config file', () => {
     expect(read(text)).toEqual({ secret: 's1', auth: null, events: [] });
   });
 
-  it('of several secrets has the first, and without one that of the file', () => {
+  it('has the first of several secrets, or the secret of the file if it has none', () => {
     expect(read('routes: { hook: { secret: [new, old] } }')?.secret).toBe('new');
     expect(read('secret: all\nroutes: { hook: {} }')?.secret).toBe('all');
     expect(read('routes: { hook: {} }')?.secret).toBeNull();
   });
 
-  it.each(['', 'routes: {}', 'routes: { other: {} }', 'routes: { hook: null }'])('is none in %j', (text) => {
+  it.each(['', 'routes: {}', 'routes: { other: {} }', 'routes: { hook: null }'])('is null in %j', (text) => {
     expect(read(text)).toBeNull();
   });
 
-  it('names the variable that is missing, and the place of what is no YAML', () => {
+  it('names a missing variable, and the line of a YAML error', () => {
     expect(() => read(`routes: { hook: { secret: "${variable('ABSENT')}" } }`)).toThrow(
       new StartupError([
         `routes.hook.secret: the environment variable ABSENT is not set (in ${join(directory, 'angelia.yaml')})`,

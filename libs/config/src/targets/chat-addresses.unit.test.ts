@@ -13,13 +13,13 @@ const config = configSchema.parse({
 
 type Name = 'telegram' | 'slack' | 'discord';
 
-it('the platforms are where they are unless the config says otherwise', () => {
+it('each platform has a default `api_base`', () => {
   expect(targetOptions(config, 'telegram').api_base).toBe('https://api.telegram.org');
   expect(targetOptions(config, 'slack').api_base).toBe('https://slack.com/api');
   expect(targetOptions(config, 'discord').api_base).toBe('https://discord.com/api/v10');
 });
 
-describe('an address that is good', () => {
+describe('a valid address', () => {
   it.each<[Name, Record<string, unknown>, object]>([
     ['telegram', {}, { chat_id: 'home', message_thread_id: '7' }],
     ['telegram', { chat_id: -1001 }, { chat_id: '-1001' }],
@@ -33,7 +33,7 @@ describe('an address that is good', () => {
   });
 });
 
-describe('an address that no message could be sent to', () => {
+describe('an invalid address', () => {
   it.each<[Name, Record<string, unknown>, string]>([
     ['telegram', { chat_id: '' }, 'chat_id'],
     ['telegram', { chat_id: 'two words' }, 'chat_id'],
@@ -46,7 +46,7 @@ describe('an address that no message could be sent to', () => {
     ['discord', { channel_id: '../users/@me' }, 'channel_id'],
     // Rounded when it was read.
     ['discord', { channel_id: 1_234_567_890_123_456_800 }, 'channel_id'],
-  ])('%s %j is refused for %j', (name, extra, key) => {
+  ])('%s %j is refused with its key %j', (name, extra, key) => {
     expect(parseAddress(config, name, extra)).toMatchObject({ ok: false, problems: [{ key }] });
   });
 });

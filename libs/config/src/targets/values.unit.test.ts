@@ -15,7 +15,7 @@ const CHANNEL = 'a'.repeat(26);
 
 type Name = 'github_comment' | 'email' | 'matrix' | 'mattermost';
 
-describe('an address that is good', () => {
+describe('a valid address', () => {
   it.each<[Name, object, object]>([
     ['github_comment', { repo: 'octo/hello.js', pr_number: 7 }, { repo: 'octo/hello.js', pr_number: '7' }],
     // An account that a company manages.
@@ -32,7 +32,7 @@ describe('an address that is good', () => {
   });
 });
 
-describe('an address that no message could be sent to', () => {
+describe('an invalid address', () => {
   it.each<[Name, object, string]>([
     ['github_comment', { repo: 'octo', pr_number: 7 }, 'repo'],
     ['github_comment', { repo: 'octo/..', pr_number: 7 }, 'repo'],
@@ -54,12 +54,12 @@ describe('an address that no message could be sent to', () => {
     ['matrix', { room_id: '!r:hs', thread_id: 'x' }, 'thread_id'],
     ['mattermost', {}, 'channel_id'],
     ['mattermost', { channel_id: 'town-square' }, 'channel_id'],
-  ])('%s %j is refused, by its key', (name, extra, key) => {
+  ])('%s %j is refused with its key', (name, extra, key) => {
     const parsed = parseAddress(config, name, extra as Record<string, unknown>);
     expect(parsed).toMatchObject({ ok: false, problems: [{ key }] });
   });
 
-  it('is judged only once its placeholders are filled in', () => {
+  it('is checked only after its placeholders are filled in', () => {
     expect(
       templateProblems(config, 'github_comment', { repo: '{repository.full_name}', pr_number: '{n}' }),
     ).toEqual([]);
@@ -82,7 +82,7 @@ describe('the options of a target', () => {
     ['email', { host: 'h', from: 'a@example.com', security: 'maybe' }],
     ['matrix', { access_token: 't' }],
     ['mattermost', { token: 't' }],
-  ])('%s %j cannot be', (name, options) => {
+  ])('%s %j is refused', (name, options) => {
     expect(targetSchema(name).options.safeParse(options).success).toBe(false);
   });
 

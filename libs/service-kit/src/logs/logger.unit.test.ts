@@ -17,7 +17,7 @@ function logged(write: (logger: ReturnType<typeof createLogger>) => void, secret
 }
 
 describe('log lines', () => {
-  it('are JSON with level label, ISO time, service, instance and what the caller gives', () => {
+  it('are JSON with level label, ISO time, service, instance and the caller’s fields', () => {
     const { line } = logged((logger) => logger.info({ session_id: 's-1' }, 'claimed'));
     expect(line).toMatchObject({
       level: 'info',
@@ -47,8 +47,8 @@ describe('log lines', () => {
     expect(text.match(/\[redacted\]/g)?.length).toBeGreaterThanOrEqual(6);
   });
 
-  describe('hide a known secret in every form that it takes on the way', () => {
-    // Bytes that base64, URLs, JSON and HTML all write in another way.
+  describe('hide a known secret in every encoded form', () => {
+    // Bytes that base64, URLs, JSON and HTML all encode differently.
     const secret = 'pä55/w+rd?>"&<é\' 0~x';
     const base64 = (text: string, encoding: 'base64' | 'base64url' = 'base64') =>
       Buffer.from(text).toString(encoding);
@@ -90,7 +90,7 @@ describe('log lines', () => {
     for (const value of ['abcdefgh', 'ijklmnop', 'qrstuvwx', 'yzabcdef']) expect(text).not.toContain(value);
   });
 
-  it('keep what only sounds like a secret', () => {
+  it('keep what only looks like a secret', () => {
     const { line } = logged((logger) =>
       logger.info({ max_tokens: 5, input_tokens: 7, session_key: 'pr-1' }, 'x'),
     );
@@ -114,7 +114,7 @@ describe('log lines', () => {
     expect(text).toContain('https://x.example/callbacks/[redacted]?x=1');
   });
 
-  it('show of an error its type, message, code, stack and cause, and nothing that it drags along', () => {
+  it('show the type, message, code, stack and cause of an error, and nothing else of it', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const error = Object.assign(new Error('could not send', { cause }), {
       code: 'target_down',
@@ -134,7 +134,7 @@ describe('log lines', () => {
     expect(text).not.toContain('a@b.c');
   });
 
-  it('take an error as the only argument', () => {
+  it('accept an error as the only argument', () => {
     const { line } = logged((logger) => logger.error(new Error('boom')));
     expect(line).toMatchObject({ level: 'error', err: { message: 'boom' } });
   });

@@ -4,23 +4,22 @@ import { type AnyInstrument, Counter, type Exporter, Gauge, Histogram } from './
 import { listed, names, oneOf } from './label-sets.ts';
 
 /**
- * Every metric of Angelia, declared once: docs/observe.md, the dashboards and the alert rules under
- * deploy/observability are checked against this file, and what a running stack exports is, too. No label holds an id, an
- * address, a URL or a text; each has a bounded set of values (label-sets.ts), and each instrument says how many series
- * that makes at most.
+ * Every metric of Angelia, declared once. Tests check docs/observe.md, the dashboards and alert rules under
+ * deploy/observability, and the exports of a running stack against this file. No label holds an id, an address, a URL or a
+ * text. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
  */
 
-/** More than a person can tell apart on a dashboard. Routes made by API count here, too: from the 101st on they share one. */
+/** More than a person can tell apart on a dashboard. Routes made by API count too: from the 101st on they share one value. */
 const MOST_ROUTES = 100;
 const MOST_AGENTS = 50;
 const MOST_MODELS = 50;
 
-/** Shared by all metrics, so that the same names are known in each. */
+/** Shared by all metrics, so that each knows the same names. */
 const route = names(MOST_ROUTES);
 const agent = names(MOST_AGENTS);
 const model = names(MOST_MODELS);
 const target = listed(...knownTargets);
-/** A model may ask for tools that do not exist, and MCP servers name theirs: the kind only (log-facts.ts). */
+/** The kind only (session-metrics.ts): a model may ask for tools that do not exist, and MCP servers name theirs. */
 const tool = listed('terminal', 'process', 'clarify', 'mcp', 'agent');
 
 export const webhookOutcomes = [
@@ -43,7 +42,7 @@ export const webhookOutcomes = [
 ] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
-/** Of run.failed: those of the runner (failures.ts there, which the compiler holds to it) and of expiry (libs/session). */
+/** Codes of run.failed: of the runner (the compiler checks its failures.ts against these) and of expiry (libs/session). */
 export const failureCodes = [
   'models_failed',
   'timeout',
@@ -67,7 +66,7 @@ export const failureCodes = [
   'process_timeout',
 ] as const;
 
-/** Of the n-th attempt: from the fourth on it is late, and how late the histograms tell. 0: given up without one. */
+/** The number of the attempt. From the fourth on the delivery is late; the histograms say how late. 0: no attempt. */
 const attempt = listed('0', '1', '2', '3', '4+');
 const durable = listed(
   ...serviceNames.flatMap((service) =>
@@ -75,14 +74,14 @@ const durable = listed(
   ),
 );
 
-/** From what a person does not notice to a working day. */
+/** From a time that nobody notices to a working day. */
 const WAITS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400];
-/** A model answers within a second, or thinks for minutes. */
+/** A model answers within a second or thinks for minutes. */
 const CALLS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
-/** Requests that a sender, or we, wait for. */
+/** Requests that a sender waits for, or that we wait for. */
 const REQUESTS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/** Above 0.05 s health checks and lease renewals begin to suffer; a lease is lost after some seconds. */
+/** Above 0.05 s, health checks and lease renewals suffer. A lease is lost after some seconds. */
 const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 const everyService: readonly Exporter[] = ['every service'];
@@ -364,7 +363,7 @@ export const metrics = {
     help: 'Hints handled by this process. `again`: to come again later. `failed`: the handler threw.',
     unit: '1',
     labels: { durable, outcome: oneOf('done', 'again', 'failed') },
-    // Nobody hints ingress.
+    // ingress gets no hints.
     from: ['agent-runner', 'delivery', 'process-watcher'],
   }),
   leading: new Gauge({

@@ -7,9 +7,9 @@ import { projectViews } from './project-views.ts';
 import { upcast } from './upcast.ts';
 
 /**
- * Histories as version 1 wrote them, from real runs of every kind (services over a real log, among them crashes,
- * cancels, questions, processes, lost and repeated deliveries), with what version 1 read in them. They are never
- * written anew: who changes an event's schema makes `upcast` read these. New kinds are added as new files.
+ * Histories as version 1 wrote them, from real runs of every kind (services over a real log, with crashes, cancels,
+ * questions, processes, lost and repeated deliveries), and what version 1 read in them. Never rewrite them: if you change
+ * the schema of an event, make `upcast` read these. Add new kinds as new files.
  */
 const DIRECTORY = join(import.meta.dirname, 'corpus');
 const POLICY = { freshnessSeconds: 3600, maxAttempts: 3, maxInterruptionSeconds: 86_400 };
@@ -37,7 +37,7 @@ const corpus = readdirSync(DIRECTORY).map((file) => ({
   history: JSON.parse(readFileSync(join(DIRECTORY, file), 'utf8')) as History,
 }));
 
-/** As the log gives them to whoever reads, upcast. */
+/** The events as the log returns them, upcast. */
 function read({ session, events }: History): RecordedEvent[] {
   return events.map(({ version, type, schema_version, recorded_at, data, meta }) =>
     upcast({
@@ -65,8 +65,8 @@ describe.each(corpus)('a history of version 1: $name', ({ history }) => {
     }
   });
 
-  it('is the same session and the same conversation, and asks for the same', () => {
-    // More may be said of it by now, nothing otherwise.
+  it('folds to the same session, the same conversation and the same next step', () => {
+    // Newer code may add fields, but must not change any.
     expect(sessionSummary(session, state)).toMatchObject({ ...expected.summary });
     expect(transcript(events)).toEqual(expected.transcript);
     expect(recover(state, null, state.lastActivityAt + 1000, POLICY)).toEqual(expected.recovery);
@@ -77,7 +77,7 @@ describe.each(corpus)('a history of version 1: $name', ({ history }) => {
   });
 });
 
-it('every type of event occurs in them, and every way to end', () => {
+it('the corpus has every type of event and every outcome', () => {
   const all = corpus.flatMap(({ history }) => history.events);
   const types = new Set(all.map(({ type }) => type));
   expect(eventTypes.filter((type) => !types.has(type))).toEqual([]);

@@ -16,7 +16,7 @@ const event = (type: string, data: unknown, schemaVersion: number, version = 1):
   recordedAt: 1_700_000_000_000,
 });
 
-/** A history as a program of an imaginary version 0 would have written it: no `outcome`, the answer under `answer`. */
+/** A history as an imaginary version 0 would have written it: no `outcome`, and the answer under `answer`. */
 const steps: UpcastSteps = {
   'session.final-response': {
     0: (data) => {
@@ -30,7 +30,7 @@ const old = { generation: 1, turn: 1, answer: 'four' };
 const asOne = { generation: 1, turn: 1, text: 'four', outcome: 'succeeded', silent: false };
 
 describe('an event of an older schema', () => {
-  it('is read in the form of the newest, step by step', () => {
+  it('is read in the newest form, step by step', () => {
     expect(upcast(event('session.final-response', old, 0), steps, 1)).toMatchObject({
       schemaVersion: 1,
       data: asOne,
@@ -45,7 +45,7 @@ describe('an event of an older schema', () => {
     });
   });
 
-  it('stays as it is where its type did not change, also one that is called like what every object has', () => {
+  it('stays as it is if its type did not change, even if it is named like a property of every object', () => {
     const data = { x: 1 };
     expect(upcast(event('turn.requested', data, 0), steps, 2)).toMatchObject({ schemaVersion: 2, data });
     expect(upcast(event('constructor', data, 0), steps, 2).data).toBe(data);
@@ -57,7 +57,7 @@ describe('an event of an older schema', () => {
     expect(recorded).toEqual(event('session.final-response', old, 0));
   });
 
-  it('folds and is decided on like a new one', () => {
+  it('folds, and is decided on, like a new one', () => {
     const decision = decide(initialState(), {
       type: 'create-session',
       route: 'r',
@@ -84,12 +84,12 @@ describe('an event of an older schema', () => {
 describe('an event of a newer schema', () => {
   const newer = event('run.started', {}, SCHEMA_VERSION + 1);
 
-  it('is refused, and worth another try: an upgraded replica takes the work', () => {
+  it('is refused with a retryable error: an upgraded replica takes the work', () => {
     expect(() => upcast(newer)).toThrow(EventTooNew);
     expect(() => upcast(newer)).toThrow(expect.objectContaining({ code: 'event_too_new', retryable: true }));
   });
 
-  it('is not guessed at by the views either', () => {
+  it('is refused by the views too', () => {
     expect(() => projectViews(null, [newer])).toThrow(EventTooNew);
   });
 });
