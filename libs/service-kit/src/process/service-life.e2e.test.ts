@@ -86,11 +86,14 @@ describe('the life of a service', () => {
     expect(service.stdout).not.toContain('demo-secret');
   });
 
-  it('gives its leads back when it stops', async () => {
-    const service = await start();
-    await ready(service);
+  it('takes the leads if it runs no commands, and gives them back when it stops', async () => {
     const held = () =>
       database.query('SELECT name FROM angelia.leaders WHERE holder IS NOT NULL AND expires_at > now()');
+    const watcher = await start();
+    await ready(watcher);
+    expect(await held()).toEqual([]);
+    const service = await start({ ANGELIA_INSTANCE: 'delivery' }, 'dist/delivery.js');
+    await ready(service);
     await eventually(async () => (await held()).length === 4);
     service.signal('SIGINT');
     await service.exited;
