@@ -98,4 +98,4 @@ export {
   type TerminalArguments,
   terminalArguments,
 } from './tool-arguments.ts';
-export { type ConfigProblem, notA, type Validated, type ValidateOptions, validate } from './validate.ts';
+export { type ConfigProblem, notA, type ValidateOptions, validate } from './validate.ts';

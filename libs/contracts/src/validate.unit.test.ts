@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the syntax under test
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { configSchema, parseConfig } from './config.ts';
+import { configSchema, parseConfig } from './index.ts';
 import { validate } from './validate.ts';
 
 const linesOf = (schema: z.ZodType, value: unknown): string[] => {
