@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { variables } from './environment.ts';
-import { knownTargets, targetSchema } from './targets/targets.ts';
+import { knownTargets, targetSchema } from './targets/schemas.ts';
 
 /** docs/configure.md and the table of docs/targets.md say what the schemas say: every key, no other, the same defaults. */
 
@@ -48,15 +48,15 @@ function sectionOf(heading: string): string {
 
 const schema = configJsonSchema() as JsonSchema;
 const sections = Object.entries(schema.properties ?? {});
-/** Of one that names things of the user's own (`models`), what is said of each. */
+/** For a part with names that the user chooses (`models`): the schema of each entry. */
 const inside = (section: JsonSchema): JsonSchema =>
   typeof section.additionalProperties === 'object' ? section.additionalProperties : section;
 const TEXTS = ['secret', 'public_url'];
-/** They have pages of their own. */
+/** They have their own pages. */
 const ELSEWHERE = ['targets', 'routes'];
 
 describe('docs/configure.md', () => {
-  it('has a section for every part of the file, and for no other', () => {
+  it('has a section for every part of the file, and no other', () => {
     const headings = [...page.matchAll(/^## (`.+)$/gm)].flatMap(
       ([, heading = '']) => heading.match(/[a-z_]+/g) ?? [],
     );
@@ -72,7 +72,7 @@ describe('docs/configure.md', () => {
     },
   );
 
-  it('has a row for each of the two texts at the top', () => {
+  it('has a row for each of the two strings at the top', () => {
     expect([...rowsOf(sectionOf('`secret`, `public_url`')).keys()]).toEqual(TEXTS);
   });
 
@@ -90,7 +90,7 @@ describe('docs/configure.md', () => {
 
   it('has a row with the default for every environment variable', () => {
     const wanted = keysOf(z.toJSONSchema(variables, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
-    // Read by the launcher alone.
+    // Only the launcher reads it.
     wanted.set('ANGELIA_REPLICAS', undefined);
     expect(rowsOf(sectionOf('Environment'))).toEqual(wanted);
   });
@@ -111,12 +111,17 @@ describe('docs/targets.md', () => {
     expect([...rows.keys()].sort()).toEqual([...knownTargets].sort());
   });
 
-  it.each(knownTargets)('says what may and must stand under `targets.%s` and in `deliver_extra`', (name) => {
-    const { options, address } = targetSchema(name);
-    expect(namesIn(rows.get(name)?.options)).toEqual([...keysOf(jsonOf(options)).keys()].sort());
-    expect(neededIn(rows.get(name)?.options)).toEqual([...(jsonOf(options).required ?? [])].sort());
-    expect(namesIn(rows.get(name)?.address)).toEqual([...keysOf(jsonOf(address)).keys()].sort());
-    // Where one of several is needed, each of them is in bold, and the schema requires none by name.
-    expect(neededIn(rows.get(name)?.address)).toEqual(expect.arrayContaining(jsonOf(address).required ?? []));
-  });
+  it.each(knownTargets)(
+    'lists the optional and required keys of `targets.%s` and of its `deliver_extra`',
+    (name) => {
+      const { options, address } = targetSchema(name);
+      expect(namesIn(rows.get(name)?.options)).toEqual([...keysOf(jsonOf(options)).keys()].sort());
+      expect(neededIn(rows.get(name)?.options)).toEqual([...(jsonOf(options).required ?? [])].sort());
+      expect(namesIn(rows.get(name)?.address)).toEqual([...keysOf(jsonOf(address)).keys()].sort());
+      // Where one of several is needed, each of them is in bold, and the schema requires none by name.
+      expect(neededIn(rows.get(name)?.address)).toEqual(
+        expect.arrayContaining(jsonOf(address).required ?? []),
+      );
+    },
+  );
 });

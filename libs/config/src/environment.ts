@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { notA, validate } from '@angelia/contracts';
 import { z } from 'zod';
 import { StartupError } from './startup-error.ts';
 
@@ -7,56 +8,76 @@ export type ServiceName = (typeof serviceNames)[number];
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const KEY_BYTES = 32;
+/** Where ingress listens if ANGELIA_HOST is not set: nobody outside of this machine reaches it. */
+export const DEFAULT_HOST = '127.0.0.1';
+
+const NOT_A_KEY = notA('32 bytes in base64', 'Make it with `openssl rand -base64 32`.');
+const NOT_POSTGRES = notA(
+  'a URL of Postgres',
+  'Set it, for example to postgres://user@127.0.0.1:5432/angelia.',
+  'not set',
+);
+const NOT_NATS = notA(
+  'a URL of NATS',
+  'Set it, for example to nats://127.0.0.1:4222 (for a cluster, several with commas between).',
+  'not set',
+);
 
 function isNatsUrl(url: string): boolean {
   const [scheme, rest] = url.trim().includes('://') ? url.trim().split('://', 2) : ['nats', url.trim()];
   return (scheme === 'nats' || scheme === 'tls') && rest !== undefined && rest !== '';
 }
 
-/** INTERFACES.md, "Environment", and docs/configure.md. An empty variable is an unset one: compose files hand those over. */
+/** INTERFACES.md, "Environment", and docs/configure.md. An empty variable counts as unset: Compose files pass those. */
 export const variables = z.object({
   ANGELIA_CONFIG: z.string().optional(),
   DATABASE_URL: z.url({
     protocol: /^postgres(ql)?$/,
-    error: 'the URL of Postgres is wanted, e.g. postgres://user@127.0.0.1:5432/angelia',
+    error: NOT_POSTGRES,
   }),
   NATS_URL: z
-    .string({ error: 'the URL of NATS is wanted, e.g. nats://127.0.0.1:4222' })
-    .refine((urls) => urls.split(',').every(isNatsUrl), {
-      error:
-        'the URL of NATS is wanted, e.g. nats://127.0.0.1:4222 (several of a cluster with commas between)',
-    }),
-  // `#` parts the instance from the incarnation in a holder's name.
+    .string({ error: NOT_NATS })
+    .refine((urls) => urls.split(',').every(isNatsUrl), { error: NOT_NATS }),
+  // No `#`: it separates the instance from the incarnation in a holder's name.
   ANGELIA_INSTANCE: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'letters, digits, dots, - and _ only')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+      'the name has the wrong form. Use up to 100 letters, digits, dots, - and _.',
+    )
     .optional(),
-  ANGELIA_ADMIN_HOST: z.string().default('127.0.0.1'),
+  ANGELIA_ADMIN_HOST: z.string().default(DEFAULT_HOST),
   ANGELIA_ADMIN_PORT: port.optional(),
-  ANGELIA_HOST: z.string().default('127.0.0.1'),
+  ANGELIA_HOST: z.string().default(DEFAULT_HOST),
   ANGELIA_PORT: port.default(8644),
   ANGELIA_MASTER_KEY: z
-    .base64()
-    .refine((key) => Buffer.from(key, 'base64').length === KEY_BYTES, '32 bytes in base64 are wanted')
+    .base64({ error: NOT_A_KEY })
+    .refine((key) => Buffer.from(key, 'base64').length === KEY_BYTES, { error: NOT_A_KEY })
     .optional(),
-  ANGELIA_ADMIN_TOKEN: z.string().min(16, 'at least 16 characters, as it opens all of /v1').optional(),
+  ANGELIA_ADMIN_TOKEN: z
+    .string()
+    .min(16, 'the token is too short. Use at least 16 characters: it opens all of /v1.')
+    .optional(),
   ANGELIA_DRAIN_SECONDS: z.coerce.number().nonnegative().default(30),
   ANGELIA_DATA: z.string().default('./.angelia'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'an http or https URL is wanted' })
+    .url({
+      protocol: /^https?$/,
+      error: notA('an http or https URL', 'Set it, for example to http://127.0.0.1:4318.'),
+    })
     .optional(),
   ANGELIA_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
 export interface Environment {
   readonly service: ServiceName;
-  /** Stable across restarts: by it a service frees what its dead predecessor held. */
+  /** Stable across restarts, so that a service can free what its dead predecessor held. */
   readonly instance: string;
   readonly configPath: string | undefined;
   readonly databaseUrl: string;
   readonly natsUrl: string;
   readonly adminHost: string;
-  /** Unset: no admin server (ingress has the health endpoints on its public port as well). */
+  /** Unset: no admin server. (ingress also has the health endpoints on its public port.) */
   readonly adminPort: number | undefined;
   readonly host: string;
   readonly port: number;
@@ -69,31 +90,24 @@ export interface Environment {
 }
 
 /**
- * What of the environment can be wrong before anything is started: the URLs may still be to come.
+ * Checks what can be wrong before anything is started: the URLs may still be missing.
  * @throws StartupError
  */
 export function checkEnvironment(env: NodeJS.ProcessEnv): void {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = variables.partial().safeParse(given);
-  if (parsed.success) return;
-  throw new StartupError(
-    parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')} (environment): ${issue.message}`),
-  );
+  const checked = validate(variables.partial(), setVariables(env));
+  if (checked.ok) return;
+  throw new StartupError(checked.problems.map(({ place, reason }) => `${place} (environment): ${reason}`));
 }
 
-/** @throws StartupError naming each variable that is missing or wrong. */
+/** @throws StartupError that names each variable that is missing or wrong */
 export function readEnvironment(service: ServiceName, env: NodeJS.ProcessEnv): Environment {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = variables.safeParse(given);
-  if (!parsed.success) {
+  const checked = validate(variables, setVariables(env));
+  if (!checked.ok) {
     throw new StartupError(
-      parsed.error.issues.map((issue) => {
-        const name = issue.path.map(String).join('.');
-        return `${name} (environment of ${service}): ${given[name] === undefined ? 'not set; ' : ''}${issue.message}`;
-      }),
+      checked.problems.map(({ place, reason }) => `${place} (environment of ${service}): ${reason}`),
     );
   }
-  const values = parsed.data;
+  const values = checked.value;
   return {
     service,
     instance: values.ANGELIA_INSTANCE ?? `${service}-${hostname()}`,
@@ -111,4 +125,8 @@ export function readEnvironment(service: ServiceName, env: NodeJS.ProcessEnv): E
     otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
     logLevel: values.ANGELIA_LOG_LEVEL,
   };
+}
+
+function setVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }

@@ -30,7 +30,7 @@ describe('environment', () => {
     });
   });
 
-  it('takes an empty variable for an unset one', () => {
+  it('treats an empty variable as unset', () => {
     const environment = readEnvironment('ingress', {
       ...needed,
       ANGELIA_PORT: '',
@@ -44,7 +44,7 @@ describe('environment', () => {
     expect(refusal({ NATS_URL: needed.NATS_URL })).toMatch(/^angelia: DATABASE_URL .*not set.*\n$/);
   });
 
-  it('names every problem, each in a line of its own', () => {
+  it('names every problem, each on its own line', () => {
     const lines = refusal({
       ...needed,
       NATS_URL: undefined,
@@ -69,11 +69,11 @@ describe('environment', () => {
     expect(refusal({ ...needed, [name]: value })).toContain(`angelia: ${name} `);
   });
 
-  it('does not show a wrong secret in its complaint', () => {
+  it('does not quote a wrong secret', () => {
     expect(refusal({ ...needed, ANGELIA_MASTER_KEY: 'hunter2hunter2' })).not.toContain('hunter2');
   });
 
-  it('is checked before anything is started, when the URLs are still to come', () => {
+  it('can be checked before the start, while the URLs are still missing', () => {
     expect(() => checkEnvironment({})).not.toThrow();
     expect(() => checkEnvironment({ DATABASE_URL: 'foo' })).toThrow(/DATABASE_URL/);
     expect(() => checkEnvironment({ ANGELIA_ADMIN_TOKEN: 'x' })).toThrow(/ANGELIA_ADMIN_TOKEN/);

@@ -1,9 +1,8 @@
-export { type CheckedRoute, checkApiRoute } from './check/api-route.ts';
-export { agentsThatRunCommands } from './check/command-agents.ts';
-export { INSECURE_NO_AUTH, isLoopback, isShortSecret, toolsetsOf } from './check/cross-references.ts';
-export { headerNameProblem, headerValueProblem } from './check/http-headers.ts';
-export { openFileProblems } from './check/open-files.ts';
-export { compilePattern, MOST_PATTERN_WORK, type Pattern } from './check/patterns.ts';
+export { agentsThatRunCommands, toolsetsOf } from './check/agents.ts';
+export { checkApiRoute } from './check/api-route.ts';
+export { exposedFileProblems } from './check/exposed-files.ts';
+export { compilePattern, MOST_PATTERN_WORK } from './check/patterns.ts';
+export { INSECURE_NO_AUTH, isLoopback, isShortSecret } from './check/secrets.ts';
 export {
   checkEnvironment,
   type Environment,
@@ -14,35 +13,26 @@ export {
 export { routeFileProblems } from './files/route-files.ts';
 export { findScript } from './files/script-file.ts';
 export { readSkill, SkillUnavailable } from './files/skill-file.ts';
-export { openValueFile, type ValueFile, ValueFileUnreadable } from './files/value-file.ts';
-export { type AddressVariables, addressVariables } from './load/address-references.ts';
-export { configPath, demoConfigPath } from './load/config-file.ts';
-export { literalApiRoute } from './load/interpolate.ts';
+export { openValueFile, ValueFileUnreadable } from './files/value-file.ts';
+export { type AddressVariables, addressVariables } from './load/address-variables.ts';
+export { configPath } from './load/config-file.ts';
 export { type LoadedConfig, loadCommandConfig, loadConfig, parseConfigText } from './load/load.ts';
-export { type Reference, ReferencedText, written } from './load/referenced-text.ts';
+export { VariableText, variableReference } from './load/variable-text.ts';
+export { literalApiRoute } from './load/variables.ts';
 export { publicUrl } from './public-url.ts';
-export {
-  isSecretKey,
-  REDACTED,
-  scrubber,
-  secretsInAddress,
-  secretsInUrl,
-  secretValuesIn,
-} from './secrets/redaction.ts';
+export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
 export { EXIT_CONFIG, StartupError, startupMessage } from './startup-error.ts';
+export { parseAddress, parseCapturedAddress } from './targets/addresses.ts';
+export { headerNameProblem, headerValueProblem } from './targets/http-headers.ts';
+export { hasFixedHost } from './targets/http-url.ts';
 export { isPublicAddress } from './targets/public-address.ts';
-export { hasFixedHost } from './targets/target-url.ts';
 export {
   isConfigured,
   isKnownTarget,
   type KnownTarget,
   knownTargets,
-  type ParsedAddress,
-  parseAddress,
-  parseCapturedAddress,
   type TargetOptions,
   targetOptions,
   targetSchema,
-  templateProblems,
-} from './targets/targets.ts';
+} from './targets/schemas.ts';

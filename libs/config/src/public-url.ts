@@ -1,7 +1,7 @@
 import type { Config } from '@angelia/contracts';
 import type { Environment } from './environment.ts';
 
-/** Where people and programs reach ingress: `public_url` of the config, else the address that it listens on. */
+/** The URL where people and programs reach ingress: `public_url` of the config, or else the address that it listens on. */
 export function publicUrl(
   config: Pick<Config, 'public_url'>,
   { host, port }: Pick<Environment, 'host' | 'port'>,
@@ -10,7 +10,7 @@ export function publicUrl(
   return `http://${reachable(host)}:${port}`;
 }
 
-/** An address that a client on this machine can use for what the server listens on. */
+/** The address by which a client on this machine reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -1,15 +1,17 @@
-/** sysexits.h EX_CONFIG: someone has to change something first, so that starting again is of no use. */
+import { AngeliaError } from '@angelia/contracts';
+
+/** EX_CONFIG of sysexits.h: a restart does not help until somebody changes something. */
 export const EXIT_CONFIG = 78;
 
 /**
- * A reason not to start that the user can mend: the config, the environment, the database's role or cluster.
- * Thrown on the way up only; `runService` prints its lines and exits with 78, which the launcher does not restart.
+ * A reason not to start that the user can correct: the config, the environment, the database's role or cluster. Thrown
+ * during the start only: `runService` prints its lines and exits with 78, and the launcher does not restart it.
  */
-export class StartupError extends Error {
+export class StartupError extends AngeliaError {
   readonly code = 'startup_refused';
   readonly retryable = false;
   override readonly name = 'StartupError';
-  /** Each is one problem and goes to stderr as `angelia: <line>`. */
+  /** One line for each problem; stderr shows it as `angelia: <line>`. */
   readonly lines: readonly string[];
 
   constructor(lines: readonly string[], options?: ErrorOptions) {
@@ -18,7 +20,7 @@ export class StartupError extends Error {
   }
 }
 
-/** What the user reads; one line per problem, the first of which the launcher repeats. */
+/** What the user reads: one line for each problem. The launcher repeats the first. */
 export function startupMessage(error: StartupError): string {
   return error.lines.map((line) => `angelia: ${line.replaceAll('\n', ' ')}\n`).join('');
 }

@@ -2,7 +2,6 @@ export {
   type AgentConfig,
   type CommandAgentConfig,
   type Config,
-  type ConfigProblem,
   configJsonSchema,
   configSchema,
   type HttpAgentConfig,
@@ -59,6 +58,7 @@ export {
   watcherResource,
   watchResource,
 } from './ids.ts';
+export { isSecretKey } from './secret-key.ts';
 export {
   cancelSubject,
   erasedSubject,
@@ -88,3 +88,4 @@ export {
   type TerminalArguments,
   terminalArguments,
 } from './tool-arguments.ts';
+export { type ConfigProblem, notA, type ValidateOptions, validate } from './validate.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { validate } from './validate.ts';
 
 /**
  * The arguments of the tools that process-watcher carries out (INTERFACES.md, "Tools that a model sees"). The runner
@@ -96,9 +97,9 @@ export function argumentsJsonSchema(schema: z.ZodType): Readonly<Record<string, 
 
 /** What is wrong with the arguments, in one line from which a model can correct them. Null: nothing. */
 export function argumentsProblem(schema: z.ZodType, args: unknown): string | null {
-  const parsed = schema.safeParse(args);
-  if (parsed.success) return null;
-  return parsed.error.issues
-    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+  const checked = validate(schema, args);
+  if (checked.ok) return null;
+  return checked.problems
+    .map(({ place, reason }) => (place === '' ? reason : `${place}: ${reason}`))
     .join('; ');
 }

@@ -1,13 +1,13 @@
 export type { HintVerdict } from '@angelia/bus';
 export { HEALTH_PATHS, healthAnswer } from './health/admin-server.ts';
-export { type Check, type CheckResult, Health, type Readiness } from './health/health.ts';
+export { Health } from './health/health.ts';
 export { type AnswerLinks, answerLinks, type QuestionName } from './links/answer-links.ts';
 export { type CallbackLinks, type CallName, callbackLinks } from './links/callback-links.ts';
-export { type LinkPurpose, type SignedLinks, signedLinks } from './links/signed-links.ts';
-export { createLogger, type Logger } from './logs/logging.ts';
+export { signedLinks } from './links/signed-links.ts';
+export { createLogger, type Logger } from './logs/logger.ts';
 export { failureCodes, metrics, type WebhookOutcome } from './metrics/catalogue.ts';
 export { onCollect } from './metrics/collect.ts';
-export { ServiceKitModule, type ServiceRuntime } from './nest/service-kit.module.ts';
+export { ServiceKitModule } from './nest/service-kit.module.ts';
 export {
   ADDRESS_VARIABLES,
   BUS,
@@ -22,6 +22,5 @@ export {
   SESSIONS,
 } from './nest/tokens.ts';
 export { Drain, type DrainParticipant } from './process/drain.ts';
-export type { PublicHttp, ServiceDefinition } from './process/run-service.ts';
-export { JetStreamStrategy, type JetStreamStrategyOptions } from './transport/jetstream.strategy.ts';
-export { tailPinger } from './transport/tail-ping.ts';
+export type { ServiceRuntime } from './process/runtime.ts';
+export { relayWaker } from './transport/wake-relay.ts';

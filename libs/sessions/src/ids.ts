@@ -2,15 +2,15 @@ import { randomBytes, randomFillSync } from 'node:crypto';
 import { type SessionId, sessionId } from '@angelia/contracts';
 
 /**
- * uuid v7 (RFC 9562): 48 bits of milliseconds, then 12 bits that count within the millisecond, then 62 random bits.
- * Ids of one process ascend, so that new rows go to the right edge of the primary key's B-tree.
+ * uuid v7 (RFC 9562): 48 bits of milliseconds, 12 bits that count within the millisecond, 62 random bits. The ids of one
+ * process ascend, so that new rows go to the right edge of the primary key's B-tree.
  */
 const COUNTER_BITS = 12;
 const COUNTER_LIMIT = 1 << COUNTER_BITS;
-/** Half of the counter's room is kept free for what follows in the same millisecond. */
+/** The counter starts in its lower half, so that the upper half is free for more ids of the same millisecond. */
 const COUNTER_START_LIMIT = COUNTER_LIMIT / 2;
 
-/** Random bytes are fetched for many ids at once: a call into the kernel per id costs more than the rest of it. */
+/** Random bytes are fetched for many ids at once: one call into the kernel per id would cost more than the rest of it. */
 const POOL = Buffer.allocUnsafe(10 * 256);
 let poolUsed = POOL.length;
 let lastMs = 0;
@@ -30,7 +30,7 @@ export function uuidV7(now: number = Date.now()): string {
     lastMs = now;
     counter = POOL.readUInt16BE(at) % COUNTER_START_LIMIT;
   } else {
-    // Same millisecond, or a clock that was set back: go on from the last id instead of going back.
+    // The same millisecond, or a clock that was set back: count on from the last id.
     counter += 1;
     if (counter >= COUNTER_LIMIT) {
       lastMs += 1;
@@ -56,7 +56,7 @@ export function newSessionId(): SessionId {
   return sessionId(uuidV7());
 }
 
-/** Of the marks around foreign text in a session's prompts: 128 bits, which nobody guesses. */
+/** The seed of the marks around foreign text in a session's prompts: 128 bits, which nobody guesses. */
 export function newFenceSeed(): string {
   return randomBytes(16).toString('hex');
 }

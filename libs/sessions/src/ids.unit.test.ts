@@ -1,7 +1,7 @@
 import { isSessionId } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 
-/** A copy of its own: ids of one process never go back, and other test files set the clock forward. */
+/** Its own copy of the module: ids of one process never go back, and other test files set the clock forward. */
 const ownCopy = new URL('./ids.ts?own', import.meta.url).href;
 const { newEventId, newSessionId, uuidV7 } = (await import(ownCopy)) as typeof import('./ids.ts');
 
@@ -24,7 +24,7 @@ describe('ids', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('is random behind the time: two processes that start together make different ids', () => {
+  it('is random after the time: two processes that start together make different ids', () => {
     const tails = new Set(Array.from({ length: 1_000 }, () => newEventId().slice(19)));
     expect(tails.size).toBe(1_000);
   });

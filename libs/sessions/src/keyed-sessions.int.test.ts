@@ -77,7 +77,7 @@ describe('a message to a session that has ended', () => {
     expect(transcript(events).map((row) => row.content)).toEqual(['hello', 'hi', 'and?']);
   });
 
-  it('is a trace of its own, which all its events are of (found by the chaos, seed 8: they were of none)', async () => {
+  it('has its own trace, in all of its events (chaos seed 8: they had none)', async () => {
     const { sessionId } = await replicas[0].continueSession(await ended(), message('and?'));
     await answered(sessionId, 'well');
     const { events } = await sessions.load(sessionId);
@@ -85,7 +85,7 @@ describe('a message to a session that has ended', () => {
     expect([...traces]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
   });
 
-  it('opens one for many messages at once, at two replicas; the others are its turns', async () => {
+  it('opens one continuation for many messages at two replicas; the others become its turns', async () => {
     const old = await ended();
     const all = await Promise.all(
       Array.from({ length: 8 }, (_, n) => replicas[(n % 2) as 0 | 1].continueSession(old, message(`${n}`))),
@@ -109,7 +109,7 @@ describe('a message to a session that has ended', () => {
     expect(fourth).toEqual({ status: 'joined', sessionId: third.sessionId });
   });
 
-  it('is taken once per idempotency key, and gets the same session back', async () => {
+  it('is accepted once per idempotency key, and returns the same session', async () => {
     const old = await ended();
     const key = { key: `message ${old.id}`, keepSeconds: 60 };
     const one = await replicas[0].continueSession(old, message('x'), { key });
@@ -117,7 +117,7 @@ describe('a message to a session that has ended', () => {
     expect(two).toEqual({ status: 'duplicate', sessionId: one.sessionId });
   });
 
-  it('of a session_key makes its continuation the current session of that key', async () => {
+  it('makes its continuation the current session of its session_key', async () => {
     const key = newSessionId();
     const old = await ended({ sessionKey: key });
     const { sessionId } = await replicas[0].continueSession(old, message('x'));
@@ -135,7 +135,7 @@ describe('a message to a session that has ended', () => {
   });
 });
 
-describe('those who wait for the same key', () => {
+describe('callers that wait for the same key', () => {
   const open = () => {
     const id = newSessionId();
     const decision = decide(initialState(), first({ deliveryId: id }));
@@ -143,7 +143,7 @@ describe('those who wait for the same key', () => {
     return { to: 'new' as const, id, facts: decision.events };
   };
 
-  it('hear of an outage together, and the next one is tried again', async () => {
+  it('all fail at once in an outage, and the next one tries again', async () => {
     let asked = 0;
     let away = true;
     const log = {
@@ -166,7 +166,7 @@ describe('those who wait for the same key', () => {
     expect((await keyed.execute(key, open, {})).status).toBe('appended');
   });
 
-  it('do not suffer from the mistake of one of them', async () => {
+  it('are not affected by an error of one of them', async () => {
     const key = keyStream('session', 'r', newSessionId());
     const settled = await Promise.allSettled([
       replicas[0].execute(key, open, {}),

@@ -1,5 +1,11 @@
 import { hash } from 'node:crypto';
-import { type KeyEventData, type SessionFact, type SessionId, sessionId } from '@angelia/contracts';
+import {
+  isRetryable,
+  type KeyEventData,
+  type SessionFact,
+  type SessionId,
+  sessionId,
+} from '@angelia/contracts';
 import type { StreamAppend, Streams } from '@angelia/event-log';
 import {
   continuation,
@@ -13,11 +19,11 @@ import { newEventId, newFenceSeed, newSessionId } from './ids.ts';
 import { type AppendOptions, type Loaded, type Sessions, TooManyConflicts } from './sessions.ts';
 import { freshTraceparent, linkActiveSpan, traceparentNow } from './tracing.ts';
 
-/** What is to be done under a key, as its current session stands. */
+/** What to do under a key, given its current session. */
 export type KeyedPlan<Refusal> =
-  /** One more for the current session. */
+  /** Append to the current session. */
   | { readonly to: 'current'; readonly facts: readonly SessionFact[] }
-  /** A new session, which is the current one from then on. */
+  /** Open a new session, which is the current one from then on. */
   | { readonly to: 'new'; readonly id: SessionId; readonly facts: readonly SessionFact[] }
   | { readonly to: 'none'; readonly refusal: Refusal };
 
@@ -34,7 +40,7 @@ export type KeyedExecuted<Refusal> =
 
 export type KeyedOptions = Pick<AppendOptions, 'key' | 'rateLimit' | 'actor' | 'traceparent'>;
 
-/** Each conflict is somebody else's progress under the same key; see MAX_CONFLICTS of sessions.ts. */
+/** Each conflict is progress of somebody else under the same key; see MAX_CONFLICTS in sessions.ts. */
 const MAX_CONFLICTS = 200;
 
 export interface KeyedSessionsOptions {
@@ -43,80 +49,81 @@ export interface KeyedSessionsOptions {
   readonly instance: string;
 }
 
-/** The current session under a key, as it was read. */
-interface Seen {
-  /** Of the key's stream. */
+/** A key as it was read. */
+interface KeyState {
+  /** The version of the key's stream. */
   readonly version: number;
   readonly current: Loaded | null;
 }
 
-/** Those who wait for the same key in this process. */
-interface Line {
+/** The callers in this process that work under the same key, one after the other. */
+interface KeyQueue {
   tail: Promise<void>;
   joined: number;
   left: number;
-  /** As the last of the line left it: saves the next one the reading. A stale one only costs a conflict. */
-  seen: Seen | null;
-  /** The log failed: those who had joined by then hear of it at once, and do not each wait for the same. */
+  /** The state that the last caller left; saves the next one a read. A stale one only costs a conflict. */
+  state: KeyState | null;
+  /** The log failed: callers that had joined by then fail at once, instead of each waiting for the same failure. */
   failure: { readonly upTo: number; readonly error: unknown } | null;
 }
 
 /**
  * Sessions that are found by a key: the window of coalesced webhooks, `session_key`, the continuation of a session.
  *
- * A key has a small stream of its own (`key-...`), with one event per session that was opened under it. The last one
- * names the current session; those before it, and all of a key whose last session is gone, go when it is pruned. Opening a session and appending to the key's stream is one append, under the version of
- * the key's stream that was read: of two replicas that open a session for one key at the same time, one meets a
- * conflict, looks again and finds the other's. An append to the current session needs only that session's version: as
- * long as it is open at that version, nobody can have had a reason to open the next.
+ * A key has its own small stream (`key-...`), with one event per session that was opened under it. The last event names the
+ * current session. Pruning removes the events before it, and the whole stream if its last session is gone. Opening a session
+ * and appending to the key's stream is one append, at the version of the key's stream that was read: if two replicas open a
+ * session for one key at the same time, one meets a conflict, reads again and finds the session of the other. An append to
+ * the current session needs only the version of that session: while it is open at that version, nobody had a reason to open
+ * the next.
  */
 export class KeyedSessions {
   readonly #options: KeyedSessionsOptions;
-  readonly #lines = new Map<string, Line>();
+  readonly #queues = new Map<string, KeyQueue>();
 
   constructor(options: KeyedSessionsOptions) {
     this.#options = options;
   }
 
   /**
-   * Looks, plans, appends; on a conflict looks and plans again. `planOn` must be pure, as it may run several times.
-   * Within a process one at a time per key: a burst of a hundred webhooks for one key would otherwise conflict with
-   * itself in five thousand appends (each of them is decided on the same head, and one wins).
+   * Reads, plans, appends; on a conflict it reads and plans again. `planOn` must be pure, because it may run several times.
+   * Within a process, one call at a time works under a key. Otherwise a burst of a hundred webhooks for one key would
+   * conflict with itself in five thousand appends: all are decided on the same head, and one wins.
    */
   async execute<Refusal>(
     key: string,
     planOn: (current: Loaded | null) => KeyedPlan<Refusal>,
     options: KeyedOptions,
   ): Promise<KeyedExecuted<Refusal>> {
-    const line = this.#lines.get(key) ?? newLine();
-    this.#lines.set(key, line);
-    line.joined += 1;
-    const number = line.joined;
-    const before = line.tail;
+    const queue = this.#queues.get(key) ?? newQueue();
+    this.#queues.set(key, queue);
+    queue.joined += 1;
+    const number = queue.joined;
+    const before = queue.tail;
     const mine = Promise.withResolvers<void>();
-    line.tail = mine.promise;
+    queue.tail = mine.promise;
     await before;
     try {
-      if (line.failure !== null && number <= line.failure.upTo) throw line.failure.error;
-      return await this.#execute(key, line, planOn, options);
+      if (queue.failure !== null && number <= queue.failure.upTo) throw queue.failure.error;
+      return await this.#execute(key, queue, planOn, options);
     } catch (error) {
-      line.seen = null;
-      if (isOutage(error)) line.failure ??= { upTo: line.joined, error };
+      queue.state = null;
+      if (isRetryable(error)) queue.failure ??= { upTo: queue.joined, error };
       throw error;
     } finally {
-      line.left += 1;
-      if (line.left === line.joined) this.#lines.delete(key);
-      else if (line.failure !== null && number >= line.failure.upTo) line.failure = null;
+      queue.left += 1;
+      if (queue.left === queue.joined) this.#queues.delete(key);
+      else if (queue.failure !== null && number >= queue.failure.upTo) queue.failure = null;
       mine.resolve();
     }
   }
 
   /**
-   * A further turn for a session that has ended: it opens a continuation with its config and its transcript, or joins
-   * the one that somebody opened before, here or on another replica. Follows the way from one continuation to the
+   * Requests a further turn for a session that has ended. It opens a continuation with the session's config and transcript,
+   * or joins the continuation that somebody opened before, here or on another replica. It follows one continuation to the
    * next, so that a message to an old id reaches the newest one.
    *
-   * @param join what it is to one that is open; a further turn, unless this says otherwise (an answer to its question)
+   * @param join decides on a continuation that is open; default: a further turn (the caller may have an answer instead)
    */
   async continueSession(
     old: Loaded,
@@ -124,7 +131,7 @@ export class KeyedSessions {
     given: KeyedOptions = {},
     join?: (current: SessionState) => Decision,
   ): Promise<{ readonly status: 'opened' | 'joined' | 'duplicate'; readonly sessionId: SessionId }> {
-    // A continuation is a trace of its own (invariant one-trace), also while telemetry is off.
+    // A continuation has its own trace (invariant one-trace), also while telemetry is off.
     const options = { ...given, traceparent: given.traceparent ?? traceparentNow() ?? freshTraceparent() };
     const key = continuationKey(old);
     const byKey = (old.state.created?.sessionKey ?? null) !== null;
@@ -139,7 +146,7 @@ export class KeyedSessions {
             join?.(current.state) ?? decide(current.state, { type: 'request-turn', keyed, ...turn });
           return { to: 'current', facts: factsOf(decision) };
         }
-        // Pruned since, or none yet.
+        // There is none yet, or it was pruned since.
         if (current === null || current.state.created === null || byKey) {
           const from = current?.state.created ? current : old;
           const fields = { ...continuation(from), ...turn, fenceSeed };
@@ -162,58 +169,58 @@ export class KeyedSessions {
       case 'refused':
         return this.continueSession(executed.refusal, turn, options, join);
       case 'limited':
-        throw new Error('a continuation without a rate limit was limited');
+        throw new Error('a continuation has no rate limit, but was limited');
     }
   }
 
   async #execute<Refusal>(
     key: string,
-    line: Line,
+    queue: KeyQueue,
     planOn: (current: Loaded | null) => KeyedPlan<Refusal>,
     options: KeyedOptions,
   ): Promise<KeyedExecuted<Refusal>> {
     const { sessions, log } = this.#options;
-    let isFresh = line.seen === null;
-    let seen = line.seen ?? (await this.#look(key, null));
+    let isFresh = queue.state === null;
+    let state = queue.state ?? (await this.#read(key, null));
     for (let conflicts = 0; conflicts <= MAX_CONFLICTS; conflicts += 1) {
-      line.seen = seen;
-      const plan = planOn(seen.current);
+      queue.state = state;
+      const plan = planOn(state.current);
       if (plan.to === 'none') {
-        // Nothing is appended that would find out whether this was taken before, or that what we know is old.
+        // No append will find out whether this key was taken before, or whether our state is stale.
         const known = options.key === undefined ? null : await log.streams.findByKey(options.key.key);
         if (known !== null) return { status: 'duplicate', streamId: known };
         if (isFresh) return { status: 'refused', refusal: plan.refusal };
         isFresh = true;
-        seen = await this.#look(key, seen);
+        state = await this.#read(key, state);
         continue;
       }
-      const loaded = plan.to === 'new' ? sessions.fresh(plan.id) : seen.current;
+      const loaded = plan.to === 'new' ? sessions.fresh(plan.id) : state.current;
       if (loaded === null) throw new Error(`${key} has no current session to append to`);
       if (plan.facts.length === 0) return { status: 'duplicate', streamId: loaded.id };
       const settled = await sessions.append(loaded, plan.facts, {
         ...options,
-        beside: plan.to === 'new' ? this.#opened(key, seen.version, plan.id, options) : undefined,
+        beside: plan.to === 'new' ? this.#opened(key, state.version, plan.id, options) : undefined,
       });
       if (settled === 'conflict') {
         isFresh = true;
-        seen = await this.#look(key, seen);
+        state = await this.#read(key, state);
         continue;
       }
       switch (settled.status) {
         case 'appended':
-          line.seen = { version: seen.version + (plan.to === 'new' ? 1 : 0), current: settled.loaded };
+          queue.state = { version: state.version + (plan.to === 'new' ? 1 : 0), current: settled.loaded };
           return { status: 'appended', to: plan.to, loaded: settled.loaded, facts: plan.facts };
         case 'duplicate':
         case 'limited':
           return settled;
         default:
-          throw new Error(`an append under ${key} was answered with ${settled.status}`);
+          throw new Error(`an append under ${key} returned ${settled.status}`);
       }
     }
-    throw new TooManyConflicts(`${key}: ${MAX_CONFLICTS + 1} appends in a row met a newer version`);
+    throw new TooManyConflicts(`${key}: ${MAX_CONFLICTS + 1} appends in a row met a conflict`);
   }
 
-  async #look(key: string, before: Seen | null): Promise<Seen> {
+  async #read(key: string, before: KeyState | null): Promise<KeyState> {
     const head = await this.#options.log.streams.readHead(key);
     if (head === null) return { version: 0, current: null };
     const id = sessionId((head.data as KeyEventData<'key.session-opened'>).session_id);
@@ -238,26 +245,22 @@ export class KeyedSessions {
   }
 }
 
-/** Not a uuid, so that nothing takes it for a session. The parts are kept apart: no two of them can run together. */
+/** Not a uuid, so that nothing takes it for a session. JSON keeps the parts apart: `a`, `bc` and `ab`, `c` differ. */
 export function keyStream(kind: 'session' | 'coalesce' | 'continues', ...parts: string[]): string {
   return `key-${hash('sha256', JSON.stringify([kind, ...parts]))}`;
 }
 
-/** Under which the continuation of a session is found: its session_key, or else its own id. */
-export function continuationKey({ id, state }: Pick<Loaded, 'id' | 'state'>): string {
+/** The key of a session's continuation: its `session_key`, or else its own id. */
+function continuationKey({ id, state }: Pick<Loaded, 'id' | 'state'>): string {
   const { sessionKey, route } = state.created ?? { sessionKey: null, route: '' };
   return sessionKey === null ? keyStream('continues', id) : keyStream('session', route, sessionKey);
 }
 
-function newLine(): Line {
-  return { tail: Promise.resolve(), joined: 0, left: 0, seen: null, failure: null };
+function newQueue(): KeyQueue {
+  return { tail: Promise.resolve(), joined: 0, left: 0, state: null, failure: null };
 }
 
-function isOutage(error: unknown): boolean {
-  return error instanceof Error && 'retryable' in error && error.retryable === true;
-}
-
-/** For decisions that the state which they are made on leaves no reason to refuse. */
+/** For decisions that the state leaves no reason to refuse. */
 function factsOf(decision: Decision): readonly SessionFact[] {
   if (!decision.ok) throw new Error(`a turn under a key was refused (${decision.code}): ${decision.reason}`);
   return decision.events;

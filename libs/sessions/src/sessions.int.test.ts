@@ -3,8 +3,8 @@ import { type AppendRequest, type EventLog, openEventLog } from '@angelia/event-
 import { decide, fold, type SessionCommand } from '@angelia/session';
 import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DatabaseClock } from './database-clock.ts';
 import { newEventId, newSessionId } from './ids.ts';
-import { LogClock } from './log-clock.ts';
 import { type Loaded, Sessions } from './sessions.ts';
 import { freshTraceparent } from './tracing.ts';
 
@@ -49,7 +49,7 @@ async function created(): Promise<SessionId> {
   return id;
 }
 
-/** The real log, and what was asked of it. */
+/** The real log, and the calls that it got. */
 function watched(): { sessions: Sessions; reads: number[]; appends: AppendRequest[] } {
   const reads: number[] = [];
   const appends: AppendRequest[] = [];
@@ -73,7 +73,7 @@ function watched(): { sessions: Sessions; reads: number[]; appends: AppendReques
 }
 
 describe('executing a decision', () => {
-  it('appends what was decided, and knows the session afterwards as a fresh read does', async () => {
+  it('appends the decision, and returns the session as a fresh read does', async () => {
     const id = newSessionId();
     const { sessions: own, reads } = watched();
     const done = await own.execute(id, create, { loaded: own.fresh(id) });
@@ -88,7 +88,7 @@ describe('executing a decision', () => {
     expect(done.appended.map((fact) => fact.type)).toEqual(read.events.map((event) => event.type));
   });
 
-  it('says nothing when there is nothing to do: no decision, or one that is already so', async () => {
+  it('does nothing if there is nothing to do: no decision, or one that already holds', async () => {
     const id = await created();
     expect((await sessions.execute(id, () => null)).status).toBe('nothing');
     await sessions.execute(id, message('m'));
@@ -97,14 +97,14 @@ describe('executing a decision', () => {
     expect((await sessions.load(id)).version).toBe(3);
   });
 
-  it('gives the refusal of the domain back', async () => {
+  it('returns the refusal of the domain', async () => {
     const id = newSessionId();
     const done = await sessions.execute(id, message('m'));
     expect(done).toMatchObject({ status: 'refused', code: 'unknown_session' });
     expect(done.status === 'refused' && done.loaded.version).toBe(0);
   });
 
-  it('takes a key once, and names the stream that has it', async () => {
+  it('accepts a key once, and names the stream that has it', async () => {
     const key = { key: `webhook:r:${newEventId()}`, keepSeconds: 60 };
     const first = newSessionId();
     const second = newSessionId();
@@ -116,7 +116,7 @@ describe('executing a decision', () => {
     expect((await sessions.load(second)).version).toBe(0);
   });
 
-  it('gives all who come with one key the name that the first of them gave', async () => {
+  it('returns the first name under a key to all callers with that key', async () => {
     const key = { key: `signed:${newEventId()}`, keepSeconds: 60 };
     const names = await Promise.all(
       ['a', 'b', 'c'].map((name) => sessions.firstUnder(key, `webhook:r:${name}`)),
@@ -156,7 +156,7 @@ describe('executing a decision', () => {
 });
 
 describe('conflicts', () => {
-  it('decides again on what is new, and reads no more than that', async () => {
+  it('decides again on the new events, and reads only those', async () => {
     const id = await created();
     const stale = await sessions.load(id);
     await sessions.execute(id, message('from another service'));
@@ -177,14 +177,14 @@ describe('conflicts', () => {
     expect(done.status === 'appended' && done.loaded.state).toEqual((await sessions.load(id)).state);
   });
 
-  it('stops when the new events make the decision moot', async () => {
+  it('stops if the new events make the decision unnecessary', async () => {
     const id = await created();
     const stale = await sessions.load(id);
     await sessions.execute(id, ({ state }) => decide(state, { type: 'cancel', by: 'api' }));
     expect((await sessions.execute(id, message('too late'), { loaded: stale })).status).toBe('refused');
   });
 
-  it('two writers of one stream both get through, in an order, none twice', async () => {
+  it('two writers of one stream both succeed, in some order, none twice', async () => {
     const id = await created();
     const other = openEventLog({ url: database.url, instance: 'other', holder: 'other#1' });
     const others = new Sessions({ log: other, instance: 'other' });
@@ -205,7 +205,7 @@ describe('conflicts', () => {
     }
   });
 
-  it('gives up at last when it never gets its turn', async () => {
+  it('gives up if it never succeeds', async () => {
     const id = await created();
     let overtaken = 0;
     const racing = new Sessions({
@@ -233,7 +233,7 @@ describe('the time', () => {
     'is the one of the database before the first append, on a host that is %i h off',
     async (hours) => {
       const wall = () => Date.now() + hours * 3_600_000;
-      const clock = new LogClock({ monotonic: () => performance.now(), wall });
+      const clock = new DatabaseClock({ monotonic: () => performance.now(), wall });
       const own = new Sessions({ log, instance: 'off', clock });
       const before = await log.now();
       const seen = await own.now();
@@ -242,7 +242,7 @@ describe('the time', () => {
     },
   );
 
-  it('is asked for once, and set right by each append', async () => {
+  it('is asked for once, and corrected by each append', async () => {
     let asked = 0;
     const counting = {
       append: log.append.bind(log),
@@ -268,7 +268,7 @@ describe('the lease of a run', () => {
   const RUNNER = 'runner#1';
   const leaseOf = async (id: SessionId) => (await log.leases.read(runResource(id))).lease?.holder ?? null;
 
-  /** Held by somebody else than who appends below, for longer than any test takes. */
+  /** Held by another holder than the one that appends below, for longer than any test takes. */
   async function running(): Promise<SessionId> {
     const id = await created();
     const run = { generation: 1, turn: 1, runner: RUNNER, resumed: false, attempt: 1, takeover: false };
@@ -303,11 +303,14 @@ describe('the lease of a run', () => {
     { type: 'expire', generation: 1, reason: 'attempts', turn: 1 },
   ];
 
-  it.each(ends)('is given back with what ends the run, whoever appends it: $type', async (command) => {
-    const id = await running();
-    expect((await sessions.execute(id, ({ state }) => decide(state, command))).status).toBe('appended');
-    expect(await leaseOf(id)).toBeNull();
-  });
+  it.each(ends)(
+    'is given back with the events that end the run, whoever appends them: $type',
+    async (command) => {
+      const id = await running();
+      expect((await sessions.execute(id, ({ state }) => decide(state, command))).status).toBe('appended');
+      expect(await leaseOf(id)).toBeNull();
+    },
+  );
 
   it('stays with the run for anything else', async () => {
     const id = await running();
@@ -315,7 +318,7 @@ describe('the lease of a run', () => {
     expect(await leaseOf(id)).toBe(RUNNER);
   });
 
-  it('is that of the run which is open when the append gets through', async () => {
+  it('belongs to the run that is open when the append succeeds', async () => {
     const id = await running();
     const stale = await sessions.load(id);
     const next = { generation: 2, turn: 1, runner: 'next#1', resumed: true, attempt: 2, takeover: true };
@@ -331,7 +334,7 @@ describe('the lease of a run', () => {
 });
 
 describe('streams written by other versions', () => {
-  it('folds past an event type that it does not know, and appends behind it', async () => {
+  it('folds past an unknown event type, and appends after it', async () => {
     const id = await created();
     await log.append({
       streams: [
@@ -350,7 +353,7 @@ describe('streams written by other versions', () => {
     expect((await sessions.load(id)).version).toBe(4);
   });
 
-  it('does not read what a newer version wrote in another form, and says to upgrade', async () => {
+  it('does not read a newer schema, and says to upgrade', async () => {
     const id = await created();
     await database.query(
       'UPDATE angelia.events SET schema_version = 2 WHERE stream_id = $1 AND version = 2',

@@ -1,4 +1,5 @@
 import {
+  AngeliaError,
   type EventMeta,
   type NewEvent,
   type RecordedEvent,
@@ -23,35 +24,35 @@ import {
   type RefusalCode,
   type SessionState,
 } from '@angelia/session';
+import { DatabaseClock } from './database-clock.ts';
 import { newEventId } from './ids.ts';
-import { LogClock } from './log-clock.ts';
 import { traceIdNow, traceIdOf, traceparentNow, withinTrace } from './tracing.ts';
-import { upcast, upcastOrSkip } from './upcast.ts';
+import { upcast, upcastOrSkip } from './upcast/upcast.ts';
 
-/** A session as it stood when it was read, or right after an own append. */
+/** A session as it was when it was read, or right after an append of ours. */
 export interface Loaded {
   readonly id: SessionId;
   readonly state: SessionState;
-  /** All of its events. `position` is 0 for those just appended: an append does not learn it. */
+  /** All of its events. `position` is 0 for events just appended: an append does not learn it. */
   readonly events: readonly RecordedEvent[];
-  /** 0: there is no such stream. */
+  /** 0: the stream does not exist. */
   readonly version: number;
 }
 
 export interface ExecuteOptions {
-  /** What the caller has read already; saves the read. */
+  /** What the caller has already read; saves the read. */
   readonly loaded?: Loaded;
-  /** Taken in the same transaction. That of a run which these events end is given back without being named. */
+  /** Taken in the same transaction. If these events end a run, its lease is given back without being named here. */
   readonly lease?: TakeLease;
-  /** Taken once: a known key gives `duplicate` and appends nothing. */
+  /** The idempotency key. A known key returns `duplicate` and appends nothing. */
   readonly key?: AppendRequest['key'];
-  /** Only what is appended spends it. */
+  /** Only an append that succeeds counts against it. */
   readonly rateLimit?: AppendRequest['rateLimit'] | undefined;
-  /** Event or request that caused this; default: the last event that was seen. */
+  /** The event or request that caused this. Default: the last event that was read. */
   readonly causation?: string;
-  /** Default: the instance of this service. `api` for what a user asked for. */
+  /** Default: the instance of this service. `api` for a user's request. */
   readonly actor?: string;
-  /** For the first events of a session: the trace it belongs to, when there is no active span of it. */
+  /** For the first events of a session: its trace, if no span of it is active. */
   readonly traceparent?: string | undefined;
   readonly maxRetries?: number;
   /**
@@ -62,22 +63,22 @@ export interface ExecuteOptions {
 }
 
 export interface AppendOptions extends Omit<ExecuteOptions, 'loaded' | 'maxRetries' | 'pastUnreadable'> {
-  /** Another stream that is appended to in the same transaction. */
+  /** Another stream to append to in the same transaction. */
   readonly beside?: StreamAppend | undefined;
 }
 
 export type Executed =
   | { readonly status: 'appended'; readonly loaded: Loaded; readonly appended: readonly SessionFact[] }
-  /** Nothing to do: no decision, or one without events (a replayed command). */
+  /** Nothing to do: no decision, or a decision without events (a repeated command). */
   | { readonly status: 'nothing'; readonly loaded: Loaded }
-  /** The domain says no. */
+  /** The domain refuses it. */
   | {
       readonly status: 'refused';
       readonly code: RefusalCode;
       readonly reason: string;
       readonly loaded: Loaded;
     }
-  /** Another live holder has the lease that was asked for. */
+  /** Another live holder has the lease. */
   | {
       readonly status: 'leased';
       readonly loaded: Loaded;
@@ -86,75 +87,75 @@ export type Executed =
     }
   /** Every place of the lease's pool is taken. */
   | { readonly status: 'full'; readonly loaded: Loaded }
-  /** Too many per minute: come again after this long. */
+  /** Over the rate limit: retry after this time. */
   | { readonly status: 'limited'; readonly retryAfterSeconds: number }
-  /** The key is known: what it stored first. */
+  /** The key is known: the stream that it stored first. */
   | { readonly status: 'duplicate'; readonly streamId: string };
 
 /**
- * Thrown when the same append conflicted again and again. Each conflict means that somebody else made progress on
- * this stream, so that a retry later can help; it is also what a decision looks like that never gets there.
+ * Thrown if the same append met a conflict again and again. Each conflict means that somebody else made progress on this
+ * stream, so a later retry can help. A decision that can never be appended looks the same.
  */
-export class TooManyConflicts extends Error {
+export class TooManyConflicts extends AngeliaError {
   readonly code = 'too_many_conflicts';
   readonly retryable = true;
   override readonly name = 'TooManyConflicts';
 }
 
 /**
- * Deliveries, processes and a cancel append beside a run: a handful of writers, each of whom wins at some time.
- * 200 in a row without a turn of ours is a fault, not bad luck. No pause between them: a conflict is progress of others.
+ * Deliveries, processes and a cancel append beside a run: a few writers, each of which wins at some time. 200 conflicts in a
+ * row are a fault, not bad luck. There is no pause between them: a conflict is progress of somebody else.
  */
 const MAX_CONFLICTS = 200;
 
 export interface SessionsOptions {
   readonly log: Pick<EventLog, 'append' | 'now'> & { readonly streams: Pick<Streams, 'read'> };
-  /** Actor of the appended events. */
+  /** The actor of the appended events. */
   readonly instance: string;
-  readonly clock?: LogClock;
+  readonly clock?: DatabaseClock;
 }
 
-/** Sessions as the services see them: fold the stream, decide on it, append what was decided. */
+/** Sessions as the services use them: fold the stream, decide on it, append the decision. */
 export class Sessions {
   readonly #log: SessionsOptions['log'];
   readonly #instance: string;
-  /** Set right by each append. */
-  readonly clock: LogClock;
+  /** Each append corrects it. */
+  readonly clock: DatabaseClock;
 
   constructor(options: SessionsOptions) {
     this.#log = options.log;
     this.#instance = options.instance;
-    this.clock = options.clock ?? new LogClock();
+    this.clock = options.clock ?? new DatabaseClock();
   }
 
   /**
-   * What time it is by the database, for deadlines that are judged by it: see LogClock. Asks it where that is in doubt,
-   * which costs a query at the start, and after the clock of this host was set. Throws what the log throws.
+   * The time of the database, for deadlines that are judged by it (DatabaseClock). Asks the database only if the clock is in
+   * doubt: at the start, and after the clock of this host was set. Throws what the log throws.
    */
   async now(): Promise<number> {
     if (this.clock.inDoubt) this.clock.observe(await this.#log.now());
     return this.clock.now();
   }
 
-  /** What a session is before its first event: for an append to a stream whose id was just made. */
+  /** A session before its first event: for an append to a stream whose id was just made. */
   fresh(id: SessionId): Loaded {
     return { id, state: initialState(), events: [], version: 0 };
   }
 
-  /** Folded from the log: always current. */
+  /** Folds the session from the log: always current. */
   async load(id: SessionId): Promise<Loaded> {
     return extended(this.fresh(id), await this.#log.streams.read(id));
   }
 
-  /** The same session with what was appended to it since; reads only that. */
+  /** The same session with the events appended since; reads only those. */
   async refresh(loaded: Loaded): Promise<Loaded> {
     return extended(loaded, await this.#log.streams.read(loaded.id, loaded.version + 1));
   }
 
   /**
-   * Fold, decide, append; on a conflict fold what is new and decide again: other services append to the same stream
-   * all the time. `decideOn` must be pure, as it may run several times. Throws what the log throws (LogUnavailable
-   * and the like) and TooManyConflicts; nothing is half done then.
+   * Folds, decides, appends. On a conflict it folds what is new and decides again: other services append to the same stream
+   * all the time. `decideOn` must be pure, because it may run several times. Throws what the log throws (LogUnavailable and
+   * others) and TooManyConflicts; nothing is half done then.
    */
   async execute(
     id: SessionId,
@@ -174,16 +175,16 @@ export class Sessions {
         ? extended(loaded, await this.#log.streams.read(id, loaded.version + 1), upcastOrSkip)
         : await this.refresh(loaded);
     }
-    throw new TooManyConflicts(`${id}: ${maxConflicts + 1} appends in a row met a newer version`);
+    throw new TooManyConflicts(`${id}: ${maxConflicts + 1} appends in a row met a conflict`);
   }
 
   /**
-   * The name that was first given under this key, which is `name` if none was: of several who come with the same key
-   * and different names, now or later, here or on another replica, all get the first one's. No stream may be called so.
+   * The name that was first stored under this key; stores `name` if there is none. All callers with the same key get the
+   * same name, now or later, here or on another replica. No stream may have this name.
    */
   async firstUnder(key: NonNullable<AppendRequest['key']>, name: string): Promise<string> {
     const result = await this.#log.append({
-      // Nothing is appended: what a key stores is the name of its stream.
+      // Appends nothing: a key stores the name of its stream.
       streams: [{ streamId: name, expectedVersion: 0, events: [] }],
       key,
     });
@@ -193,19 +194,19 @@ export class Sessions {
       case 'duplicate':
         return result.streamId;
       default:
-        throw new Error(`the name ${name} under a key was answered with ${result.status}`);
+        throw new Error(`storing the name ${name} under a key returned ${result.status}`);
     }
   }
 
-  /** One try with events that were decided on `loaded`. On a conflict, with either stream: look and decide again. */
+  /** One try to append events that were decided on `loaded`. On a conflict with either stream, read and decide again. */
   append(
     loaded: Loaded,
     facts: readonly SessionFact[],
     options: AppendOptions,
   ): Promise<Executed | 'conflict'> {
     const own = loaded.state.created?.traceparent ?? options.traceparent;
-    // Work that a timer, the sweep or an API call began runs in a trace of its own, or in none: what it appends still
-    // belongs to the session's (invariant one-trace).
+    // Work that a timer, the sweep or an API call started runs in its own trace, or in none. What it appends still belongs
+    // to the trace of the session (invariant one-trace).
     if (own !== undefined && traceIdNow() !== traceIdOf(own)) {
       return withinTrace(own, () => this.#write(loaded, facts, options, own));
     }
@@ -230,7 +231,7 @@ export class Sessions {
     );
     const lease = options.lease ?? leaseGivenBack(loaded, facts);
     const result = await this.#log.append({
-      // The session's own comes first: it is what an idempotency key gives back.
+      // The session's own stream comes first: an idempotency key returns it.
       streams: [
         { streamId: loaded.id, expectedVersion: loaded.version, events },
         ...(options.beside === undefined ? [] : [options.beside]),
@@ -245,7 +246,7 @@ export class Sessions {
         let after: Loaded | undefined;
         return {
           status: 'appended',
-          // Folded when asked for: ingress, which appends the most, never does.
+          // Folded on demand: ingress, which appends the most, never needs it.
           get loaded() {
             after ??= extended(loaded, recorded(loaded, events, result.recordedAt));
             return after;
@@ -268,8 +269,8 @@ export class Sessions {
 }
 
 /**
- * Whoever ends a run frees its place: its runner with the answer, but also a cancel by API or a newer webhook. Kept
- * until it expired, the lease would hold a place of the route (`max_concurrency`) for work that is over.
+ * Whoever ends a run gives its lease back: the runner with the answer, but also a cancel by API or a newer webhook. A lease
+ * kept until it expires would hold a place of the route (`max_concurrency`) for work that is over.
  */
 function leaseGivenBack({ id, state }: Loaded, facts: readonly SessionFact[]): ReleaseLease | undefined {
   if (state.run === null || !endsRun(state, facts)) return undefined;
@@ -291,7 +292,7 @@ function extended(
   };
 }
 
-/** What was appended, as a read would give it back. */
+/** The appended events, as a read would return them. */
 function recorded(loaded: Loaded, events: readonly NewEvent[], recordedAt: number): RecordedEvent[] {
   return events.map((event, index) => ({
     position: 0,

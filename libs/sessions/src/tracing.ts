@@ -17,21 +17,17 @@ import {
 export interface SpanOptions {
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
-  /** W3C traceparent of the event or hint that this work follows from; without it the active span is the parent. */
+  /** W3C traceparent of the event or hint that caused this work. Default: the active span is the parent. */
   readonly parent?: string | undefined;
   /** Coalesced webhooks and continued sessions: linked, not joined (invariant one-trace). */
   readonly links?: readonly string[];
 }
 
-let on = false;
+let isOn = false;
 
-/** Set by telemetry.ts once the SDK stands. While it is off, a span costs one branch and no allocation. */
+/** Service-kit sets it once the SDK runs. While it is off, a span costs one branch and no allocation. */
 export function setTracing(value: boolean): void {
-  on = value;
-}
-
-export function tracingIsOn(): boolean {
-  return on;
+  isOn = value;
 }
 
 const noSpan = trace.wrapSpanContext({
@@ -40,9 +36,9 @@ const noSpan = trace.wrapSpanContext({
   traceFlags: TraceFlags.NONE,
 });
 
-/** Runs `fn` in a span of its own; a thrown error marks the span and goes on. */
+/** Runs `fn` in its own span. An error marks the span and is thrown on. */
 export function withSpan<T>(name: string, options: SpanOptions, fn: (span: Span) => Promise<T>): Promise<T> {
-  return on ? inSpan(name, options, fn) : fn(noSpan);
+  return isOn ? inSpan(name, options, fn) : fn(noSpan);
 }
 
 async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) => Promise<T>): Promise<T> {
@@ -51,7 +47,7 @@ async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) =>
     const linked = spanContextFrom(traceparent);
     return linked === null ? [] : [{ context: linked }];
   });
-  // Asked for here, when the SDK stands: the bundles have an API of their own, whose tracers of before never hear of it.
+  // Not asked for earlier: a tracer of the bundle's API from before the start of the SDK never learns of the SDK.
   const span = trace.getTracer('angelia').startSpan(
     name,
     {
@@ -64,7 +60,7 @@ async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) =>
   try {
     return await context.with(trace.setSpan(parent, span), () => fn(span));
   } catch (error) {
-    // The class and code only: a message may quote what a sender or a model wrote.
+    // Only the class and the code: a message may quote what a sender or a model wrote.
     span.setStatus({ code: SpanStatusCode.ERROR, message: errorLabel(error) });
     throw error;
   } finally {
@@ -72,16 +68,16 @@ async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) =>
   }
 }
 
-/** Coalesced webhooks and continuations: what is done now leads to, or comes from, another trace. */
+/** Links the active span to another trace, for coalesced webhooks and continuations. */
 export function linkActiveSpan(traceparent: string | null | undefined): void {
-  if (!on || traceparent == null) return;
+  if (!isOn || traceparent == null) return;
   const linked = spanContextFrom(traceparent);
   if (linked !== null) trace.getActiveSpan()?.addLink({ context: linked });
 }
 
-/** Runs `fn` as a part of another trace, without a span of its own. */
+/** Runs `fn` as a part of another trace, without its own span. */
 export function withinTrace<T>(traceparent: string, fn: () => T): T {
-  return on ? context.with(contextFrom(traceparent), fn) : fn();
+  return isOn ? context.with(contextFrom(traceparent), fn) : fn();
 }
 
 function errorLabel(error: unknown): string {
@@ -92,16 +88,16 @@ function errorLabel(error: unknown): string {
 
 /** For event metadata and message headers. */
 export function traceparentNow(): string | undefined {
-  if (!on) return undefined;
+  if (!isOn) return undefined;
   const active = trace.getSpanContext(context.active());
   return active !== undefined && isSpanContextValid(active) ? traceparentOf(active) : undefined;
 }
 
 export function traceIdNow(): string | undefined {
-  return on ? trace.getSpanContext(context.active())?.traceId : undefined;
+  return isOn ? trace.getSpanContext(context.active())?.traceId : undefined;
 }
 
-/** A trace of its own for a session that comes in while telemetry is off: its id still joins log lines and events. */
+/** A new trace for a session that starts while telemetry is off: its id still joins log lines and events. */
 export function freshTraceparent(): string {
   if (randomUsed + FRESH_BYTES > RANDOM.length) {
     randomFillSync(RANDOM);
@@ -113,7 +109,7 @@ export function freshTraceparent(): string {
   return `00-${traceId}-${spanId}-00`;
 }
 
-/** Fetched for many at once: two calls into the kernel per webhook were 8% of what ingress does. */
+/** Random bytes are fetched for many at once: two calls into the kernel per webhook were 8% of the CPU time of ingress. */
 const FRESH_BYTES = 24;
 const RANDOM = Buffer.allocUnsafe(FRESH_BYTES * 128);
 let randomUsed = RANDOM.length;
@@ -122,7 +118,7 @@ export function traceIdOf(traceparent: string | undefined): string | undefined {
   return traceparent === undefined ? undefined : spanContextFrom(traceparent)?.traceId;
 }
 
-/** The context in which work that follows from `traceparent` happens; an unreadable one starts a new trace. */
+/** The context for work that `traceparent` caused. An unreadable one starts a new trace. */
 export function contextFrom(traceparent: string): Context {
   const remote = spanContextFrom(traceparent);
   return remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);

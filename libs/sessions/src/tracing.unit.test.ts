@@ -11,7 +11,7 @@ describe('tracing', () => {
     expect(traceparentNow()).toBeUndefined();
   });
 
-  it('gives back what the work gives back, and lets its error through', async () => {
+  it('returns what the work returns, and passes its error on', async () => {
     for (const on of [false, true]) {
       setTracing(on);
       expect(await withSpan('x', { attributes: { a: 1 } }, async () => 7)).toBe(7);
@@ -19,7 +19,7 @@ describe('tracing', () => {
     }
   });
 
-  it('reads a traceparent, and starts anew on one that cannot be read', () => {
+  it('reads a traceparent, and starts a new trace for an unreadable one', () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     expect(trace.getSpanContext(contextFrom(traceparent))).toMatchObject({
       traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -31,7 +31,7 @@ describe('tracing', () => {
     }
   });
 
-  it('makes a trace id for a session that came in while telemetry was off', () => {
+  it('makes a trace id for a session that starts while telemetry is off', () => {
     expect(traceIdOf(freshTraceparent())).toMatch(/^[0-9a-f]{32}$/);
     expect(traceIdOf(undefined)).toBeUndefined();
   });

@@ -2,10 +2,10 @@ import { readFileSync, statSync } from 'node:fs';
 import {
   agentsThatRunCommands,
   checkEnvironment,
+  exposedFileProblems,
   INSECURE_NO_AUTH,
   type LoadedConfig,
   loadConfig,
-  openFileProblems,
   routeFileProblems,
   StartupError,
   secretValuesIn,
@@ -48,7 +48,7 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
         ),
       ),
       ...openRoutes(config),
-      ...openFileProblems(loaded).map((line) =>
+      ...exposedFileProblems(loaded).map((line) =>
         fault('config.mode', line, 'close the file to others; process-watcher refuses to start with it'),
       ),
       ...openCommands(config),

@@ -1,5 +1,5 @@
-import { isSecretKey, scrubber, secretsInUrl, secretValuesIn } from '@angelia/config';
-import type { Config } from '@angelia/contracts';
+import { scrubber, secretsInUrl, secretValuesIn } from '@angelia/config';
+import { type Config, isSecretKey } from '@angelia/contracts';
 import { type CheckedConfig, checkConfig, environmentFindings } from './config.ts';
 import { type Finding, fault, reasonOf, skipped } from './finding.ts';
 import { isolated } from './isolated.ts';

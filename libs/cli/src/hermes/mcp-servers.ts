@@ -1,4 +1,4 @@
-import { isSecretKey } from '@angelia/config';
+import { isSecretKey } from '@angelia/contracts';
 import type { Notes } from './note.ts';
 import { asName, countOf, freeName, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';
 import type { Variables } from './variables.ts';

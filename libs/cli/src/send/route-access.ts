@@ -69,9 +69,9 @@ async function givenSecret({ given, world }: Context): Promise<string | null> {
 
 /** With a secret at hand, a file that cannot be read is no reason to stop. */
 async function inConfigFile({ world }: Context, name: string, optional: boolean) {
-  const { routeOfFile } = await import('@angelia/config/route-of-file');
+  const { routeFromFile } = await import('@angelia/config/route-from-file');
   try {
-    return routeOfFile(name, configEnvironment(world));
+    return routeFromFile(name, configEnvironment(world));
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'startup_refused') throw error;
     if (optional) return { path: '', demo: false, route: null };

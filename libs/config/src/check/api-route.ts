@@ -1,16 +1,17 @@
 import { type Config, type ConfigProblem, parseConfig, type RouteConfig } from '@angelia/contracts';
-import { privateHostOf } from '../targets/target-url.ts';
-import { targetOptions } from '../targets/targets.ts';
-import { agentNamed, crossReferenceProblems, toolsetsOf } from './cross-references.ts';
+import { privateHostOf } from '../targets/http-url.ts';
+import { targetOptions } from '../targets/schemas.ts';
+import { agentNamed, toolsetsOf } from './agents.ts';
+import { crossReferenceProblems } from './cross-references.ts';
 
 export type CheckedRoute =
   | { readonly ok: true; readonly config: Config; readonly route: RouteConfig }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /**
- * A route made by API, judged as one of the config file is, and by what only an operator may say. `${NAME}` has been
- * looked at before (literalApiRoute). The returned config is the file's with this route
- * as its only one. Places are within the route.
+ * Checks a route made by API: like one of the config file, and without what only an operator may use. The caller has
+ * refused `${NAME}` before (literalApiRoute). The returned config is the file's with this route as its only one. Places
+ * of problems are relative to the route.
  */
 export function checkApiRoute(
   config: Config,
@@ -26,9 +27,9 @@ export function checkApiRoute(
   const allowed = toolsetProblems(config, route);
   const withRoute: Config = {
     ...config,
-    // The fallback secret is the operator's, for the routes of the file.
+    // The fallback secret belongs to the operator, for the routes of the file.
     secret: undefined,
-    // What the agent may use is pinned: if its toolsets grow, this route's do not.
+    // Pinned: if the agent gets more toolsets later, this route does not.
     routes: { [name]: route.deliver_only ? route : { ...route, toolsets: toolsetsOfRoute(config, route) } },
   };
   const crossed = crossReferenceProblems(withRoute, listenHost).filter(({ place }) =>
@@ -50,9 +51,9 @@ function refused(name: string, problems: readonly ConfigProblem[]): CheckedRoute
   };
 }
 
-/** Programs and files of the host: the config file is where its operator grants those, by name and place. */
+/** Programs and files of the host. Only the operator grants those, in the config file. */
 function operatorOnlyProblems(definition: Readonly<Record<string, unknown>>): ConfigProblem[] {
-  const reason = 'only a route of the config file may have it: it reaches for files of the host';
+  const reason = 'this key reads files of the host. Only a route of the config file may have it.';
   const problems: ConfigProblem[] = [];
   for (const key of ['script', 'retry_on_script_failure']) {
     if (definition[key] !== undefined) problems.push({ place: key, reason });
@@ -68,7 +69,7 @@ function placesOf(key: string, value: unknown, place: string): string[] {
   );
 }
 
-/** Told when the route is made, and not first by a delivery that fails. Names are judged then, by what DNS says. */
+/** Reported when the route is made, not by the first delivery that fails. Names are checked then, by what DNS says. */
 function privateAddressProblems(config: Config, route: RouteConfig): ConfigProblem[] {
   if (targetOptions(config, 'http').allow_private_networks) return [];
   const { fallback_target: fallback } = route;
@@ -84,8 +85,8 @@ function privateAddressProblems(config: Config, route: RouteConfig): ConfigProbl
     const host = target === 'http' && typeof url === 'string' ? privateHostOf(url) : null;
     if (host === null) return [];
     const reason =
-      `${host} is not a public address, and routes made by API may have no other: write the route into the config ` +
-      'file, or allow them there for all (`targets.http.allow_private_networks`)';
+      `${host} is not a public address, and a route made by API needs one. Write the route into the config file, or ` +
+      'allow private addresses for all routes there (`targets.http.allow_private_networks`).';
     return [{ place, reason }];
   });
 }
@@ -96,15 +97,15 @@ function toolsetsOfRoute(config: Config, route: RouteConfig): string[] | undefin
 }
 
 function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
-  // No agent works on it: that `toolsets` is of no use there is said elsewhere.
+  // No agent works on it. crossReferenceProblems refuses `toolsets` there.
   if (route.deliver_only) return [];
   const allowed = config.api_routes.allowed_toolsets;
   const list = allowed.join(', ') || 'none';
-  // A program with the sender's text as its input is a terminal by another name.
+  // A program that gets the sender's text as its input is as powerful as a terminal.
   if (agentNamed(config, route.agent)?.kind === 'command' && !allowed.includes('terminal')) {
     const reason =
-      `agent \`${route.agent}\` is a program, and routes made by API may not have one run: ` +
-      `that needs \`terminal\` (\`api_routes.allowed_toolsets\` of the config: ${list})`;
+      `agent \`${route.agent}\` runs a program, and routes made by API may not: ` +
+      `that needs \`terminal\` in \`api_routes.allowed_toolsets\` of the config (now: ${list}).`;
     return [{ place: 'agent', reason }];
   }
   if (route.toolsets !== undefined) {
@@ -112,7 +113,7 @@ function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
       .filter((toolset) => !allowed.includes(toolset))
       .map((toolset) => ({
         place: 'toolsets',
-        reason: `\`${toolset}\` is not allowed to routes made by API (\`api_routes.allowed_toolsets\` of the config: ${list})`,
+        reason: `routes made by API may not use \`${toolset}\` (\`api_routes.allowed_toolsets\` of the config: ${list}).`,
       }));
   }
   const beyond = (toolsetsOfRoute(config, route) ?? []).filter((toolset) => !allowed.includes(toolset));
@@ -122,7 +123,7 @@ function toolsetProblems(config: Config, route: RouteConfig): ConfigProblem[] {
       place: 'toolsets',
       reason:
         `agent \`${route.agent}\` has ${beyond.map((toolset) => `\`${toolset}\``).join(', ')}, which routes made by API ` +
-        `may not use: set \`toolsets\` to a part of what they may (\`api_routes.allowed_toolsets\` of the config: ${list})`,
+        `may not use. Set \`toolsets\` to what they may use (\`api_routes.allowed_toolsets\` of the config: ${list}).`,
     },
   ];
 }

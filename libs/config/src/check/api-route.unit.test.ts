@@ -29,7 +29,7 @@ const problems = (...given: Parameters<typeof check>) => {
 };
 
 describe('a route made by API', () => {
-  it('is the only route of the config it is compiled with, and has no part in the operator’s secret', () => {
+  it('is the only route of its config, and does not get the operator’s secret', () => {
     const checked = check({ prompt: 'p' });
     expect(checked).toMatchObject({ ok: true, route: { prompt: 'p', secret: 's3cret', deliver: 'log' } });
     if (!checked.ok) return;
@@ -37,11 +37,11 @@ describe('a route made by API', () => {
     expect(checked.config.secret).toBeUndefined();
   });
 
-  it('has the toolsets that its agent has now, not those it may get', () => {
+  it('has the toolsets that its agent has now, not those it gets later', () => {
     expect(check({})).toMatchObject({ ok: true, route: { toolsets: ['clarify'] } });
   });
 
-  it('has no program for an agent, unless a terminal is allowed: it would be one', () => {
+  it('cannot use an agent that is a program, unless `terminal` is allowed', () => {
     expect(problems({ agent: 'program' })).toEqual(['agent']);
     expect(problems({ agent: 'program', toolsets: [] })).toEqual(['agent']);
     const allowed = configOf({ api_routes: { allowed_toolsets: ['terminal'] } });
@@ -49,7 +49,7 @@ describe('a route made by API', () => {
     expect(problems({ agent: 'elsewhere' })).toEqual([]);
   });
 
-  it('with deliver_only has no toolsets, its agent’s neither', () => {
+  it('has no toolsets with deliver_only', () => {
     const only = { deliver_only: true, deliver: 'http', deliver_extra: { url: 'https://example.com/in' } };
     const checked = check({ ...only, agent: 'strong' });
     expect(checked).toMatchObject({ ok: true, route: { deliver_only: true } });
@@ -57,10 +57,13 @@ describe('a route made by API', () => {
     expect(problems({ ...only, toolsets: ['clarify'] })).toEqual(['toolsets']);
   });
 
-  it.each(['constructor', 'toString', '__proto__'])('has no agent for being called %s', (agent) => {
-    expect(problems({ agent })).toEqual(['agent']);
-    expect(problems({ agent, toolsets: ['clarify'] })).toEqual(['agent']);
-  });
+  it.each(['constructor', 'toString', '__proto__'])(
+    'does not take a property of every object for an agent: %s',
+    (agent) => {
+      expect(problems({ agent })).toEqual(['agent']);
+      expect(problems({ agent, toolsets: ['clarify'] })).toEqual(['agent']);
+    },
+  );
 
   it.each([
     'http://127.0.0.1:8080/in',
@@ -73,7 +76,7 @@ describe('a route made by API', () => {
     'http://[::ffff:192.168.0.1]/in',
     'http://[fd00::1]:8080/in',
     'http://[fe80::1]/in',
-  ])('is refused with the private address %s, unless those are allowed', (url) => {
+  ])('is refused with the private address %s, unless private addresses are allowed', (url) => {
     const to = { deliver: 'http', deliver_extra: { url } };
     expect(problems(to)).toEqual(['deliver_extra.url']);
     expect(problems({ fallback_target: to })).toEqual(['fallback_target.deliver_extra.url']);
@@ -88,7 +91,7 @@ describe('a route made by API', () => {
     'http://10.{rest}/in',
     'https://example.com/127.0.0.1',
     '{reply_to}',
-  ])('is taken with %s', (url) => {
+  ])('is accepted with %s', (url) => {
     expect(problems({ deliver: 'http', deliver_extra: { url } })).toEqual([]);
   });
 
@@ -101,11 +104,11 @@ describe('a route made by API', () => {
     expect(problems(definition, allowing)).toEqual([]);
   });
 
-  it('may have none of its agent’s toolsets', () => {
+  it('may use none of its agent’s toolsets', () => {
     expect(check({ agent: 'strong', toolsets: [] })).toMatchObject({ ok: true, route: { toolsets: [] } });
   });
 
-  it('has no script and no list from a file, at whatever depth', () => {
+  it('has no script and no list from a file, at any depth', () => {
     expect(
       problems({
         script: 'x',
@@ -116,17 +119,17 @@ describe('a route made by API', () => {
     expect(problems({ filters: { field: 'b', in_file: 'list.txt' } })).toContain('filters.in_file');
   });
 
-  it('may compare with a text that is called like a file’s list', () => {
+  it('may compare with the text `in_file`', () => {
     expect(problems({ filters: [{ field: 'in_file', equals: 'in_file' }] })).toEqual([]);
   });
 
-  it('is open on loopback only', () => {
+  it('may be open on loopback only', () => {
     expect(problems({ secret: 'INSECURE_NO_AUTH' })).toEqual([]);
     expect(problems({ secret: 'INSECURE_NO_AUTH' }, configOf(), '0.0.0.0')).toEqual(['secret']);
     expect(problems({ secret: ['INSECURE_NO_AUTH', 'x'] })).toEqual(['secret']);
   });
 
-  it('is not refused for what is wrong with others', () => {
+  it('is not refused for problems of other routes', () => {
     expect(check({}).ok).toBe(true);
   });
 });

@@ -2,27 +2,27 @@ import type { ConfigProblem, FilterConfig } from '@angelia/contracts';
 import { RE2JS } from 're2js';
 
 /**
- * Regular expressions of filters, by RE2: no pattern makes it backtrack, so that neither the operator's nor an API
- * user's pattern can be made to stall the process by a payload. There are no look-arounds and no back references.
+ * A regular expression of a filter, run by RE2. RE2 never backtracks, so no payload can make a pattern of the operator or
+ * of an API user stall the process. It has no look-around and no back reference.
  */
 export type Pattern = (text: string) => boolean;
 
 /**
- * What linear time is linear in: instructions times characters. Most patterns take 0.1 to 4 ns for each of these, the
- * worst that we found (`(a[ab]{0,40}){20}$`) 15; counted repetitions (`x{1,1000}`) are what makes programs large.
+ * The time is linear in instructions times characters. Most patterns take 0.1 to 4 ns for each of these, the worst that
+ * we found (`(a[ab]{0,40}){20}$`) 15. Counted repetitions (`x{1,1000}`) make programs large.
  */
 const MOST_INSTRUCTIONS = 2_000;
-/** As they are written, one and all of a route: a class or a `\pL` is one instruction, however long it takes to compile. */
+/** Characters of one pattern, and of all patterns of a route. A class or a `\pL` is one instruction but slow to compile. */
 const MOST_SOURCE = 4_000;
 const MOST_SOURCE_OF_ROUTE = 8_000;
-/** Of all patterns of a route together, as one webhook may have to be searched for each. */
+/** Of all patterns of a route together: one webhook may be searched for each of them. */
 const MOST_INSTRUCTIONS_OF_ROUTE = 4_000;
 const MOST_PATTERNS_OF_ROUTE = 50;
-/** So long a value can always be judged, by whatever patterns a route may have: names, refs, titles, and four pages of text. */
+/** Characters that can always be searched, whatever patterns a route has: names, refs, titles, and four pages of text. */
 const ALWAYS_JUDGED = 16_384;
 /**
- * What the patterns of a route may cost for one webhook: instructions times characters, some 0.1 s, with the worst patterns a second. A megabyte
- * can be searched for 62 instructions, three or four usual patterns.
+ * What the patterns of a route may cost for one webhook: instructions times characters. This takes 0.1 s, and a second with
+ * the worst patterns. A megabyte can be searched for 62 instructions: three or four usual patterns.
  */
 export const MOST_PATTERN_WORK = MOST_INSTRUCTIONS_OF_ROUTE * ALWAYS_JUDGED;
 
@@ -34,7 +34,7 @@ export function compilePattern(
   if (source.length > MOST_SOURCE) {
     return {
       ok: false,
-      reason: `the pattern is longer than ${MOST_SOURCE} characters: shorten it`,
+      reason: `the pattern is longer than ${MOST_SOURCE} characters. Shorten it.`,
       instructions: 0,
     };
   }
@@ -54,19 +54,19 @@ export function compilePattern(
   if (instructions > MOST_INSTRUCTIONS) {
     return {
       ok: false,
-      reason: 'the pattern is too large when its repetitions are written out: shorten them',
+      reason: 'the pattern is too large when its repetitions are written out. Shorten them.',
       instructions,
     };
   }
   return {
     ok: true,
     instructions,
-    // All of the text: at a cut `$` would match, and what is looked for could hide behind it.
+    // All of the text: `$` would match at a cut, and a match could hide behind it.
     matches: (text) => compiled.test(text),
   };
 }
 
-/** What is wrong with the patterns of a route's filters. Ends at the first one that is beyond what a route may have. */
+/** Problems of the patterns of a route's filters. Stops at the first pattern that exceeds a limit of the route. */
 export function routePatternProblems(place: string, filters: readonly FilterConfig[]): ConfigProblem[] {
   const patterns = filters.flatMap((filter, index) => patternsOf(`${place}.${index}`, filter));
   const beyond = patterns[MOST_PATTERNS_OF_ROUTE];
@@ -75,8 +75,8 @@ export function routePatternProblems(place: string, filters: readonly FilterConf
       {
         place: beyond.place,
         reason:
-          `the filters of a route have at most ${MOST_PATTERNS_OF_ROUTE} patterns, and these have ` +
-          `${patterns.length}: join some with \`|\`, or use \`in\``,
+          `the filters of the route have ${patterns.length} patterns, and at most ${MOST_PATTERNS_OF_ROUTE} are ` +
+          'allowed. Join some with `|`, or use `in`.',
       },
     ];
   }
@@ -86,7 +86,7 @@ export function routePatternProblems(place: string, filters: readonly FilterConf
   for (const { place, source } of patterns) {
     characters += source.length;
     if (characters > MOST_SOURCE_OF_ROUTE) {
-      const reason = `with this one the patterns of the route are longer than ${MOST_SOURCE_OF_ROUTE} characters together: shorten or remove some`;
+      const reason = `from here on the patterns of the route have more than ${MOST_SOURCE_OF_ROUTE} characters together. Shorten or remove some.`;
       return [...problems, { place, reason }];
     }
     const compiled = compilePattern(source);
@@ -94,8 +94,8 @@ export function routePatternProblems(place: string, filters: readonly FilterConf
     if (!compiled.ok) problems.push({ place, reason: compiled.reason });
     if (instructions > MOST_INSTRUCTIONS_OF_ROUTE) {
       const reason =
-        'with this one the patterns of the route are too large together when their repetitions are written out ' +
-        `(more than ${MOST_INSTRUCTIONS_OF_ROUTE} instructions): shorten or remove some`;
+        'from here on the patterns of the route are too large together when their repetitions are written out ' +
+        `(more than ${MOST_INSTRUCTIONS_OF_ROUTE} instructions). Shorten or remove some.`;
       return compiled.ok ? [...problems, { place, reason }] : problems;
     }
   }

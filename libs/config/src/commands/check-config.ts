@@ -1,10 +1,10 @@
-import { openFileProblems } from '../check/open-files.ts';
+import { exposedFileProblems } from '../check/exposed-files.ts';
 import { checkEnvironment } from '../environment.ts';
 import { routeFileProblems } from '../files/route-files.ts';
 import { loadConfig } from '../load/load.ts';
 import { EXIT_CONFIG, StartupError, startupMessage } from '../startup-error.ts';
 
-/** `check-config`: whether the services would start with this config; 78 and one line per problem when not. */
+/** `check-config`: checks whether the services would start with this config. If not: exit code 78, one line per problem. */
 try {
   checkEnvironment(process.env);
   const loaded = loadConfig(process.env);
@@ -15,7 +15,7 @@ try {
   if (missing.length > 0) {
     throw new StartupError(missing.map(({ place, reason }) => `${place}: ${reason} (in ${path})`));
   }
-  const open = openFileProblems(loaded);
+  const open = exposedFileProblems(loaded);
   if (open.length > 0) throw new StartupError(open);
   const routes = Object.keys(config.routes).length;
   process.stdout.write(

@@ -4,8 +4,8 @@ import { readSkill, SkillUnavailable } from './skill-file.ts';
 import { openValueFile, ValueFileUnreadable } from './value-file.ts';
 
 /**
- * What a route needs from the disk and does not find. Asked where routes are defined: by ingress at start, by
- * `check-config`, and for routes made by API. Not by every service: delivery has no use for these files.
+ * Files that a route needs and that cannot be used. Checked where routes are defined: by ingress at start, by
+ * `check-config`, and for routes made by API. Other services do not need these files.
  */
 export function routeFileProblems(
   name: string,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../load/load.ts';
-import { placeFiles } from '../load/place.ts';
+import { resolvePaths } from '../load/resolve-paths.ts';
 import { routeFileProblems } from './route-files.ts';
 import { findScript } from './script-file.ts';
 import { readSkill } from './skill-file.ts';
@@ -58,12 +58,12 @@ describe('a script', () => {
   );
 
   it.each([
-    ['../outside.sh', 'outside of'],
-    ['../scripts-2/sibling.sh', 'outside of'],
-    ['link.sh', 'outside of'],
-    ['up/outside.sh', 'outside of'],
-    ['/bin/sh', 'outside of'],
-    ['.', 'outside of'],
+    ['../outside.sh', 'is outside'],
+    ['../scripts-2/sibling.sh', 'is outside'],
+    ['link.sh', 'is outside'],
+    ['up/outside.sh', 'is outside'],
+    ['/bin/sh', 'is outside'],
+    ['.', 'is outside'],
     ['sub', 'is not a file'],
     ['missing.sh', 'there is no file'],
     ['plain.py', 'is not executable'],
@@ -73,7 +73,7 @@ describe('a script', () => {
     expect(findScript(scripts, name)).toEqual({ reason: expect.stringContaining(reason) });
   });
 
-  it('is refused when there is no such directory', () => {
+  it('is refused if the directory does not exist', () => {
     expect(findScript(join(base, 'nowhere'), 'good.py')).toEqual({
       reason: expect.stringContaining('there is no directory'),
     });
@@ -81,15 +81,15 @@ describe('a script', () => {
 });
 
 describe('a skill', () => {
-  it('is a text by its name, or in a folder of that name', () => {
+  it('is a file with its name, or in a folder with its name', () => {
     expect(readSkill(skills, 'tone')).toBe('Be brief.');
     expect(readSkill(skills, 'review')).toBe('Look at the tests first.');
   });
 
   it.each([
     ['nope', 'there is no file nope.md'],
-    ['leak', 'outside of'],
-    ['huge', 'more than the 65536'],
+    ['leak', 'is outside'],
+    ['huge', 'at most 65536'],
     ['empty', 'is empty'],
     ['binary', 'not UTF-8'],
   ])('is refused: %s', (name, reason) => {
@@ -98,7 +98,7 @@ describe('a skill', () => {
 });
 
 describe('a route', () => {
-  it('is told all files that it lacks, with their places', () => {
+  it('reports all missing files with their places', () => {
     const parsed = parseConfig({
       directories: { scripts, skills },
       routes: {
@@ -128,7 +128,7 @@ describe('a route', () => {
     expect(placesOf('good')).toEqual([]);
   });
 
-  it('has its files where the config file is', () => {
+  it('finds its files relative to the config file', () => {
     const text = `directories: { scripts: ./scripts, skills: /srv/skills }
 models: { echo: { provider: builtin, model: echo } }
 agents: { default: { model: echo } }
@@ -150,6 +150,6 @@ routes: { r: { secret: s3cret, filters: [{ all: [{ field: a, in_file: list.txt }
         ],
       },
     ]);
-    expect(placeFiles(config, '/elsewhere')).toEqual(config);
+    expect(resolvePaths(config, '/elsewhere')).toEqual(config);
   });
 });

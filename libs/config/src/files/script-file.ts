@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
-import { realPathInside } from './inside.ts';
+import { realPathInside } from './path-inside.ts';
 
 /** Enough for the `#!` line or the header of a program. */
 const HEAD_BYTES = 256;
@@ -14,9 +14,9 @@ export function findScript(
   try {
     if (!statSync(found.path).isFile()) return { reason: `${script} is not a file` };
     accessSync(found.path, constants.X_OK);
-    // execvp hands a text without this line to a shell, and there is to be none (no shell).
+    // Without this line execvp would hand the text to a shell, and scripts run without one.
     if (isTextWithoutInterpreter(found.path)) {
-      return { reason: `${script} does not begin with a #! line, such as #!/usr/bin/env python3` };
+      return { reason: `${script} does not start with a #! line, such as #!/usr/bin/env python3` };
     }
   } catch (error) {
     const denied = (error as NodeJS.ErrnoException).code === 'EACCES';

@@ -1,21 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { realPathInside } from './inside.ts';
+import { AngeliaError } from '@angelia/contracts';
+import { realPathInside } from './path-inside.ts';
 
-/** Some 16,000 tokens: a skill is an instruction and not a library. */
+/** About 16,000 tokens: a skill is an instruction, not a library. */
 const LARGEST_SKILL_BYTES = 65_536;
 
-/** Thrown for a skill that is not there or cannot be used. Trying again does not help; somebody has to mend the file. */
-export class SkillUnavailable extends Error {
+/** Thrown if a skill is missing or cannot be used. A retry does not help: somebody has to correct the file. */
+export class SkillUnavailable extends AngeliaError {
   override readonly name = 'SkillUnavailable';
   readonly code = 'skill_unavailable';
   readonly retryable = false;
 }
 
 /**
- * The text of a skill: `<name>.md`, or `<name>/SKILL.md` as skills are kept elsewhere. Its name has no dots and no
- * separators (config), and the file must lie inside the directory, whatever links there are.
+ * The text of a skill: `<name>.md`, or `<name>/SKILL.md` as other programs keep skills. The config allows no dots and no
+ * separators in the name, and the file must be inside the directory, whatever links there are.
  */
 export function readSkill(directory: string, name: string): string {
   const places = [`${name}.md`, join(name, 'SKILL.md')].map((file) => realPathInside(directory, file));
@@ -33,7 +34,7 @@ function readText(name: string, path: string): string {
     const { size } = statSync(path);
     if (size > LARGEST_SKILL_BYTES) {
       throw new SkillUnavailable(
-        `skill ${name}: ${path} has ${size} bytes, more than the ${LARGEST_SKILL_BYTES} that a skill may have`,
+        `skill ${name}: ${path} has ${size} bytes; a skill may have at most ${LARGEST_SKILL_BYTES}`,
       );
     }
     bytes = readFileSync(path);

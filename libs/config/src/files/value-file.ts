@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { AngeliaError } from '@angelia/contracts';
 
 /** A list of values in a file, for `in_file`: a JSON list, a JSON object (its keys), or text with a value per line. */
 export interface ValueFile {
@@ -6,27 +7,27 @@ export interface ValueFile {
   values(): readonly unknown[];
 }
 
-/** Thrown when the file of a filter is gone or broken. The webhook is not judged without it: the sender comes again. */
-export class ValueFileUnreadable extends Error {
+/** Thrown if the file of a filter is missing or broken. The webhook is not filtered without it: the sender should retry. */
+export class ValueFileUnreadable extends AngeliaError {
   override readonly name = 'ValueFileUnreadable';
   readonly code = 'filter_file_unreadable';
   readonly retryable = true;
 }
 
-/** As for a body: it is read into memory, and every change of it is parsed between two requests. */
+/** The same limit as for a body: the file is read into memory, and parsed again between two requests when it changed. */
 const LARGEST_FILE_BYTES = 1_048_576;
-/** How long an edit may go unnoticed. A look costs a few microseconds, which a flood of webhooks should not pay each. */
-const LOOK_EVERY_MS = 1_000;
+/** How long an edit may go unnoticed. A check takes a few microseconds, which not every webhook of a flood should pay. */
+const CHECK_EVERY_MS = 1_000;
 
-/** Reads the file at once, and again when it changed: watch lists are edited while the service runs. */
+/** Reads the file now, and again after it changed: people edit watch lists while the service runs. */
 export function openValueFile(path: string, now: () => number = () => performance.now()): ValueFile {
   let seen = read(path);
-  let lookedAt = now();
+  let checkedAt = now();
   return {
     values: () => {
-      if (now() - lookedAt >= LOOK_EVERY_MS) {
+      if (now() - checkedAt >= CHECK_EVERY_MS) {
         if (stampOf(path) !== seen.stamp) seen = read(path);
-        lookedAt = now();
+        checkedAt = now();
       }
       return seen.values;
     },
@@ -39,7 +40,7 @@ interface Seen {
 }
 
 function read(path: string): Seen {
-  // The stamp first: a change in between is then seen by the next look.
+  // The stamp first: the next check then sees a change in between.
   const stamp = stampOf(path);
   return { stamp, values: parse(readText(path)) };
 }

@@ -19,7 +19,7 @@ export function readText(path: string): string {
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     const reason = missing ? 'there is no such file' : `cannot be read: ${(error as Error).message}`;
-    throw new StartupError([`config file ${path}: ${reason}; set ANGELIA_CONFIG to the path of the config`]);
+    throw new StartupError([`config file ${path}: ${reason}. Set ANGELIA_CONFIG to the path of the config`]);
   }
 }
 
@@ -30,6 +30,6 @@ export function parseYaml(text: string, path: string): unknown {
     const line = text.slice(0, error.pos[0]).split('\n').length;
     throw new StartupError([`config file ${path}: line ${line}: ${error.message}`]);
   }
-  // Anchors are welcome; the default bound on what they unfold to (100) keeps a hostile file small.
+  // Anchors are allowed. The library's default limit on aliases (100) keeps a hostile file small.
   return document.toJS();
 }

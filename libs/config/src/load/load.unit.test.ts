@@ -43,15 +43,15 @@ describe('variables in the config', () => {
     ]);
   });
 
-  it('takes an empty variable for a missing one: an empty secret must not open a route', () => {
+  it('treats an empty variable as missing: an empty secret must not open a route', () => {
     expect(linesOf('secret: ${S}', { S: '' })).toHaveLength(1);
   });
 
-  it('does not fill what a variable holds a second time', () => {
+  it('does not fill in variables inside the value of a variable', () => {
     expect(load('secret: ${A}', { A: '${BBB}', BBB: 'no' }).secret).toBe('${BBB}');
   });
 
-  it('keeps $${NAME} as it is written', () => {
+  it('turns $${NAME} into a literal ${NAME}', () => {
     expect(load('secret: $${AAA}').secret).toBe('${AAA}');
   });
 
@@ -81,14 +81,14 @@ describe('names that must exist', () => {
     ['targets: { pigeon: {} }', 'targets.pigeon: no target is named `pigeon`'],
     [
       'routes: { r: { secret: s3cret, auth: pigeon } }',
-      'routes.r.auth: Invalid option: expected one of "standard-webhooks"',
+      'routes.r.auth: "pigeon" is not a value of `auth`. Use standard-webhooks, svix,',
     ],
-    ['routes: { r: { secret: s3cret, auth: twilio } }', 'routes.r.auth: Twilio signs the address'],
+    ['routes: { r: { secret: s3cret, auth: twilio } }', 'routes.r.auth: Twilio signs the URL'],
     ['targets: { http: { secrt: x } }', 'targets.http.secrt: unknown key `secrt`'],
     ['targets: { log: { x: 1 } }', 'targets.log.x: unknown key `x`'],
     [
       'routes: { r: { secret: s3cret, deliver: http, deliver_extra: { url: "https://x.example", headers: { X-Api-Key: k } } } }',
-      'routes.r.deliver_extra.headers.X-Api-Key: this header looks like a credential, and would be written into the event log: put it under `targets.http.headers`',
+      'routes.r.deliver_extra.headers.X-Api-Key: this header looks like a credential, and would be written into the event log. Put it under `targets.http.headers`.',
     ],
     ['routes: { r: { secret: s3cret, deliver: http } }', 'routes.r.deliver_extra.url: '],
     [
@@ -97,7 +97,7 @@ describe('names that must exist', () => {
     ],
     [
       'routes: { r: { secret: s3cret, toolsets: [terminal] } }',
-      'routes.r.toolsets: `terminal` is none of the toolsets',
+      'routes.r.toolsets: agent `default` does not have the toolset `terminal`',
     ],
     ['routes: { r: {} }', 'routes.r.secret: a route needs a secret'],
     ['routes: { r: { secret: s } }', 'routes.r.secret: a secret has at least 6 characters'],
@@ -119,14 +119,17 @@ describe('names that must exist', () => {
     ['agents: { a: { model: gone } }', 'agents.a.model: no model is named `gone`'],
     ['agents: { a: { model: constructor } }', 'agents.a.model: no model is named `constructor`'],
     ['agents: { a: {} }', 'agents.a.model: an agent of kind llm needs a model'],
-    ['agents: { a: { kind: robot } }', 'agents.a.kind: the kind of an agent is llm, command or http'],
+    [
+      'agents: { a: { kind: robot } }',
+      'agents.a.kind: "robot" is not a kind of agent. Use llm, command or http.',
+    ],
     [
       'agents: { a: { kind: command } }',
-      'agents.a.command: a list is wanted: the program, then its arguments',
+      'agents.a.command: the value is missing. Write the program and its arguments',
     ],
     [
       'agents: { a: { kind: command, command: "run me" } }',
-      'agents.a.command: a list is wanted: the program, then its arguments',
+      'agents.a.command: this is not a list. Write the program and its arguments',
     ],
     [
       'agents: { a: { kind: command, command: [x], toolsets: [] } }',
@@ -134,10 +137,13 @@ describe('names that must exist', () => {
     ],
     ['agents: { a: { kind: command, command: [x], model: m } }', 'agents.a.model: unknown key `model`'],
     ['agents: { a: { kind: llm, model: m, command: [x] } }', 'agents.a.command: unknown key `command`'],
-    ['agents: { a: { kind: http, secret: s3cret } }', 'agents.a.url: an http or https URL is wanted'],
+    [
+      'agents: { a: { kind: http, secret: s3cret } }',
+      'agents.a.url: the value is missing. Write one such as https://example.com.',
+    ],
     [
       'agents: { a: { kind: http, url: "https://a.example" } }',
-      'agents.a.secret: an agent of kind http needs a secret: requests to it are signed',
+      'agents.a.secret: the value is missing. An agent of kind http needs a secret',
     ],
     [
       'agents: { a: { kind: http, url: "https://a.example", secret: "whsec_?" } }',
@@ -169,11 +175,11 @@ describe('names that must exist', () => {
     expect(lines[0]).toContain(`angelia: ${expected}`);
   });
 
-  it("takes the top's secret for a route without one", () => {
+  it('uses the secret at the top for a route that has none', () => {
     expect(linesOf(`secret: s3cret\n${BASE}\nroutes: { r: {} }`)).toEqual([]);
   });
 
-  it('says each problem in a line of its own', () => {
+  it('reports each problem on its own line', () => {
     expect(linesOf(`${BASE}\nroutes: { a: { agent: x }, b: { deliver: y, secret: s3cret } }`)).toHaveLength(
       3,
     );
@@ -182,7 +188,7 @@ describe('names that must exist', () => {
 
 describe('INSECURE_NO_AUTH', () => {
   const open = `${BASE}\nroutes: { r: { secret: INSECURE_NO_AUTH } }`;
-  it.each(['127.0.0.1', 'localhost', '::1', '127.8.8.8', ''])('is taken on loopback: %s', (host) => {
+  it.each(['127.0.0.1', 'localhost', '::1', '127.8.8.8', ''])('is accepted on loopback: %s', (host) => {
     expect(linesOf(open, { ANGELIA_HOST: host })).toEqual([]);
   });
   it.each(['0.0.0.0', '::', '192.168.1.4', '127.0.0.1.example.com', 'example.com'])(
@@ -193,7 +199,7 @@ describe('INSECURE_NO_AUTH', () => {
       );
     },
   );
-  it('is refused as the secret of all routes, too', () => {
+  it('is refused as the secret of all routes', () => {
     expect(linesOf('secret: INSECURE_NO_AUTH', { ANGELIA_HOST: '0.0.0.0' })).toHaveLength(1);
   });
   it('is refused beside real secrets', () => {
@@ -215,7 +221,7 @@ describe('a route with deliver_only', () => {
     expect(placesOf('deliver: http')).toEqual(['routes.r.deliver_extra.url']);
   });
 
-  it('is refused with keys that only an agent could heed', () => {
+  it('is refused with keys that only an agent acts on', () => {
     const http = 'deliver: http, deliver_extra: { url: "https://example.com" }';
     expect(placesOf(`${http}, skills: [a]`)).toEqual(['routes.r.skills']);
     expect(placesOf(`${http}, toolsets: [clarify]`)).toEqual(['routes.r.toolsets']);
@@ -247,15 +253,15 @@ describe('the url of the http target', () => {
   });
 
   it.each([
-    ['nonsense', 'is no URL'],
-    ['example.com/in', 'is no URL'],
-    ['https://', 'is no URL'],
-    ['ftp://example.com', 'is no http or https URL'],
-    ['file:///etc/passwd', 'is no http or https URL'],
-    ['example.com/{path}', 'is no URL'],
-    ['//{host}/in', 'is no URL'],
-    ['ftp://{host}', 'is no http or https URL'],
-    ['localhost:{port}', 'is no http or https URL'],
+    ['nonsense', 'is not a URL'],
+    ['example.com/in', 'is not a URL'],
+    ['https://', 'is not a URL'],
+    ['ftp://example.com', 'is not an http or https URL'],
+    ['file:///etc/passwd', 'is not an http or https URL'],
+    ['example.com/{path}', 'is not a URL'],
+    ['//{host}/in', 'is not a URL'],
+    ['ftp://{host}', 'is not an http or https URL'],
+    ['localhost:{port}', 'is not an http or https URL'],
     ['https://user:hunter2@example.com', 'targets.http.headers'],
     ['https://user@example.com', 'targets.http.headers'],
     ['https://user:hunter2@{host}/in', 'targets.http.headers'],
@@ -266,17 +272,17 @@ describe('the url of the http target', () => {
     expect(linesFor(url)[0]).not.toContain('hunter2');
   });
 
-  it('is looked at in the fallback target too', () => {
+  it('is checked in the fallback target too', () => {
     expect(
       linesOf(
         `${BASE}\nroutes: { r: { secret: s3cret, fallback_target: { deliver: http, deliver_extra: { url: x } } } }`,
       )[0],
-    ).toContain('routes.r.fallback_target.deliver_extra.url: is no URL');
+    ).toContain('routes.r.fallback_target.deliver_extra.url: this is not a URL');
   });
 });
 
 describe('a pattern of a filter', () => {
-  it('is refused with its place, however deep it lies', () => {
+  it('is refused with its place, however deeply it is nested', () => {
     const lines = linesOf(
       `${BASE}\nroutes: { r: { secret: s3cret, filters: [{ any: [{ not: { field: a, regex: "(?=x)" } }] }] } }`,
     );
@@ -298,13 +304,13 @@ describe('coalesce, session_key and on_busy', () => {
   const placesOf = (keys: string) =>
     linesOf(`${BASE}\nroutes: { r: { secret: s3cret, ${keys} } }`).map((line) => line.split(': ')[1]);
 
-  it('are taken alone and together', () => {
+  it('are accepted alone and together', () => {
     expect(placesOf('coalesce: { key: "{a}" }')).toEqual([]);
     expect(placesOf('session_key: "{a}", on_busy: interrupt')).toEqual([]);
     expect(placesOf('session_key: "{a}", coalesce: { key: "{a}" }, max_concurrency: 1')).toEqual([]);
   });
 
-  it('are refused where they say nothing, or two things at once', () => {
+  it('are refused if they have no effect or contradict each other', () => {
     expect(placesOf('on_busy: reject')).toEqual(['routes.r.on_busy']);
     expect(placesOf('session_key: "{a}", coalesce: { key: "{b}" }')).toEqual(['routes.r.coalesce.key']);
     expect(placesOf('coalesce: { key: "{a}", window_seconds: 600 }')).toEqual([
@@ -319,7 +325,7 @@ describe('targets', () => {
   const of = (route: string, targets = '') =>
     linesOf(`${BASE}\n${targets}\nroutes: { r: { secret: s3cret, ${route} } }`);
 
-  it('that a route delivers to must have what they cannot do without', () => {
+  it('need their required options if a route delivers to them', () => {
     expect(of('deliver: telegram, deliver_extra: { chat_id: 1 }')).toEqual([
       expect.stringContaining(
         'routes.r.deliver: target `telegram` is not configured: set `targets.telegram.bot_token`',
@@ -328,7 +334,7 @@ describe('targets', () => {
     expect(of('deliver: telegram, deliver_extra: { chat_id: 1 }', TELEGRAM)).toEqual([]);
   });
 
-  it('take any token', () => {
+  it('accept any token', () => {
     const odd = 'targets: { telegram: { bot_token: "a token/of?any#kind", api_base: "http://127.0.0.1:9" } }';
     expect(of('deliver: telegram, deliver_extra: { chat_id: home }', odd)).toEqual([]);
   });
@@ -340,22 +346,22 @@ describe('targets', () => {
       'headers: { Authorization: "Bearer {token}" }',
       'headers.Authorization: this header looks like a credential',
     ],
-    ['headers: { "x y": z }', 'headers.x y: is no name of an HTTP header'],
-    ['headers: { x-y: "a\\nb" }', 'headers.x-y: is no value of an HTTP header'],
-  ])('are not given headers that no request could have: %s', (headers, problem) => {
+    ['headers: { "x y": z }', 'headers.x y: this is not a name of an HTTP header'],
+    ['headers: { x-y: "a\\nb" }', 'headers.x-y: this is not a value of an HTTP header'],
+  ])('refuse headers that no request can have: %s', (headers, problem) => {
     expect(of(`deliver: http, deliver_extra: { url: "https://x.test", ${headers} }`)).toEqual([
       expect.stringContaining(`routes.r.deliver_extra.${problem}`),
     ]);
   });
 
-  it('are not given such headers for everything either', () => {
+  it('refuse such headers in the options too', () => {
     expect(of('prompt: x', 'targets: { http: { headers: { Host: x, Authorization: "a\\nb" } } }')).toEqual([
       expect.stringContaining('targets.http.headers.Host: this header is set by Angelia'),
-      expect.stringContaining('targets.http.headers.Authorization: is no value of an HTTP header'),
+      expect.stringContaining('targets.http.headers.Authorization: this is not a value of an HTTP header'),
     ]);
   });
 
-  it('have defaults for an address that says nothing; placeholders are judged when they are filled in', () => {
+  it('give defaults to an empty address, and skip placeholders until they are filled in', () => {
     expect(of('deliver: telegram', TELEGRAM)).toEqual([]);
     expect(of('deliver: telegram, deliver_extra: { chat_id: "{chat.id}" }', TELEGRAM)).toEqual([]);
     expect(of('deliver: telegram, deliver_extra: { chat_id: "the door" }', TELEGRAM)).toEqual([
@@ -365,11 +371,11 @@ describe('targets', () => {
       expect.stringContaining('unknown key `colour`'),
     ]);
     expect(of('deliver: http, deliver_extra: { url: "ftp://{host}" }')).toEqual([
-      expect.stringContaining('routes.r.deliver_extra.url: is no http or https URL'),
+      expect.stringContaining('routes.r.deliver_extra.url: this is not an http or https URL'),
     ]);
   });
 
-  it('can be told to edit interim statuses where they can', () => {
+  it('allow `interim: edit` only if they can edit', () => {
     expect(of('deliver: telegram, interim: edit', TELEGRAM)).toEqual([]);
     expect(of('deliver: http, deliver_extra: { url: "https://x.test" }, interim: edit')).toEqual([
       expect.stringMatching(
@@ -384,7 +390,7 @@ describe('files', () => {
     expect(linesOf('secret: a\nlimits: [')[0]).toMatch(/^angelia: config file angelia\.yaml: line [23]: /);
   });
 
-  it('refuses a key that is there twice', () => {
+  it('refuses a duplicate key', () => {
     expect(linesOf('secret: a\nsecret: b')).toHaveLength(1);
   });
 
@@ -394,7 +400,7 @@ describe('files', () => {
     );
   });
 
-  it('has a demo config that works with nothing but its secret', () => {
+  it('has a demo config that needs only its secret', () => {
     const config = parseConfigText(
       readFileSync(demoConfigPath, 'utf8'),
       { ANGELIA_DEMO_SECRET: 's3cret' },
@@ -426,12 +432,12 @@ describe('docs/angelia.example.yaml', () => {
     expect(linesOf(text, env)).toEqual([]);
   });
 
-  it('shows every key there is', () => {
+  it('shows every key', () => {
     const missing = [...keysOf(configJsonSchema())].filter((key) => !new RegExp(`\\b${key}:`).test(text));
     expect(missing).toEqual([]);
   });
 
-  it('shows the defaults as they are', () => {
+  it('shows the real defaults', () => {
     const shown = load(text, env);
     const { models, agents, routes } = shown;
     const bare = load(
@@ -458,7 +464,7 @@ function keysOf(schema: unknown, keys = new Set<string>()): Set<string> {
   return keys;
 }
 
-describe('the part of the config that commands are run by', () => {
+describe('the part of the config that running commands needs', () => {
   const text = `
 secret: "\${ROUTES}"
 models: { main: { provider: openai, model: m1, api_key: "\${MODEL_KEY}" } }
@@ -478,7 +484,7 @@ routes: { r: { secret: "\${ROUTE}" } }
   writeFileSync(path, text);
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  it('needs no variable that stands for a key, a credential or a secret, and knows none', () => {
+  it('needs no variable for a key, a credential or a secret, and holds none', () => {
     const { config } = loadCommandConfig({ ANGELIA_CONFIG: path, ARGUMENT: 'x' });
     expect(config.process_watcher.max_processes).toBe(7);
     expect(config.agents.program).toMatchObject({ command: ['run', 'x'] });
@@ -487,14 +493,14 @@ routes: { r: { secret: "\${ROUTE}" } }
     expect(config.agents.remote).toBeUndefined();
   });
 
-  it('knows all that the duties read, which it usually leads: it would prune by the default retention otherwise', () => {
+  it('holds what `prune` reads: otherwise it would prune by the default retention', () => {
     const { config } = loadCommandConfig({ ANGELIA_CONFIG: path, ARGUMENT: 'x' });
     expect(config.retention).toMatchObject({ sessions_days: 400, export: true });
     expect(config.timing.prune_seconds).toBe(60);
     expect(config.directories.exports).toMatch(/\/archive$/);
   });
 
-  it('names what it does need and has not', () => {
+  it('names a variable that it needs and that is not set', () => {
     expect(() => loadCommandConfig({ ANGELIA_CONFIG: path })).toThrow(
       /agents.program.command.1.*ARGUMENT is not set/,
     );

@@ -1,26 +1,16 @@
-import { ReferencedText } from '../load/referenced-text.ts';
+import { isSecretKey } from '@angelia/contracts';
+import { VariableText } from '../load/variable-text.ts';
 import { replaceAny } from './replace-any.ts';
 
-/** What stands where a secret was. */
+/** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
-/**
- * Shorter values are not searched for: a secret of five letters would blank half of the log, and is no secret.
- * (The config accepts it; signatures are checked all the same.)
- */
+/** Shorter values are not searched for: a secret of five letters would blank half of the log, and protects nothing. */
 const SHORTEST_SEARCHED = 6;
 
-const SECRET_KEY =
-  /(^|[_\-.])(secret|token|password|passwd|api[_-]?key|authorization|cookie|credentials?|private[_-]?key|master[_-]?key|signature)s?$/i;
-
-/** `apiKey` and `botToken` are `api_key` and `bot_token`. */
-export function isSecretKey(key: string): boolean {
-  return SECRET_KEY.test(key) || SECRET_KEY.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
-}
-
-/** Every string under a key that names a secret, anywhere in the config, and what addresses take from the environment. */
+/** Every string under a key that names a secret, anywhere in the config, and the variables' values in addresses. */
 export function secretValuesIn(value: unknown, underSecretKey = false): string[] {
-  if (value instanceof ReferencedText) return value.values().flatMap(secretsInAddress);
+  if (value instanceof VariableText) return value.values().flatMap(secretsInAddress);
   if (typeof value === 'string') return underSecretKey ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => secretValuesIn(item, underSecretKey));
   if (typeof value !== 'object' || value === null) return [];
@@ -29,7 +19,7 @@ export function secretValuesIn(value: unknown, underSecretKey = false): string[]
   );
 }
 
-/** A value that is part of an address. Of a whole URL the path is what opens something: it may be told without its host. */
+/** The secrets in a value of an address. If it is a whole URL, its path is a secret too: it may be shown without its host. */
 export function secretsInAddress(value: string): string[] {
   if (!URL.canParse(value)) return [value];
   const { pathname, search, searchParams } = new URL(value);
@@ -39,14 +29,14 @@ export function secretsInAddress(value: string): string[] {
   );
 }
 
-/** A shorter one (`/api/hook`) is a place, and stands in many a line. */
+/** A shorter path (`/api/hook`) is no secret, and many log lines contain it. */
 const SHORTEST_PATH = 16;
 
-/** The password of a URL, as written and decoded. */
+/** The password of a URL, both encoded and decoded. */
 export function secretsInUrl(text: string): string[] {
   try {
     const { username, password } = new URL(text);
-    // NATS takes a bare token where other URLs have the user.
+    // In a URL of NATS, a token may stand in place of the user.
     const secret = password !== '' ? password : text.startsWith('nats') ? username : '';
     return secret === '' ? [] : [secret, decodeURIComponent(secret)];
   } catch {
@@ -55,13 +45,13 @@ export function secretsInUrl(text: string): string[] {
 }
 
 const URL_PASSWORD = /(:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/g;
-/** The token of a signed link opens what it names, and is in no list of known secrets. */
+/** The token of a signed link gives access, and no list of known secrets contains it. */
 const SIGNED_LINK = /\/(answers|callbacks)\/[A-Za-z0-9._-]+/g;
 const AUTH_SCHEME = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{6,}/g;
 
 /**
- * A function that takes the secrets out of a finished text, in whatever form they stand there (formsOf). Made once; then
- * 0.3 us for a line of 460 characters and ten secrets, 0.7 us for forty (replace-any.ts).
+ * Makes a function that removes the secrets from a text, in every form that they may have there (formsOf). It takes 0.3 us
+ * for a line of 460 characters and ten secrets, 0.7 us for forty (replace-any.ts).
  */
 export function scrubber(secrets: Iterable<string>): (text: string) => string {
   const searched = [...secrets]
@@ -80,17 +70,17 @@ export function scrubber(secrets: Iterable<string>): (text: string) => string {
   };
 }
 
-/** A header is kept as `Bearer <key>`; who refuses it likes to quote the key alone. */
+/** The config has a header as `Bearer <key>`; a server that refuses it often quotes the key alone. */
 function withKeyAlone(secret: string): string[] {
   const key = /^\w+ +(\S+)$/.exec(secret)?.[1];
   return key === undefined ? [secret] : [secret, key];
 }
 
-/** As it stands in URLs, HTML, JSON and base64; many of these are the same for a secret of letters and digits. */
+/** The forms of a secret in URLs, HTML, JSON and base64. Many are equal for a secret of letters and digits. */
 function formsOf(secret: string): string[] {
   const text = secret.toWellFormed();
   const component = encodeURIComponent(text);
-  // What encodeURIComponent leaves, others encode: forms all five, browsers the apostrophe.
+  // Other encoders also encode what encodeURIComponent leaves: HTML forms all five characters, browsers the apostrophe.
   const strict = component.replace(/[!'()~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   const inUrls = [component, strict, strict.replaceAll('%20', '+'), encodeURI(text)];
   const plain = [
@@ -103,7 +93,7 @@ function formsOf(secret: string): string[] {
     jsonEscaped(secret).replaceAll('/', '\\/'),
     ...inBase64(Buffer.from(text)),
   ];
-  // In JSON, and in JSON that is quoted in JSON: a platform's answer in a line of the log.
+  // In JSON, and in JSON inside of JSON: a platform's answer in a line of the log.
   const once = plain.map(jsonEscaped);
   const twice = once.map(jsonEscaped);
   return [...plain, ...once, ...twice, ...twice.map(jsonEscaped)];
@@ -123,8 +113,8 @@ function inHtml(text: string, apostrophe: string): string {
 }
 
 /**
- * Inside of a longer text that is encoded (`user:secret` of Basic auth) a secret begins at one of three places of base64's
- * groups. Searched for are the characters that it alone decides; of those at its two ends others decide a part.
+ * Inside a longer encoded text (`user:secret` of Basic auth) a secret starts at one of three places of a base64 group. We
+ * search for the characters that depend on the secret alone. Those at its two ends also depend on its neighbours.
  */
 function inBase64(bytes: Buffer): string[] {
   return DECIDED_BY_OTHERS.flatMap((others, before) => {
@@ -134,5 +124,5 @@ function inBase64(bytes: Buffer): string[] {
   });
 }
 
-/** Characters of base64 that 0, 1 and 2 bytes before the secret have a part in. */
+/** Characters of base64 that depend on the 0, 1 or 2 bytes before the secret. */
 const DECIDED_BY_OTHERS = [0, 2, 3] as const;

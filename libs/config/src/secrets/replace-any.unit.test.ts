@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { replaceAny } from './replace-any.ts';
 
 describe('replacing any of many texts', () => {
-  it('takes the first, and of those that begin there the longest', () => {
+  it('replaces the first match, and the longest of those that start there', () => {
     const replace = replaceAny(['abcd', 'abcdef', 'cdefgh'], '*');
     expect(replace('abcdefgh')).toBe('*gh');
     expect(replace('xabcdxcdefghx')).toBe('x*x*x');
@@ -11,11 +11,11 @@ describe('replacing any of many texts', () => {
     expect(replace('abc')).toBe('abc');
   });
 
-  it('leaves everything as it is when there is nothing to search for', () => {
+  it('changes nothing if there is nothing to search for', () => {
     expect(replaceAny([], '*')('text')).toBe('text');
   });
 
-  it('finds what a search at every place finds', () => {
+  it('finds the same as a search at every position', () => {
     const random = seeded(7);
     const made = (least: number, most: number) =>
       Array.from({ length: least + Math.floor(random() * (most - least + 1)) }, () =>
@@ -28,8 +28,8 @@ describe('replacing any of many texts', () => {
     }
   });
 
-  it('looks at each place of a text a bounded number of times', () => {
-    // 200 texts of which the given one has nearly all: a search that goes back would take long.
+  it('looks at each position a bounded number of times', () => {
+    // 200 texts that nearly match: a search that goes back would take long.
     const texts = Array.from({ length: 200 }, (_, n) => `${'a'.repeat(40)}${n}b`);
     const given = 'a'.repeat(100_000);
     expect(replaceAny(texts, '*')(given)).toBe(given);
@@ -47,7 +47,7 @@ function atEveryPlace(texts: readonly string[], given: string): string {
   return out;
 }
 
-/** Of 0 to 1, the same every time (mulberry32). */
+/** From 0 to 1, the same in every run (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

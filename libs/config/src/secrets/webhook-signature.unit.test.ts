@@ -36,14 +36,14 @@ describe('signatures are accepted by the reference library', () => {
     },
   );
 
-  it('and not under another secret or another body', () => {
+  it('but not with another secret or another body', () => {
     const other = new Webhook(`whsec_${Buffer.from('another key, same length').toString('base64')}`);
     expect(() => other.verify(body, headersBy(`whsec_${base64}`))).toThrow();
     expect(() => new Webhook(base64).verify('{}', headersBy(base64))).toThrow();
   });
 });
 
-it('a secret that cannot be used is an error that does not repeat it', () => {
+it('the error for an unusable secret does not quote it', () => {
   expect(() => signerOf('whsec_not base64 at all')).toThrow(
     'the part after whsec_ must be base64 and not empty',
   );

@@ -1,13 +1,13 @@
 import { isIPv4 } from 'node:net';
 
 /**
- * Which addresses an untrusted sender may make us talk to: public unicast, nothing else. The only list of them: asked
- * early for what a URL says by itself (config/target-url.ts), and of every address that a socket is given
+ * The addresses that an untrusted sender may make us connect to: public unicast, nothing else. This is the only list. The
+ * config check asks it about IP addresses in URLs (http-url.ts), and delivery about every address that a socket is given
  * (services/delivery/src/targets/calls/public-addresses.ts).
  */
 type Range = readonly [network: string, bits: number];
 
-/** IANA special-purpose registry, plus Azure's metadata address, which looks public and is not. */
+/** The IANA special-purpose registry, and Azure's metadata address, which looks public and is not. */
 const REFUSED_V4: readonly Range[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -27,7 +27,7 @@ const REFUSED_V4: readonly Range[] = [
   ['240.0.0.0', 4],
 ];
 
-/** Is it an address of the public internet? `ip` is what DNS or a URL gave; what cannot be read is not public. */
+/** Whether `ip`, from DNS or a URL, is an address of the public internet. An unreadable one is not. */
 export function isPublicAddress(ip: string): boolean {
   if (isIPv4(ip)) return isPublicV4(v4Number(ip));
   const groups = v6Groups(ip);
@@ -35,7 +35,7 @@ export function isPublicAddress(ip: string): boolean {
   const [first = 0, second = 0] = groups;
   const low32 = ((groups[6] ?? 0) * 0x10000 + (groups[7] ?? 0)) >>> 0;
   const zerosBetween = (from: number, to: number) => groups.slice(from, to).every((group) => group === 0);
-  // IPv4 inside IPv6: what counts is the address that the packet reaches in the end.
+  // IPv4 inside IPv6: the address that the packet reaches in the end counts.
   if (zerosBetween(0, 5) && groups[5] === 0xffff) return isPublicV4(low32);
   if (first === 0x64 && second === 0xff9b && zerosBetween(2, 6)) return isPublicV4(low32);
   // Everything outside global unicast: loopback, unique local, link-local, multicast, IPv4-compatible.
@@ -58,7 +58,7 @@ function v4Number(ip: string): number {
   return ip.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
-/** The URL parser is the canonicaliser: it knows every way to write an IPv6 address, and refuses zones. */
+/** Uses the URL parser, which knows every way to write an IPv6 address and refuses zones. */
 function v6Groups(ip: string): number[] | null {
   if (!URL.canParse(`http://[${ip}]`)) return null;
   const canonical = new URL(`http://[${ip}]`).hostname.slice(1, -1);

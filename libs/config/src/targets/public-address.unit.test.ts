@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isPublicAddress } from './public-address.ts';
 
-describe('which addresses are public', () => {
+describe('public addresses', () => {
   it.each([
     '127.0.0.1',
     '10.1.2.3',

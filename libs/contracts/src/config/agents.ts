@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { notA } from '../validate.ts';
 import { httpUrl, name, positiveInt, positiveSeconds, seconds } from './values.ts';
 
 const resume = z.strictObject({
@@ -48,8 +49,10 @@ const commandAgent = z.strictObject({
   kind: z.literal('command'),
   /** The program and its arguments, without a shell. */
   command: z
-    .array(z.string(), { error: 'a list is wanted: the program, then its arguments' })
-    .min(1, 'the program is missing'),
+    .array(z.string(), {
+      error: notA('a list', 'Write the program and its arguments, such as [run, --fast].'),
+    })
+    .min(1, 'the list is empty. Write the program and its arguments, such as [run, --fast].'),
   /** Working directory. Default: the session's own directory. */
   cwd: z.string().min(1).optional(),
   /** Added to a small clean environment. The program gets no other variables of ours. */
@@ -66,13 +69,15 @@ const httpAgent = z.strictObject({
   kind: z.literal('http'),
   url: httpUrl,
   /** Signs our requests (Standard Webhooks). */
-  secret: z.string({ error: 'an agent of kind http needs a secret: requests to it are signed' }).min(1),
+  secret: z
+    .string({
+      error: notA('a string', 'An agent of kind http needs a secret, because requests to it are signed.'),
+    })
+    .min(1),
   headers: z.record(z.string(), z.string()).default({}),
   /** Limit for one request. An agent that needs longer answers 202 and calls back. */
   request_timeout_seconds: positiveSeconds.default(300),
   ...agentBase,
 });
 
-export const agentSchema = z.discriminatedUnion('kind', [llmAgent, commandAgent, httpAgent], {
-  error: 'the kind of an agent is llm, command or http',
-});
+export const agentSchema = z.discriminatedUnion('kind', [llmAgent, commandAgent, httpAgent]);

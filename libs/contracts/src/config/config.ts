@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type ConfigProblem, validate } from '../validate.ts';
 import { agentSchema } from './agents.ts';
 import { mcpServerSchema } from './mcp-servers.ts';
 import { modelSchema } from './models.ts';
@@ -51,7 +52,10 @@ export const configSchema = z
     retention: z
       .strictObject({
         sessions_days: z.number().positive().default(90),
-        delivery_ids_days: z.number().min(7, 'delivery ids are kept for at least 7 days').default(7),
+        delivery_ids_days: z
+          .number()
+          .min(7, 'delivery ids are kept for at least 7 days. Use 7 or more.')
+          .default(7),
         /** Write sessions to `directories.exports` before pruning them. */
         export: z.boolean().default(false),
       })
@@ -96,32 +100,23 @@ export type ProcessWatcherConfig = Config['process_watcher'];
 
 export type McpServerConfig = Config['mcp_servers'][string];
 
-/** What the operator reads: the place in the file and the reason. */
-export interface ConfigProblem {
-  readonly place: string;
-  readonly reason: string;
-}
-
+/** @param written what the file says, before variables were filled in: problems quote values from it */
 export function parseConfig(
   raw: unknown,
+  written: unknown = raw,
 ):
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: ConfigProblem[] } {
-  const parsed = configSchema.safeParse(raw ?? {});
-  if (parsed.success) return { ok: true, config: parsed.data };
-  return { ok: false, problems: parsed.error.issues.flatMap(describeIssue) };
+  const checked = validate(configSchema, raw ?? {}, { quoteFrom: written, unknownKey: hermesAdvice });
+  if (checked.ok) return { ok: true, config: checked.value };
+  return {
+    ok: false,
+    problems: checked.problems.map(({ place, reason }) => ({ place: place || '(top)', reason })),
+  };
 }
 
-function describeIssue(issue: z.core.$ZodIssue): ConfigProblem[] {
-  const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      place: [...path, key].join('.'),
-      reason:
-        path[0] === 'routes' && refusedHermesKeys[key] ? refusedHermesKeys[key] : `unknown key \`${key}\``,
-    }));
-  }
-  return [{ place: path.join('.') || '(top)', reason: issue.message }];
+function hermesAdvice([section]: readonly string[], key: string): string | undefined {
+  return section === 'routes' && Object.hasOwn(refusedHermesKeys, key) ? refusedHermesKeys[key] : undefined;
 }
 
 /** For editors: `# yaml-language-server: $schema=...`. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { type ConfigProblem, configSchemaText, parseConfig } from './config.ts';
+import type { ConfigProblem } from '../validate.ts';
+import { configSchemaText, parseConfig } from './config.ts';
 
 function configOf(raw: unknown) {
   const parsed = parseConfig(raw);
@@ -152,7 +153,7 @@ describe('what the config refuses', () => {
   it('a retention of delivery ids below 7 days (one-delivery-one-session)', () => {
     expect(problemsOf({ retention: { delivery_ids_days: 1 } })[0]).toEqual({
       place: 'retention.delivery_ids_days',
-      reason: 'delivery ids are kept for at least 7 days',
+      reason: 'delivery ids are kept for at least 7 days. Use 7 or more.',
     });
   });
 
@@ -163,7 +164,10 @@ describe('what the config refuses', () => {
   it.each(['openai', 'anthropic'])('needs an api_key for %s, unless another server is named', (provider) => {
     const model = { provider, model: 'm' };
     expect(problemsOf({ models: { main: model } })).toEqual([
-      { place: 'models.main.api_key', reason: 'an api_key is wanted' },
+      {
+        place: 'models.main.api_key',
+        reason: 'the value is missing. Set `api_key`, or the `base_url` of a server that needs none.',
+      },
     ]);
     expect(problemsOf({ models: { main: { ...model, api_key: 'k' } } })).toEqual([]);
     expect(problemsOf({ models: { main: { ...model, base_url: 'http://127.0.0.1:1/v1' } } })).toEqual([]);
@@ -182,7 +186,10 @@ describe('what the config refuses', () => {
       expect(problem?.reason).not.toContain('secret');
     }
     expect(problemsOf({ models: { m: { ...model, base_url: 'nowhere' } } })).toEqual([
-      { place: 'models.m.base_url', reason: 'an http or https URL is wanted' },
+      {
+        place: 'models.m.base_url',
+        reason: 'this is not an http or https URL. Write one such as https://example.com.',
+      },
     ]);
   });
 
@@ -223,15 +230,16 @@ describe('an MCP server', () => {
   });
 
   it('is refused by name where it is neither, both, or has keys of the other', () => {
-    const either = 'mcp_servers.m: an MCP server has either a `command` (stdio) or a `url` (streamable HTTP)';
+    const either =
+      'mcp_servers.m: an MCP server has either a `command` (stdio) or a `url` (streamable HTTP). Set one of them.';
     expect(problems({})).toEqual([either]);
     expect(problems({ command: 'x', url: 'https://example.com' })).toEqual([either]);
     expect(problems({ command: 'x', headers: {} })).toEqual([
-      'mcp_servers.m.headers: goes with `url`, which this server has not',
+      'mcp_servers.m.headers: this key needs `url`, which this server does not have. Remove it.',
     ]);
     expect(problems({ url: 'https://example.com', args: [], cwd: '/' })).toEqual([
-      'mcp_servers.m.args: goes with `command`, which this server has not',
-      'mcp_servers.m.cwd: goes with `command`, which this server has not',
+      'mcp_servers.m.args: this key needs `command`, which this server does not have. Remove it.',
+      'mcp_servers.m.cwd: this key needs `command`, which this server does not have. Remove it.',
     ]);
     expect(problems({ command: 'x', transport: 'stdio' })[0]).toContain('unknown key `transport`');
     expect(problems({ url: 'ftp://example.com' })[0]).toContain('mcp_servers.m.url');

@@ -24,18 +24,21 @@ const filterShape = z.strictObject({
   equals: z.unknown().optional(),
   not_equals: z.unknown().optional(),
   contains: z.unknown().optional(),
-  in: z.array(z.unknown()).min(1, 'an empty list never matches').optional(),
+  in: z
+    .array(z.unknown())
+    .min(1, 'the list is empty, so the filter never matches. Write at least one entry.')
+    .optional(),
   in_file: z.string().min(1).optional(),
   regex: z
     .string()
     .min(1)
-    .max(LONGEST_PATTERN, `a pattern has at most ${LONGEST_PATTERN} characters`)
+    .max(LONGEST_PATTERN, `the pattern is too long. Write at most ${LONGEST_PATTERN} characters.`)
     .optional(),
   get all() {
-    return z.array(filterSchema).min(1, 'an empty group says nothing').optional();
+    return z.array(filterSchema).min(1, 'the list is empty. Write at least one filter.').optional();
   },
   get any() {
-    return z.array(filterSchema).min(1, 'an empty group says nothing').optional();
+    return z.array(filterSchema).min(1, 'the list is empty. Write at least one filter.').optional();
   },
   get not() {
     return filterSchema.optional();
@@ -50,16 +53,16 @@ export const filterSchema: z.ZodType<FilterConfig, FilterConfig> = filterShape.s
     const refuse = (message: string) => context.addIssue({ code: 'custom', message });
     if (groups.length + operators.length !== 1) {
       const all = [...fieldOperators, ...groupOperators].join(', ');
-      refuse(`a filter has one of ${all} (several: a list of filters, or \`all\`)`);
+      refuse(`a filter has exactly one of ${all}. For several, write a list of filters or use \`all\`.`);
     } else if (groups.length === 1 && given.field !== undefined) {
-      refuse(`\`${groups[0]}\` has no \`field\` of its own: each filter inside it has one`);
+      refuse(`\`${groups[0]}\` has no \`field\` of its own. Write \`field\` in each filter inside it.`);
     } else if (operators.length === 1) {
       const problem = fieldProblem(given.field);
       if (problem !== null) refuse(problem);
     }
     for (const name of ['equals', 'not_equals', 'contains', 'in'] as const) {
       if (holdsInexactNumber(given[name])) {
-        refuse(`\`${name}\`: this number is too long to be kept exactly: write it in quotes`);
+        refuse(`\`${name}\`: this number is too long to be kept exactly. Put it in quotes.`);
       }
     }
   },
@@ -81,9 +84,13 @@ export interface FilterConfig {
 }
 
 function fieldProblem(field: string | undefined): string | null {
-  if (field === undefined) return 'a filter needs a `field`, such as `action` or `headers.X-Kind`';
-  if (field.split('.').some((part) => part.trim() === '')) return `\`${field}\` is no path: use a.b.0.c`;
-  return field === 'headers' ? '`headers` alone is no field: name one, such as `headers.X-Kind`' : null;
+  if (field === undefined)
+    return 'the filter has no `field`. Set it, for example to `action` or `headers.X-Kind`.';
+  if (field.split('.').some((part) => part.trim() === ''))
+    return `\`${field}\` is not a path. Write one such as a.b.0.c.`;
+  return field === 'headers'
+    ? '`headers` alone is not a field. Name a header, such as `headers.X-Kind`.'
+    : null;
 }
 
 /** Every request evaluates the filters of its route, and a route may come from the API. Both bounds are far above real use. */
@@ -97,9 +104,10 @@ export function filterSizeProblem(filters: unknown): string | null {
   let values = 0;
   for (let depth = 0; level.length > 0; depth += 1) {
     values += level.length;
-    if (depth > DEEPEST_FILTER) return `filters are nested at most ${DEEPEST_FILTER} levels deep`;
+    if (depth > DEEPEST_FILTER)
+      return `the filters are nested too deep. Use at most ${DEEPEST_FILTER} levels.`;
     if (values > MOST_FILTER_VALUES) {
-      return `filters have at most ${MOST_FILTER_VALUES} values: put a long list into a file (\`in_file\`)`;
+      return `the filters have more than ${MOST_FILTER_VALUES} values. Put a long list into a file (\`in_file\`).`;
     }
     level = level.flatMap((value) =>
       typeof value === 'object' && value !== null ? Object.values(value) : [],

@@ -20,14 +20,15 @@ export const mcpServerSchema = z
     const refuse = (message: string, path: string[] = []) =>
       context.addIssue({ code: 'custom', message, path });
     if ((given.command === undefined) === (given.url === undefined)) {
-      refuse('an MCP server has either a `command` (stdio) or a `url` (streamable HTTP)');
+      refuse('an MCP server has either a `command` (stdio) or a `url` (streamable HTTP). Set one of them.');
       return;
     }
     const foreign = given.command === undefined ? (['args', 'env', 'cwd'] as const) : (['headers'] as const);
     for (const key of foreign) {
       if (given[key] === undefined) continue;
-      refuse(`goes with ${given.command === undefined ? '`command`' : '`url`'}, which this server has not`, [
-        key,
-      ]);
+      refuse(
+        `this key needs ${given.command === undefined ? '`command`' : '`url`'}, which this server does not have. Remove it.`,
+        [key],
+      );
     }
   });

@@ -12,7 +12,7 @@ const modelBase = {
   stall_seconds: positiveSeconds.default(90),
   /** The context window of the model. Close to it, a summary replaces older steps. */
   context_tokens: positiveInt
-    .min(1000, 'a window of less than 1000 tokens holds no conversation')
+    .min(1000, 'the window is too small for a conversation. Use at least 1000 tokens.')
     .default(128_000),
   /** The longest answer. Default: that of the provider. */
   max_output_tokens: positiveInt.optional(),
@@ -24,11 +24,14 @@ const modelBase = {
 const withKey = (model: { base_url?: string | undefined; api_key?: string | undefined }) =>
   model.api_key !== undefined || model.base_url !== undefined;
 
-const keyWanted = { error: 'an api_key is wanted', path: ['api_key'] };
+const keyMissing = {
+  error: 'the value is missing. Set `api_key`, or the `base_url` of a server that needs none.',
+  path: ['api_key'],
+};
 
 export const modelSchema = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('openai-compatible'), ...modelBase, base_url: baseUrl }),
-  z.strictObject({ provider: z.literal('openai'), ...modelBase }).refine(withKey, keyWanted),
-  z.strictObject({ provider: z.literal('anthropic'), ...modelBase }).refine(withKey, keyWanted),
+  z.strictObject({ provider: z.literal('openai'), ...modelBase }).refine(withKey, keyMissing),
+  z.strictObject({ provider: z.literal('anthropic'), ...modelBase }).refine(withKey, keyMissing),
   z.strictObject({ provider: z.literal('builtin'), model: z.literal('echo') }),
 ]);

@@ -5,16 +5,20 @@ import { name, positiveInt, positiveSeconds } from './values.ts';
 /** No separators and no dots: this is a name and not a path. */
 const skillName = z
   .string()
-  .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/, 'the name of a skill is letters, digits, - and _');
+  .regex(
+    /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/,
+    'the name of a skill has 1 to 63 letters, digits, - and _, and starts with a letter or a digit.',
+  );
 
 /** With the size limit of a skill this is half a megabyte of instructions: more than any model reads well. */
 const MOST_SKILLS = 8;
 
 /** Route keys of Hermes that we do not have. The error says what to do instead. */
 export const refusedHermesKeys: Readonly<Record<string, string>> = {
-  cron_job: 'Angelia has no scheduler: let cron or a Kubernetes CronJob POST to the route',
-  profile: "name an agent under `agents` and set the route's `agent`",
-  mirror_to_session: 'set `session_key`, so that further webhooks go to the same session',
+  cron_job: 'Angelia has no scheduler. Let cron or a Kubernetes CronJob POST to the route.',
+  profile: "Angelia has no profiles. Name an agent under `agents` and set the route's `agent`.",
+  mirror_to_session:
+    'Angelia has no such key. Set `session_key`, so that further webhooks go to the same session.',
 };
 
 /** The values of a route's `auth`: how a sender proves who it is (services/ingress). */
@@ -55,7 +59,10 @@ export const routeSchema = z.strictObject({
   retry_on_script_failure: z.boolean().optional(),
   prompt: z.string().default('{__raw__}'),
   title: z.string().optional(),
-  skills: z.array(skillName).max(MOST_SKILLS, `a route has at most ${MOST_SKILLS} skills`).default([]),
+  skills: z
+    .array(skillName)
+    .max(MOST_SKILLS, `the list is too long. A route has at most ${MOST_SKILLS} skills.`)
+    .default([]),
   toolsets: z.array(z.string()).optional(),
   agent: name.default('default'),
   deliver: z.string().min(1).default('log'),

@@ -1,11 +1,12 @@
 import { runCommand } from '@angelia/event-log';
 import { pruneNow } from '../maintenance/prune.ts';
 
-/** `prune [days]`; `angelia prune` is the same for people. */
+/** `prune [days]`; people use `angelia prune`. */
 await runCommand('prune', async (url) => {
   const [, , given] = process.argv;
   const days = given === undefined ? undefined : Number(given);
-  if (days !== undefined && !(days > 0)) throw new Error(`${given} is no number of days`);
+  if (days !== undefined && !(days > 0))
+    throw new Error(`"${given}" is not a number of days. Use a number greater than 0`);
   const { sessions, keys } = await pruneNow({
     url,
     env: process.env,

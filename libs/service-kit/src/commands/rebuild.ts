@@ -1,7 +1,7 @@
 import { runCommand } from '@angelia/event-log';
 import { rebuildNow } from '../maintenance/rebuild.ts';
 
-/** `rebuild`; `angelia rebuild` is the same for people. */
+/** `rebuild`; people use `angelia rebuild`. */
 await runCommand('rebuild', async (url) => {
   const { build, events } = await rebuildNow(url);
   return [`the views are rebuilt from ${events} events (build ${build})`];

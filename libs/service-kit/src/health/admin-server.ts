@@ -4,8 +4,8 @@ import { PROMETHEUS_CONTENT_TYPE } from '../metrics/prometheus-text.ts';
 import type { Health } from './health.ts';
 
 /**
- * `/healthz`, `/readyz` and `/metrics` of a service on its own port. Plain node:http: three services have no other HTTP, and
- * Fastify for three routes costs each of them 4 MB and 0.16 s of CPU at the start.
+ * Serves `/healthz`, `/readyz` and `/metrics` on a port of its own. It uses plain node:http: three services have no other
+ * HTTP, and Fastify for three routes would cost each of them 4 MB and 0.16 s of CPU at the start.
  */
 export async function startAdminServer(health: Health, host: string, port: number): Promise<AdminServer> {
   const server = createServer((request, response) => {
@@ -25,7 +25,7 @@ export interface AdminServer {
 
 export const HEALTH_PATHS = ['/healthz', '/health', '/readyz'] as const;
 
-/** Open to whoever reaches this port, which is why it is no public one; ingress has none of this on its own. */
+/** Open to everybody who reaches this port, so the port must not be public. The public port of ingress does not have it. */
 const METRICS_PATH = '/metrics';
 
 async function answer(health: Health, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -47,7 +47,7 @@ function asJson({ status, body }: { readonly status: number; readonly body: unkn
   return { status, type: 'application/json; charset=utf-8', text: JSON.stringify(body) };
 }
 
-/** Shared with ingress, which answers the same on its public port. */
+/** Also used by ingress, which gives the same answers on its public port. */
 export async function healthAnswer(
   health: Health,
   method: string,

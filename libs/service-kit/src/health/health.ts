@@ -1,3 +1,5 @@
+import { LATE, within } from '@angelia/waiting';
+
 export type CheckResult =
   | { readonly ok: true; readonly [detail: string]: unknown }
   | { readonly ok: false; readonly reason: string; readonly [detail: string]: unknown };
@@ -9,18 +11,18 @@ export interface Readiness {
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
-/** A probe that takes longer than this says no: Kubernetes and the launcher ask every second or two. */
+/** A check that takes longer than this has failed: Kubernetes and the launcher ask every second or two. */
 const CHECK_TIMEOUT_MS = 1_500;
 
 /**
- * Alive and ready are two questions. Alive: the event loop answers. Ready: it can do its own job right now, which
- * a service says by named checks; Postgres or NATS being away makes it unready and never dead.
+ * Alive and ready are two questions. Alive: the event loop answers. Ready: the service can do its own job right now, by its
+ * named checks. Without Postgres or NATS a service is not ready, but it is alive.
  */
 export class Health {
   readonly #checks = new Map<string, Check>();
   #draining = false;
-  /** One round of checks at a time serves whoever asks meanwhile: probes must not pile up on a slow database. */
-  #underWay: Promise<Readiness> | null = null;
+  /** One round of checks at a time serves all probes that ask meanwhile: they must not pile up on a slow database. */
+  #inFlight: Promise<Readiness> | null = null;
 
   add(name: string, check: Check): void {
     this.#checks.set(name, check);
@@ -31,13 +33,13 @@ export class Health {
   }
 
   readiness(): Promise<Readiness> {
-    this.#underWay ??= this.#look().finally(() => {
-      this.#underWay = null;
+    this.#inFlight ??= this.#check().finally(() => {
+      this.#inFlight = null;
     });
-    return this.#underWay;
+    return this.#inFlight;
   }
 
-  async #look(): Promise<Readiness> {
+  async #check(): Promise<Readiness> {
     const results = await Promise.all(
       [...this.#checks].map(async ([name, check]) => [name, await bounded(check)] as const),
     );
@@ -51,18 +53,10 @@ export class Health {
 }
 
 async function bounded(check: Check): Promise<CheckResult> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<CheckResult>((resolve) => {
-    timer = setTimeout(
-      () => resolve({ ok: false, reason: `no answer within ${CHECK_TIMEOUT_MS} ms` }),
-      CHECK_TIMEOUT_MS,
-    );
-  });
   try {
-    return await Promise.race([(async () => check())(), timeout]);
+    const result = await within(CHECK_TIMEOUT_MS, (async () => check())());
+    return result === LATE ? { ok: false, reason: `no answer within ${CHECK_TIMEOUT_MS} ms` } : result;
   } catch (error) {
     return { ok: false, reason: error instanceof Error ? error.message : String(error) };
-  } finally {
-    clearTimeout(timer);
   }
 }

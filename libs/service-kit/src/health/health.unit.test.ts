@@ -7,7 +7,7 @@ describe('health', () => {
     jest.useRealTimers();
   });
 
-  it('is ready when all of its checks are', async () => {
+  it('is ready if all of its checks pass', async () => {
     const health = new Health();
     health.add('postgres', () => ({ ok: true }));
     expect(await healthAnswer(health, 'GET', '/readyz')).toEqual({
@@ -31,7 +31,7 @@ describe('health', () => {
     });
   });
 
-  it('is alive whatever its checks say', async () => {
+  it('is alive whatever its checks return', async () => {
     const health = new Health();
     health.add('postgres', () => ({ ok: false, reason: 'away' }));
     expect((await healthAnswer(health, 'GET', '/healthz')).status).toBe(200);
@@ -47,7 +47,7 @@ describe('health', () => {
     });
   });
 
-  it('answers a check that hangs with no, in time', async () => {
+  it('treats a check that hangs as failed, in time', async () => {
     const health = new Health();
     health.add('stuck', () => new Promise(() => {}));
     jest.useFakeTimers();
@@ -60,7 +60,7 @@ describe('health', () => {
     expect(ready).toBe(false);
   });
 
-  it('looks once for all who ask at the same time', async () => {
+  it('runs its checks once for all who ask at the same time', async () => {
     const health = new Health();
     let looks = 0;
     health.add('counted', async () => {

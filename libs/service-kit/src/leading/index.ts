@@ -1,1 +1,1 @@
-export { type Leader, type LeaderOptions, type LedLoop, type StartLeader, startLeader } from './leader.ts';
+export { type LedLoop, startLeader } from './leader.ts';

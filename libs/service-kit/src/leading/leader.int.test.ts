@@ -6,8 +6,8 @@ import { decide } from '@angelia/session';
 import { freshTraceparent, newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, eventually, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger } from '../logs/logging.ts';
-import { tailPinger } from '../transport/tail-ping.ts';
+import { createLogger } from '../logs/logger.ts';
+import { relayWaker } from '../transport/wake-relay.ts';
 import { type Leader, type LedLoop, startLeader } from './leader.ts';
 
 const logger = createLogger({
@@ -20,7 +20,7 @@ const ALL: LedLoop[] = ['relay', 'projection', 'agenda', 'prune'];
 
 let nats: NatsServer;
 let database: TestDatabase;
-/** What a process of a service has; two of them stand for two services. */
+/** The log, bus and leader of one process; two of them stand for two services. */
 interface Member {
   readonly bus: Bus;
   readonly log: EventLog;
@@ -41,7 +41,7 @@ function join(name: string): Member {
     url: database.url,
     instance: name,
     holder: `${name}#1`,
-    onCommitted: tailPinger(bus),
+    onCommitted: relayWaker(bus),
   });
   const member: Member = { bus, log, sessions: new Sessions({ log, instance: name }), leader: null };
   members.push(member);
@@ -133,7 +133,7 @@ describe('leader', () => {
     expect(row).toMatchObject({ route: 'r', status: 'queued' });
   });
 
-  it('a commit wakes the relay at once, from whichever service it comes', async () => {
+  it('a commit of any service wakes the relay at once', async () => {
     const other = join('other');
     const leader = startLeading(join('leader'));
     const hints = hintsOf(other, 'session.created');
@@ -147,12 +147,12 @@ describe('leader', () => {
       await eventually(() => hints.some((hint) => hint.stream_id === id), { everyMs: 1 });
       took.push(performance.now() - started);
     }
-    // Without the ping the relay's poll decides: some 250 ms for each, since its predecessor was hinted by a poll too. The
-    // quickest keeps a busy machine out of it.
+    // Without the ping, each would wait for the relay's poll: about 250 ms. The quickest of them is not affected by a busy
+    // machine.
     expect(Math.min(...took)).toBeLessThan(100);
   });
 
-  it('one leads; when it resigns another goes on at once, and nothing is missed', async () => {
+  it('one process leads; when it resigns another takes over at once, and nothing is missed', async () => {
     const one = join('one');
     const two = join('two');
     const first = startLeading(one);
@@ -180,15 +180,15 @@ describe('leader', () => {
     expect(hints.find((hint) => hint.stream_id === id)).toMatchObject({ version: 0, type: 'hint.run' });
   });
 
-  it('the store of JetStream vanishes: unsettled sessions are hinted again (the-bus-is-disposable)', async () => {
+  it('unsettled sessions are hinted again after the store of JetStream vanished (the-bus-is-disposable)', async () => {
     const member = join('one');
-    // No sweep within the test: what comes again comes because the relay noticed.
+    // No sweep within the test: a hint comes again because the relay noticed.
     const leader = startLeading(member, 600);
     const created = hintsOf(member, 'session.created');
     const due = hintsOf(member, 'hint.run');
     const id = await newSession(member);
     await eventually(() => created.some((hint) => hint.stream_id === id));
-    // Unsettled is what the views say; what they do not show yet is left to the sweep.
+    // The views say what is unsettled. The sweep finds what they do not show yet.
     await eventually(async () => (await member.log.lists.sessions({ limit: 10 })).items.length === 1);
     await nats.kill();
     await nats.wipe();

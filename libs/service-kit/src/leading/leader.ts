@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@angelia/bus';
 import type { ServiceName } from '@angelia/config';
 import { type Config, TAIL_PING_SUBJECT } from '@angelia/contracts';
@@ -15,9 +14,9 @@ import {
   runRelay,
 } from '@angelia/event-log';
 import { uuidV7 } from '@angelia/sessions';
-import { WakeUp } from '@angelia/waiting';
-import type { Logger } from '../logs/logging.ts';
-import { count, type LogMeasure, projectMeasured } from '../metrics/log-facts.ts';
+import { LONGEST_TIMER_MS, pause, WakeUp } from '@angelia/waiting';
+import type { Logger } from '../logs/logger.ts';
+import { countMeasure, projectMeasuredViews, type RecordedMeasure } from '../metrics/session-metrics.ts';
 
 /**
  * The loops that one process runs for all of them: the relay (hints from the log's tail), the projection (views from the
@@ -39,7 +38,7 @@ export interface LeaderOptions {
   readonly config: Config;
   readonly service: ServiceName;
   readonly logger: Logger;
-  /** For tests; else by the service. */
+  /** For tests. Default: by the service. */
   readonly delayFirstTryMs?: number;
 }
 
@@ -57,7 +56,7 @@ export function startLeader(options: LeaderOptions): Leader {
   const { log, bus, config } = options;
   const delay = options.delayFirstTryMs ?? (options.service === PREFERRED_LEADER ? 0 : DELAY_OF_OTHERS_MS);
   const hint = ownerHinter(bus);
-  // Also while another leads: a stream that was emptied together with its leader must be known to the next one.
+  // Also while another process leads: the next leader must know of a stream that was emptied together with its leader.
   const recreated = new WakeUp();
   const unsubscribe = bus.onStreamRecreated(() => recreated.wake());
   const leadings: Record<LedLoop, Leading> = {
@@ -82,15 +81,15 @@ export function startLeader(options: LeaderOptions): Leader {
           leadEpoch,
           signal,
           wake,
-          project: projectMeasured,
-          onProjected: (measured) => (measured as readonly LogMeasure[]).forEach(count),
+          project: projectMeasuredViews,
+          onProjected: (measured) => (measured as readonly RecordedMeasure[]).forEach(countMeasure),
         }),
       ),
     ),
     agenda: leadLoop('agenda', (leadEpoch, signal) =>
       runAgenda({ log, leadEpoch, signal, sweepSeconds: config.timing.sweep_seconds, hint }),
     ),
-    // No epoch: what a pruner that was replaced still deletes, it deletes under the same conditions as any other.
+    // No epoch: a pruner that was replaced still deletes under the same conditions as any other.
     prune: leadLoop('prune', (_, signal) => pruneNowAndThen(options, signal)),
   };
   return {
@@ -113,7 +112,7 @@ export function startLeader(options: LeaderOptions): Leader {
   }
 }
 
-/** Ended sessions that had their time leave the log (invariant bounded). */
+/** Removes ended sessions from the log once their retention is over (invariant bounded). */
 async function pruneNowAndThen({ log, config, logger }: LeaderOptions, signal: AbortSignal): Promise<void> {
   const { retention, directories, timing } = config;
   while (!signal.aborted) {
@@ -126,18 +125,18 @@ async function pruneNowAndThen({ log, config, logger }: LeaderOptions, signal: A
       });
       if (pruned.sessions + pruned.keys > 0) logger.info({ ...pruned }, 'pruned');
     } catch (error) {
-      logger.warn({ err: error }, 'ended sessions could not be pruned: trying again later');
+      logger.warn({ err: error }, 'pruning failed; will retry');
     }
-    await pause(timing.prune_seconds * 1_000, undefined, { signal }).catch(() => {}); // Aborted: the loop ends.
+    await pause(timing.prune_seconds * 1_000, signal);
   }
 }
 
 const REHINT_RETRY_MS = 1_000;
 
 /**
- * While `relay` runs, hints all unsettled sessions whenever the stream is found new or emptied: what was hinted before may
- * never arrive (invariant the-bus-is-disposable). Whoever notices it first, consumer, relay or agenda, the bus tells
- * it here; waiting for the relay's next publish would leave a quiet system to the sweep.
+ * While `relay` runs, hints all unsettled sessions whenever the hint stream is new or was emptied: earlier hints may never
+ * arrive (invariant the-bus-is-disposable). The bus tells it here, whether a consumer, the relay or the agenda noticed.
+ * Without that, a quiet system would have to wait for the sweep.
  */
 async function rehinting(
   { log, logger }: LeaderOptions,
@@ -150,15 +149,15 @@ async function rehinting(
   const over = AbortSignal.any([signal, ending.signal]);
   const rehint = async (): Promise<void> => {
     while (!over.aborted) {
-      if (!(await recreated.wait(ONE_HOUR_MS, over))) continue;
+      if (!(await recreated.wait(LONGEST_TIMER_MS, over))) continue;
       try {
         const sessions = await hintAllUnsettled({ log, signal: over, hint });
-        logger.info({ sessions }, 'the hint stream is new or was emptied: hinted all unsettled sessions');
+        logger.info({ sessions }, 'the hint stream is new or was emptied; hinted all unsettled sessions');
       } catch (error) {
-        logger.warn({ err: error }, 'unsettled sessions could not be hinted: trying again');
+        logger.warn({ err: error }, 'hinting unsettled sessions failed; will retry');
         setTimeout(() => recreated.wake(), REHINT_RETRY_MS).unref();
       }
-      // The lead was lost meanwhile, and some may be without a hint: for when it comes back.
+      // The lead was lost meanwhile, and some sessions may have no hint: try again when the lead comes back.
       if (over.aborted) recreated.wake();
     }
   };
@@ -171,10 +170,7 @@ async function rehinting(
   }
 }
 
-/** A bell wants a bound; nothing happens at it. */
-const ONE_HOUR_MS = 3_600_000;
-
-/** Runs a loop with a bell that every service's commits ring. Only a leader listens: pings are many. */
+/** Runs a loop that the commits of every service wake up. Only a leader listens: there are many pings. */
 async function awake(bus: Bus, loop: (wake: WakeUp) => Promise<void>): Promise<void> {
   const wake = new WakeUp();
   const unsubscribe = bus.subscribe(TAIL_PING_SUBJECT, () => wake.wake());
@@ -185,7 +181,7 @@ async function awake(bus: Bus, loop: (wake: WakeUp) => Promise<void>): Promise<v
   }
 }
 
-/** Hints of timers and sweep carry a fresh message id: JetStream's duplicate window would swallow a repeated one. */
+/** Hints of timers and sweep carry a fresh message id: JetStream's duplicate window would drop a repeated one. */
 function ownerHinter(bus: Bus): HintOwner {
   return async (owner, streamIds) => {
     if (streamIds.length === 0) return;

@@ -3,23 +3,23 @@ import { publicUrl, StartupError, toolsetsOf } from '@angelia/config';
 import { type Config, isSessionId, type SessionId } from '@angelia/contracts';
 import { signedLinks } from './signed-links.ts';
 
-/** Names a question: the session, and the version of its `clarification.requested`. */
+/** Names a question by its session and the version of its `clarification.requested`. */
 export interface QuestionName {
   readonly sessionId: SessionId;
   readonly output: number;
 }
 
-/** The links by which a question is answered: delivery puts them into the message, ingress takes them back. */
+/** The links that answer a question: delivery puts them into the message, ingress reads them. */
 export interface AnswerLinks {
   url(question: QuestionName): string;
-  /** Null: not a token that we made for a question. */
+  /** Null: we did not make this token for a question. */
   read(token: string): QuestionName | null;
 }
 
 /**
- * Null: no key, and no agent that asks questions.
+ * Null: there is no key, and no agent asks questions.
  *
- * @throws StartupError when an agent has `clarify` and there is no key: its questions would come without their links
+ * @throws StartupError if an agent has `clarify` and there is no key: its questions would have no links
  */
 export function answerLinks(
   config: Pick<Config, 'agents' | 'public_url'>,
@@ -31,7 +31,7 @@ export function answerLinks(
     if (asking === undefined) return null;
     throw new StartupError([
       `ANGELIA_MASTER_KEY (environment of ${service}): not set, and agent \`${asking[0]}\` has the toolset \`clarify\`, ` +
-        'whose questions are delivered with a signed link: set it to 32 bytes in base64 (`openssl rand -base64 32`), ' +
+        'whose questions need a signed link. Set it to 32 bytes in base64 (`openssl rand -base64 32`), ' +
         'the same for ingress and delivery',
     ]);
   }

@@ -24,7 +24,7 @@ function linksOf(config: object, env: object = {}) {
 }
 
 describe('the links of questions', () => {
-  it('lead to public_url, else to where ingress listens, and are read again', () => {
+  it('lead to public_url, or else to where ingress listens, and can be read', () => {
     for (const [config, env, base] of [
       [{ public_url: 'https://hooks.example.com/a/' }, {}, 'https://hooks.example.com/a'],
       [{}, {}, 'http://127.0.0.1:8644'],
@@ -39,7 +39,7 @@ describe('the links of questions', () => {
     }
   });
 
-  it('are not what else was signed with the same key', () => {
+  it('are not tokens signed for another purpose with the same key', () => {
     const links = linksOf({});
     const signed = signedLinks(masterKey, 'answer');
     expect(links?.read(signed.token(question.sessionId))).toBeNull();
@@ -48,7 +48,7 @@ describe('the links of questions', () => {
     expect(links?.read(signed.token('abc', '1'))).toBeNull();
   });
 
-  it('need the key as soon as an agent may ask: the service does not start without it', () => {
+  it('need the key if an agent may ask: the service does not start without it', () => {
     const asking = { agents: { helper: { toolsets: ['clarify'] } } };
     expect(() => linksOf(asking, { masterKey: undefined })).toThrow(
       /ANGELIA_MASTER_KEY \(environment of delivery\).*agent `helper`/,

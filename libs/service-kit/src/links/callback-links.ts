@@ -3,23 +3,23 @@ import { publicUrl, StartupError } from '@angelia/config';
 import { type Config, isSessionId, type SessionId } from '@angelia/contracts';
 import { signedLinks } from './signed-links.ts';
 
-/** Names what an agent is asked for: the session, and the call of its turn. */
+/** Names a call of an agent by its session and the call of its turn. */
 export interface CallName {
   readonly sessionId: SessionId;
   readonly callId: string;
 }
 
-/** The links by which an agent of kind http answers later: the runner hands them out, ingress takes them back. */
+/** The links by which an agent of kind http answers later: the runner sends them, ingress reads them. */
 export interface CallbackLinks {
   url(call: CallName): string;
-  /** Null: not a token that we made for a call. */
+  /** Null: we did not make this token for a call. */
   read(token: string): CallName | null;
 }
 
 /**
- * Null: no key, and no agent that could call back.
+ * Null: there is no key, and no agent calls back.
  *
- * @throws StartupError when there is such an agent and no key: its callbacks would find nobody who believes them
+ * @throws StartupError if there is such an agent and no key: nobody could verify its callbacks
  */
 export function callbackLinks(
   config: Pick<Config, 'agents' | 'public_url'>,
@@ -31,7 +31,7 @@ export function callbackLinks(
     if (calling === undefined) return null;
     throw new StartupError([
       `ANGELIA_MASTER_KEY (environment of ${service}): not set, and agent \`${calling[0]}\` is of kind http, which gets ` +
-        'a signed link to call back: set it to 32 bytes in base64 (`openssl rand -base64 32`), the same for ingress ' +
+        'a signed link to call back. Set it to 32 bytes in base64 (`openssl rand -base64 32`), the same for ingress ' +
         'and agent-runner',
     ]);
   }

@@ -1,17 +1,17 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
-/** What a link is for. A token for the one is none for the other: each purpose has a key of its own. */
+/** What a link is for. Each purpose has its own key, so a token for one is not valid for the other. */
 export type LinkPurpose = 'answer' | 'callback';
 
 /**
- * Makes and checks the tokens of links that work without the admin token. A token names something in the log (a session
- * and a question, a session and a call) and proves that we made it. It holds no time and is stored nowhere: whether
- * it may still be used is the state of what it names, which is also what makes it single-use.
+ * Makes and checks the tokens of links that work without the admin token. A token names something in the log (a session and
+ * a question, a session and a call) and proves that we made it. It holds no time and is not stored. The state of what it
+ * names decides whether it may still be used, which also makes it single-use.
  */
 export interface SignedLinks {
-  /** `<part>.<part>.<mac>`; a part is letters, digits, - and _, so that the token stands in a URL as it is. */
+  /** `<part>.<part>.<mac>`. A part has letters, digits, - and _, so a URL holds the token unencoded. */
   token(...parts: readonly [string, ...string[]]): string;
-  /** The parts; null: not a token of ours for this purpose, in whole or in part. */
+  /** The parts; null: not a token that we made for this purpose. */
   read(token: string): readonly string[] | null;
 }
 
@@ -19,10 +19,10 @@ const PART = /^[A-Za-z0-9_-]{1,200}$/;
 const KEY_BYTES = 32;
 /** 32 bytes as base64url. */
 const MAC_LENGTH = 43;
-/** Two ids and the MAC are some 130; whatever is longer is not read at all. */
+/** Two ids and the MAC have about 130 characters. A longer token is not read. */
 const LONGEST_TOKEN = 500;
 
-/** @param masterKey ANGELIA_MASTER_KEY: 32 bytes in base64, as the environment's check has made sure */
+/** @param masterKey ANGELIA_MASTER_KEY: 32 bytes in base64 (the check of the environment made sure) */
 export function signedLinks(masterKey: string, purpose: LinkPurpose): SignedLinks {
   const derived = hkdfSync(
     'sha256',

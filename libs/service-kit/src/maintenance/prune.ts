@@ -2,8 +2,8 @@ import { loadCommandConfig } from '@angelia/config';
 import { exportTo, openEventLog, type Pruned, pruneSessions } from '@angelia/event-log';
 
 /**
- * What the services do every hour, now. `days` in place of the config's `retention.sessions_days`.
- * @throws StartupError for the config; LogError
+ * Prunes now what the services prune every hour. `days` replaces the config's `retention.sessions_days`.
+ * @throws StartupError if the config is wrong; LogError
  */
 export async function pruneNow(options: {
   readonly url: string;
@@ -11,7 +11,7 @@ export async function pruneNow(options: {
   readonly days?: number;
   readonly signal?: AbortSignal;
 }): Promise<Pruned> {
-  // Of the config it reads how long, and where exports go: no secret, and none of the variables that they stand in.
+  // It needs the retention and the directory of exports: no secret, and no variable that holds one.
   const { config } = loadCommandConfig(options.env);
   const log = openEventLog({
     url: options.url,

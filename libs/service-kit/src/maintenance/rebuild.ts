@@ -1,7 +1,7 @@
 import { type RebuildResult, rebuildViews } from '@angelia/event-log';
-import { projectRecorded } from '@angelia/sessions';
+import { projectViews } from '@angelia/sessions';
 
-/** The views anew from the whole log, beside the old ones; then it switches. The services may go on meanwhile. */
+/** Builds the views again from the whole log, beside the old ones, then switches. The services can go on meanwhile. */
 export function rebuildNow(url: string): Promise<RebuildResult> {
-  return rebuildViews({ url, project: projectRecorded });
+  return rebuildViews({ url, project: projectViews });
 }

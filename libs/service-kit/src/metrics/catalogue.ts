@@ -4,23 +4,22 @@ import { type AnyInstrument, Counter, type Exporter, Gauge, Histogram } from './
 import { listed, names, oneOf } from './label-sets.ts';
 
 /**
- * Every metric of Angelia, declared once: docs/observe.md, the dashboards and the alert rules under
- * deploy/observability are checked against this file, and what a running stack exports is, too. No label holds an id, an
- * address, a URL or a text; each has a bounded set of values (label-sets.ts), and each instrument says how many series
- * that makes at most.
+ * Every metric of Angelia, declared once. Tests check docs/observe.md, the dashboards and alert rules under
+ * deploy/observability, and the exports of a running stack against this file. No label holds an id, an address, a URL or a
+ * text. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
  */
 
-/** More than a person can tell apart on a dashboard. Routes made by API count here, too: from the 101st on they share one. */
+/** More than a person can tell apart on a dashboard. Routes made by API count too: from the 101st on they share one value. */
 const MOST_ROUTES = 100;
 const MOST_AGENTS = 50;
 const MOST_MODELS = 50;
 
-/** Shared by all metrics, so that the same names are known in each. */
+/** Shared by all metrics, so that each knows the same names. */
 const route = names(MOST_ROUTES);
 const agent = names(MOST_AGENTS);
 const model = names(MOST_MODELS);
 const target = listed(...knownTargets);
-/** A model may ask for tools that do not exist, and MCP servers name theirs: the kind only (log-facts.ts). */
+/** The kind only (session-metrics.ts): a model may ask for tools that do not exist, and MCP servers name theirs. */
 const tool = listed('terminal', 'process', 'clarify', 'mcp', 'agent');
 
 export const webhookOutcomes = [
@@ -43,7 +42,7 @@ export const webhookOutcomes = [
 ] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
-/** Of run.failed: those of the runner (failures.ts there, which the compiler holds to it) and of expiry (libs/session). */
+/** Codes of run.failed: of the runner (the compiler checks its failures.ts against these) and of expiry (libs/session). */
 export const failureCodes = [
   'models_failed',
   'timeout',
@@ -67,7 +66,7 @@ export const failureCodes = [
   'process_timeout',
 ] as const;
 
-/** Of the n-th attempt: from the fourth on it is late, and how late the histograms tell. 0: given up without one. */
+/** The number of the attempt. From the fourth on the delivery is late; the histograms say how late. 0: no attempt. */
 const attempt = listed('0', '1', '2', '3', '4+');
 const durable = listed(
   ...serviceNames.flatMap((service) =>
@@ -75,14 +74,14 @@ const durable = listed(
   ),
 );
 
-/** From what a person does not notice to a working day. */
+/** From a time that nobody notices to a working day. */
 const WAITS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400];
-/** A model answers within a second, or thinks for minutes. */
+/** A model answers within a second or thinks for minutes. */
 const CALLS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
-/** Requests that a sender, or we, wait for. */
+/** Requests that a sender waits for, or that we wait for. */
 const REQUESTS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/** Above 0.05 s health checks and lease renewals begin to suffer; a lease is lost after some seconds. */
+/** Above 0.05 s, health checks and lease renewals suffer. A lease is lost after some seconds. */
 const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 const everyService: readonly Exporter[] = ['every service'];
@@ -91,14 +90,14 @@ const leader: readonly Exporter[] = ['leader'];
 export const metrics = {
   webhooks: new Counter({
     name: 'angelia_webhooks_total',
-    help: 'Webhooks by what became of them. A route that does not exist is `(unknown)`.',
+    help: 'Webhooks by outcome. A route that does not exist is `(unknown)`.',
     unit: '1',
     labels: { route, outcome: oneOf(...webhookOutcomes) },
     from: ['ingress'],
   }),
   webhookSeconds: new Histogram({
     name: 'angelia_webhook_seconds',
-    help: 'From the body of a webhook to its answer, the commit included. Refused ones are not in it.',
+    help: 'From the body of a webhook to its answer, including the commit. Refused webhooks are not counted.',
     unit: 's',
     labels: {},
     bounds: REQUESTS,
@@ -107,7 +106,7 @@ export const metrics = {
 
   apiRefused: new Counter({
     name: 'angelia_api_refused_total',
-    help: 'Calls of /v1 that were not let in. `slowed_down`: after too many wrong tokens from the same address.',
+    help: 'Calls of /v1 that were refused. `slowed_down`: after too many wrong tokens from the same address.',
     unit: '1',
     labels: { reason: oneOf('no_token', 'wrong_token', 'slowed_down') },
     from: ['ingress'],
@@ -129,14 +128,14 @@ export const metrics = {
   }),
   oldestRunDue: new Gauge({
     name: 'angelia_queue_oldest_seconds',
-    help: 'For how long the longest waiting turn has been due to run; 0 when none is.',
+    help: 'How long the longest waiting turn has been due to run; 0 if none is due.',
     unit: 's',
     labels: {},
     from: leader,
   }),
   oldestDeliveryDue: new Gauge({
     name: 'angelia_delivery_oldest_due_seconds',
-    help: 'For how long the longest waiting delivery has been due; 0 when none is.',
+    help: 'How long the longest waiting delivery has been due; 0 if none is due.',
     unit: 's',
     labels: {},
     from: leader,
@@ -152,7 +151,7 @@ export const metrics = {
   }),
   timeToFirstStatus: new Histogram({
     name: 'angelia_time_to_first_status_seconds',
-    help: 'From the time a turn was accepted to its first interim status. Turns without one are not in it.',
+    help: 'From the time a turn was accepted to its first interim status. Turns without one are not counted.',
     unit: 's',
     labels: { route },
     bounds: WAITS,
@@ -160,7 +159,7 @@ export const metrics = {
   }),
   timeToFinal: new Histogram({
     name: 'angelia_time_to_final_seconds',
-    help: 'From the time a turn was accepted to its final response. Waiting for a person is in it.',
+    help: 'From the time a turn was accepted to its final response, including the wait for a person.',
     unit: 's',
     labels: { route },
     bounds: WAITS,
@@ -177,7 +176,7 @@ export const metrics = {
 
   runs: new Counter({
     name: 'angelia_runs_total',
-    help: 'Runs that ended. `lost`: another run took over. `asked`: with a question to a person.',
+    help: 'Runs that ended. `lost`: another run took over. `asked`: ended with a question to a person.',
     unit: '1',
     labels: {
       agent,
@@ -216,7 +215,7 @@ export const metrics = {
   }),
   modelCallSeconds: new Histogram({
     name: 'angelia_model_call_seconds',
-    help: 'One try of a model call, by how it came out. `stopped`: cancelled, drained, timed out.',
+    help: 'One try of a model call, by outcome. `stopped`: cancelled, drained, timed out.',
     unit: 's',
     labels: {
       model,
@@ -238,7 +237,7 @@ export const metrics = {
   }),
   modelFallbacks: new Counter({
     name: 'angelia_model_fallbacks_total',
-    help: 'Times that a run gave a model up and went on with this one.',
+    help: 'Times that a run gave up a model and went on with this one.',
     unit: '1',
     labels: { model },
     from: ['agent-runner'],
@@ -274,14 +273,14 @@ export const metrics = {
   }),
   processesEnded: new Counter({
     name: 'angelia_processes_ended_total',
-    help: 'Background processes that ended. `failed`: with another exit code than 0. `lost`: nobody saw it.',
+    help: 'Background processes that ended. `failed`: with an exit code other than 0. `lost`: nobody saw the end.',
     unit: '1',
     labels: { outcome: oneOf('succeeded', 'failed', 'lost') },
     from: leader,
   }),
   sessionsWatched: new Gauge({
     name: 'angelia_watcher_sessions_open',
-    help: 'Sessions of which this process-watcher carries out a tool call.',
+    help: 'Sessions for which this process-watcher runs a tool call.',
     unit: '1',
     labels: {},
     from: ['process-watcher'],
@@ -289,14 +288,14 @@ export const metrics = {
 
   deliveries: new Counter({
     name: 'angelia_deliveries_total',
-    help: 'Attempts to deliver by outcome; a further one follows `failed`, `held` (the target asked us to wait) and `unknown`.',
+    help: 'Delivery attempts by outcome. Another one follows `failed`, `held` (the target asked us to wait) and `unknown`.',
     unit: '1',
     labels: { target, outcome: oneOf('delivered', 'failed', 'held', 'unknown', 'dead', 'dropped'), attempt },
     from: leader,
   }),
   sendSeconds: new Histogram({
     name: 'angelia_delivery_send_seconds',
-    help: 'One attempt from its claim to what the target said.',
+    help: 'One attempt, from its claim to the answer of the target.',
     unit: 's',
     labels: { target, outcome: oneOf('taken', 'permanent', 'unknown', 'retryable') },
     bounds: REQUESTS,
@@ -304,14 +303,14 @@ export const metrics = {
   }),
   circuitsOpen: new Gauge({
     name: 'angelia_delivery_circuits_open',
-    help: 'Destinations that this process finds down and does not send to.',
+    help: 'Destinations that this process considers down and does not send to.',
     unit: '1',
     labels: {},
     from: ['delivery'],
   }),
   deliveriesParked: new Gauge({
     name: 'angelia_delivery_sessions_waiting',
-    help: 'Sessions that wait for their turn at a destination: a place, its rate, or its circuit.',
+    help: 'Sessions that wait for a destination: for a place, its rate limit, or its circuit.',
     unit: '1',
     labels: {},
     from: ['delivery'],
@@ -319,7 +318,7 @@ export const metrics = {
 
   tailLag: new Gauge({
     name: 'angelia_tail_lag_seconds',
-    help: 'Age of the oldest event that an open transaction hides from the tail; 0 when none is hidden.',
+    help: 'Age of the oldest event that an open transaction hides from the tail; 0 if none is hidden.',
     unit: 's',
     labels: {},
     from: leader,
@@ -347,36 +346,36 @@ export const metrics = {
   }),
   consumerPending: new Gauge({
     name: 'angelia_consumer_pending',
-    help: 'Hints that JetStream has not handed out yet, per durable consumer.',
+    help: 'Hints that JetStream has not delivered yet, per durable consumer.',
     unit: '1',
     labels: { durable },
     from: leader,
   }),
   consumerAckPending: new Gauge({
     name: 'angelia_consumer_ack_pending',
-    help: 'Hints that were handed out and not acked yet, those that wait for a retry included.',
+    help: 'Hints that were delivered and are not acked yet, including those that wait for a retry.',
     unit: '1',
     labels: { durable },
     from: leader,
   }),
   hints: new Counter({
     name: 'angelia_hints_total',
-    help: 'Hints handled by this process. `again`: to come again later. `failed`: the handler threw.',
+    help: 'Hints handled by this process. `again`: will be redelivered later. `failed`: the handler threw.',
     unit: '1',
     labels: { durable, outcome: oneOf('done', 'again', 'failed') },
-    // Nobody hints ingress.
+    // ingress gets no hints.
     from: ['agent-runner', 'delivery', 'process-watcher'],
   }),
   leading: new Gauge({
     name: 'angelia_leading',
-    help: '1 where this process leads the duty. The sum over all services is 1.',
+    help: '1 if this process leads the loop. The sum over all services is 1.',
     unit: '1',
     labels: { duty: oneOf('relay', 'projection', 'agenda', 'prune') },
     from: everyService,
   }),
   ready: new Gauge({
     name: 'angelia_ready',
-    help: '1 when /readyz says so.',
+    help: '1 if /readyz says that the service is ready.',
     unit: '1',
     labels: {},
     from: everyService,
@@ -392,7 +391,7 @@ export const metrics = {
   }),
   appendSeconds: new Histogram({
     name: 'angelia_append_seconds',
-    help: 'One such transaction, tries included.',
+    help: 'One such transaction, including retries.',
     unit: 's',
     labels: {},
     bounds: REQUESTS,
@@ -414,7 +413,7 @@ export const metrics = {
   }),
   loopDelay: new Histogram({
     name: 'angelia_event_loop_delay_seconds',
-    help: 'How late a timer was, ten times a second: what everything else in this process waited, too.',
+    help: 'How late a timer was, four times a second: everything else in this process waited as long.',
     unit: 's',
     labels: {},
     bounds: DELAYS,
@@ -436,7 +435,7 @@ export const metrics = {
   }),
   heapBytes: new Gauge({
     name: 'nodejs_heap_bytes',
-    help: 'V8 heap; `external` is what buffers hold outside of it.',
+    help: 'V8 heap; `external` is the memory that buffers hold outside of it.',
     unit: 'By',
     labels: { kind: oneOf('used', 'total', 'external') },
     from: everyService,

@@ -1,27 +1,28 @@
+import { within } from '@angelia/waiting';
 import { allMetrics } from './catalogue.ts';
 import { prometheusText } from './prometheus-text.ts';
 
-/** Reads what is now into gauges. May throw: then they keep what they had, or say nothing. */
+/** Sets gauges to their values now. If it throws, they keep their values or report nothing. */
 type Collector = () => void | Promise<void>;
 
 const collectors = new Set<Collector>();
 let collecting: Promise<void> | null = null;
 
 /**
- * A scraper waits ten seconds; what is still not there after two (Postgres that hangs) is left out, so that the rest
- * of the figures is not missed just when they are needed.
+ * A scraper waits ten seconds. What is not there after two (Postgres hangs) is left out, so that the other figures are there
+ * when they are needed most.
  */
-const PATIENCE_MS = 2_000;
+const COLLECT_TIMEOUT_MS = 2_000;
 
-/** Called before each scrape and each export. Returns how to end it. */
+/** Calls `collector` before each scrape and each export. Returns a function that ends it. */
 export function onCollect(collector: Collector): () => void {
   collectors.add(collector);
   return () => collectors.delete(collector);
 }
 
-/** Several at once share one: a storm of scrapes is one look at Postgres at a time. */
+/** Concurrent calls share one collection: a storm of scrapes makes one round of queries at a time. */
 export function collect(): Promise<void> {
-  collecting ??= Promise.all([...collectors].map(patiently))
+  collecting ??= Promise.all([...collectors].map(collectInTime))
     .then(() => {})
     .finally(() => {
       collecting = null;
@@ -29,17 +30,12 @@ export function collect(): Promise<void> {
   return collecting;
 }
 
-async function patiently(collector: Collector): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS);
-  });
-  // An outage is told by what it makes late, and by /readyz.
-  const done = Promise.resolve()
+async function collectInTime(collector: Collector): Promise<void> {
+  // A failure is not logged here: the lags and /readyz show an outage.
+  const collected = Promise.resolve()
     .then(collector)
     .catch(() => {});
-  await Promise.race([done, late]);
-  clearTimeout(timer);
+  await within(COLLECT_TIMEOUT_MS, collected);
 }
 
 /** The answer to a scrape. */

@@ -1,21 +1,21 @@
 import type { LabelSet } from './label-sets.ts';
 
-/** What labels an instrument has, in the order in which they are shown. */
+/** The labels of an instrument, in the order in which they are shown. */
 export type Labels = Readonly<Record<string, LabelSet>>;
 export type LabelValues<L extends Labels> = {
   readonly [Name in keyof L]: L[Name] extends LabelSet<infer Value> ? Value : never;
 };
 
-/** By the name's ending: Prometheus wants base units in names. */
+/** The name ends with it: Prometheus wants base units in names. */
 export type Unit = 's' | 'By' | '1';
 
 export interface Definition<L extends Labels> {
-  /** As Prometheus has it: unit and `_total` included. */
+  /** The name in Prometheus, with unit and `_total`. */
   readonly name: string;
   readonly help: string;
   readonly unit: Unit;
   readonly labels: L;
-  /** Which of the services export it. `leader`: whichever leads, and nobody else. */
+  /** The services that export it. `leader`: only the service that leads. */
   readonly from: readonly Exporter[];
 }
 
@@ -32,22 +32,22 @@ export interface Series {
   value: number;
 }
 
-/** Joins values into a key: no value of ours holds it. */
+/** Joins values into a key: no value contains it. */
 const SEPARATOR = '\u0000';
 
 abstract class Instrument<L extends Labels, S extends { readonly labels: readonly string[] }> {
   readonly definition: Definition<L>;
   readonly labelNames: readonly string[];
-  /** So many series at most, whatever is recorded (invariant bounded). */
+  /** The most series, whatever is recorded (invariant bounded). */
   readonly mostSeries: number;
   protected readonly held = new Map<string, S>();
-  private readonly sets: readonly LabelSet[];
+  readonly #sets: readonly LabelSet[];
 
   constructor(definition: Definition<L>) {
     this.definition = definition;
     this.labelNames = Object.keys(definition.labels);
-    this.sets = Object.values(definition.labels);
-    this.mostSeries = this.sets.reduce((product, { size }) => product * size, 1);
+    this.#sets = Object.values(definition.labels);
+    this.mostSeries = this.#sets.reduce((product, { size }) => product * size, 1);
   }
 
   get series(): Iterable<S> {
@@ -59,21 +59,21 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
   protected find(values: LabelValues<L>): S {
     const given = values as Readonly<Record<string, string>>;
     let key = '';
-    for (let at = 0; at < this.sets.length; at += 1) {
-      const value = (this.sets[at] as LabelSet).of(given[this.labelNames[at] as string] as string);
+    for (let at = 0; at < this.#sets.length; at += 1) {
+      const value = (this.#sets[at] as LabelSet).of(given[this.labelNames[at] as string] as string);
       key = at === 0 ? value : key + SEPARATOR + value;
     }
     const known = this.held.get(key);
     if (known !== undefined) return known;
-    const begun = this.begin(this.sets.length === 0 ? [] : key.split(SEPARATOR));
+    const begun = this.begin(this.#sets.length === 0 ? [] : key.split(SEPARATOR));
     this.held.set(key, begun);
     return begun;
   }
 
-  /** Every combination of closed sets, where these are few: a series that begins with its first count shows no increase. */
+  /** Starts every combination of closed sets, if they are few: a series that starts with its first count shows no increase. */
   protected beginAll(): void {
-    if (this.mostSeries > MOST_BEGUN || this.sets.some(({ values }) => values === null)) return;
-    const combinations = this.sets.reduce<string[][]>(
+    if (this.mostSeries > MOST_BEGUN || this.#sets.some(({ values }) => values === null)) return;
+    const combinations = this.#sets.reduce<string[][]>(
       (rows, { values }) => rows.flatMap((row) => (values ?? []).map((value) => [...row, value])),
       [[]],
     );
@@ -85,7 +85,7 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
 
 const MOST_BEGUN = 64;
 
-/** Goes up only. */
+/** A value that only goes up. */
 export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
   readonly kind = 'counter';
 
@@ -98,7 +98,7 @@ export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
     this.find(values).value += by;
   }
 
-  /** For what something else counts already, such as the process's CPU time. */
+  /** For a value that something else counts, such as the CPU time of the process. */
   set(values: LabelValues<L>, value: number): void {
     this.find(values).value = value;
   }
@@ -108,7 +108,7 @@ export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
   }
 }
 
-/** What is now. */
+/** The current value of something. */
 export class Gauge<L extends Labels = Labels> extends Instrument<L, Series> {
   readonly kind = 'gauge';
 
@@ -116,7 +116,7 @@ export class Gauge<L extends Labels = Labels> extends Instrument<L, Series> {
     this.find(values).value = value;
   }
 
-  /** Not ours to tell any more: another process leads. */
+  /** Another process leads now and reports it. */
   clear(): void {
     this.held.clear();
   }
@@ -128,17 +128,17 @@ export class Gauge<L extends Labels = Labels> extends Instrument<L, Series> {
 
 export interface HistogramSeries {
   readonly labels: readonly string[];
-  /** One more than bounds: the last is what is above all of them. Not cumulative. */
+  /** One more than bounds: the last counts what is above all of them. Not cumulative. */
   readonly counts: Float64Array;
   sum: number;
 }
 
-/** How often, and how large. */
+/** How often, and how large, a value is. */
 export class Histogram<L extends Labels = Labels> extends Instrument<L, HistogramSeries> {
   readonly kind = 'histogram';
-  /** Upper bounds, included, ascending. */
+  /** Upper bounds, inclusive, ascending. */
   readonly bounds: readonly number[];
-  /** Set while the same is sent over OTLP, whose histograms cannot be read off ours. */
+  /** Set while telemetry is on: OTLP's histogram records the same values. */
   mirror: ((value: number, labels: Readonly<Record<string, string>>) => void) | null = null;
 
   constructor(definition: Definition<L> & { readonly bounds: readonly number[] }) {

@@ -1,16 +1,16 @@
 /**
- * The values that a label may have: every set is bounded, so that no sender, model or caller of the API can make a
- * process hold, and Prometheus store, ever more series. What is not in the set is told as OTHER.
+ * The values that a label may have. Every set is bounded, so that no sender, model or API client can make a process hold,
+ * and Prometheus store, ever more series. A value outside the set becomes OTHER.
  */
 export interface LabelSet<Value extends string = string> {
-  /** At most so many different values come out of `of`, OTHER included. */
+  /** The most different values that `of` returns, OTHER included. */
   readonly size: number;
-  /** Known from the start; null: names that come as they come, up to the bound. */
+  /** Known from the start; null: names are taken as they come, up to the bound. */
   readonly values: readonly Value[] | null;
   of(value: Value): string;
 }
 
-/** No name of ours has parentheses. */
+/** No name in a config has parentheses. */
 export const OTHER = '(other)';
 
 /** A closed set. */
@@ -23,14 +23,14 @@ export function oneOf<const Value extends string>(...values: readonly Value[]): 
   };
 }
 
-/** A closed set for values that come from the log, where the type system does not know them. */
+/** A closed set for values from the log, which the type system does not know. */
 export function listed(...values: readonly string[]): LabelSet {
   return oneOf(...values);
 }
 
 /**
- * Names that an operator gave: routes, agents, models. The first `most` of this process have a value of their own, all
- * further ones share OTHER. Who asks with a name from outside checks first that there is such a thing.
+ * Names that an operator gave: routes, agents, models. The first `most` names have their own value, all further ones share
+ * OTHER. A caller with a name from outside must check first that it exists.
  */
 export function names(most: number): LabelSet {
   const known = new Set<string>();

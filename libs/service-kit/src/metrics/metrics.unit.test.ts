@@ -3,14 +3,14 @@ import { describe, expect, it } from '@jest/globals';
 import { allMetrics, failureCodes, metrics } from './catalogue.ts';
 import { Counter, Gauge, Histogram } from './instruments.ts';
 import { names, OTHER, oneOf } from './label-sets.ts';
-import { count } from './log-facts.ts';
 import { otlpName } from './otlp.ts';
 import { prometheusText } from './prometheus-text.ts';
+import { countMeasure } from './session-metrics.ts';
 
 const rest = { help: 'h', from: [] } as const;
 
 describe('the text that Prometheus reads', () => {
-  it('has help, type and a line per series, values escaped', () => {
+  it('has help, type and a line per series, with escaped values', () => {
     const counter = new Counter({ ...rest, name: 'c_total', unit: '1', labels: { route: names(9) } });
     counter.add({ route: 'a"b\\c\nd' }, 2);
     counter.add({ route: 'a"b\\c\nd' });
@@ -29,7 +29,7 @@ describe('the text that Prometheus reads', () => {
     );
   });
 
-  it('counts a value on the bound below it, and everything in +Inf', () => {
+  it('counts a value that equals a bound below it, and everything in +Inf', () => {
     const histogram = new Histogram({ ...rest, name: 'h', unit: 's', labels: {}, bounds: [1, 5] });
     for (const value of [0.5, 1, 2, 100]) histogram.observe({}, value);
     expect(
@@ -45,7 +45,7 @@ describe('the text that Prometheus reads', () => {
     ]);
   });
 
-  it('begins closed sets at 0, so that a first failure is an increase', () => {
+  it('starts closed sets at 0, so that a first failure is an increase', () => {
     const counter = new Counter({
       ...rest,
       name: 'c_total',
@@ -62,7 +62,7 @@ describe('the text that Prometheus reads', () => {
 });
 
 describe('labels', () => {
-  it('of a closed set are what they are, anything else is other', () => {
+  it('of a closed set stay as they are; anything else becomes other', () => {
     expect(['x', 'z', '__proto__', ''].map((value) => oneOf('x').of(value as 'x'))).toEqual([
       'x',
       OTHER,
@@ -71,16 +71,16 @@ describe('labels', () => {
     ]);
   });
 
-  it('of names keep those that came first, and no more', () => {
+  it('of names keep the first ones, up to the bound', () => {
     const set = names(2);
     expect(['a', 'b', 'c', 'a', 'd'].map((name) => set.of(name))).toEqual(['a', 'b', OTHER, 'a', OTHER]);
   });
 
   it('stay within the bound of their instrument, whatever is recorded', async () => {
-    // A catalogue of its own: this one is full afterwards.
+    // Its own copy of the catalogue: this one is full afterwards.
     const ownCopy = new URL('./catalogue.ts?filled', import.meta.url).href;
     const { allMetrics } = (await import(ownCopy)) as typeof import('./catalogue.ts');
-    // More of everything than there may be, with what a hostile sender, model or caller of the API would choose.
+    // More of everything than the bounds allow, with values of a hostile sender, model or API client.
     for (const instrument of allMetrics) {
       const { labelNames } = instrument;
       for (let n = 0; n < 500; n += 1) {
@@ -94,20 +94,20 @@ describe('labels', () => {
       expect(series.length).toBeLessThanOrEqual(instrument.mostSeries);
       expect(instrument.mostSeries).toBeLessThanOrEqual(MOST_SERIES);
     }
-    // Bytes of a scrape at its worst: a label takes 60 here.
+    // The bytes of the largest scrape: a label takes 60 here.
     expect(prometheusText(allMetrics).length).toBeLessThan(4_000_000);
   });
 
-  it('of tools that a model made up are one', () => {
+  it('of tools that a model made up share one value', () => {
     const before = [...metrics.toolCalls.series].length;
     for (let n = 0; n < 1_000; n += 1)
-      count({ what: 'tool-ended', tool: `rm_${n}`, outcome: 'error', ms: null });
+      countMeasure({ what: 'tool-ended', tool: `rm_${n}`, outcome: 'error', ms: null });
     for (let n = 0; n < 1_000; n += 1)
-      count({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
+      countMeasure({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
     expect([...metrics.toolCalls.series].length - before).toBeLessThanOrEqual(2);
   });
 
-  it('of failures have every code of an expiry', () => {
+  it('of failures include every code of an expiry', () => {
     expect(failureCodes).toEqual(expect.arrayContaining([...expiryCodes]));
   });
 
@@ -120,12 +120,12 @@ describe('labels', () => {
       );
     const before = attempts();
     for (const attempt of [1, 4, 5, 99])
-      count({ what: 'delivery', target: 'http', outcome: 'failed', attempt });
+      countMeasure({ what: 'delivery', target: 'http', outcome: 'failed', attempt });
     expect(attempts()).toEqual({ ...before, 1: (before[1] ?? 0) + 1, '4+': (before['4+'] ?? 0) + 3 });
   });
 });
 
-/** The widest are webhooks by route and outcome: 101 x 16. Anything above is a label too many. */
+/** The largest is webhooks by route and outcome: 101 x 16. Anything above has one label too many. */
 const MOST_SERIES = 2_000;
 
 describe('every metric', () => {
@@ -144,7 +144,7 @@ describe('every metric', () => {
     },
   );
 
-  it('has a name of its own, also over OTLP, where the unit is told apart', () => {
+  it('has a unique name, also over OTLP, where the unit is separate', () => {
     const all = allMetrics.map(otlpName);
     expect(new Set(all).size).toBe(all.length);
     expect(all).toEqual(expect.arrayContaining(['angelia.webhooks', 'angelia.relay_lag', 'process.cpu']));

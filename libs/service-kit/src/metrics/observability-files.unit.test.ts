@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { allMetrics } from './catalogue.ts';
+import { withMetricsTable } from './docs-table.ts';
 import type { AnyInstrument } from './instruments.ts';
-import { withMetricsTable } from './reference.ts';
 
-// Dashboards, alert rules and docs name only what services export. A renamed metric, a label that it does not have, or an
-// outcome that there is not would else be an empty panel, or an alert that never fires.
+// Dashboards, alert rules and docs name only what services export. Otherwise a renamed metric, a label that it does not
+// have, or an outcome that does not exist would be an empty panel or an alert that never fires.
 
 const root = new URL('../../../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
-/** Given to every series by the scrape. */
+/** Labels that the scrape adds to every series. */
 const TARGET_LABELS = ['job', 'instance'];
 const WORDS = new Set(
   `sum max min avg count by without rate increase changes absent histogram_quantile vector time and or unless on
@@ -33,7 +33,7 @@ function metricOf(name: string): Pick<Use, 'metric' | 'suffix'> | null {
   return null;
 }
 
-/** What is wrong with an expression, in words. Not a parser of PromQL: enough of one for what stands in these files. */
+/** The problems of an expression. Not a parser of PromQL, but enough for these files. */
 function problemsIn(expression: string): string[] {
   const problems: string[] = [];
   const uses: Use[] = [];
@@ -76,7 +76,7 @@ function matcherProblems(use: Use): string[] {
     if (TARGET_LABELS.includes(label)) return [];
     if (metric === 'up' || !labelsOf(use).includes(label)) return [`there is no label ${label} here`];
     const values: readonly string[] | null | undefined = metric.definition.labels[label]?.values;
-    // A variable of the dashboard, or names that nobody knows beforehand.
+    // A variable of the dashboard, or names that are not known in advance.
     if (value.includes('$') || values == null) return [];
     const named = operator.includes('~') ? value.split('|') : [value];
     return named.filter((one) => !values.includes(one)).map((one) => `${label} is never ${one}`);
@@ -96,7 +96,7 @@ describe('the check itself', () => {
     expect(problemsIn(expression)).toEqual([problem]);
   });
 
-  it('lets pass what is right', () => {
+  it('accepts correct expressions', () => {
     const expression =
       'histogram_quantile(0.9, sum by (route, le) (rate(angelia_time_to_final_seconds_bucket{route=~"$route"}[5m])))';
     expect(problemsIn(expression)).toEqual([]);
@@ -116,13 +116,13 @@ const rules = (
 ).groups.flatMap((group) => group.rules);
 
 describe('alert rules', () => {
-  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s can fire, and says what to do', (_, rule) => {
+  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s can fire and says what to do', (_, rule) => {
     expect(problemsIn(rule.expr)).toEqual([]);
     expect(['page', 'ticket']).toContain(rule.labels.severity);
     const { summary = '', action = '', runbook = '' } = rule.annotations;
     expect(action.length).toBeGreaterThan(20);
     expect(runbook).toMatch(/^docs\/operate\.md#[a-z-]+$/);
-    // A label in the text that the expression has summed away would be empty.
+    // A label in the text would be empty if the expression sums it away.
     const kept = [
       ...TARGET_LABELS,
       ...[...rule.expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, by = '']) => by.split(/,\s*/)),
@@ -132,7 +132,7 @@ describe('alert rules', () => {
       expect(plain || kept.includes(label) ? [] : [label]).toEqual([]);
   });
 
-  it('one failure on a quiet system gets nobody up: a share has a number beside it, a rate above 0 lasts longer than its window', () => {
+  it('do not page for one failure on a quiet system: a share also needs a number, and a rate above 0 lasts longer than its window', () => {
     const pages = rules.filter(({ labels }) => labels.severity === 'page');
     const shares = pages.filter(({ expr }) => / \/ /.test(expr));
     expect(shares.map(({ alert, expr }) => [alert, /and sum by .* > \d+$/.test(expr)])).toEqual([
@@ -146,7 +146,7 @@ describe('alert rules', () => {
     expect(rates).toEqual([['AngeliaWebhooksNotTaken', true]]);
   });
 
-  it('notice each service that is not there at all', () => {
+  it('notice each service that is missing', () => {
     const missing = rules.find(({ alert }) => alert === 'AngeliaServiceMissing')?.expr ?? '';
     const jobs = [...missing.matchAll(/absent\(up\{job="([a-z-]+)"\}\)/g)].map(([, job]) => job);
     const { scrape_configs: scraped } = parse(read('deploy/observability/prometheus.yml')) as {
@@ -155,7 +155,7 @@ describe('alert rules', () => {
     expect(jobs).toEqual(scraped.map(({ job_name: job }) => job));
   });
 
-  it('have names of their own', () => {
+  it('have unique names', () => {
     const names = rules.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(15);
@@ -182,7 +182,7 @@ const dashboards = readdirSync(new URL(folder, root)).map(
 );
 
 describe('dashboards', () => {
-  it.each(dashboards)('%s asks only for what is there', (file, { uid, panels, templating }) => {
+  it.each(dashboards)('%s asks only for metrics that exist', (file, { uid, panels, templating }) => {
     expect(file).toBe(`${uid}.json`);
     const asking = panels.filter(({ type }) => type !== 'row');
     const wrong = asking.flatMap(({ title, targets = [], datasource }) => [
@@ -196,7 +196,7 @@ describe('dashboards', () => {
       expect(problemsIn(definition.replace(/, ([a-z_]+)\)$/, ')'))).toEqual([]);
   });
 
-  it('show every metric of ours somewhere', () => {
+  it('show every metric of ours', () => {
     const shown = JSON.stringify(dashboards);
     const unseen = allMetrics
       .map(({ definition }) => definition.name)
@@ -206,7 +206,7 @@ describe('dashboards', () => {
 });
 
 describe('the rest of deploy/observability', () => {
-  it('scrapes the admin port of each replica of each service of the compose file', () => {
+  it('scrapes the admin port of each replica of each service in the Compose file', () => {
     const config = parse(read('deploy/observability/prometheus.yml')) as {
       rule_files: string[];
       scrape_configs: { job_name: string; dns_sd_configs: object[] }[];
@@ -241,7 +241,7 @@ describe('the rest of deploy/observability', () => {
   });
 });
 
-it('docs/observe.md has the table of metrics as the catalogue has it', () => {
+it('docs/observe.md has the table of metrics of the catalogue', () => {
   const page = read('docs/observe.md');
   // The formatter pads the columns.
   const plain = (text: string) => text.replaceAll(/ {2,}/g, ' ').replaceAll(/-{3,}/g, '---');

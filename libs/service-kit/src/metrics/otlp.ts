@@ -3,9 +3,9 @@ import { collect } from './collect.ts';
 import { type AnyInstrument, attributesOf, type Counter, type Gauge } from './instruments.ts';
 
 /**
- * The same metrics over OTLP, for as long as the SDK's meter lives. Counters and gauges are read off at each export;
- * histograms are recorded twice, since the SDK has none that can be read off. The names become the same again where a
- * collector turns them into Prometheus' (`angelia.relay_lag` in `s`: `angelia_relay_lag_seconds`).
+ * Exports the same metrics over OTLP while the SDK's meter lives. Counters and gauges are read at each export. Histograms are
+ * recorded twice, because the SDK has no observable histogram. A collector that converts the names for Prometheus makes
+ * them equal again (`angelia.relay_lag` in `s`: `angelia_relay_lag_seconds`).
  */
 export function exportOverOtlp(meter: Meter, instruments: readonly AnyInstrument[]): void {
   const observed: { readonly ours: Counter | Gauge; readonly theirs: ObservableCounter | ObservableGauge }[] =

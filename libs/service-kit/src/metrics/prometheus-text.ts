@@ -1,6 +1,6 @@
 import type { AnyInstrument, Histogram } from './instruments.ts';
 
-/** Prometheus' text format, version 0.0.4: what every scraper reads. */
+/** Prometheus' text format, version 0.0.4, which every scraper reads. */
 export const PROMETHEUS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export function prometheusText(instruments: readonly AnyInstrument[]): string {

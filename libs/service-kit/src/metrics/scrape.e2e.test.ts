@@ -19,14 +19,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { allMetrics } from './catalogue.ts';
 import { PROMETHEUS_CONTENT_TYPE } from './prometheus-text.ts';
 
-// What Prometheus sees of a running stack, without OTLP: every declared metric, from the services that say so, and
-// nothing of what was said in a session.
+// What Prometheus sees of a running stack without OTLP: every declared metric, from the services that declare it, and
+// nothing of the content of a session.
 
 let sink: Sink;
 let model: ModelServer;
 let stack: TestStack;
 let sessionId: string;
-/** What each service told after that session. A later test kills one of them, and with it what that one counted. */
+/** What each service reported after that session. A later test kills one of them, and its counts are lost. */
 let byService: Readonly<Record<string, Sample[]>>;
 
 beforeAll(async () => {
@@ -93,7 +93,7 @@ const sum = (samples: readonly Sample[], name: string, ...labels: readonly strin
 const everywhere = async () => (await Promise.all(serviceNames.map(samplesOf))).flat();
 
 describe('/metrics', () => {
-  it('tells every metric that is declared, from the services that are named for it', () => {
+  it('has every declared metric, from the services that declare it', () => {
     const missing = allMetrics.flatMap(({ kind, definition: { name, from } }) => {
       const sample = kind === 'histogram' ? `${name}_count` : name;
       const has = (service: string) => byService[service]?.some((one) => one.name === sample) ?? false;
@@ -146,7 +146,7 @@ describe('/metrics', () => {
     expect(response.status).toBe(404);
   });
 
-  it('goes on counting when its leader is killed, each session once', async () => {
+  it('counts on after its leader is killed, each session once', async () => {
     const delivered = 'angelia_time_to_delivered_seconds_count';
     const leads = async (name: string) =>
       sum(await samplesOf(name), 'angelia_leading', 'duty="projection"') === 1;
@@ -157,7 +157,7 @@ describe('/metrics', () => {
       },
       { describe: 'a leader' },
     );
-    // What the others counted stays; what the killed one counted is Prometheus' to remember.
+    // The counts of the others stay. Prometheus remembers the counts of the killed one.
     const others = serviceNames.filter((name) => name !== leader);
     const kept = sum((await Promise.all(others.map(samplesOf))).flat(), delivered);
     await stack.restarted(leader, stack.kill(leader));

@@ -1,13 +1,6 @@
-import type { Bus } from '@angelia/bus';
-import type { AddressVariables, Environment } from '@angelia/config';
-import type { Config, HolderId } from '@angelia/contracts';
-import type { EventLog } from '@angelia/event-log';
-import type { Sessions } from '@angelia/sessions';
 import { KeyedSessions } from '@angelia/sessions';
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { Health } from '../health/health.ts';
-import type { Logger } from '../logs/logging.ts';
-import type { Drain } from '../process/drain.ts';
+import type { ServiceRuntime } from '../process/runtime.ts';
 import {
   ADDRESS_VARIABLES,
   BUS,
@@ -22,23 +15,9 @@ import {
   SESSIONS,
 } from './tokens.ts';
 
-/** What every service works with. Made once per process, before Nest; see runtime.ts. */
-export interface ServiceRuntime {
-  readonly environment: Environment;
-  readonly config: Config;
-  readonly addressVariables: AddressVariables;
-  readonly log: EventLog;
-  readonly bus: Bus;
-  readonly logger: Logger;
-  readonly holder: HolderId;
-  readonly sessions: Sessions;
-  readonly drain: Drain;
-  readonly health: Health;
-}
-
-/** Global: `runService` adds it beside the service's own module, which therefore need not import it. */
+/** A global module: `runService` adds it beside the service's own module, which therefore does not import it. */
 @Module({})
-// biome-ignore lint/complexity/noStaticOnlyClass: that is what a dynamic module of Nest is
+// biome-ignore lint/complexity/noStaticOnlyClass: a dynamic module of Nest is such a class
 export class ServiceKitModule {
   static forRuntime(runtime: ServiceRuntime): DynamicModule {
     const providers = [

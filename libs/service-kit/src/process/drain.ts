@@ -1,21 +1,21 @@
-/** Something with work under way that a shutdown should let finish, or hand over in good order. */
+/** Something with work in flight that a shutdown lets finish, or hand over. */
 export interface DrainParticipant {
-  /** For the log line when it does not finish in time. */
+  /** For the log line if it does not finish in time. */
   readonly name: string;
   /**
-   * Called once no hint and no request comes in any more. Resolve when nothing is under way. Shortly after `deadline`
-   * (milliseconds, Date.now()) the connections are closed whether it has resolved or not. `hurry` is aborted by a
-   * second signal: hand over now, in two seconds the connections are closed.
+   * Called once no hint and no request comes in any more. Resolve when nothing is in flight. Shortly after `deadline`
+   * (milliseconds, Date.now()) the connections are closed, whether it has resolved or not. A second signal aborts `hurry`:
+   * hand over now, because the connections are closed in two seconds.
    */
   drain(deadline: number, hurry: AbortSignal): Promise<void>;
 }
 
-/** Who takes part in the shutdown; provided as DRAIN. Nest has no multi-providers, so one adds itself when made. */
+/** The participants of a shutdown; provided as DRAIN. Nest has no multi-providers, so each adds itself when it is made. */
 export class Drain {
   readonly #participants: DrainParticipant[] = [];
   #draining = false;
 
-  /** True from the signal on: take no new work. */
+  /** True after the signal: take no new work. */
   get draining(): boolean {
     return this.#draining;
   }

@@ -1,10 +1,10 @@
 import {
   type Environment,
   EXIT_CONFIG,
+  exposedFileProblems,
   type LoadedConfig,
   loadCommandConfig,
   loadConfig,
-  openFileProblems,
   readEnvironment,
   type ServiceName,
   StartupError,
@@ -16,41 +16,33 @@ import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyServerOptions } from 'fastify';
 import type { StartLeader } from '../leading/leader.ts';
-import { createLogger, type Logger } from '../logs/logging.ts';
-import type { ServiceRuntime } from '../nest/service-kit.module.ts';
+import { createLogger, type Logger } from '../logs/logger.ts';
 import { startTelemetry } from '../telemetry/telemetry.ts';
+import type { ServiceRuntime } from './runtime.ts';
 
 /** What a service's `main.ts` says about it. */
 export interface ServiceDefinition {
   readonly name: ServiceName;
-  /** Imports the service's Nest module; called after telemetry stands, so that what it imports is instrumented. */
+  /** Imports the service's Nest module. Called after telemetry has started, so that what it imports is instrumented. */
   readonly load: () => Promise<Type<unknown>>;
   /** Imports the loops that one process leads for all. Absent: this service leads nothing. */
   readonly lead?: () => Promise<StartLeader>;
-  /** Hints handled at once per event type: a number for all, or by type (default 64). */
+  /** How many hints of an event type are handled at once: one number for all, or by type (default 64). */
   readonly concurrency?: number | Readonly<Record<string, number>>;
-  /** Only ingress has public HTTP, on ANGELIA_HOST and ANGELIA_PORT; the health endpoints are added to it. */
+  /** Only ingress has public HTTP, on ANGELIA_HOST and ANGELIA_PORT. The health endpoints are added to it. */
   readonly http?: PublicHttp;
 }
 
 export interface PublicHttp {
-  /** May import: it is called after telemetry stands. */
+  /** May import: it is called after telemetry has started. */
   readonly options?: (runtime: ServiceRuntime) => FastifyServerOptions | Promise<FastifyServerOptions>;
-  /** Before it listens: body parsers, hooks, routes that go around Nest. */
+  /** Called before the server listens, for body parsers, hooks, and routes that bypass Nest. */
   readonly prepare?: (app: NestFastifyApplication, runtime: ServiceRuntime) => void | Promise<void>;
 }
 
-function loadConfigOf(service: ServiceName): LoadedConfig {
-  if (service !== 'process-watcher') return loadConfig(process.env);
-  const loaded = loadCommandConfig(process.env);
-  const problems = openFileProblems(loaded);
-  if (problems.length > 0) throw new StartupError(problems);
-  return loaded;
-}
-
 /**
- * The life of a service's process. This file and what it imports load neither Fastify nor Nest: those come with
- * service-process.ts, after telemetry, which has to be there first to instrument what they require.
+ * Runs a service: reads environment and config, starts logs and telemetry, then hands over to service-process.ts. This file
+ * and its imports load neither Fastify nor Nest: telemetry must start first, to instrument what they require.
  */
 export async function runService(definition: ServiceDefinition): Promise<void> {
   const startedAt = Date.now();
@@ -64,7 +56,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
       level: environment.logLevel,
       secrets: [...secretValuesIn(config), ...environmentSecrets(environment)],
     });
-    dieLoudly(logger);
+    exitOnUnhandledErrors(logger);
     const telemetry = await startTelemetry(environment, logger);
     const [{ runProcess }, module, startLeader] = await Promise.all([
       import('./service-process.ts'),
@@ -87,6 +79,15 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
   }
 }
 
+/** process-watcher reads only what running commands needs: the rest of the config holds secrets. */
+function loadConfigOf(service: ServiceName): LoadedConfig {
+  if (service !== 'process-watcher') return loadConfig(process.env);
+  const loaded = loadCommandConfig(process.env);
+  const problems = exposedFileProblems(loaded);
+  if (problems.length > 0) throw new StartupError(problems);
+  return loaded;
+}
+
 function environmentSecrets(environment: Environment): string[] {
   return [
     ...[environment.masterKey, environment.adminToken].filter((secret) => secret !== undefined),
@@ -95,12 +96,12 @@ function environmentSecrets(environment: Environment): string[] {
   ];
 }
 
-/** A fault that nobody handles leaves the process in a state that nobody knows: say why, and let the supervisor restart it. */
-function dieLoudly(logger: Logger): void {
-  const die = (event: string) => (reason: unknown) => {
+/** After an unhandled error the state of the process is unknown: log the error, exit, and let the supervisor restart it. */
+function exitOnUnhandledErrors(logger: Logger): void {
+  const exitAfter = (event: string) => (reason: unknown) => {
     logger.fatal({ err: reason instanceof Error ? reason : new Error(String(reason)) }, event);
     process.exit(1);
   };
-  process.on('uncaughtException', die('uncaught exception'));
-  process.on('unhandledRejection', die('unhandled rejection'));
+  process.on('uncaughtException', exitAfter('uncaught exception'));
+  process.on('unhandledRejection', exitAfter('unhandled rejection'));
 }

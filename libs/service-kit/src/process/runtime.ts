@@ -1,27 +1,41 @@
 import { randomBytes } from 'node:crypto';
-import { connectBus } from '@angelia/bus';
+import { type Bus, connectBus } from '@angelia/bus';
 import type { AddressVariables, Environment } from '@angelia/config';
 import { StartupError } from '@angelia/config';
-import { type Config, holderId } from '@angelia/contracts';
-import { LogError, openEventLog } from '@angelia/event-log';
+import { type Config, type HolderId, holderId } from '@angelia/contracts';
+import { type EventLog, LogError, openEventLog } from '@angelia/event-log';
 import { Sessions } from '@angelia/sessions';
+import { pause } from '@angelia/waiting';
 import { type CheckResult, Health } from '../health/health.ts';
-import type { Logger } from '../logs/logging.ts';
-import { countFlush } from '../metrics/this-process.ts';
-import type { ServiceRuntime } from '../nest/service-kit.module.ts';
-import { tailPinger } from '../transport/tail-ping.ts';
+import type { Logger } from '../logs/logger.ts';
+import { countFlush } from '../metrics/process-metrics.ts';
+import { relayWaker } from '../transport/wake-relay.ts';
 import { Drain } from './drain.ts';
+
+/** What every service works with. Made once per process, before Nest. */
+export interface ServiceRuntime {
+  readonly environment: Environment;
+  readonly config: Config;
+  readonly addressVariables: AddressVariables;
+  readonly log: EventLog;
+  readonly bus: Bus;
+  readonly logger: Logger;
+  readonly holder: HolderId;
+  readonly sessions: Sessions;
+  readonly drain: Drain;
+  readonly health: Health;
+}
 
 export interface OpenRuntimeOptions {
   readonly environment: Environment;
   readonly config: Config;
   readonly addressVariables: AddressVariables;
   readonly logger: Logger;
-  /** False for ingress, which takes webhooks while NATS is away. */
+  /** False for ingress, which accepts webhooks while NATS is away. */
   readonly needsBus: boolean;
 }
 
-/** Opens log and bus. Returns at once and never throws because one of them is away: both connect by themselves. */
+/** Opens log and bus. Returns at once, and does not throw if one of them is away: both connect by themselves. */
 export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
   const { environment, config, addressVariables, logger } = options;
   const holder = holderId(environment.instance, randomBytes(6).toString('hex'));
@@ -43,7 +57,7 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
     instance: environment.instance,
     holder,
     logger,
-    onCommitted: tailPinger(bus),
+    onCommitted: relayWaker(bus),
     onFlushed: countFlush,
   });
   health.add('postgres', async () => {
@@ -71,43 +85,31 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
   };
 }
 
-/** Between two looks at a Postgres that is away: short beside the seconds that its own start takes. */
-const LOOK_AGAIN_MS = 500;
+/** Between two tries to reach a Postgres that is away: short compared to the seconds that its own start takes. */
+const RETRY_MS = 500;
 
 /**
- * Resolves once the log can be worked with: reachable, migrated, the cluster it was written in. Waits for ever while
- * Postgres is away; resolves to false when the signal ends the waiting.
- * @throws StartupError for what only a person can mend (another cluster, a role without rights).
+ * Resolves to true once the log can be used: Postgres is reachable and migrated, and is the cluster in which the log was
+ * written. Waits for ever while Postgres is away; resolves to false if the signal ends the wait.
+ * @throws StartupError for what only a person can correct (another cluster, a role without rights)
  */
 export async function untilLogIsUsable(runtime: ServiceRuntime, signal: AbortSignal): Promise<boolean> {
   const { log, logger } = runtime;
-  let said = '';
+  let lastCode = '';
   while (!signal.aborted) {
     try {
       for (const warning of await log.status.check()) logger.warn({}, warning);
       return true;
     } catch (error) {
       if (!(error instanceof LogError) || !error.retryable) throw refused(error);
-      if (said !== error.code) logger.warn({ err: error }, 'waits for Postgres');
-      said = error.code;
+      if (lastCode !== error.code) logger.warn({ err: error }, 'waiting for Postgres');
+      lastCode = error.code;
     }
-    await pause(LOOK_AGAIN_MS, signal);
+    await pause(RETRY_MS, signal);
   }
   return false;
 }
 
 function refused(error: unknown): unknown {
   return error instanceof LogError ? new StartupError([error.message], { cause: error }) : error;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -7,10 +7,10 @@ import { NatsServer } from '@angelia/bus/testing';
 import { freshTraceparent, newEventId, newSessionId, traceIdOf } from '@angelia/sessions';
 import { createTestDatabase, eventually, startOtlpReceiver, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger } from '../logs/logging.ts';
+import { createLogger } from '../logs/logger.ts';
 import { Cuttable, RunningService } from '../testing/running-service.ts';
 
-/** The smallest service: all that it does here is what the kit does for every service. */
+/** The smallest service: it does only what the kit does for every service. */
 const MAIN = 'dist/process-watcher.js';
 
 let nats: NatsServer;
@@ -61,7 +61,7 @@ const notReadyBecauseOf = (service: RunningService, check: string) =>
   });
 
 describe('the life of a service', () => {
-  it('gets ready, says so in JSON lines without secrets, drains on SIGTERM and exits with 0', async () => {
+  it('becomes ready, logs JSON lines without secrets, drains on SIGTERM and exits with 0', async () => {
     const service = await start();
     await ready(service);
     expect(await service.get('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
@@ -73,7 +73,7 @@ describe('the life of a service', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
     expect(service.stderr).toBe('');
     expect(service.lines.map((line) => line.msg)).toEqual(
-      expect.arrayContaining(['at work', 'drains', 'drained and closed']),
+      expect.arrayContaining(['at work', 'draining', 'drained and closed']),
     );
     for (const line of service.lines) {
       expect(line).toMatchObject({
@@ -86,18 +86,21 @@ describe('the life of a service', () => {
     expect(service.stdout).not.toContain('demo-secret');
   });
 
-  it('gives its leaderships back when it goes', async () => {
-    const service = await start();
-    await ready(service);
+  it('takes the leads if it runs no commands, and gives them back when it stops', async () => {
     const held = () =>
       database.query('SELECT name FROM angelia.leaders WHERE holder IS NOT NULL AND expires_at > now()');
+    const watcher = await start();
+    await ready(watcher);
+    expect(await held()).toEqual([]);
+    const service = await start({ ANGELIA_INSTANCE: 'delivery' }, 'dist/delivery.js');
+    await ready(service);
     await eventually(async () => (await held()).length === 4);
     service.signal('SIGINT');
     await service.exited;
     expect(await held()).toEqual([]);
   });
 
-  it('stays up without Postgres, says so, and goes on by itself when it is back', async () => {
+  it('stays up without Postgres, reports it, and continues when Postgres is back', async () => {
     const url = new URL(database.url);
     const way = await Cuttable.to(Number(url.port));
     url.port = String(way.port);
@@ -126,7 +129,7 @@ describe('the life of a service', () => {
     expect((await service.exited).code).toBe(0);
   });
 
-  it('stays up without NATS, says so, and goes on by itself when it is there', async () => {
+  it('stays up without NATS, reports it, and continues when NATS is there', async () => {
     const own = await NatsServer.prepare();
     const service = await start({ NATS_URL: own.url });
     try {
@@ -142,7 +145,7 @@ describe('the life of a service', () => {
   });
 });
 
-describe('a start that only a person can mend: one line, exit code 78', () => {
+describe('a start that needs a person: one line and exit code 78', () => {
   async function refusal(env: NodeJS.ProcessEnv, main?: string): Promise<string> {
     const service = await start(env, main);
     const { code } = await service.exited;
@@ -159,11 +162,11 @@ describe('a start that only a person can mend: one line, exit code 78', () => {
     expect(await refusal({ ANGELIA_CONFIG: path })).toContain('process_watcher.environment.NAME');
   });
 
-  it('a config file that is not there', async () => {
+  it('a config file that does not exist', async () => {
     expect(await refusal({ ANGELIA_CONFIG: '/nowhere.yaml' })).toContain('/nowhere.yaml');
   });
 
-  it('a config file that the commands of its agents can read; check-config says so before', async () => {
+  it('a config file that the commands of its agents can read; check-config reports it too', async () => {
     const directory = join(dataDirectory, 'open');
     const path = join(directory, 'angelia.yaml');
     await mkdir(directory);
@@ -186,7 +189,7 @@ describe('a start that only a person can mend: one line, exit code 78', () => {
     expect(await refusal({})).toContain('--raise-epoch');
   });
 
-  it('a port that another program has', async () => {
+  it('a port that another program uses', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const address = other.address();

@@ -1,26 +1,22 @@
-import 'reflect-metadata';
 import { flushCompileCache } from 'node:module';
-import type { AddressVariables, Environment } from '@angelia/config';
-import { StartupError } from '@angelia/config';
+import type { DeadLetter } from '@angelia/bus';
+import { type AddressVariables, type Environment, StartupError } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import type { INestMicroservice, Type } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type AdminServer, HEALTH_PATHS, healthAnswer, startAdminServer } from '../health/admin-server.ts';
+import type { Type } from '@nestjs/common';
+import { type AdminServer, startAdminServer } from '../health/admin-server.ts';
 import type { CheckResult } from '../health/health.ts';
 import type { Leader, StartLeader } from '../leading/leader.ts';
-import type { Logger } from '../logs/logging.ts';
-import { nestLogger } from '../logs/nest-logger.ts';
+import type { Logger } from '../logs/logger.ts';
 import { onCollect } from '../metrics/collect.ts';
-import { readOpenWork } from '../metrics/open-work.ts';
-import { readPools, readProcess, readReadiness, watchEventLoop } from '../metrics/this-process.ts';
-import { startAtZero } from '../metrics/zeroes.ts';
-import { ServiceKitModule, type ServiceRuntime } from '../nest/service-kit.module.ts';
+import { startSeriesAtZero } from '../metrics/initial-series.ts';
+import { readLeaderMetrics } from '../metrics/leader-metrics.ts';
+import { readPools, readProcess, readReadiness, watchEventLoop } from '../metrics/process-metrics.ts';
+import { openApp } from '../nest/open-app.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { HandlerErrorFilter } from '../transport/handler-error.filter.ts';
-import { connectJetStream, JetStreamStrategy } from '../transport/jetstream.strategy.ts';
-import type { PublicHttp, ServiceDefinition } from './run-service.ts';
-import { openRuntime, untilLogIsUsable } from './runtime.ts';
+import { JetStreamStrategy } from '../transport/jetstream.strategy.ts';
+import { listenWithRetry } from './listen.ts';
+import type { ServiceDefinition } from './run-service.ts';
+import { openRuntime, type ServiceRuntime, untilLogIsUsable } from './runtime.ts';
 import { shutDown } from './shutdown.ts';
 
 export interface ProcessOptions {
@@ -36,42 +32,24 @@ export interface ProcessOptions {
   readonly startedAt: number;
 }
 
-/** Everything of a service after config and telemetry: up, at work, down. Ends with process.exit. */
+/** The life of a service after config and telemetry: it starts, works, and shuts down. Ends with process.exit. */
 export async function runProcess(options: ProcessOptions): Promise<void> {
-  const { definition, environment, config, addressVariables, logger, telemetry } = options;
+  const { definition, environment, config, logger, telemetry } = options;
   const signals = listenForSignals(logger);
-  const needsBus = definition.http === undefined;
-  const runtime = openRuntime({ environment, config, addressVariables, logger, needsBus });
-  let startup: CheckResult = { ok: false, reason: 'waits for Postgres' };
+  const runtime = openRuntime({ ...options, needsBus: definition.http === undefined });
+  let startup: CheckResult = { ok: false, reason: 'waiting for Postgres' };
   runtime.health.add('startup', () => startup);
-
   let leader: Leader | null = null;
-  startAtZero(config, environment.service);
-  watchEventLoop();
-  onCollect(readProcess);
-  onCollect(() => readPools(runtime.log));
-  onCollect(() => readReadiness(runtime.health));
-  onCollect(() => readOpenWork(runtime.log, runtime.bus, leader ?? { leading: () => [] }));
+  startMetrics(runtime, () => leader);
+
   const admin = await openAdmin(runtime);
   const strategy = new JetStreamStrategy({
     bus: runtime.bus,
     service: environment.service,
     ...(definition.concurrency === undefined ? {} : { concurrency: definition.concurrency }),
-    onDeadLetter: async (letter) => {
-      logger.error(
-        { session_id: letter.hint?.stream_id, type: letter.hint?.type, reason: letter.reason },
-        'dead letter',
-      );
-      await runtime.log.deadLetters.record({
-        streamId: letter.hint?.stream_id ?? letter.subject,
-        version: letter.hint?.version ?? 0,
-        handler: environment.service,
-        reason: letter.reason,
-        payload: letter.hint ?? undefined,
-      });
-    },
+    onDeadLetter: (letter) => recordDeadLetter(runtime, letter),
   });
-  const app = await openApp(options, runtime, strategy);
+  const app = await openApp(options.module, definition.http, runtime, strategy);
 
   const goingDown = new AbortController();
   const atWork = untilLogIsUsable(runtime, goingDown.signal).then(async (usable) => {
@@ -82,11 +60,11 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     leader = options.startLeader?.({ log, bus, config, service: environment.service, logger }) ?? null;
     startup = { ok: true };
     logger.info({ admin_port: admin?.port, port: app.port, ms: Date.now() - options.startedAt }, 'at work');
-    // Where there is a compile cache (the local stack): also for one that will be killed, and whoever starts meanwhile.
+    // If there is a compile cache (the local stack), write it now: this process may be killed, and others start meanwhile.
     flushCompileCache();
   });
 
-  // A start that is refused closes things as a signal does; only the exit code differs.
+  // A refused start closes everything as a signal does; only the exit code differs.
   const failed = new Promise<unknown>((resolve) => {
     atWork.catch(resolve);
   });
@@ -114,148 +92,50 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   process.exit(0);
 }
 
-/** Below the limit of the closing step that it runs in. */
+/** Less than the time limit of the closing step in which it runs. */
 const TELEMETRY_FLUSH_MS = 1_800;
 
-/** The first SIGTERM or SIGINT begins the drain, the second ends its patience. */
+/** The first SIGTERM or SIGINT starts the drain. The second cuts it short. */
 function listenForSignals(logger: Logger): { readonly first: Promise<void>; readonly hurry: AbortSignal } {
   const hurry = new AbortController();
-  let begin: () => void = () => {};
-  const first = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
+  const first = Promise.withResolvers<void>();
   let seen = 0;
   const onSignal = (signal: string): void => {
     seen += 1;
-    logger.info({ signal }, seen === 1 ? 'drains' : 'hurries');
-    if (seen === 1) begin();
+    logger.info({ signal }, seen === 1 ? 'draining' : 'second signal: hurrying');
+    if (seen === 1) first.resolve();
     else hurry.abort();
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  return { first, hurry: hurry.signal };
+  return { first: first.promise, hurry: hurry.signal };
+}
+
+function startMetrics(runtime: ServiceRuntime, leader: () => Leader | null): void {
+  startSeriesAtZero(runtime.config, runtime.environment.service);
+  watchEventLoop();
+  onCollect(readProcess);
+  onCollect(() => readPools(runtime.log));
+  onCollect(() => readReadiness(runtime.health));
+  onCollect(() => readLeaderMetrics(runtime.log, runtime.bus, leader()?.leading() ?? []));
 }
 
 async function openAdmin(runtime: ServiceRuntime): Promise<AdminServer | null> {
   const { adminHost, adminPort } = runtime.environment;
   if (adminPort === undefined) return null;
-  return listening('ANGELIA_ADMIN_PORT', adminHost, adminPort, () =>
+  return listenWithRetry('ANGELIA_ADMIN_PORT', adminHost, adminPort, () =>
     startAdminServer(runtime.health, adminHost, adminPort),
   );
 }
 
-interface App {
-  readonly port: number | undefined;
-  /** Starts the consumers of the service's @EventPattern handlers. */
-  takeHints(): Promise<void>;
-  stopHttp(): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function openApp(
-  options: ProcessOptions,
-  runtime: ServiceRuntime,
-  strategy: JetStreamStrategy,
-): Promise<App> {
-  const root = { module: ServiceRoot, imports: [ServiceKitModule.forRuntime(runtime), options.module] };
-  const logger = nestLogger(runtime.logger);
-  const { http } = options.definition;
-  if (http !== undefined) return openHttpApp(root, http, runtime, strategy, logger);
-  const app: INestMicroservice = await NestFactory.createMicroservice(root, {
-    strategy,
-    logger,
-    abortOnError: false,
+async function recordDeadLetter(runtime: ServiceRuntime, letter: DeadLetter): Promise<void> {
+  const { hint, reason } = letter;
+  runtime.logger.error({ session_id: hint?.stream_id, type: hint?.type, reason }, 'dead letter');
+  await runtime.log.deadLetters.record({
+    streamId: hint?.stream_id ?? letter.subject,
+    version: hint?.version ?? 0,
+    handler: runtime.environment.service,
+    reason,
+    payload: hint ?? undefined,
   });
-  // Before init, which binds filters to handlers.
-  app.useGlobalFilters(new HandlerErrorFilter());
-  await app.init();
-  return {
-    port: undefined,
-    takeHints: async () => {
-      await app.listen();
-    },
-    stopHttp: async () => {},
-    close: () => app.close(),
-  };
-}
-
-/** Only ingress comes here, and only here Fastify is loaded. */
-async function openHttpApp(
-  root: { module: Type<unknown>; imports: unknown[] },
-  http: PublicHttp,
-  runtime: ServiceRuntime,
-  strategy: JetStreamStrategy,
-  logger: ReturnType<typeof nestLogger>,
-): Promise<App> {
-  const { FastifyAdapter } = await import('@nestjs/platform-fastify');
-  const { host, port } = runtime.environment;
-  const adapter = new FastifyAdapter((await http.options?.(runtime)) ?? {});
-  const app = await NestFactory.create<NestFastifyApplication>(
-    root as Parameters<typeof NestFactory.create>[0],
-    adapter,
-    {
-      logger,
-      abortOnError: false,
-      rawBody: false,
-    },
-  );
-  connectJetStream(app, strategy);
-  const fastify = adapter.getInstance();
-  for (const path of HEALTH_PATHS) {
-    fastify.get(path, async (_request, reply) => {
-      const { status, body } = await healthAnswer(runtime.health, 'GET', path);
-      return reply.code(status).header('cache-control', 'no-store').send(body);
-    });
-  }
-  await http.prepare?.(app, runtime);
-  await app.init();
-  await listening('ANGELIA_PORT', host, port, () => app.listen(port, host));
-  const address = fastify.server.address();
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : port,
-    takeHints: async () => {
-      await app.startAllMicroservices();
-    },
-    stopHttp: async () => {
-      await fastify.close();
-    },
-    close: () => app.close(),
-  };
-}
-
-class ServiceRoot {}
-
-/** A predecessor that still drains gives its port back within a moment; another program does not. */
-const PORT_PATIENCE_MS = 5_000;
-const PORT_RETRY_MS = 200;
-
-async function listening<T>(
-  variable: string,
-  host: string,
-  port: number,
-  listen: () => Promise<T>,
-): Promise<T> {
-  const giveUpAt = Date.now() + PORT_PATIENCE_MS;
-  for (;;) {
-    try {
-      return await listen();
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EADDRINUSE' && Date.now() < giveUpAt) {
-        await new Promise((resolve) => setTimeout(resolve, PORT_RETRY_MS));
-        continue;
-      }
-      if (code === 'EADDRINUSE') {
-        throw new StartupError([
-          `port ${port} (${host}): in use by another program: stop it, or set ${variable}`,
-        ]);
-      }
-      if (code === 'EACCES' || code === 'EADDRNOTAVAIL') {
-        throw new StartupError([
-          `port ${port} (${host}): cannot listen here (${code}): change ${variable} or the host`,
-        ]);
-      }
-      throw error;
-    }
-  }
 }

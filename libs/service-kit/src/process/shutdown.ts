@@ -1,18 +1,18 @@
-import type { Logger } from '../logs/logging.ts';
+import type { Logger } from '../logs/logger.ts';
 import type { Drain } from './drain.ts';
 
 /**
- * The order in which a service goes down. Each step depends on those after it still being there: a handler needs the
- * bus to ack and the log to append, a participant the log to hand its work over.
+ * The steps of a shutdown, in order. Each step needs what the later steps close: a handler needs the bus to ack and the log
+ * to append, a participant needs the log to hand its work over.
  */
 export interface ShutdownSteps {
-  /** Readiness says no, so that no new work is sent here. */
+  /** The service stops being ready, so that nobody sends new work here. */
   readonly stopBeingReady: () => void;
-  /** Stops pulling hints and accepting requests; waits for those in hand. */
+  /** Stops pulling hints and accepting requests, and waits for those in flight. */
   readonly stopIntake: () => Promise<void>;
-  /** Nest's own hooks, for providers that have something to close. */
+  /** Runs Nest's hooks, for providers that have something to close. */
   readonly closeApp: () => Promise<void>;
-  /** Leaderships go to another service at once. */
+  /** Gives the leads back, so that another service takes them at once. */
   readonly resign: () => Promise<void>;
   readonly closeBus: () => Promise<void>;
   readonly closeLog: () => Promise<void>;
@@ -21,16 +21,16 @@ export interface ShutdownSteps {
 }
 
 /**
- * What each closing step has, and a participant after the deadline or the second signal to hand its work over: an
- * append or two. A lost database must not hold the process for longer.
+ * The time limit of each closing step. Also the time that a participant has after the deadline or the second signal, to hand
+ * its work over: an append or two. A lost database must not hold the process for longer.
  */
 const CLOSING_STEP_MS = 2_000;
-/** Handlers claim and return; one that still runs after this long is left to its redelivery. */
+/** Handlers claim and return. The hint of one that still runs after this time is redelivered. */
 const INTAKE_MS = 5_000;
 
 /**
- * Runs the steps, all of them, whatever one of them throws. `hurry` (a second signal) ends the drain's patience.
- * Resolves to what did not end as it should; each is also logged.
+ * Runs all steps, whatever one of them throws. `hurry` (a second signal) cuts the drain short. Resolves to the names of the
+ * steps that failed or were late; each is also logged.
  */
 export async function shutDown(
   steps: ShutdownSteps,
@@ -51,7 +51,7 @@ export async function shutDown(
     const failure = await bounded(work, limitMs, stop);
     if (failure === null) return;
     failures.push(name);
-    logger.warn({ step: name, ...failure }, 'shutdown: a step did not end as it should');
+    logger.warn({ step: name, ...failure }, 'shutdown step failed');
   };
 
   steps.stopBeingReady();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { createLogger } from '../logs/logging.ts';
+import { createLogger } from '../logs/logger.ts';
 import { Drain } from './drain.ts';
 import { type ShutdownSteps, shutDown } from './shutdown.ts';
 
@@ -59,7 +59,7 @@ describe('shutdown', () => {
     ]);
   });
 
-  it('goes on to the end when a step fails, and says which', async () => {
+  it('runs all steps even if one fails, and names that one', async () => {
     const order: string[] = [];
     const failing = async () => {
       throw new Error('no');
@@ -89,7 +89,7 @@ describe('shutdown', () => {
     expect(given - before).toBe(30_000);
   });
 
-  it('closes all the same when a participant never ends', async () => {
+  it('closes everything even if a participant never ends', async () => {
     const order: string[] = [];
     const drain = new Drain();
     drain.add({ name: 'stuck', drain: () => new Promise(() => {}) });
@@ -102,7 +102,7 @@ describe('shutdown', () => {
     expect(order.at(-1)).toBe('admin');
   });
 
-  it('is hurried by a second signal: a participant hears of it and still hands its work over', async () => {
+  it('is cut short by a second signal: a participant is told and still hands its work over', async () => {
     const order: string[] = [];
     const drain = new Drain();
     const hurry = new AbortController();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-/** A compiled service as a process of its own. */
+/** A compiled service in its own process. */
 export class RunningService {
   readonly adminPort: number;
   readonly exited: Promise<{ code: number | null; signal: string | null }>;
@@ -30,7 +30,7 @@ export class RunningService {
     child.stderr?.on('data', (data) => {
       this.stderr += String(data);
     });
-    // `close`, not `exit`: all output has been read then.
+    // `close`, not `exit`: at `close` all output has been read.
     this.exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
   }
 
@@ -45,7 +45,7 @@ export class RunningService {
     this.#child.kill(name);
   }
 
-  /** Null while it does not listen. */
+  /** Null if it does not listen. */
   async get(
     path: string,
   ): Promise<{ status: number; body: { status?: string; checks?: Record<string, unknown> } } | null> {
@@ -79,7 +79,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** A way to a server that can be cut and mended: what stopping the server looks like to its clients. */
+/** A proxy to a server that can be cut and mended. To clients it looks as if the server stopped. */
 export class Cuttable {
   readonly port: number;
   readonly #to: number;

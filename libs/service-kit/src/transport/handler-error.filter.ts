@@ -2,8 +2,8 @@ import { Catch, type RpcExceptionFilter } from '@nestjs/common';
 import { type Observable, throwError } from 'rxjs';
 
 /**
- * Lets the error of a hint's handler through as it is. Nest's own filter replaces it by "Internal server error":
- * the verdict (`retryable`) and the reason of a dead letter would be gone.
+ * Passes the error of a handler on unchanged. Nest's own filter would replace it by "Internal server error", and the verdict
+ * (`retryable`) and the reason of a dead letter would be lost.
  */
 @Catch()
 export class HandlerErrorFilter implements RpcExceptionFilter<unknown> {

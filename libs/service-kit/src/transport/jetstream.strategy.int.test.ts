@@ -169,7 +169,7 @@ describe('the JetStream transport', () => {
     await eventually(async () => (await unsettled('test-session_created')) === 0);
   });
 
-  it('takes an empty Observable as done', async () => {
+  it('treats an empty Observable as done', async () => {
     let calls = 0;
     onCreated = () => {
       calls++;
@@ -187,7 +187,7 @@ describe('the JetStream transport', () => {
     ['returns an Observable that fails', () => throwError(() => new Error('postgres is away'))],
     ['returns something that is no verdict', () => 42],
     ['asks for it again', () => ({ retryInMs: 10 })],
-  ])('gets the hint again when the handler %s', async (_, fail) => {
+  ])('redelivers the hint if the handler %s', async (_, fail) => {
     let calls = 0;
     onCreated = () => (++calls < 3 ? fail() : 'done');
     await serve(OneHandler);
@@ -197,7 +197,7 @@ describe('the JetStream transport', () => {
     expect(calls).toBe(3);
   });
 
-  it('gets the hint again also where nobody has installed the filter', async () => {
+  it('redelivers the hint even without the filter', async () => {
     let calls = 0;
     onCreated = () => {
       if (++calls < 3) throw new Error('postgres is away');
@@ -209,7 +209,7 @@ describe('the JetStream transport', () => {
     await eventually(() => calls === 3);
   });
 
-  it('makes a dead letter, with the reason, of an error that says that no retry helps', async () => {
+  it('records a dead letter with the reason if the error is not retryable', async () => {
     const letters: DeadLetter[] = [];
     onCreated = () => {
       throw Object.assign(new Error('unknown schema version 9'), { retryable: false });
@@ -220,7 +220,7 @@ describe('the JetStream transport', () => {
     expect(letters[0]).toMatchObject({ reason: 'unknown schema version 9', hint: { stream_id: 'broken' } });
   });
 
-  it('lets all handlers of a pattern finish before a failing one brings the hint again', async () => {
+  it('lets all handlers of a pattern finish before a failing one causes a redelivery', async () => {
     let running = 0;
     let overlapped = false;
     let finished = 0;
@@ -243,13 +243,13 @@ describe('the JetStream transport', () => {
     await eventually(async () => (await unsettled('test-session_created')) === 0);
   });
 
-  it('refuses at start a message pattern and an unknown type, by name', async () => {
+  it('refuses a message pattern and an unknown type by name at the start', async () => {
     await expect(serve(WrongHandlers)).rejects.toThrow(
       /@MessagePattern\(session\.created\): .*@EventPattern\(session\.exploded\)/,
     );
   });
 
-  it('runs no more handlers at once than configured', async () => {
+  it('never runs more handlers at once than configured', async () => {
     let most = 0;
     let running = 0;
     let done = 0;
@@ -271,7 +271,7 @@ describe('the JetStream transport', () => {
     expect(most).toBe(3);
   });
 
-  it('stops pulling and waits for the handler at work', async () => {
+  it('stops pulling and waits for the running handler', async () => {
     const gate = Promise.withResolvers<void>();
     let calls = 0;
     onCreated = async () => {
@@ -294,7 +294,7 @@ describe('the JetStream transport', () => {
     await eventually(async () => (await unsettled('test-session_created')) === 2);
   });
 
-  it('listens without NATS and consumes as soon as it is there', async () => {
+  it('listens without NATS and consumes as soon as NATS is there', async () => {
     await server.stop();
     let calls = 0;
     onCreated = () => {

@@ -10,8 +10,8 @@ import { HandlerErrorFilter } from './handler-error.filter.ts';
 import { JetStreamContext } from './jetstream.context.ts';
 
 /**
- * Handlers at work at once, per pattern. They fold and append, a few milliseconds each and mostly waiting for
- * Postgres: enough to fill the batcher of the log, few enough that a backlog does not fill the pool's queue.
+ * Handlers that run at once, per pattern. Each folds and appends within a few milliseconds and mostly waits for Postgres. So
+ * many fill the batcher of the log, and are few enough that a backlog does not fill the pool's queue.
  */
 const DEFAULT_CONCURRENCY = 64;
 
@@ -19,20 +19,19 @@ export interface JetStreamStrategyOptions {
   readonly bus: Bus;
   /** Names the durable consumers: `<service>-<type with dots as underscores>`. */
   readonly service: string;
-  /** Handlers at work at once, per pattern: a number for all, or by pattern (the others have the default, 64). */
+  /** Handlers that run at once, per pattern: one number for all, or by pattern (default 64). */
   readonly concurrency?: number | Readonly<Record<string, number>>;
-  /** For an error that says `retryable: false`, and for a message that is no hint. */
+  /** Called for an error with `retryable: false`, and for a message that is not a hint. */
   readonly onDeadLetter?: (letter: DeadLetter) => Promise<void>;
 }
 
 /**
- * Nest's transport over JetStream: one durable pull consumer per `@EventPattern`. A handler that returns nothing or
- * `'done'` has the hint acked, one that returns `{ retryInMs }` or throws gets it again. Nest's own handleEvent is not
- * used: it acks before an Observable has run, and runs several handlers of one pattern in a way that answers when the
- * first of them fails.
+ * Nest's transport over JetStream: one durable pull consumer per `@EventPattern`. If a handler returns nothing or `'done'`,
+ * the hint is acked. If it returns `{ retryInMs }` or throws, the hint is redelivered. Nest's own handleEvent is not used:
+ * it acks before an Observable has run, and with several handlers of one pattern it answers when the first one fails.
  */
 export class JetStreamStrategy extends Server {
-  /** Thrown errors become verdicts here; Nest need not log them too. */
+  /** This class turns errors into verdicts, so Nest does not log them. */
   override readonly propagatesEventHandlerErrors = true;
   readonly #options: JetStreamStrategyOptions;
   readonly #handlers = new Map<string, MessageHandler[]>();
@@ -45,12 +44,12 @@ export class JetStreamStrategy extends Server {
     this.#options = options;
   }
 
-  /** Of the patterns, as registered. */
+  /** The registered patterns. */
   get patterns(): string[] {
     return [...this.#handlers.keys()];
   }
 
-  /** Handlers at work right now, over all patterns. */
+  /** Handlers that run now, over all patterns. */
   get inFlight(): number {
     return this.#consumptions.reduce((sum, consumption) => sum + consumption.inFlight, 0);
   }
@@ -58,11 +57,11 @@ export class JetStreamStrategy extends Server {
   override addHandler(pattern: unknown, handler: MessageHandler, isEventHandler = false): void {
     const route = this.normalizePattern(pattern as string);
     if (!isEventHandler) {
-      this.#refused.push(`@MessagePattern(${route}): hints have no answer, use @EventPattern`);
+      this.#refused.push(`@MessagePattern(${route}): a hint has no answer. Use @EventPattern`);
     } else if (!isKnownType(route)) {
       this.#refused.push(`@EventPattern(${route}): there is no such event type or owner hint`);
     } else {
-      // In lists of our own, not chained by `next`: so each result can be waited for.
+      // In our own lists, not chained by `next`, so that each result can be awaited.
       const handlers = this.#handlers.get(route) ?? [];
       handlers.push(handler);
       this.#handlers.set(route, handlers);
@@ -70,7 +69,7 @@ export class JetStreamStrategy extends Server {
     }
   }
 
-  /** Returns at once, also when NATS is away: it consumes as soon as the server is there. */
+  /** Returns at once, even if NATS is away: it consumes as soon as the server is there. */
   listen(callback: (error?: unknown) => void): void {
     if (this.#refused.length > 0) {
       callback(new Error(`service ${this.#options.service}: ${this.#refused.join('; ')}`));
@@ -80,7 +79,7 @@ export class JetStreamStrategy extends Server {
     callback();
   }
 
-  /** No further hints; resolves when the handlers at work are through. The first step of an ordered shutdown. */
+  /** Stops taking hints; resolves when no handler runs any more. The first step of a shutdown. */
   stopPulling(): Promise<void> {
     this.#stopped ??= Promise.all(this.#consumptions.map((consumption) => consumption.stop())).then(() => {});
     return this.#stopped;
@@ -91,7 +90,7 @@ export class JetStreamStrategy extends Server {
   }
 
   on(event: string): never {
-    throw new Error(`the JetStream transport has no event ${event}: give the bus an onStatus`);
+    throw new Error(`the JetStream transport has no event ${event}. Give the bus an onStatus`);
   }
 
   /** The bus. */
@@ -118,9 +117,9 @@ export class JetStreamStrategy extends Server {
   }
 }
 
-/** Joins the strategy to the app, with the filter that keeps handlers' errors whole. Call before app.listen(). */
+/** Connects the strategy to the app, with the filter that keeps handlers' errors whole. Call it before app.listen(). */
 export function connectJetStream(app: INestApplication, strategy: JetStreamStrategy): void {
-  // Deferred, because filters are bound when the handlers are registered; the app itself runs the init hooks.
+  // Deferred, because filters are bound when handlers are registered. The app itself runs the init hooks.
   const microservice = app.connectMicroservice(
     { strategy },
     { deferInitialization: true },
@@ -148,7 +147,7 @@ async function counted(durable: string, handled: Promise<HintVerdict>): Promise<
   }
 }
 
-/** All handlers run to their end before there is a verdict: a hint that comes again must not meet its own first run. */
+/** All handlers finish before the verdict: a redelivered hint must not meet its own first run. */
 function handleHint(hint: Hint, durable: string, handlers: readonly MessageHandler[]): Promise<HintVerdict> {
   const attributes = {
     'messaging.system': 'nats',
@@ -164,7 +163,7 @@ function handleHint(hint: Hint, durable: string, handlers: readonly MessageHandl
     const results = await Promise.allSettled(handlers.map((handler) => resultOf(handler, hint, context)));
     return combined(results);
   };
-  // Timers and the sweep name no trace: what is done about their hints has spans in the session's own (one-trace).
+  // Timers and the sweep name no trace. The work on their hints has spans in the session's own trace (one-trace).
   if (hint.traceparent === undefined) return handle();
   return withSpan(
     `consume ${hint.type}`,
@@ -178,7 +177,7 @@ async function resultOf(handler: MessageHandler, hint: Hint, context: JetStreamC
   return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
 }
 
-/** One that failed fails all, the others have to be ready for the hint to come twice anyway; else the earliest retry. */
+/** If one failed, all failed: each must tolerate a redelivery anyway. Otherwise the earliest retry counts. */
 function combined(results: readonly PromiseSettledResult<unknown>[]): HintVerdict {
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -194,6 +193,6 @@ function verdictOf(result: unknown): HintVerdict {
   if (typeof result === 'object' && 'retryInMs' in result && typeof result.retryInMs === 'number') {
     return { retryInMs: result.retryInMs };
   }
-  // An ack for an answer that was not understood could lose the hint.
-  throw new TypeError("a hint's handler returns nothing, 'done' or { retryInMs }");
+  // An ack for an unknown result could lose the hint.
+  throw new TypeError("a handler of hints must return nothing, 'done' or { retryInMs }");
 }

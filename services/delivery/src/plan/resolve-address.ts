@@ -1,4 +1,9 @@
-import { type AddressVariables, parseCapturedAddress, secretsInAddress, written } from '@angelia/config';
+import {
+  type AddressVariables,
+  parseCapturedAddress,
+  secretsInAddress,
+  variableReference,
+} from '@angelia/config';
 import type { DeliveryTarget } from '@angelia/contracts';
 import { redactSecrets } from '../targets/redact-secrets.ts';
 import type { ConfiguredTarget } from '../targets/registry.ts';
@@ -55,7 +60,7 @@ function fillIn(to: DeliveryTarget['to'], references: References, variables: Add
     const holder = holderOf(filled, path);
     const key = path.at(-1) ?? '';
     const text = holder?.[key];
-    const mark = written({ name });
+    const mark = variableReference({ name });
     if (holder === null || typeof text !== 'string' || !text.startsWith(mark, at)) {
       return { ok: false, reason: `${where}: ${mark} is not where the event says that it is` };
     }

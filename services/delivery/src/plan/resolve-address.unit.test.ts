@@ -72,7 +72,7 @@ describe('the address of a delivery', () => {
       { url: `\${HOOK}` },
       { path: ['url'], at: 0, name: 'HOOK' },
       { HOOK: 'nonsense' },
-      'deliver_extra.url: is no URL',
+      'deliver_extra.url: this is not a URL',
     ],
     [
       'a position that does not exist',

@@ -9,9 +9,9 @@ import {
   HEALTH_PATHS,
   Health,
   healthAnswer,
+  relayWaker,
   ServiceKitModule,
   type ServiceRuntime,
-  tailPinger,
 } from '@angelia/service-kit';
 import { Sessions } from '@angelia/sessions';
 import { NestFactory } from '@nestjs/core';
@@ -74,7 +74,7 @@ export async function startIngress(options: {
     instance: environment.instance,
     holder,
     logger,
-    onCommitted: tailPinger(bus),
+    onCommitted: relayWaker(bus),
   });
   const health = new Health();
   health.add('postgres', async () => {

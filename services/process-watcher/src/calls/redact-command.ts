@@ -1,4 +1,5 @@
-import { isSecretKey, REDACTED, scrubber } from '@angelia/config';
+import { REDACTED, scrubber } from '@angelia/config';
+import { isSecretKey } from '@angelia/contracts';
 
 /** This service knows none of the config's secrets, so it removes what looks like one. */
 const scrub = scrubber([]);

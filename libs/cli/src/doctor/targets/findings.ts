@@ -1,11 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import {
-  isConfigured,
-  isKnownTarget,
-  type KnownTarget,
-  ReferencedText,
-  targetOptions,
-} from '@angelia/config';
+import { isConfigured, isKnownTarget, type KnownTarget, targetOptions, VariableText } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
 import { type DryAnswer, dryCall } from '../dry-call.ts';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from '../finding.ts';
@@ -112,7 +106,7 @@ async function httpFindings(check: string, config: Config): Promise<Finding[]> {
 }
 
 function hostOf(written: unknown): string[] {
-  const url = written instanceof ReferencedText ? written.resolved() : written;
+  const url = written instanceof VariableText ? written.resolved() : written;
   if (typeof url !== 'string' || !URL.canParse(url)) return [];
   const { hostname } = new URL(url);
   return /[{}]|%7b/i.test(hostname) ? [] : [hostname];

@@ -151,7 +151,8 @@ describe('what is posted', () => {
     const result = await send({ url: 'http://127.0.0.1:1', headers: { 'x-a': 'secret\r\nx-b: 1' } });
     expect(result).toEqual({
       kind: 'permanent',
-      reason: 'deliver_extra.headers.x-a: is no value of an HTTP header: one line of Latin letters',
+      reason:
+        'deliver_extra.headers.x-a: this is not a value of an HTTP header. Write one line of Latin letters.',
     });
   });
 });

@@ -1,5 +1,5 @@
-import { isSecretKey, REDACTED, ReferencedText } from '@angelia/config';
-import type { RouteConfig } from '@angelia/contracts';
+import { REDACTED, VariableText } from '@angelia/config';
+import { isSecretKey, type RouteConfig } from '@angelia/contracts';
 import type { ApiRoute } from '../../routes/api-route.ts';
 import { INSECURE_NO_AUTH } from '../../webhooks/compile-route.ts';
 import type { RouteJson } from './routes.operations.ts';
@@ -45,7 +45,7 @@ export function apiRouteJson({
 
 /** Headers of a delivery may contain a token that the config took from the environment. */
 function withoutSecrets(value: unknown): unknown {
-  if (value instanceof ReferencedText) return value.toString();
+  if (value instanceof VariableText) return value.toString();
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

@@ -1,10 +1,10 @@
-import { ReferencedText } from '@angelia/config';
+import { VariableText } from '@angelia/config';
 import { parseConfig } from '@angelia/contracts';
 import { expect, it } from '@jest/globals';
 import { configRouteJson } from './route-json.ts';
 
 it('a route shows the names of the variables in its addresses, but not their values', () => {
-  const url = new ReferencedText(
+  const url = new VariableText(
     ['https://x.example/', { name: 'HOOK' }],
     new Map([['HOOK', 'a-secret-path']]),
   );

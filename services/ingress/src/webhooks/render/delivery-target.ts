@@ -2,9 +2,9 @@ import {
   hasFixedHost,
   isKnownTarget,
   parseAddress,
-  ReferencedText,
   targetSchema,
-  written,
+  VariableText,
+  variableReference,
 } from '@angelia/config';
 import type { Config, DeliveryTarget } from '@angelia/contracts';
 import { storable } from '@angelia/event-log';
@@ -101,7 +101,7 @@ function parsed(
 
 function asResolved(value: unknown): unknown {
   if (value instanceof FilledText) return value.resolved;
-  if (value instanceof ReferencedText) return value.resolved();
+  if (value instanceof VariableText) return value.resolved();
   if (Array.isArray(value)) return value.map((item) => asResolved(item));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asResolved(item)]));
@@ -134,7 +134,7 @@ interface CompiledValue {
 
 /** Strings are templates at any depth (`headers` of an http target). Keys and other values stay unchanged. */
 function compileValue(value: unknown, place: string): CompiledValue {
-  if (value instanceof ReferencedText) return compileReferenced(value, place);
+  if (value instanceof VariableText) return compileReferenced(value, place);
   if (typeof value === 'string') {
     const template = compileTemplate(value);
     return template.dynamic
@@ -169,7 +169,7 @@ function compileValue(value: unknown, place: string): CompiledValue {
 }
 
 /** Looks for placeholders in the text of the config, never in the value of a variable. */
-function compileReferenced(value: ReferencedText, place: string): CompiledValue {
+function compileReferenced(value: VariableText, place: string): CompiledValue {
   const parts = value.parts.map((part) => (typeof part === 'string' ? compileTemplate(part) : part));
   return {
     dynamic: parts.some((part) => 'dynamic' in part && part.dynamic),
@@ -181,7 +181,7 @@ function compileReferenced(value: ReferencedText, place: string): CompiledValue 
       for (const part of parts) {
         if ('name' in part) {
           references.push({ at: text.length, name: part.name });
-          text += written(part);
+          text += variableReference(part);
           resolved += value.value(part);
         } else {
           // The same text in both, so that `at` of the references stays right.

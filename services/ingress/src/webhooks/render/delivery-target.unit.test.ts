@@ -1,4 +1,4 @@
-import { ReferencedText } from '@angelia/config';
+import { VariableText } from '@angelia/config';
 import { describe, expect, it } from '@jest/globals';
 import { routeOf } from '../../testing/route.ts';
 import type { TemplateValues } from '../payload/template.ts';
@@ -73,7 +73,7 @@ describe('where an answer goes', () => {
       expect.objectContaining({ status: 400, code: 'bad_address', message: expect.stringContaining(reason) });
     expect(of(to('https://example.com/{missing}'))).toThrow(refused('the payload lacks a part of'));
     expect(of(to('{name}'))).toThrow(refused('deliver_extra.url of this route'));
-    expect(of(to('ftp://{name}.example'))).toThrow(refused('is no http or https URL'));
+    expect(of(to('ftp://{name}.example'))).toThrow(refused('is not an http or https URL'));
     expect(of({ fallback_target: to('{name}') })).toThrow(refused('deliver_extra.url'));
     const headers = { 'x-for': '{lines}' };
     const route = routeOf({ deliver: 'http', deliver_extra: { url: 'https://example.com', headers } });
@@ -99,7 +99,7 @@ describe('an address that names environment variables', () => {
     ['HOOK', 'a-secret-path'],
     ['HOST', 'hooks.example.com'],
   ]);
-  const text = (...parts: (string | { name: string })[]) => new ReferencedText(parts, vars);
+  const text = (...parts: (string | { name: string })[]) => new VariableText(parts, vars);
   const [HOOK, HOST] = [{ name: 'HOOK' }, { name: 'HOST' }];
 
   it('is stored with their names and positions', () => {
@@ -153,7 +153,7 @@ describe('an address that names environment variables', () => {
   });
 
   it('does not fill in placeholders in the value of a variable', () => {
-    const braces = new ReferencedText(['https://x.example/', HOOK], new Map([['HOOK', '{number}']]));
+    const braces = new VariableText(['https://x.example/', HOOK], new Map([['HOOK', '{number}']]));
     const { deliver } = targets(routeOf({ deliver: 'http', deliver_extra: { url: braces } }), values);
     expect(deliver).toMatchObject({ to: { url: `https://x.example/\${HOOK}` }, untrusted_address: false });
   });
@@ -176,10 +176,10 @@ describe('an address that names environment variables', () => {
   it('is checked with its variables filled in', () => {
     const route = routeOf({ deliver: 'http', deliver_extra: { url: text('{name}://x/', HOOK) } });
     expect(() => targets(route, { payload: { name: 'ftp' }, event: null }).deliver).toThrow(
-      'is no http or https URL',
+      'is not an http or https URL',
     );
     const mail = { targets: { email: { host: 'h', from: 'a@b.example' } } };
-    const team = new ReferencedText(
+    const team = new VariableText(
       [{ name: 'TEAM' }, ', {who}'],
       new Map([['TEAM', 'a@x.example, b@x.example']]),
     );
@@ -189,7 +189,7 @@ describe('an address that names environment variables', () => {
       subject: 'n1',
     });
     expect(() => targets(to, { payload: { who: 'nobody', n: 1 }, event: null }).deliver).toThrow(
-      'is no mail address',
+      'is not a mail address',
     );
   });
 });

@@ -276,7 +276,7 @@ describe('a deliver_only route', () => {
 describe('a route whose files are missing', () => {
   it.each([
     [{ script: 'nope' }, 'routes.r.script: there is no file nope'],
-    [{ script: '../watch.txt' }, 'routes.r.script: ../watch.txt is outside of'],
+    [{ script: '../watch.txt' }, 'routes.r.script: ../watch.txt is outside'],
     [{ skills: ['nope'] }, 'routes.r.skills.0: skill nope: '],
     [
       { filters: [{ field: 'a', in_file: '/nope.txt' }] },

@@ -1,0 +1,48 @@
+import type { ConfigProblem } from '@angelia/contracts';
+import { StartupError } from '../startup-error.ts';
+import { configPath, parseYaml, readText } from './config-file.ts';
+import { fillVariables } from './variables.ts';
+
+/** What a sender of test webhooks needs to know about a route. */
+export interface RouteFromFile {
+  /** The config file. */
+  readonly path: string;
+  readonly demo: boolean;
+  /** Null: the file has no such route. */
+  readonly route: {
+    /** The newest one. Null: the route has none, and the file has no `secret` for all routes. */
+    readonly secret: string | null;
+    readonly auth: string | null;
+    readonly events: readonly string[];
+  } | null;
+}
+
+/**
+ * One route of the config file, as it is written there. Nothing else is checked: a sender of test webhooks does not need
+ * the variables that the rest of the file names.
+ * @throws StartupError
+ */
+export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFile {
+  const { path, demo } = configPath(env);
+  const file = parseYaml(readText(path), path) as {
+    readonly secret?: unknown;
+    readonly routes?: Readonly<Record<string, unknown>>;
+  } | null;
+  const written = file?.routes?.[name];
+  if (typeof written !== 'object' || written === null) return { path, demo, route: null };
+  const { secret = file?.secret, auth, events } = written as Readonly<Record<string, unknown>>;
+  const missing: ConfigProblem[] = [];
+  const [newest] = [fillVariables(secret, env, missing)].flat();
+  if (missing.length > 0) {
+    throw new StartupError(missing.map(({ reason }) => `routes.${name}.secret: ${reason} (in ${path})`));
+  }
+  return {
+    path,
+    demo,
+    route: {
+      secret: typeof newest === 'string' ? newest : null,
+      auth: typeof auth === 'string' ? auth : null,
+      events: Array.isArray(events) ? events.filter((each) => typeof each === 'string') : [],
+    },
+  };
+}
