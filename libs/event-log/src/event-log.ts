@@ -1,16 +1,16 @@
-import { AppendBatcher } from './append-batcher.ts';
-import type { AppendRequest, AppendResult } from './append-request.ts';
-import { Database, SERVICE_ROLE, TIMEOUTS, type Timeouts } from './database.ts';
-import { DeadLetters } from './dead-letters.ts';
-import { Leases } from './leases.ts';
-import { Lists } from './lists.ts';
-import { LogStatus } from './log-status.ts';
-import { type Logger, silent } from './logger.ts';
-import { Queue } from './queue.ts';
-import { SendTurns } from './send-turns.ts';
-import { Streams } from './streams.ts';
-import { Tail } from './tail.ts';
-import { UnstartedWebhooks } from './unstarted-webhooks.ts';
+import { AppendBatcher } from './append/group-commit.ts';
+import type { AppendRequest, AppendResult } from './append/request.ts';
+import { Database, SERVICE_ROLE, TIMEOUTS, type Timeouts } from './connection/database.ts';
+import { type Logger, silent } from './connection/logger.ts';
+import { DeadLetters } from './diagnostics/dead-letters.ts';
+import { LogStatus } from './diagnostics/log-status.ts';
+import { UnstartedWebhooks } from './diagnostics/unstarted-webhooks.ts';
+import { Leases } from './leases/leases.ts';
+import { Lists } from './read/lists.ts';
+import { Queue } from './read/queue.ts';
+import { Streams } from './read/streams.ts';
+import { SendTurns } from './send-rates/send-rates.ts';
+import { Tail } from './tail/tail.ts';
 
 export interface EventLogOptions {
   readonly url: string;

@@ -1,5 +1,5 @@
+import { messageOf } from '../connection/postgres-errors.ts';
 import { LogError } from '../errors.ts';
-import { messageOf } from '../postgres-errors.ts';
 
 /** EX_CONFIG: a person must act, a restart will not help. The launcher does not restart on it. */
 const EXIT_CONFIG = 78;

@@ -1,4 +1,4 @@
-import { importFiles } from '../archive-files.ts';
+import { importFiles } from '../admin/archive-files.ts';
 import { runCommand } from './command-line.ts';
 
 /** `import <file> ...`; `angelia import` is the same for people. */

@@ -1,5 +1,5 @@
-import { migrate, raiseEpoch } from '../migrate.ts';
-import { untilAvailable } from '../until-available.ts';
+import { migrate, raiseEpoch } from '../admin/migrate.ts';
+import { untilAvailable } from '../admin/wait-for-postgres.ts';
 import { runCommand } from './command-line.ts';
 
 /**

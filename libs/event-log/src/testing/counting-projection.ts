@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '@angelia/contracts';
-import type { ProjectSession } from '../view-rows.ts';
+import type { ProjectSession } from '../views/session-views.ts';
 
 interface State {
   readonly route: string;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { migrate } from '../migrate.ts';
-import { MIGRATOR_ROLE } from '../roles.ts';
+import { migrate } from '../admin/migrate.ts';
+import { MIGRATOR_ROLE } from '../admin/roles.ts';
 
 export interface TestDatabase {
   readonly url: string;

@@ -1,8 +1,8 @@
 import { WakeUp } from '@angelia/waiting';
 import { openEventLog } from '../event-log.ts';
-import { lead } from '../lead.ts';
-import { runProjection } from '../projection.ts';
-import { runRelay } from '../relay.ts';
+import { lead } from '../leading/lead.ts';
+import { runRelay } from '../relay/relay.ts';
+import { runProjection } from '../views/projection.ts';
 import { countingProjection } from './counting-projection.ts';
 
 // One candidate to lead, as a process of its own, so that tests can kill and freeze it. Says on stdout what it does.

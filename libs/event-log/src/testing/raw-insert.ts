@@ -1,5 +1,5 @@
 import { type NewEvent, SCHEMA_VERSION } from '@angelia/contracts';
-import { int4Array, jsonbArray, textArray, uuidArray } from '../binary-array.ts';
+import { int4Array, jsonbArray, textArray, uuidArray } from '../connection/binary-array.ts';
 import type { EventLog } from '../event-log.ts';
 
 export interface RawRow {
