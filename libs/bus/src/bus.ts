@@ -1,14 +1,14 @@
 import { JetStreamApiError, type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { createInbox, type Subscription } from '@nats-io/transport-node';
-import { consumerLag } from './consumer-lag.ts';
-import { DurableConsumption } from './consumption.ts';
+import { Connection, type LiveConnection } from './connect/connection.ts';
+import { consumerLag } from './consume/consumer-lag.ts';
+import { DurableConsumption } from './consume/consumption.ts';
 import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
 import { isLeaderless } from './jetstream-errors.ts';
-import { Link, type Live } from './link.ts';
-import { NoStream, publishAll } from './publish.ts';
-import { ensureStream } from './stream.ts';
-import { deleteStream, isStreamUnreadable, whyNotLed } from './stream-health.ts';
-import { StreamWatch } from './stream-watch.ts';
+import { NoStream, publishAll } from './publish/publish-hints.ts';
+import { ensureStream } from './stream/ensure-stream.ts';
+import { RecreationWatch } from './stream/recreation-watch.ts';
+import { deleteStream, isStreamUnreadable, whyNotLed } from './stream/stream-health.ts';
 import type { Bus, BusOptions, ConsumeOptions, ConsumerLag, Consumption, OutgoingHint } from './types.ts';
 
 /** Returns at once and connects in the background, for ever. Throws BusUrlInvalid. */
@@ -30,23 +30,23 @@ const LEADERLESS_MS = 45_000;
 
 class JetStreamBus implements Bus {
   readonly #options: BusOptions;
-  readonly #link: Link;
-  readonly #watch: StreamWatch;
+  readonly #connection: Connection;
+  readonly #watch: RecreationWatch;
   readonly #consumptions = new Set<DurableConsumption>();
   readonly #listeners = new Set<CoreListener>();
   readonly #onRecreated = new Set<() => void>();
-  #client: { live: Live; js: JetStreamClient } | null = null;
+  #client: { live: LiveConnection; js: JetStreamClient } | null = null;
   #closed: Promise<void> | null = null;
   #lookedAtStream = Number.NEGATIVE_INFINITY;
   #mending: Promise<boolean> | null = null;
 
   constructor(options: BusOptions) {
     this.#options = options;
-    this.#watch = new StreamWatch(() => {
+    this.#watch = new RecreationWatch(() => {
       for (const listener of this.#onRecreated) this.#guard('stream recreated', listener);
     });
-    this.#link = new Link(options);
-    this.#link.onLive((live) => {
+    this.#connection = new Connection(options);
+    this.#connection.onConnected((live) => {
       for (const listener of this.#listeners) this.#attach(listener, live);
       // The store may have been emptied while the server was away. Whoever needs the stream makes sure of it again.
       this.#provision(live).catch((error: unknown) => {
@@ -56,20 +56,20 @@ class JetStreamBus implements Bus {
   }
 
   get connected(): boolean {
-    return this.#link.live !== null;
+    return this.#connection.live !== null;
   }
 
   get serverVersion(): string | null {
-    return this.#link.live?.serverVersion ?? null;
+    return this.#connection.live?.serverVersion ?? null;
   }
 
   whenReady(): Promise<void> {
-    return this.#link.whenReady();
+    return this.#connection.whenReady();
   }
 
   async problem(): Promise<string | null> {
-    const live = this.#link.live;
-    if (live === null) return this.#link.unusable?.message ?? 'NATS is away';
+    const live = this.#connection.live;
+    if (live === null) return this.#connection.unusable?.message ?? 'NATS is away';
     return whyNotLed(live.jsm);
   }
 
@@ -77,7 +77,7 @@ class JetStreamBus implements Bus {
     return this.#provision(await this.#need());
   }
 
-  async #provision(live: Live): Promise<{ created: boolean }> {
+  async #provision(live: LiveConnection): Promise<{ created: boolean }> {
     const seen = await ensureStream(live.jsm, this.#options.replicas, this.#watch.hasSeenStream);
     this.#watch.sawStream(seen, Date.now());
     return { created: seen.created };
@@ -105,7 +105,7 @@ class JetStreamBus implements Bus {
   }
 
   /** True when the stream was unreadable and has been made anew. One at a time. */
-  #mend(live: Live, refused: boolean): Promise<boolean> {
+  #mend(live: LiveConnection, refused: boolean): Promise<boolean> {
     this.#mending ??= (async () => {
       if (!(await isStreamUnreadable(live.jsm, { refused }))) return false;
       this.#options.logger.warn({}, 'the server cannot read its own hint stream: making it anew');
@@ -119,7 +119,7 @@ class JetStreamBus implements Bus {
     return this.#mending;
   }
 
-  #publish(live: Live, hints: readonly OutgoingHint[]): Promise<void> {
+  #publish(live: LiveConnection, hints: readonly OutgoingHint[]): Promise<void> {
     if (this.#client?.live !== live) this.#client = { live, js: jetstream(live.nc) };
     return publishAll(live.nc, this.#client.js, hints, (ack) => this.#watch.sawAck(ack));
   }
@@ -132,7 +132,7 @@ class JetStreamBus implements Bus {
   consume(options: ConsumeOptions): Consumption {
     if (this.#closed !== null) throw new BusUnavailable('the bus is closed');
     const consumption = new DurableConsumption(options, {
-      link: this.#link,
+      connection: this.#connection,
       logger: this.#options.logger,
       provision: (live) => this.#provision(live),
       leaderlessMs: this.#options.leaderlessMs ?? LEADERLESS_MS,
@@ -153,7 +153,7 @@ class JetStreamBus implements Bus {
 
   ping(subject: string, payload = ''): void {
     try {
-      this.#link.live?.nc.publish(subject, payload);
+      this.#connection.live?.nc.publish(subject, payload);
     } catch (error) {
       this.#options.logger.debug({ subject, reason: reasonOf(error) }, 'ping dropped');
     }
@@ -165,7 +165,7 @@ class JetStreamBus implements Bus {
 
   #listen(entry: CoreListener): () => void {
     this.#listeners.add(entry);
-    if (this.#link.live !== null) this.#attach(entry, this.#link.live);
+    if (this.#connection.live !== null) this.#attach(entry, this.#connection.live);
     return () => {
       this.#listeners.delete(entry);
       entry.subscription?.unsubscribe();
@@ -217,10 +217,10 @@ class JetStreamBus implements Bus {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#consumptions].map((consumption) => consumption.stop()));
-    await this.#link.close();
+    await this.#connection.close();
   }
 
-  #attach(entry: CoreListener, live: Live): void {
+  #attach(entry: CoreListener, live: LiveConnection): void {
     entry.subscription = live.nc.subscribe(entry.subject, {
       callback: (error, message) => {
         if (error)
@@ -243,9 +243,9 @@ class JetStreamBus implements Bus {
     }
   }
 
-  async #need(): Promise<Live> {
-    const live = this.#link.live;
+  async #need(): Promise<LiveConnection> {
+    const live = this.#connection.live;
     if (live !== null) return live;
-    throw this.#link.unusable ?? new BusUnavailable('NATS is away; the bus reconnects by itself');
+    throw this.#connection.unusable ?? new BusUnavailable('NATS is away; the bus reconnects by itself');
   }
 }

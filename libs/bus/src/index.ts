@@ -1,7 +1,7 @@
 export { connectBus } from './bus.ts';
+export { BusUrlInvalid } from './connect/server-url.ts';
 export { BusUnavailable, BusUnusable, isBusError } from './errors.ts';
-export { type ExaminedBus, type ExaminedJetStream, examineBus } from './examine.ts';
-export { BusUrlInvalid } from './server-url.ts';
+export { type ExaminedBus, type ExaminedJetStream, examineBus } from './examine/examine.ts';
 export type {
   Bus,
   BusLogger,

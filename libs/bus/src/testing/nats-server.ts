@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect as connectClient } from '@nats-io/transport-node';
-import { parseServerUrl } from '../server-url.ts';
+import { parseServerUrl } from '../connect/server-url.ts';
 
 const START_DEADLINE_MS = 15_000;
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
+import { BusUnavailable, BusUnusable, reasonOf } from '../errors.ts';
+import { isNotEnabled } from '../jetstream-errors.ts';
+import type { BusOptions, BusStatus } from '../types.ts';
 import { hasCapability, neededVersion } from './capabilities.ts';
-import { BusUnavailable, BusUnusable, reasonOf } from './errors.ts';
-import { isNotEnabled } from './jetstream-errors.ts';
 import { parseServerUrl, type ServerAddress } from './server-url.ts';
-import type { BusOptions, BusStatus } from './types.ts';
 
 /** How long a server may take for the handshake, and for one answer of the JetStream API. Frozen servers hit this. */
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -23,8 +23,8 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** Reasons that do not go away by waiting, and are therefore told apart in the log. */
 const ASK_SOMEONE = /authoriz|authentic|certificate|tls|jetstream|too old/i;
 
-/** One connection, from handshake to loss. It is never revived: the next one is another Live. */
-export interface Live {
+/** One connection, from handshake to loss. It is never revived: the next one is another LiveConnection. */
+export interface LiveConnection {
   readonly nc: NatsConnection;
   readonly jsm: JetStreamManager;
   readonly serverVersion: string;
@@ -39,14 +39,14 @@ export interface Live {
  * own reconnect is off, because it buffers publishes without bound while the server is away, hides which pull
  * requests were lost, and waits for a frozen socket to drain before it lets go of it.
  */
-export class Link {
+export class Connection {
   readonly #options: BusOptions;
   readonly #address: ServerAddress;
   readonly #closing = new AbortController();
   readonly #waiting = new Set<() => void>();
-  readonly #onLive = new Set<(live: Live) => void>();
+  readonly #onConnected = new Set<(live: LiveConnection) => void>();
   readonly #loop: Promise<void>;
-  #live: Live | null = null;
+  #live: LiveConnection | null = null;
   #unusable: BusUnusable | null = null;
   #reported = '';
 
@@ -56,7 +56,7 @@ export class Link {
     this.#loop = this.#run();
   }
 
-  get live(): Live | null {
+  get live(): LiveConnection | null {
     return this.#live;
   }
 
@@ -70,12 +70,12 @@ export class Link {
   }
 
   /** Called with every new connection, before whoever waits in next(). */
-  onLive(listener: (live: Live) => void): void {
-    this.#onLive.add(listener);
+  onConnected(listener: (live: LiveConnection) => void): void {
+    this.#onConnected.add(listener);
   }
 
   /** The connection, as soon as there is one; null when `signal` says that nobody wants it any more. */
-  async next(signal: AbortSignal): Promise<Live | null> {
+  async next(signal: AbortSignal): Promise<LiveConnection | null> {
     while (this.#live === null && !signal.aborted && !this.closed) await this.#change(signal);
     return signal.aborted ? null : this.#live;
   }
@@ -118,7 +118,7 @@ export class Link {
     }
   }
 
-  async #connect(): Promise<MutableLive> {
+  async #connect(): Promise<MutableLiveConnection> {
     const nc = await connect(connectionOptions(this.#options.name, this.#address));
     try {
       const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
@@ -131,7 +131,7 @@ export class Link {
   }
 
   /** Resolves when the connection is lost. */
-  async #hold(live: MutableLive): Promise<void> {
+  async #hold(live: MutableLiveConnection): Promise<void> {
     const lost = Promise.withResolvers<string>();
     live.lost = lost.promise.then(() => {});
     void live.nc
@@ -143,7 +143,7 @@ export class Link {
       this.#live = live;
       this.#unusable = null;
       this.#report({ connected: true, serverVersion: live.serverVersion });
-      for (const listener of this.#onLive) listener(live);
+      for (const listener of this.#onConnected) listener(live);
       this.#wake();
     }
     const reason = await lost.promise;
@@ -154,7 +154,7 @@ export class Link {
     if (!this.closed) this.#report({ connected: false, reason });
   }
 
-  async #watch(live: Live, lost: (reason: string) => void): Promise<void> {
+  async #watch(live: LiveConnection, lost: (reason: string) => void): Promise<void> {
     for await (const status of live.nc.status()) {
       if (status.type === 'staleConnection') lost('the server does not answer');
       else if (status.type === 'disconnect') lost('connection lost');
@@ -195,7 +195,7 @@ export class Link {
   }
 }
 
-type MutableLive = { -readonly [key in keyof Live]: Live[key] };
+type MutableLiveConnection = { -readonly [key in keyof LiveConnection]: LiveConnection[key] };
 
 function connectionOptions(name: string, address: ServerAddress): ConnectionOptions {
   return {

@@ -1,6 +1,6 @@
 import { STREAM_NAME } from '@angelia/contracts';
 import type { JetStreamManager } from '@nats-io/jetstream';
-import type { ConsumerLag } from './types.ts';
+import type { ConsumerLag } from '../types.ts';
 
 /** One request per page of 256 consumers: all services together have some twenty. */
 export async function consumerLag(jsm: JetStreamManager): Promise<ConsumerLag[]> {

@@ -1,9 +1,9 @@
 import { subjectOf } from '@angelia/contracts';
 import type { JetStreamClient, PubAck } from '@nats-io/jetstream';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
-import { isNotEnabled } from './jetstream-errors.ts';
-import { API_TIMEOUT_MS } from './link.ts';
-import type { OutgoingHint } from './types.ts';
+import { API_TIMEOUT_MS } from '../connect/connection.ts';
+import { isNotEnabled } from '../jetstream-errors.ts';
+import type { OutgoingHint } from '../types.ts';
 
 /**
  * Hints per ack. Core publishes followed by one JetStream publish whose ack covers them: same connection, same

@@ -7,7 +7,7 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { isConsumerNotFound, isStreamNotFound, isTimeout } from './jetstream-errors.ts';
+import { isConsumerNotFound, isStreamNotFound, isTimeout } from '../jetstream-errors.ts';
 
 /**
  * A hint whose holder died comes again after this long. Handlers take milliseconds; one that takes longer says that

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
  * library connects: of a server that takes the connection and says nothing it leaves the socket open for ever (seen with
  * @nats-io/transport-node 3.4.0), and a command could not end.
  */
-export function greetingProblem(server: string, timeoutMs: number): Promise<string | null> {
+export function probeServer(server: string, timeoutMs: number): Promise<string | null> {
   const { hostname, port } = new URL(`nats://${server}`);
   return new Promise((resolve) => {
     const socket = connect({ host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) });

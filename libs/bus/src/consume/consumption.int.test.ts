@@ -2,9 +2,9 @@ import { type Hint, STREAM_NAME, subjectFilter } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
-import { busOn, DURABLE, outgoing, RecordingLogger, TRACEPARENT, TYPE } from './testing/fixture.ts';
-import { NatsServer } from './testing/nats-server.ts';
-import type { Bus, Consumption, DeadLetter, HintVerdict } from './types.ts';
+import { busOn, DURABLE, outgoing, RecordingLogger, TRACEPARENT, TYPE } from '../testing/fixture.ts';
+import { NatsServer } from '../testing/nats-server.ts';
+import type { Bus, Consumption, DeadLetter, HintVerdict } from '../types.ts';
 
 describe('a consumption', () => {
   let server: NatsServer;

@@ -1,7 +1,7 @@
 import { STREAM_NAME } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { connectBus } from './bus.ts';
+import { connectBus } from '../bus.ts';
 import {
   DURABLE,
   outgoing,
@@ -9,9 +9,9 @@ import {
   RecordingLogger,
   recordingHandler,
   TYPE,
-} from './testing/fixture.ts';
-import { NatsCluster } from './testing/nats-cluster.ts';
-import type { Bus, BusOptions } from './types.ts';
+} from '../testing/fixture.ts';
+import { NatsCluster } from '../testing/nats-cluster.ts';
+import type { Bus, BusOptions } from '../types.ts';
 
 // What tests/e2e/nats-cluster cannot see from outside. Each test goes on where the one before it ended.
 

@@ -10,8 +10,8 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { BusUnavailable, BusUnusable, isBusError, reasonOf } from './errors.ts';
-import { isStreamNotFound } from './jetstream-errors.ts';
+import { BusUnavailable, BusUnusable, isBusError, reasonOf } from '../errors.ts';
+import { isStreamNotFound } from '../jetstream-errors.ts';
 
 /** An older hint tells nobody anything: the sweep has hinted again long before. Too short only costs a sweep. */
 const MAX_AGE_MS = 60 * 60 * 1000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { StreamWatch } from './stream-watch.ts';
+import { RecreationWatch } from './recreation-watch.ts';
 
 const OLD = '2026-01-01T00:00:00Z';
 const NEW = '2026-01-02T00:00:00Z';
@@ -7,7 +7,7 @@ const LATER = Date.parse('2026-01-03T00:00:00Z');
 
 function watched() {
   let calls = 0;
-  const watch = new StreamWatch(() => calls++);
+  const watch = new RecreationWatch(() => calls++);
   return { watch, calls: () => calls };
 }
 

@@ -2,13 +2,13 @@ import { STREAM_NAME } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { ensureDurable } from './durable.ts';
-import { PullSession } from './pull-session.ts';
-import { busOn, DURABLE, outgoing, TYPE } from './testing/fixture.ts';
-import { NatsServer } from './testing/nats-server.ts';
-import type { Bus } from './types.ts';
+import { busOn, DURABLE, outgoing, TYPE } from '../testing/fixture.ts';
+import { NatsServer } from '../testing/nats-server.ts';
+import type { Bus } from '../types.ts';
+import { ensureDurable } from './durable-consumer.ts';
+import { PullSubscription } from './pull-subscription.ts';
 
-describe('a pull session', () => {
+describe('a pull subscription', () => {
   let server: NatsServer;
   let bus: Bus;
   let nc: NatsConnection;
@@ -28,54 +28,54 @@ describe('a pull session', () => {
   });
 
   it('knows what is outstanding, also after a request has expired half served', async () => {
-    let rooms = 0;
+    let expiries = 0;
     let messages = 0;
-    const session = new PullSession(
+    const pulling = new PullSubscription(
       nc,
       DURABLE,
       () => messages++,
-      () => rooms++,
+      () => expiries++,
       1_000,
     );
-    session.request(5);
+    pulling.request(5);
     await bus.publishHints([outgoing(), outgoing()]);
     await eventually(() => messages === 2);
-    expect(session.outstanding).toBe(3);
-    await eventually(() => rooms === 1);
-    expect(session.outstanding).toBe(0);
-    session.end('over');
+    expect(pulling.outstanding).toBe(3);
+    await eventually(() => expiries === 1);
+    expect(pulling.outstanding).toBe(0);
+    pulling.end('over');
   });
 
   it('ends when its durable is deleted', async () => {
     await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
     await server.asOperator((jsm) => ensureDurable(jsm, 'deleted', TYPE, null, async () => {}));
-    const session = new PullSession(
+    const pulling = new PullSubscription(
       nc,
       'deleted',
       () => {},
       () => {},
     );
-    session.request(1);
+    pulling.request(1);
     await nc.flush();
     await server.asOperator((jsm) => jsm.consumers.delete(STREAM_NAME, 'deleted'));
-    expect(await session.ended).toBe('Consumer Deleted');
+    expect(await pulling.ended).toBe('Consumer Deleted');
   });
 
   it('ends when its durable does not exist, which no server says: nothing is heard', async () => {
-    const session = new PullSession(
+    const pulling = new PullSubscription(
       nc,
       'nobody',
       () => {},
       () => {},
     );
     let reason = '';
-    void session.ended.then((why) => {
+    void pulling.ended.then((why) => {
       reason = why;
     });
-    session.request(1);
+    pulling.request(1);
     await eventually(
       () => {
-        session.lookForSilence();
+        pulling.lookForSilence();
         return reason !== '';
       },
       { everyMs: 500 },
@@ -85,23 +85,23 @@ describe('a pull session', () => {
 
   it('stays while the server says that it is there', async () => {
     await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
-    const session = new PullSession(
+    const pulling = new PullSubscription(
       nc,
       DURABLE,
       () => {},
       () => {},
     );
     let ended = false;
-    void session.ended.then(() => {
+    void pulling.ended.then(() => {
       ended = true;
     });
-    session.request(1);
+    pulling.request(1);
     const until = performance.now() + 7_000;
     await eventually(() => {
-      session.lookForSilence();
+      pulling.lookForSilence();
       return performance.now() > until;
     });
     expect(ended).toBe(false);
-    session.end('over');
+    pulling.end('over');
   });
 });

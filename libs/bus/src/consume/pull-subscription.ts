@@ -6,7 +6,7 @@ import {
   nanos,
   type Subscription,
 } from '@nats-io/transport-node';
-import { withinTime } from './link.ts';
+import { withinTime } from '../connect/connection.ts';
 
 /** A pull request lives this long on the server. */
 const EXPIRES_MS = 30_000;
@@ -22,26 +22,26 @@ const DRAIN_TIMEOUT_MS = 2_000;
  * callback mode, and its iterator costs 17 us per message against 6 here), and it sleeps a whole expiry between looks
  * at a consumer that is gone.
  */
-export class PullSession {
+export class PullSubscription {
   readonly ended: Promise<string>;
   readonly #nc: NatsConnection;
   readonly #subject: string;
   readonly #inbox: string;
   readonly #subscription: Subscription;
   readonly #onMessage: (message: Msg) => void;
-  readonly #onRoom: () => void;
+  readonly #onExpired: () => void;
   readonly #end: (reason: string) => void;
   readonly #expiresMs: number;
   #outstanding = 0;
   #heardAt = performance.now();
   #suspect = false;
 
-  /** `onRoom`: a request has expired, so that more may be asked for. */
+  /** `onExpired`: a request has expired, so that more may be asked for. */
   constructor(
     nc: NatsConnection,
     durable: string,
     onMessage: (message: Msg) => void,
-    onRoom: () => void,
+    onExpired: () => void,
     expiresMs: number = EXPIRES_MS,
   ) {
     this.#expiresMs = expiresMs;
@@ -49,7 +49,7 @@ export class PullSession {
     this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${STREAM_NAME}.${durable}`;
     this.#inbox = createInbox();
     this.#onMessage = onMessage;
-    this.#onRoom = onRoom;
+    this.#onExpired = onExpired;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.ended = promise;
     this.#end = resolve;
@@ -113,6 +113,6 @@ export class PullSession {
       return;
     }
     this.#outstanding -= left;
-    this.#onRoom();
+    this.#onExpired();
   }
 }

@@ -6,7 +6,7 @@
 const YOUNG_MS = 60_000;
 
 /** Notices that the stream is not the one it was: hints that were published before may never arrive. */
-export class StreamWatch {
+export class RecreationWatch {
   readonly #onRecreated: () => void;
   #createdAt: string | null = null;
   #lastSequence = 0;

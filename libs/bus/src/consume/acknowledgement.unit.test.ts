@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { backoffMs, deliveriesOf, retryIn } from './verdict.ts';
+import { backoffMs, deliveriesOf, retryIn } from './acknowledgement.ts';
 
 describe('a retry', () => {
   it('waits longer with each delivery and never more than 30 s', () => {

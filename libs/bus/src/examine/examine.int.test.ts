@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { busOn, DURABLE, recordingHandler, TYPE } from '../testing/fixture.ts';
+import { NatsServer } from '../testing/nats-server.ts';
 import { examineBus } from './examine.ts';
-import { busOn, DURABLE, recordingHandler, TYPE } from './testing/fixture.ts';
-import { NatsServer } from './testing/nats-server.ts';
 
 const examined = (url: string) => examineBus({ url, timeoutMs: 3_000, replicas: 1 });
 

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hint, hintSchema } from '@angelia/contracts';
 import type { Msg } from '@nats-io/transport-node';
-import { ACK_WAIT_MS, deleteDurable, ensureDurable } from './durable.ts';
-import { BusUnusable, reasonOf } from './errors.ts';
-import { isStreamNotFound, isTimeout } from './jetstream-errors.ts';
-import { type Link, type Live, withinTime } from './link.ts';
-import { PullSession } from './pull-session.ts';
-import { whyNotLed } from './stream-health.ts';
-import type { BusLogger, ConsumeOptions, Consumption } from './types.ts';
+import { type Connection, type LiveConnection, withinTime } from '../connect/connection.ts';
+import { BusUnusable, reasonOf } from '../errors.ts';
+import { isStreamNotFound, isTimeout } from '../jetstream-errors.ts';
+import { whyNotLed } from '../stream/stream-health.ts';
+import type { BusLogger, ConsumeOptions, Consumption } from '../types.ts';
 import {
+  ackPayload,
   backoffMs,
   deliveriesOf,
   GIVE_BACK,
   IN_PROGRESS,
   retryIn,
   TERMINATE,
-  verdictPayload,
-} from './verdict.ts';
+} from './acknowledgement.ts';
+import { ACK_WAIT_MS, deleteDurable, ensureDurable } from './durable-consumer.ts';
+import { PullSubscription } from './pull-subscription.ts';
 
 /** Buffered beyond what is being handled: enough to bridge the way to the server, no more than one handler's worth. */
 const MAX_PREFETCH = 256;
@@ -25,7 +25,7 @@ const TOUCH_AFTER_MS = ACK_WAIT_MS / 3;
 const LOOK_EVERY_MS = 1_000;
 /** Of a handler that fails for no reason of the infrastructure: some seconds of trying, then it is a dead letter. */
 const MAX_TRIES = 6;
-/** A session that ended sooner than this counts as a failure, and the next try waits longer. */
+/** A pulling that ended sooner than this counts as a failure, and the next try waits longer. */
 const STABLE_MS = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
@@ -41,16 +41,16 @@ interface Received {
 }
 
 export interface ConsumptionContext {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly logger: BusLogger;
-  readonly provision: (live: Live) => Promise<unknown>;
+  readonly provision: (live: LiveConnection) => Promise<unknown>;
   readonly leaderlessMs: number;
   readonly onStopped: (consumption: DurableConsumption) => void;
 }
 
 /**
  * Pulls the hints of one durable for ever. Round after round: wait for a connection, make sure of stream and durable,
- * pull until the session ends (connection lost, durable or stream deleted, server silent), go round again. Buffered
+ * pull until the pulling ends (connection lost, durable or stream deleted, server silent), go round again. Buffered
  * messages and handlers at work outlive a round.
  */
 export class DurableConsumption implements Consumption {
@@ -64,7 +64,7 @@ export class DurableConsumption implements Consumption {
   readonly #stopping = new AbortController();
   readonly #idle = Promise.withResolvers<void>();
   readonly #rounds: Promise<void>;
-  #session: PullSession | null = null;
+  #pulling: PullSubscription | null = null;
   #life = '';
   #lastAlive: number | null = null;
   #stopped: Promise<void> | null = null;
@@ -92,7 +92,7 @@ export class DurableConsumption implements Consumption {
   }
 
   get active(): boolean {
-    return this.#session !== null && !this.#stopping.signal.aborted;
+    return this.#pulling !== null && !this.#stopping.signal.aborted;
   }
 
   stop(): Promise<void> {
@@ -103,10 +103,10 @@ export class DurableConsumption implements Consumption {
   async #stop(): Promise<void> {
     this.#stopping.abort();
     for (const received of this.#buffer.splice(0)) this.#answer(received, GIVE_BACK);
-    await this.#session?.drain();
+    await this.#pulling?.drain();
     await this.#rounds;
     if (this.#running.size > 0) await this.#idle.promise;
-    const live = this.#context.link.live;
+    const live = this.#context.connection.live;
     // The verdicts are on their way when this resolves, so that the connection may be closed.
     if (live !== null) await withinTime(live.nc.flush(), FLUSH_TIMEOUT_MS);
     this.#context.onStopped(this);
@@ -115,9 +115,9 @@ export class DurableConsumption implements Consumption {
   async #goRound(): Promise<void> {
     const { signal } = this.#stopping;
     let failures = 0;
-    let previous: Live | null = null;
+    let previous: LiveConnection | null = null;
     while (!signal.aborted) {
-      const live = await this.#context.link.next(signal);
+      const live = await this.#context.connection.next(signal);
       if (live === null) return;
       if (live !== previous) failures = 0;
       previous = live;
@@ -132,7 +132,7 @@ export class DurableConsumption implements Consumption {
         if (live.up) this.#report(error instanceof BusUnusable ? 'error' : 'warn', reason);
       }
       if (signal.aborted) return;
-      this.#context.logger.debug({ durable: this.durable, reason }, 'pull session ended');
+      this.#context.logger.debug({ durable: this.durable, reason }, 'pull pulling ended');
       failures = performance.now() - startedAt > STABLE_MS ? 0 : failures + 1;
       const delay = failures === 0 ? 0 : Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
       // A lost connection is waited for above: a server that shuts down says so before it hangs up.
@@ -140,7 +140,7 @@ export class DurableConsumption implements Consumption {
     }
   }
 
-  async #ensure(live: Live): Promise<void> {
+  async #ensure(live: LiveConnection): Promise<void> {
     const { durable, type } = this.#options;
     const provision = () => this.#context.provision(live);
     const ensure = () => ensureDurable(live.jsm, durable, type, this.#lastAlive, provision);
@@ -160,7 +160,7 @@ export class DurableConsumption implements Consumption {
    * had it alone is gone, or they cannot agree (seen on 2.9.10, when a server died while a consumer was being copied). It
    * holds nothing that is not in the log.
    */
-  async #mendLeaderless(live: Live): Promise<void> {
+  async #mendLeaderless(live: LiveConnection): Promise<void> {
     if ((await whyNotLed(live.jsm)) !== null) {
       this.#leaderlessSince = null;
       return;
@@ -173,37 +173,37 @@ export class DurableConsumption implements Consumption {
     await deleteDurable(live.jsm, this.durable);
   }
 
-  async #pullUntilEnd(live: Live): Promise<string> {
-    const session = new PullSession(
+  async #pullUntilEnd(live: LiveConnection): Promise<string> {
+    const pulling = new PullSubscription(
       live.nc,
       this.durable,
       (message) => this.#receive(message),
       () => this.#pull(),
     );
-    void live.lost.then(() => session.end('connection lost'));
+    void live.lost.then(() => pulling.end('connection lost'));
     const timer = setInterval(() => {
-      session.lookForSilence();
+      pulling.lookForSilence();
       this.#touchOld();
     }, LOOK_EVERY_MS);
-    this.#session = session;
+    this.#pulling = pulling;
     this.#pull();
     try {
-      return await session.ended;
+      return await pulling.ended;
     } finally {
       clearInterval(timer);
-      this.#session = null;
+      this.#pulling = null;
     }
   }
 
   #pull(): void {
-    const session = this.#session;
-    if (session === null || this.#stopping.signal.aborted) return;
-    const room = this.#capacity - this.#running.size - this.#buffer.length - session.outstanding;
+    const pulling = this.#pulling;
+    if (pulling === null || this.#stopping.signal.aborted) return;
+    const room = this.#capacity - this.#running.size - this.#buffer.length - pulling.outstanding;
     if (room < this.#pullAt) return;
     try {
-      session.request(room);
+      pulling.request(room);
     } catch (error) {
-      session.end(reasonOf(error));
+      pulling.end(reasonOf(error));
     }
   }
 
@@ -248,7 +248,7 @@ export class DurableConsumption implements Consumption {
     const hint = parseHint(message);
     if (hint === null) return this.#bury(message, null, 'the message is no hint');
     try {
-      return verdictPayload(await this.#options.handler(hint));
+      return ackPayload(await this.#options.handler(hint));
     } catch (error) {
       const tried = deliveriesOf(message.reply) >= MAX_TRIES;
       if (!saysNoRetryHelps(error) && !(tried && !saysRetryHelps(error))) throw error;
@@ -266,7 +266,7 @@ export class DurableConsumption implements Consumption {
 
   /** Dropped when the server is away or the consumer is another one: the hint comes again, which is harmless. */
   #answer(received: Received, payload: Uint8Array | string): void {
-    const live = this.#context.link.live;
+    const live = this.#context.connection.live;
     const { reply } = received.message;
     if (live === null || reply === undefined || received.life !== this.#life) return;
     try {

@@ -1,12 +1,12 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { hasCapability, neededVersion } from './capabilities.ts';
-import { consumerLag } from './consumer-lag.ts';
-import { BusUnavailable, reasonOf } from './errors.ts';
-import { greetingProblem } from './greeting.ts';
-import { isNotEnabled } from './jetstream-errors.ts';
-import { parseServerUrl, type ServerAddress } from './server-url.ts';
-import { infoOrNull, MAX_MESSAGE_BYTES, streamConfig } from './stream.ts';
+import { hasCapability, neededVersion } from '../connect/capabilities.ts';
+import { parseServerUrl, type ServerAddress } from '../connect/server-url.ts';
+import { consumerLag } from '../consume/consumer-lag.ts';
+import { BusUnavailable, reasonOf } from '../errors.ts';
+import { isNotEnabled } from '../jetstream-errors.ts';
+import { infoOrNull, MAX_MESSAGE_BYTES, streamConfig } from '../stream/ensure-stream.ts';
+import { probeServer } from './probe-server.ts';
 
 /** What `angelia doctor` asks NATS: facts only, no judgement, and nothing is changed. */
 export interface ExaminedBus {
@@ -87,7 +87,7 @@ export async function examineBus({ url, timeoutMs, replicas }: ExamineBusOptions
 async function answering({ servers, tls }: ServerAddress, timeoutMs: number): Promise<string[]> {
   // With TLS a server may want the handshake before it greets.
   if (tls) return servers;
-  const problems = await Promise.all(servers.map((server) => greetingProblem(server, timeoutMs)));
+  const problems = await Promise.all(servers.map((server) => probeServer(server, timeoutMs)));
   const good = servers.filter((_, index) => problems[index] === null);
   if (good.length > 0) return good;
   throw new BusUnavailable(servers.map((server, index) => `${server}: ${problems[index]}`).join(', '));

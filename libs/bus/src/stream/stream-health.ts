@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
-import { reasonOf } from './errors.ts';
-import { isLeaderless, isStreamNotFound } from './jetstream-errors.ts';
+import { reasonOf } from '../errors.ts';
+import { isLeaderless, isStreamNotFound } from '../jetstream-errors.ts';
 
 /** The newest message can be gone between the two questions (a cap, an age): then the second look finds another. */
 const SECOND_LOOK_MS = 200;

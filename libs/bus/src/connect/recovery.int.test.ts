@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { busOn, DURABLE, outgoing, publishUntilTaken, recordingHandler, TYPE } from './testing/fixture.ts';
-import { NatsServer } from './testing/nats-server.ts';
-import type { Bus } from './types.ts';
+import { busOn, DURABLE, outgoing, publishUntilTaken, recordingHandler, TYPE } from '../testing/fixture.ts';
+import { NatsServer } from '../testing/nats-server.ts';
+import type { Bus } from '../types.ts';
 
 describe('a consumption goes on by itself', () => {
   let server: NatsServer;

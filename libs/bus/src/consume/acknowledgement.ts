@@ -1,5 +1,5 @@
 import { nanos } from '@nats-io/transport-node';
-import type { HintVerdict } from './types.ts';
+import type { HintVerdict } from '../types.ts';
 
 export const ACK = new TextEncoder().encode('+ACK');
 export const IN_PROGRESS = new TextEncoder().encode('+WPI');
@@ -13,7 +13,7 @@ const FIRST_RETRY_MS = 250;
 /** Long enough not to burden what is just coming back, short enough that nobody waits for it. */
 const LAST_RETRY_MS = 30_000;
 
-export function verdictPayload(verdict: HintVerdict): Uint8Array | string {
+export function ackPayload(verdict: HintVerdict): Uint8Array | string {
   return verdict === 'done' ? ACK : retryIn(verdict.retryInMs);
 }
 
