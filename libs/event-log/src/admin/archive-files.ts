@@ -4,9 +4,9 @@ import { exportTo, importArchive } from './archive.ts';
 export interface ExportFilesOptions {
   readonly url: string;
   readonly directory: string;
-  /** These, whatever their state. Absent: all that have ended. */
+  /** These, whatever their state. Absent: all sessions that have ended. */
   readonly sessionIds?: readonly string[];
-  /** Of those that have ended: only of this route. */
+  /** Without sessionIds: only those of this route. */
   readonly route?: string;
   readonly signal?: AbortSignal;
 }
@@ -14,11 +14,11 @@ export interface ExportFilesOptions {
 export interface Exported {
   readonly sessions: number;
   readonly events: number;
-  /** Of those that were named: what is not there. */
+  /** The given ids that are not in the log. */
   readonly missing: readonly string[];
 }
 
-/** As many whole sessions as are held in memory at once: some ten events each. */
+/** How many whole sessions are in memory at once: some ten events each. */
 const BATCH = 50;
 
 /** Writes sessions to files, as pruning with `retention.export` does, and deletes nothing. */
@@ -63,8 +63,8 @@ async function* batchesOf(
 }
 
 /**
- * Brings exported sessions back, file by file. They are pruned again when they are older than the retention.
- * @throws UnreadableArchive; what was read before that place is imported
+ * Brings exported sessions back, file by file. They are pruned again if they are older than the retention.
+ * @throws UnreadableArchive; what comes before that place is imported
  */
 export function importFiles(options: {
   readonly url: string;

@@ -6,14 +6,14 @@ import { promisify } from 'node:util';
 import { createGunzip, gzip } from 'node:zlib';
 import { type ArchivedEvent, archivedEventSchema, type RecordedEvent } from '@angelia/contracts';
 import { float8Array, int4Array, jsonbArray, textArray, uuidArray } from '../connection/binary-array.ts';
-import type { Statement } from '../connection/database.ts';
-import { UnreadableArchive } from '../errors.ts';
+import type { Statement } from '../connection/connection-pool.ts';
+import { LogError, UnreadableArchive } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 
 /**
- * Sessions outside the log: one file per day (of their end, UTC), compressed JSON lines, a line per event, those of a
- * session together. Each batch is a gzip member of its own, behind those that were written before, and on the disk
- * before anything is deleted. A crash in between writes a batch twice: reading it back takes each event once.
+ * Sessions outside the log: one file per day (of their end, UTC), compressed JSON lines, one line per event, the events of
+ * a session together. Each batch is a gzip member of its own, appended to the file, and is on the disk before anything is
+ * deleted. A crash in between writes a batch twice; reading it back takes each event once.
  */
 const compress = promisify(gzip);
 
@@ -34,10 +34,10 @@ export function exportTo(
     await mkdir(directory, { recursive: true });
     const owner = await stat(directory);
     for (const [day, lines] of byDay) {
-      // What people said to the agent is in there: for the owner only.
+      // It holds what people said to the agent: readable for the owner only.
       const file = await open(join(directory, `sessions-${day}.jsonl.gz`), 'a', 0o600);
       try {
-        // Of services that share the directory one may be root (process-watcher): the others must be able to go on.
+        // A service that shares the directory may run as root (process-watcher). The others must be able to append too.
         if (process.getuid?.() === 0 && (await file.stat()).uid !== owner.uid) {
           await file.chown(owner.uid, owner.gid);
         }
@@ -63,7 +63,7 @@ const INSERT: Statement = {
 };
 
 /**
- * Brings the sessions of one file back into the log. What is there already stays as it is.
+ * Brings the sessions of one file back into the log. Events that are there already stay as they are.
  * @throws UnreadableArchive; the sessions before that place are imported
  */
 export async function importArchive(
@@ -103,7 +103,7 @@ export async function importArchive(
       stream.push(line);
     }
   } catch (error) {
-    if (error instanceof UnreadableArchive || (error instanceof Error && 'retryable' in error)) throw error;
+    if (error instanceof LogError) throw error;
     const { syscall, code } = error as NodeJS.ErrnoException;
     if (syscall !== undefined)
       throw new UnreadableArchive(`${path} cannot be read (${code})`, { cause: error });
@@ -119,7 +119,7 @@ export async function importArchive(
 }
 
 async function* linesOf(path: string): AsyncGenerator<string> {
-  // What goes wrong in either is thrown at whoever reads.
+  // An error in either is thrown to the reader.
   const unzipped = pipeline(createReadStream(path), createGunzip(), () => {}).setEncoding('utf8');
   let rest = '';
   for await (const chunk of unzipped) {

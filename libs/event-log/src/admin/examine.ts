@@ -1,31 +1,34 @@
+import { sql } from 'kysely';
 import pg from 'pg';
-import { NEEDED_MIGRATION, PRUNER_ROLE, SERVICE_ROLE } from '../connection/database.ts';
+import { NEEDED_MIGRATION } from '../connection/check-cluster.ts';
+import { PRUNER_ROLE, SERVICE_ROLE } from '../connection/database.ts';
 import { toLogError } from '../connection/postgres-errors.ts';
-import { ages, HEALTH_AGES, type LogHealth } from '../diagnostics/health.ts';
-import { canTake } from './roles.ts';
+import { queries, runOn } from '../connection/query-builder.ts';
+import { HEALTH_AGES, type LogHealth, toLogHealth } from '../diagnostics/health.ts';
+import { canTakeRole } from './roles.ts';
 
 /**
- * What `angelia doctor` asks Postgres: facts only, no judgement. On one connection of its own, with the login's own
- * rights, and without what the services insist on at the start: a database that they refuse is what it is for.
+ * What `angelia doctor` reads from Postgres: facts only, no judgement. It uses one connection of its own, with the login's
+ * own rights, and without the checks that services make at the start: it is for a database that they refuse.
  */
 export interface ExaminedDatabase {
   /** As `server_version_num`: 140005 is 14.5. */
   readonly version: number;
   readonly versionText: string;
-  /** A replica: nothing can be written here. */
+  /** True for a replica: nothing can be written here. */
   readonly inRecovery: boolean;
   /** By name, with units as Postgres shows them. Absent: this version has no such setting. */
   readonly settings: Readonly<Record<string, string>>;
   /** 0: an idle transaction is never ended. */
   readonly idleInTransactionMs: number;
   readonly connections: { readonly most: number; readonly reserved: number; readonly open: number };
-  /** The login may take these; false also when they do not exist. */
+  /** Whether the login may take them. Also false if they do not exist. */
   readonly roles: Readonly<Record<string, boolean>>;
-  /** Null: there is no schema of ours. */
+  /** Null: our schema is not there. */
   readonly schema: ExaminedSchema | null;
-  /** Open transactions that have written: until they end, the tail of the log ends before them. */
+  /** Open transactions that have written. Until they end, the tail of the log stops before them. */
   readonly writers: readonly OpenWriter[];
-  /** The database's clock minus ours, at the middle of the round trip; right to half of it. */
+  /** The database's clock minus ours, at the middle of the round trip. Accurate to half of it. */
   readonly clockAheadMs: number;
   readonly roundTripMs: number;
 }
@@ -33,26 +36,26 @@ export interface ExaminedDatabase {
 export interface ExaminedSchema {
   readonly migration: number;
   readonly neededMigration: number;
-  /** Null: not migrated far enough to have it. */
+  /** Null: the schema is too old to have it. */
   readonly cluster: { readonly known: string; readonly actual: string; readonly epoch: number } | null;
-  /** Null when the schema is too old to be asked, or another cluster's. */
+  /** Null: the schema is too old to ask, or belongs to another cluster. */
   readonly health: LogHealth | null;
-  /** Who leads what, those that expired left out. */
+  /** Who leads what, without expired leads. */
   readonly leaders: readonly { readonly name: string; readonly holder: string }[];
 }
 
 export interface OpenWriter {
-  /** Null: a prepared transaction, which no session holds. */
+  /** Null: a prepared transaction, which belongs to no connection. */
   readonly pid: number | null;
   readonly user: string;
   readonly application: string;
   readonly database: string;
   readonly state: string;
-  /** Null: the login may not see it (it is another's session). */
+  /** Null: the login may not see it, because it is another user's connection. */
   readonly openMs: number | null;
 }
 
-/** Connections of one service process: appends and reads (3), the rest (4), one for whoever prunes. */
+/** Connections of one service process: appends and reads (3), the rest (4), one to prune with. */
 export const CONNECTIONS_PER_SERVICE = 8;
 
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'];
@@ -60,7 +63,7 @@ const NO_SCHEMA = new Set(['3F000', '42P01', '42703', '42883']);
 
 export interface ExamineOptions {
   readonly url: string;
-  /** For connecting, and for each statement. */
+  /** For connecting and for each statement. */
   readonly timeoutMs: number;
   readonly now: () => number;
 }
@@ -74,18 +77,18 @@ export async function examineDatabase({ url, timeoutMs, now }: ExamineOptions): 
     query_timeout: timeoutMs,
     statement_timeout: timeoutMs,
   });
-  client.on('error', () => {}); // The query that was under way rejects; unheard, the event would end the process.
+  client.on('error', () => {}); // The running query rejects too. Without a listener the process would end.
   try {
     await client.connect();
-    return await look(client, now);
+    return await readFacts(client, now);
   } catch (error) {
     throw toLogError(error);
   } finally {
-    await client.end().catch(() => {}); // It is gone already.
+    await client.end().catch(() => {}); // The connection is gone already.
   }
 }
 
-async function look(client: pg.Client, now: () => number): Promise<ExaminedDatabase> {
+async function readFacts(client: pg.Client, now: () => number): Promise<ExaminedDatabase> {
   const clock = await readClock(client, now);
   const { rows } = await client.query<{
     version: number;
@@ -104,7 +107,7 @@ async function look(client: pg.Client, now: () => number): Promise<ExaminedDatab
         (SELECT count(*)::int FROM pg_stat_activity
          WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()) AS open`);
   const server = rows[0];
-  if (server === undefined) throw new Error('Postgres said nothing about itself');
+  if (server === undefined) throw new Error('Postgres returned no facts about itself');
   const { rows: settings } = await client.query<{ name: string; setting: string }>(
     'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',
     [SETTINGS],
@@ -117,10 +120,10 @@ async function look(client: pg.Client, now: () => number): Promise<ExaminedDatab
     idleInTransactionMs: Number(server.idle),
     connections: { most: server.most, reserved: server.reserved, open: server.open },
     roles: {
-      [SERVICE_ROLE]: await canTake(client, SERVICE_ROLE),
-      [PRUNER_ROLE]: await canTake(client, PRUNER_ROLE),
+      [SERVICE_ROLE]: await canTakeRole(client, SERVICE_ROLE),
+      [PRUNER_ROLE]: await canTakeRole(client, PRUNER_ROLE),
     },
-    schema: await lookAtSchema(client),
+    schema: await readSchema(client),
     writers: await openWriters(client),
     ...clock,
   };
@@ -139,21 +142,23 @@ async function readClock(
   return { clockAheadMs: Math.round((rows[0]?.ms ?? 0) - (before + roundTripMs / 2)), roundTripMs };
 }
 
-async function lookAtSchema(client: pg.Client): Promise<ExaminedSchema | null> {
+async function readSchema(client: pg.Client): Promise<ExaminedSchema | null> {
   const migration = await orNull(async () => {
-    const { rows } = await client.query<{ migration: number | null }>(
-      'SELECT max(number) AS migration FROM angelia.migrations',
-    );
-    return rows[0]?.migration ?? 0;
+    const query = queries
+      .selectFrom('angelia.migrations')
+      .select(({ fn }) => fn.max<number | null>('number').as('migration'));
+    return (await runOn(client, query))[0]?.migration ?? 0;
   });
   if (migration === null) return null;
   const cluster = await orNull(async () => {
-    const { rows } = await client.query<{ known: string; actual: string; epoch: number }>(
-      `SELECT system_identifier::text AS known, epoch,
-              (SELECT system_identifier::text FROM pg_control_system()) AS actual
-       FROM angelia.cluster`,
-    );
-    return rows[0] ?? null;
+    const query = queries
+      .selectFrom('angelia.cluster')
+      .select([
+        sql<string>`system_identifier::text`.as('known'),
+        sql<string>`(SELECT system_identifier::text FROM pg_control_system())`.as('actual'),
+        'epoch',
+      ]);
+    return (await runOn(client, query))[0] ?? null;
   });
   const usable = migration >= NEEDED_MIGRATION && cluster !== null && cluster.known === cluster.actual;
   return {
@@ -161,21 +166,24 @@ async function lookAtSchema(client: pg.Client): Promise<ExaminedSchema | null> {
     neededMigration: NEEDED_MIGRATION,
     cluster,
     health: usable
-      ? ages(
+      ? toLogHealth(
           Object.values((await client.query<Record<string, unknown>>(HEALTH_AGES)).rows[0] ?? {}).map(number),
         )
       : null,
     leaders: usable
-      ? (
-          await client.query<{ name: string; holder: string }>(
-            'SELECT name, holder FROM angelia.leaders WHERE expires_at > clock_timestamp() ORDER BY name',
-          )
-        ).rows
+      ? await runOn(
+          client,
+          queries
+            .selectFrom('angelia.leaders')
+            .select(['name', 'holder'])
+            .where('expires_at', '>', sql<Date>`clock_timestamp()`)
+            .orderBy('name'),
+        )
       : [],
   };
 }
 
-/** A count comes as text. */
+/** Here a count arrives as text. */
 function number(value: unknown): number | null {
   return value === null ? null : Number(value);
 }
@@ -200,7 +208,7 @@ async function openWriters(client: pg.Client): Promise<OpenWriter[]> {
   return rows.map(({ open, ...writer }) => ({ ...writer, openMs: open === null ? null : Math.round(open) }));
 }
 
-/** Null when what is asked for is not there (yet). */
+/** Null if what is asked for is not there (yet). */
 async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

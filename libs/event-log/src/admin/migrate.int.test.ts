@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openEventLog } from '../event-log.ts';
-import { TAIL_START } from '../tail/tail-cursor.ts';
+import { TAIL_START } from '../tail/tail.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';

@@ -1,10 +1,12 @@
 import pg from 'pg';
-import { wrongCluster } from '../connection/database.ts';
+import { wrongCluster } from '../connection/check-cluster.ts';
 import { toLogError } from '../connection/postgres-errors.ts';
+import { queries, runOn } from '../connection/query-builder.ts';
 import { MigrationMismatch } from '../errors.ts';
+import { viewsSchema } from '../views/build-names.ts';
 import { type Migration, readMigrations } from './migration-files.ts';
 import { ensureRoles, grantRights, MIGRATOR_ROLE } from './roles.ts';
-import { createBuild, switchTo, viewsSchema } from './view-builds.ts';
+import { activeBuild, createBuild, switchTo } from './view-builds.ts';
 
 export interface MigrateOptions {
   readonly url: string;
@@ -13,16 +15,16 @@ export interface MigrateOptions {
 export interface MigrateResult {
   /** Names of the migrations that this call applied. */
   readonly applied: string[];
-  /** One line each: what is not as it should be although the work goes on. */
+  /** What is not as it should be although the work goes on, one line each. */
   readonly warnings: string[];
 }
 
 /** Any number that nobody else locks in this database. */
 const MIGRATE_LOCK = '6223372036854001';
-/** A migration of a large log may take long; waiting behind another process that migrates, too. */
+/** Only connecting has a limit: a migration of a large log may take long, and so may waiting for another migrate. */
 const CONNECT_MS = 10_000;
 
-/** Brings the schema up to date. Idempotent, and safe when several processes start together. */
+/** Brings the schema up to date. Idempotent, and safe when several processes run it at the same time. */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   return asMigrator(options.url, async (client, warnings) => {
     const applied = await applyMigrations(client);
@@ -33,7 +35,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   });
 }
 
-/** After a restore into another cluster, with all services stopped: old rows stay visible, new ones come behind them. */
+/** After a restore into another cluster, with all services stopped. Old rows stay visible; new ones come after them. */
 export async function raiseEpoch(options: MigrateOptions): Promise<{ epoch: number; warnings: string[] }> {
   return asMigrator(options.url, async (client, warnings) => {
     await applyMigrations(client);
@@ -41,7 +43,7 @@ export async function raiseEpoch(options: MigrateOptions): Promise<{ epoch: numb
       `UPDATE angelia.cluster SET epoch = epoch + 1, system_identifier = (pg_control_system()).system_identifier
        RETURNING epoch`,
     );
-    // Nobody of the old cluster's processes is at work here. When they last were is still what lost runs are judged by.
+    // No process of the old cluster works here. Lost runs are still judged by when their holders were last alive.
     await client.query('UPDATE angelia.leases SET expires_at = least(expires_at, clock_timestamp())');
     await client.query("UPDATE angelia.leaders SET expires_at = '-infinity'");
     await ensureViews(client);
@@ -49,7 +51,7 @@ export async function raiseEpoch(options: MigrateOptions): Promise<{ epoch: numb
   });
 }
 
-/** One connection under the migration lock, as the role that owns the schema where that can be. */
+/** One connection under the migration lock, as the role that owns the schema if possible. */
 export async function asMigrator<T>(
   url: string,
   work: (client: pg.Client, warnings: string[]) => Promise<T>,
@@ -60,7 +62,7 @@ export async function asMigrator<T>(
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
   });
-  client.on('error', () => {}); // The query that was under way rejects; unheard, the event would end the process.
+  client.on('error', () => {}); // The running query rejects too. Without a listener the process would end.
   try {
     await client.connect();
     await client.query(`SELECT pg_advisory_lock(${MIGRATE_LOCK})`);
@@ -72,7 +74,7 @@ export async function asMigrator<T>(
   } catch (error) {
     throw toLogError(error);
   } finally {
-    await client.end().catch(() => {}); // Also gives back the lock.
+    await client.end().catch(() => {}); // Also releases the lock.
   }
 }
 
@@ -86,14 +88,14 @@ async function takeOwner(client: pg.Client, hasRoles: boolean, warnings: string[
     await client.query(`SET ROLE ${MIGRATOR_ROLE}`);
   } else if (hasRoles && owner !== undefined) {
     warnings.push(
-      `the schema angelia belongs to ${owner}, not to ${MIGRATOR_ROLE}: going on with the login's own rights; ` +
+      `the schema angelia belongs to ${owner}, not to ${MIGRATOR_ROLE}; continuing with the login's own rights; ` +
         `to change that, run REASSIGN OWNED BY "${owner}" TO ${MIGRATOR_ROLE}`,
     );
   }
   if (owner === undefined) await client.query('CREATE SCHEMA angelia');
 }
 
-/** A restored dump and a copied database have the schema, but not the rights on the database, which a rebuild needs. */
+/** A restored dump or a copied database has the schema, but not the rights on the database that a rebuild needs. */
 async function letMigratorCreate(
   client: pg.Client,
   { isNew, warnings }: { isNew: boolean; warnings: string[] },
@@ -116,16 +118,17 @@ async function applyMigrations(client: pg.Client): Promise<string[]> {
        number int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
        applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`,
   );
-  const { rows: known } = await client.query<{ number: number; name: string; checksum: string }>(
-    'SELECT number, name, checksum FROM angelia.migrations ORDER BY number',
+  const known = await runOn(
+    client,
+    queries.selectFrom('angelia.migrations').select(['number', 'name', 'checksum']).orderBy('number'),
   );
   const migrations = await readMigrations();
   for (const row of known) {
     const same = migrations.find((migration) => migration.number === row.number);
-    // A newer program has been here: its migrations keep what older programs need.
+    // Unknown ones come from a newer program, whose migrations keep what older programs need.
     if (same && same.checksum !== row.checksum) {
       throw new MigrationMismatch(
-        `the migration ${row.name} was applied in another form than the one in this program: ` +
+        `the migration ${row.name} differs from the one that was applied to this database: ` +
           'restore that file, and put the change into a new migration',
       );
     }
@@ -154,11 +157,9 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 
 async function ensureViews(client: pg.Client): Promise<void> {
   await inTransaction(client, async () => {
-    const { rows } = await client.query<{ build: number }>(
-      'SELECT build FROM angelia.view_builds WHERE active',
-    );
-    if (rows[0] === undefined) await switchTo(client, await createBuild(client));
-    else await grantRights(client, [viewsSchema(rows[0].build)]);
+    const build = await activeBuild(client);
+    if (build === undefined) await switchTo(client, await createBuild(client));
+    else await grantRights(client, [viewsSchema(build)]);
   });
 }
 
@@ -177,7 +178,7 @@ export async function inTransaction<T>(client: pg.ClientBase, work: () => Promis
     await client.query('COMMIT');
     return result;
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => {}); // The first error is the one to tell.
+    await client.query('ROLLBACK').catch(() => {}); // The first error is the one to report.
     throw error;
   }
 }

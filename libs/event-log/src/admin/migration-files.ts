@@ -5,7 +5,7 @@ export interface Migration {
   readonly number: number;
   readonly name: string;
   readonly text: string;
-  /** An applied migration is never edited: a database that has the old one would not be what the program thinks. */
+  /** An applied migration is never edited: a database with the old one would differ from what the program expects. */
   readonly checksum: string;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { NEEDED_MIGRATION } from '../connection/database.ts';
+import { NEEDED_MIGRATION } from '../connection/check-cluster.ts';
 import { readMigrations } from './migration-files.ts';
 
 it('migrations are numbered without gaps, and the program asks for the last one', async () => {

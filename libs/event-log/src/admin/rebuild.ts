@@ -1,13 +1,13 @@
 import pg from 'pg';
 import type { Logger } from '../connection/logger.ts';
 import { LogRefused } from '../errors.ts';
-import { openEventLog } from '../event-log.ts';
-import { TAIL_START } from '../tail/tail-cursor.ts';
+import { type EventLog, openEventLog } from '../event-log.ts';
+import { TAIL_START } from '../tail/tail.ts';
 import { PageProjector } from '../views/page-projector.ts';
 import { PAGE } from '../views/projection.ts';
 import type { ProjectSession } from '../views/session-views.ts';
 import { asMigrator, inTransaction } from './migrate.ts';
-import { createBuild, dropBuild, switchTo } from './view-builds.ts';
+import { activeBuild, createBuild, dropBuild, switchTo, unfinishedBuilds } from './view-builds.ts';
 
 export interface RebuildOptions {
   readonly url: string;
@@ -20,18 +20,18 @@ export interface RebuildResult {
   readonly events: number;
 }
 
-/** Any number that nobody else locks in this database: two rebuilds at once would drop each other's work. */
+/** Any number that nobody else locks in this database. Two rebuilds at once would drop each other's work. */
 export const REBUILD_LOCK = '6223372036854002';
-/** The rebuild's writes carry epoch 0: the first leader that claims the new build's checkpoint goes past it. */
+/** The rebuild's writes carry epoch 0, so that any leader can claim the new build's checkpoint. */
 const REBUILD_EPOCH = 0;
 
 /**
- * Fills a new build from the whole log beside the active one, catches up, then switches in one transaction. Services
- * may run: readers see the old views until the switch, and the live projector follows. Safe to kill at any time.
+ * Fills a new build from the whole log beside the active one, catches up, then switches in one transaction. Services may
+ * run: readers see the old views until the switch, then the live projector follows. Safe to kill at any time.
  */
 export async function rebuildViews(options: RebuildOptions): Promise<RebuildResult> {
   const lock = await takeLock(options.url);
-  if (lock === null) throw new LogRefused('another rebuild of the views is under way: wait for it');
+  if (lock === null) throw new LogRefused('another rebuild of the views is running: wait until it ends');
   const log = openEventLog({
     url: options.url,
     instance: 'angelia-rebuild',
@@ -42,11 +42,9 @@ export async function rebuildViews(options: RebuildOptions): Promise<RebuildResu
     const build = await prepare(options.url);
     const events = await fill(log, build, options.project);
     await asMigrator(options.url, async (client) => {
-      const { rows: old } = await client.query<{ build: number }>(
-        'SELECT build FROM angelia.view_builds WHERE active',
-      );
+      const old = await activeBuild(client);
       await inTransaction(client, () => switchTo(client, build));
-      for (const one of old) await inTransaction(client, () => dropBuild(client, one.build));
+      if (old !== undefined) await inTransaction(client, () => dropBuild(client, old));
     });
     return { build, events };
   } finally {
@@ -56,8 +54,8 @@ export async function rebuildViews(options: RebuildOptions): Promise<RebuildResu
 }
 
 /**
- * Drops what rebuilds that were killed left behind, unless one is at work: nothing can be pruned beside a build that
- * is not there yet, and nobody need ever rebuild again.
+ * Drops the builds that killed rebuilds left behind, unless a rebuild is running. Nothing can be pruned beside an
+ * unfinished build, and nobody may ever rebuild again.
  */
 export async function clearAbandonedBuilds(url: string): Promise<void> {
   const lock = await takeLock(url);
@@ -69,10 +67,10 @@ export async function clearAbandonedBuilds(url: string): Promise<void> {
   }
 }
 
-/** Held by the connection; null: somebody else has it. */
+/** The connection holds the lock. Null: somebody else has it. */
 async function takeLock(url: string): Promise<pg.Client | null> {
   const lock = new pg.Client({ connectionString: url, application_name: 'angelia-rebuild' });
-  lock.on('error', () => {}); // Losing it is noticed by nobody but a second rebuild, which then replaces this one's work.
+  lock.on('error', () => {}); // If it is lost, only a second rebuild notices, and replaces the work of this one.
   await lock.connect();
   const { rows } = await lock.query<{ locked: boolean }>(
     `SELECT pg_try_advisory_lock(${REBUILD_LOCK}) AS locked`,
@@ -89,26 +87,20 @@ async function prepare(url: string): Promise<number> {
   });
 }
 
-/** Under the lock nobody works on them. */
+/** Under the lock, so that nobody works on them. */
 async function dropUnfinished(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ build: number }>(
-    'SELECT build FROM angelia.view_builds WHERE NOT active',
-  );
-  for (const one of rows) await inTransaction(client, () => dropBuild(client, one.build));
+  for (const build of await unfinishedBuilds(client))
+    await inTransaction(client, () => dropBuild(client, build));
 }
 
-async function fill(
-  log: ReturnType<typeof openEventLog>,
-  build: number,
-  project: ProjectSession,
-): Promise<number> {
+async function fill(log: EventLog, build: number, project: ProjectSession): Promise<number> {
   const fence = { build, leadEpoch: REBUILD_EPOCH, whileActive: false };
   const projector = new PageProjector(log.database.relaxed, fence, project);
   let cursor = TAIL_START;
   for (let events = 0; ; ) {
     const page = await log.tail.read(cursor, PAGE, { data: true });
     if (page.events.length > 0 && !(await projector.apply(page))) {
-      throw new LogRefused('the new build of the views was taken away while it was filled: rebuild again');
+      throw new LogRefused('the new build of the views was dropped while it was filled: rebuild again');
     }
     events += page.events.length;
     cursor = page.next;

@@ -6,13 +6,13 @@ import { messageOf } from '../connection/postgres-errors.ts';
 export const MIGRATOR_ROLE = 'angelia_migrator';
 const ROLES = [MIGRATOR_ROLE, SERVICE_ROLE, PRUNER_ROLE];
 
-/** Another database of the same cluster is doing the same: roles belong to the cluster, our lock to the database. */
+/** Another database of the same cluster does the same: roles belong to the cluster, our lock to the database. */
 const RACES = new Set(['42710', '23505', 'XX000']);
 const TRIES = 20;
 
 /**
- * Services append and read, the pruner deletes, the migrator owns. Returns null when the login can take the roles,
- * else one line that says what is missing; the work then goes on with the login's own rights.
+ * Services append and read, the pruner deletes, the migrator owns. Returns null if the login can take the roles. Else
+ * returns one line that says what is missing, and the work goes on with the login's own rights.
  */
 export async function ensureRoles(client: pg.ClientBase): Promise<string | null> {
   for (let attempt = 1; ; attempt += 1) {
@@ -27,8 +27,8 @@ export async function ensureRoles(client: pg.ClientBase): Promise<string | null>
       }
       if (code !== '42501' && code !== '42704') throw error;
       return (
-        `the login can neither create nor take the roles ${ROLES.join(', ')} (${messageOf(error)}): going on with its ` +
-        'own rights, so that nothing but this program keeps events from being changed; have an administrator create ' +
+        `the login can neither create nor take the roles ${ROLES.join(', ')} (${messageOf(error)}); continuing with ` +
+        "the login's own rights, so only this program protects events from changes; have an administrator create " +
         'the roles and grant them to the login'
       );
     }
@@ -45,13 +45,13 @@ async function ensureRole(client: pg.ClientBase, role: string): Promise<void> {
   );
   const found = rows[0];
   if (!found?.exists) await client.query(`CREATE ROLE ${role} NOLOGIN`);
-  // From 16 on whoever creates a role may grant it, but is no member that could take it.
-  if (!found?.usable || !(await canTake(client, role))) {
+  // From Postgres 16 on, whoever creates a role may grant it, but is not a member and cannot take it.
+  if (!found?.usable || !(await canTakeRole(client, role))) {
     await client.query(`GRANT ${role} TO "${(found?.login ?? '').replaceAll('"', '""')}"`);
   }
 }
 
-export async function canTake(client: pg.ClientBase, role: string): Promise<boolean> {
+export async function canTakeRole(client: pg.ClientBase, role: string): Promise<boolean> {
   try {
     await client.query(`SET ROLE ${role}`);
     await client.query('RESET ROLE');
@@ -61,7 +61,7 @@ export async function canTake(client: pg.ClientBase, role: string): Promise<bool
   }
 }
 
-/** Idempotent; run after every migration and every switch of the views. Needs the roles, not membership in them. */
+/** Idempotent. Runs after every migration and every switch of the views. Needs the roles, not membership in them. */
 export async function grantRights(client: pg.ClientBase, viewSchemas: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ rolname: string }>(
     'SELECT rolname FROM pg_roles WHERE rolname = ANY ($1)',

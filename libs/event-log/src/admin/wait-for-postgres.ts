@@ -1,18 +1,18 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@angelia/waiting';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { LogUnavailable } from '../errors.ts';
 
-/** Between two tries: short beside the seconds that a start of Postgres takes. */
+/** Between two tries. Short beside the seconds that Postgres takes to start. */
 const TRY_AGAIN_MS = 500;
-/** Often enough for whoever watches a start, and a few lines a minute in a log. */
+/** Often enough for a person who watches the start, and only a few lines a minute in a log. */
 const SAY_AGAIN_MS = 15_000;
 
 /**
- * Does the work again as long as Postgres is away (not listening yet, starting up, in recovery), up to the limit. The
- * limit is for a server that never comes: whoever waits for this program then learns that it failed.
- * @throws what the work throws: at once when it is no outage, and LogUnavailable when the limit is over.
+ * Repeats the work while Postgres is away (not listening yet, starting up, in recovery), up to the limit. The limit is for
+ * a server that never comes: then this program fails, and whoever waits for it finds out.
+ * @throws what the work throws: at once if it is not an outage, LogUnavailable when the limit is over.
  */
-export async function untilAvailable<T>(
+export async function waitForPostgres<T>(
   work: () => Promise<T>,
   options: { readonly limitSeconds: number; readonly say: (line: string) => void },
 ): Promise<T> {

@@ -4,27 +4,27 @@ export interface StreamAppend {
   readonly streamId: string;
   /** The version of the stream's last event as the caller folded it; 0 for a new stream. */
   readonly expectedVersion: number;
-  /** May be empty: then the stream's version is only checked. */
+  /** May be empty: then only the stream's version is checked. */
   readonly events: readonly NewEvent[];
 }
 
-/** Taken in the same transaction; refused (`leased`) while another live holder has it. */
+/** Takes the lease in the same transaction. Refused (`leased`) while another live holder has it. */
 export interface TakeLease {
   readonly resource: string;
   readonly holder: string;
   readonly seconds: number;
-  /** Refused (`full`) while as many other live leases of this pool are held, by all processes together. */
+  /** Refused (`full`) while this pool has that many other live leases, over all processes. */
   readonly pool?: { readonly name: string; readonly places: number } | undefined;
 }
 
-/** Given back in the same transaction, if it is `holder`'s (default: the log's own). */
+/** Gives the lease back in the same transaction, if `holder` (default: the log's own) has it. */
 export interface ReleaseLease {
   readonly resource: string;
   readonly release: true;
   readonly holder?: string;
 }
 
-/** One or several streams, all or nothing. A known key returns what it stored instead of appending. */
+/** One or several streams, all or nothing. A known key appends nothing and returns what it stored first. */
 export interface AppendRequest {
   readonly streams: readonly StreamAppend[];
   readonly key?: { readonly key: string; readonly keepSeconds: number };
@@ -33,8 +33,8 @@ export interface AppendRequest {
 }
 
 /**
- * At most so many appends per minute under this name, by all replicas together: a bucket that fills steadily, so that a
- * burst of the whole limit is taken and then one every 60/perMinute seconds. Only what is appended spends it.
+ * At most this many appends per minute under this name, over all replicas. A bucket that fills steadily: it takes a burst
+ * of the whole limit, then one append every 60/perMinute seconds. Only what is appended spends it.
  */
 export interface RateLimit {
   readonly resource: string;
@@ -48,9 +48,9 @@ export interface StreamVersion {
 
 export type AppendResult =
   | { readonly status: 'appended'; readonly streams: StreamVersion[]; readonly recordedAt: number }
-  /** The heads of all streams of the append, as they are: fold again, decide again. */
+  /** The current heads of all streams of the append: fold again, decide again. */
   | { readonly status: 'conflict'; readonly streams: StreamVersion[] }
-  /** What the key stored first: its (first) stream and the versions written there. */
+  /** What the key stored first: the first stream, and the versions that were written there. */
   | {
       readonly status: 'duplicate';
       readonly streamId: string;
@@ -58,7 +58,7 @@ export type AppendResult =
       readonly lastVersion: number;
     }
   | { readonly status: 'leased'; readonly holder: string; readonly expiresAt: number }
-  /** Every place of the lease's pool is taken. */
+  /** Every place in the lease's pool is taken. */
   | { readonly status: 'full' }
-  /** The bucket is empty; a place is free after this long, if nobody else takes it. */
+  /** The bucket is empty. It has room again after this long, unless somebody else takes it. */
   | { readonly status: 'limited'; readonly retryAfterSeconds: number };

@@ -1,9 +1,9 @@
 import { UnstorableEvent } from '../errors.ts';
 
 /**
- * Postgres' jsonb and text hold neither U+0000 nor half a surrogate pair. Model and tool output can have both.
- * The log refuses them, so that nothing is changed behind a caller's back; a caller that quotes foreign output says
- * so by passing it through `storable` first, which puts U+FFFD in their place.
+ * Postgres' jsonb and text hold neither U+0000 nor half a surrogate pair. Model and tool output can have both. The log
+ * refuses them and changes nothing by itself. A caller that quotes foreign output passes it through `storable` first,
+ * which puts U+FFFD in their place.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: U+0000 is what it looks for.
 const UNSTORABLE = /\u0000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
@@ -30,8 +30,8 @@ function isPlain(value: object): boolean {
 }
 
 /**
- * JSON.stringify writes both as escapes (`\u0000`, `\ud83d`) and whole pairs as themselves, so that one look for `\u`
- * clears nearly every event. Backslashes come in pairs except before an escape: skip the pairs.
+ * JSON.stringify writes both as escapes (`\u0000`, `\ud83d`) and whole pairs as themselves, so that nearly every event is
+ * cleared by one search for `\u`. Backslashes come in pairs except before an escape: skip the pairs.
  */
 const ESCAPE = /\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|(.))/g;
 
@@ -47,8 +47,8 @@ export function toStorableJson(value: unknown, what: string): string {
   try {
     json = JSON.stringify(value);
   } catch (error) {
-    // A cycle, a bigint, a depth that the stack does not hold.
-    throw new UnstorableEvent(`${what} cannot be made JSON (${String(error)})`, { cause: error });
+    // A cycle, a bigint, or nesting too deep for the stack.
+    throw new UnstorableEvent(`${what} cannot be turned into JSON (${String(error)})`, { cause: error });
   }
   if (json === undefined) throw new UnstorableEvent(`${what} is not a JSON value`);
   if (hasUnstorableEscape(json)) {

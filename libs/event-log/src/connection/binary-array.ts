@@ -1,7 +1,7 @@
 /**
- * Postgres arrays in binary form. `pg` sends a Buffer parameter as binary; its own array literals need every quote
- * of a JSON text escaped here and unescaped there, which costs a third of an append's time.
- * Layout: dimensions, has-nulls, element oid, length, lower bound, then per element its byte length and bytes.
+ * Postgres arrays in binary form. `pg` sends a Buffer parameter as binary. Its own array literals need every quote of a
+ * JSON text escaped here and unescaped there, which costs a third of an append's time.
+ * Layout: dimensions, has-nulls, element oid, length, lower bound, then for each element its byte length and bytes.
  */
 const HEADER = 20;
 const OID = { text: 25, jsonb: 3802, int4: 23, int8: 20, uuid: 2950, bool: 16, float8: 701 } as const;
@@ -86,7 +86,7 @@ export const boolArray = (values: readonly boolean[]) =>
     buffer[at] = value;
   });
 
-/** Values are uuids in their usual text form, checked by the caller. */
+/** Values are uuids in their usual text form. The caller has checked them. */
 export function uuidArray(values: readonly (string | null)[]): Buffer {
   if (values.length === 0) return empty(OID.uuid);
   let nulls = 0;

@@ -1,7 +1,7 @@
 import { LogError, LogRefused, LogUnavailable, NotMigrated, UnstorableEvent } from '../errors.ts';
 
-/** SQLSTATEs after which the same statement may succeed: the server goes, comes, is full, or chose a victim. */
-const PASSING = new Set([
+/** SQLSTATEs after which the same statement may succeed: the server stops, starts, is full, or chose a victim. */
+const TRANSIENT = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
@@ -12,8 +12,8 @@ const PASSING = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
 ]);
-/** Classes likewise: connection exceptions, insufficient resources (disk full, too many connections), system errors. */
-const PASSING_CLASSES = new Set(['08', '53', '58']);
+/** The same for classes: connection exceptions, insufficient resources (disk full, too many connections), system errors. */
+const TRANSIENT_CLASSES = new Set(['08', '53', '58']);
 const MISSING_SCHEMA = new Set(['3F000', '42P01', '42883', '42703']);
 const ROLE_REFUSED = new Set(['22023', '42501', '42704']);
 
@@ -32,29 +32,29 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || (codeOf(error) ?? error.name) : String(error);
 }
 
-/** The connect failed because of `-c role=...`: no such role, or the login may not take it. */
+/** Connecting failed because of `-c role=...`: there is no such role, or the login may not take it. */
 export function isRoleRefused(error: unknown): boolean {
   return ROLE_REFUSED.has(codeOf(error) ?? '') && /role/i.test(messageOf(error));
 }
 
-/** Postgres could not make a value of what we sent: only the append that sent it is guilty, not its batch. */
+/** Postgres could not make a value of what we sent. Only one append of the batch is to blame. */
 export function isDataError(error: unknown): boolean {
   const code = codeOf(error);
   return isSqlState(code) && (code.startsWith('22') || code.startsWith('23') || code.startsWith('54'));
 }
 
-/** Whether the connection is of no use any more. */
+/** Whether the connection cannot be used any more. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
   return !isSqlState(code) || code.startsWith('08') || code.startsWith('57P') || code === '25P03';
 }
 
-/** Into our own errors. What is no SQLSTATE (ECONNREFUSED, a client-side timeout, a cut connection) is an outage. */
+/** Turns it into one of our own errors. What has no SQLSTATE (ECONNREFUSED, a client-side timeout, a cut connection) is an outage. */
 export function toLogError(error: unknown): LogError {
   if (error instanceof LogError) return error;
   const code = codeOf(error);
   const text = messageOf(error);
-  if (!isSqlState(code) || PASSING.has(code) || PASSING_CLASSES.has(code.slice(0, 2))) {
+  if (!isSqlState(code) || TRANSIENT.has(code) || TRANSIENT_CLASSES.has(code.slice(0, 2))) {
     return new LogUnavailable(`Postgres is not available (${text}): try again`, { cause: error });
   }
   if (MISSING_SCHEMA.has(code)) {

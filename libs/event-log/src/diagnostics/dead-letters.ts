@@ -1,10 +1,12 @@
+import { sql } from 'kysely';
 import { storable } from '../append/storable.ts';
-import type { Lane, Statement } from '../connection/database.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import { milliseconds, prepare, queries } from '../connection/query-builder.ts';
 
 export interface NewDeadLetter {
   readonly streamId: string;
   readonly version: number;
-  /** Which handler could not process it, e.g. `projection`, `agent-runner`. */
+  /** The handler that cannot process it, e.g. `projection`, `agent-runner`. */
   readonly handler: string;
   readonly reason: string;
   readonly payload?: unknown;
@@ -15,7 +17,14 @@ export interface DeadLetter extends NewDeadLetter {
   readonly recordedAt: number;
 }
 
-/** The same event and handler again is the same letter: a redelivered hint must not fill the table. */
+export interface DeadLetterFilter {
+  readonly limit: number;
+  /** Only those older than this id. */
+  readonly before?: number;
+  readonly id?: number;
+}
+
+/** The same event and handler are the same letter: a redelivered hint must not fill the table. */
 const RECORD: Statement = {
   name: 'record_dead_letter',
   text: `INSERT INTO angelia.dead_letters (stream_id, version, handler, reason, payload)
@@ -24,103 +33,84 @@ const RECORD: Statement = {
          DO UPDATE SET reason = EXCLUDED.reason, payload = EXCLUDED.payload, recorded_at = clock_timestamp(),
            replay_requested_at = NULL`,
 };
-const LIST: Statement = {
-  name: 'list_dead_letters',
-  text: `SELECT id, stream_id, version, handler, reason, payload, date_part('epoch', recorded_at) * 1000
-         FROM angelia.dead_letters WHERE ($2::bigint IS NULL OR id < $2) AND ($3::bigint IS NULL OR id = $3)
-         ORDER BY id DESC LIMIT $1`,
-};
-const FORGET: Statement = {
-  name: 'forget_dead_letter',
-  text: 'DELETE FROM angelia.dead_letters WHERE id = $1 AND (NOT $2 OR replay_requested_at IS NOT NULL)',
-};
-const REQUEST_REPLAY: Statement = {
-  name: 'request_dead_letter_replay',
-  text: 'UPDATE angelia.dead_letters SET replay_requested_at = clock_timestamp() WHERE id = $1',
-};
-const REQUESTED: Statement = {
-  name: 'requested_dead_letters',
-  text: `SELECT id, stream_id FROM angelia.dead_letters
-         WHERE handler = $1 AND replay_requested_at IS NOT NULL ORDER BY id LIMIT 100`,
-};
 
-export async function recordDeadLetter(lane: Lane, letter: NewDeadLetter): Promise<void> {
-  const payload = letter.payload === undefined ? null : JSON.stringify(storable(letter.payload));
-  await lane.query(RECORD, [
-    letter.streamId,
-    letter.version,
-    letter.handler,
-    storable(letter.reason),
-    payload,
-  ]);
-}
+const REPLAYS_AT_ONCE = 100;
 
-export interface DeadLetterFilter {
-  readonly limit: number;
-  /** Only older ones than this id. */
-  readonly before?: number;
-  readonly id?: number;
-}
+/** Asked every few seconds by the leader of the projection. */
+const REQUESTED_REPLAYS = prepare('requested_dead_letters', (given: { handler: string }) =>
+  queries
+    .selectFrom('angelia.dead_letters')
+    .select(['id', 'stream_id'])
+    .where('handler', '=', given.handler)
+    .where('replay_requested_at', 'is not', null)
+    .orderBy('id')
+    .limit(REPLAYS_AT_ONCE),
+);
 
-/** The newest first. */
-async function listDeadLetters(lane: Lane, filter: DeadLetterFilter): Promise<DeadLetter[]> {
-  const rows = await lane.query(LIST, [filter.limit, filter.before ?? null, filter.id ?? null]);
-  return rows.map(([id, streamId, version, handler, reason, payload, recordedAt]) => ({
-    id: id as number,
-    streamId: streamId as string,
-    version: version as number,
-    handler: handler as string,
-    reason: reason as string,
-    payload: payload ?? undefined,
-    recordedAt: Math.round(recordedAt as number),
-  }));
-}
-
-/** It was sent once more, or came right by itself. */
-export async function forgetDeadLetter(
-  lane: Lane,
-  id: number,
-  options: { requested: boolean } = { requested: false },
-): Promise<void> {
-  await lane.query(FORGET, [id, options.requested]);
-}
-
-/** The leader of the projection tries it again within some seconds; if that fails it is a new letter with a new reason. */
-async function requestReplay(lane: Lane, id: number): Promise<void> {
-  await lane.query(REQUEST_REPLAY, [id]);
-}
-
-export async function requestedReplays(
-  lane: Lane,
-  handler: string,
-): Promise<{ readonly id: number; readonly streamId: string }[]> {
-  const rows = await lane.query(REQUESTED, [handler]);
-  return rows.map(([id, streamId]) => ({ id: id as number, streamId: streamId as string }));
-}
-
-/** Events that a handler can never process. An outage is no reason: throw, and be hinted again. */
+/** Events that a handler can never process. An outage is not a reason: throw, and the hint comes again. */
 export class DeadLetters {
-  readonly #lane: Lane;
+  readonly #pool: ConnectionPool;
 
-  constructor(lane: Lane) {
-    this.#lane = lane;
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
   }
 
-  record(letter: NewDeadLetter): Promise<void> {
-    return recordDeadLetter(this.#lane, letter);
+  async record(letter: NewDeadLetter): Promise<void> {
+    const payload = letter.payload === undefined ? null : JSON.stringify(storable(letter.payload));
+    const { streamId, version, handler, reason } = letter;
+    await this.#pool.query(RECORD, [streamId, version, handler, storable(reason), payload]);
   }
 
-  /** The newest first. */
-  list(filter: DeadLetterFilter): Promise<DeadLetter[]> {
-    return listDeadLetters(this.#lane, filter);
+  /** Newest first. */
+  async list(filter: DeadLetterFilter): Promise<DeadLetter[]> {
+    let query = queries
+      .selectFrom('angelia.dead_letters')
+      .select(['id', 'stream_id', 'version', 'handler', 'reason', 'payload'])
+      .select(milliseconds('recorded_at').as('recorded_at'))
+      .orderBy('id', 'desc')
+      .limit(filter.limit);
+    if (filter.before !== undefined) query = query.where('id', '<', filter.before);
+    if (filter.id !== undefined) query = query.where('id', '=', filter.id);
+    return (await this.#pool.run(query)).map((row) => ({
+      id: row.id,
+      streamId: row.stream_id,
+      version: row.version,
+      handler: row.handler,
+      reason: row.reason,
+      payload: row.payload ?? undefined,
+      recordedAt: Math.round(row.recorded_at),
+    }));
   }
 
-  /** Of the projection: its leader tries again. Of a service: the caller hints it, then forgets it. */
-  requestReplay(id: number): Promise<void> {
-    return requestReplay(this.#lane, id);
+  /**
+   * For a letter of the projection: its leader tries again within some seconds, and a failure is a new letter with a new
+   * reason. For a letter of a service, the caller publishes the hint and then forgets the letter.
+   */
+  async requestReplay(id: number): Promise<void> {
+    await this.#pool.run(
+      queries
+        .updateTable('angelia.dead_letters')
+        .set({ replay_requested_at: sql<Date>`clock_timestamp()` })
+        .where('id', '=', id),
+    );
   }
 
-  forget(id: number): Promise<void> {
-    return forgetDeadLetter(this.#lane, id);
+  async requestedReplays(handler: string): Promise<{ readonly id: number; readonly streamId: string }[]> {
+    const rows = await this.#pool.runPrepared(REQUESTED_REPLAYS, { handler });
+    return rows.map((row) => ({ id: row.id, streamId: row.stream_id }));
+  }
+
+  async forget(id: number): Promise<void> {
+    await this.#pool.run(queries.deleteFrom('angelia.dead_letters').where('id', '=', id));
+  }
+
+  /** After a replay. If it failed again, the letter is new and nobody has asked for it yet: that one stays. */
+  async forgetReplayed(id: number): Promise<void> {
+    await this.#pool.run(
+      queries
+        .deleteFrom('angelia.dead_letters')
+        .where('id', '=', id)
+        .where('replay_requested_at', 'is not', null),
+    );
   }
 }

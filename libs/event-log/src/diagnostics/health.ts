@@ -1,10 +1,9 @@
-import type { Lane, Statement } from '../connection/database.ts';
-import { HINTED } from '../tail/tail.ts';
+import { IS_HINTED } from '../tail/tail.ts';
 
 export interface LogHealth {
-  /** Age of the oldest committed event that an open transaction still hides from the tail; 0 when none is hidden. */
+  /** Age of the oldest committed event that an open transaction still hides from the tail. 0 if none is hidden. */
   readonly tailLagMs: number;
-  /** Age of the oldest event that the relay should have hinted and did not. */
+  /** Age of the oldest event that the relay should have hinted and has not. */
   readonly relayLagMs: number;
   /** Age of the oldest event that the views do not show yet. */
   readonly projectionLagMs: number;
@@ -12,32 +11,26 @@ export interface LogHealth {
 }
 
 /** Each figure is the first row behind a place in the tail's index: the cost does not grow with the log. */
-const HEALTH: Statement = {
-  name: 'health',
-  text: `SELECT
+const OLDEST = `SELECT
     (SELECT e.recorded_at FROM angelia.events e
      WHERE (e.epoch, e.tx, e.position) >= ((SELECT epoch FROM angelia.cluster), pg_snapshot_xmin(pg_current_snapshot()), 0::bigint)
      ORDER BY e.epoch, e.tx, e.position LIMIT 1) AS hidden,
     (SELECT e.recorded_at FROM angelia.checkpoints c, LATERAL (
        SELECT e.recorded_at FROM angelia.events e WHERE (e.epoch, e.tx, e.position) > (c.epoch, c.tx, c.position)
-       AND ${HINTED} ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE c.name = 'relay') AS relay,
+       AND ${IS_HINTED} ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE c.name = 'relay') AS relay,
     (SELECT e.recorded_at FROM angelia.view_builds b JOIN angelia.checkpoints c ON c.name = 'views:' || b.build, LATERAL (
        SELECT e.recorded_at FROM angelia.events e WHERE (e.epoch, e.tx, e.position) > (c.epoch, c.tx, c.position)
        ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE b.active) AS views,
-    (SELECT count(*) FROM (SELECT 1 FROM angelia.dead_letters LIMIT 1000) d) AS dead`,
-};
-/** Ages in milliseconds (null: none) of what is hidden, to be hinted, to be shown, and the count of dead letters. */
+    (SELECT count(*) FROM (SELECT 1 FROM angelia.dead_letters LIMIT 1000) d) AS dead`;
+
+/** Ages in milliseconds of the oldest event that is hidden, not hinted, not shown (null: none), and the count of dead letters. */
 export const HEALTH_AGES = `SELECT
     date_part('epoch', clock_timestamp() - h.hidden) * 1000 AS hidden, date_part('epoch', clock_timestamp() - h.relay) * 1000 AS relay,
     date_part('epoch', clock_timestamp() - h.views) * 1000 AS views, h.dead
-  FROM (${HEALTH.text}) h`;
-const AGES: Statement = { name: 'health_ages', text: HEALTH_AGES };
+  FROM (${OLDEST}) h`;
 
-export async function readHealth(lane: Lane): Promise<LogHealth> {
-  return ages((await lane.query(AGES, []))[0] ?? []);
-}
-
-export function ages(row: readonly unknown[]): LogHealth {
+/** From a row of HEALTH_AGES. */
+export function toLogHealth(row: readonly unknown[]): LogHealth {
   const age = (value: unknown) => Math.max(0, Math.round((value as number | null | undefined) ?? 0));
   return {
     tailLagMs: age(row[0]),

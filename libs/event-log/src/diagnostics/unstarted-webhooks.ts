@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import { float8Array, int4Array, textArray } from '../connection/binary-array.ts';
-import type { Lane, Statement } from '../connection/database.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import { milliseconds, queries } from '../connection/query-builder.ts';
 
-/** A kind of webhook that started no session. The three together come from a small, closed set of values. */
+/** A kind of webhook that started no session. There are few kinds: each field has a small, closed set of values. */
 export interface UnstartedKind {
   readonly route: string;
   readonly outcome: string;
@@ -10,13 +12,13 @@ export interface UnstartedKind {
 
 export interface UnstartedWebhook extends UnstartedKind {
   readonly receivedAt: number;
-  /** Of the HTTP answer. */
+  /** Status code of the HTTP answer. */
   readonly status: number;
   readonly event: string | null;
   readonly deliveryId: string | null;
-  /** The session that an earlier delivery of the same webhook had started. */
+  /** The session that an earlier delivery of the same webhook started. */
   readonly sessionId: string | null;
-  /** The name in the URL, where no route has it. */
+  /** The name in the URL, if no route has it. */
   readonly requestedRoute: string | null;
 }
 
@@ -26,7 +28,7 @@ export interface UnstartedCount extends UnstartedKind {
   readonly lastAt: number;
 }
 
-/** How many came since the last time, and the newest of them. */
+/** How many arrived since the last flush, and the newest of them. */
 export interface UnstartedBatch extends UnstartedKind {
   readonly webhooks: number;
   readonly firstAt: number;
@@ -34,14 +36,20 @@ export interface UnstartedBatch extends UnstartedKind {
   readonly newest: readonly UnstartedWebhook[];
 }
 
-/** Of one kind: enough to see a pattern, little enough that a thousand routes fill some 100 MB at the very worst. */
+/** Per kind. Enough to see a pattern; few enough that a thousand routes fill some 100 MB at the very worst. */
 export const KEPT_PER_KIND = 50;
-/** Longer than a weekend plus the day on which somebody asks. */
+/** A weekend, plus some days until somebody asks. */
 const KEPT_DAYS = 7;
-/** Counts are one row per route and reason: a page for a person, or for a script that asks for one route. */
+/** There is one count per route and reason: a page for a person, or for a script that asks for one route. */
 const MAX_COUNTS = 1_000;
 
-/** Kinds in one order for all replicas, so that two flushes wait for each other and never in a circle. */
+export interface UnstartedFilter {
+  readonly route?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly limit: number;
+}
+
+/** All replicas write the kinds in the same order, so that two flushes can wait for each other but never deadlock. */
 const RECORD: Statement = {
   name: 'record_unstarted_webhooks',
   text: `WITH kinds AS (
@@ -67,125 +75,103 @@ const RECORD: Statement = {
     requested_route = EXCLUDED.requested_route`,
 };
 
-async function recordUnstarted(lane: Lane, batches: readonly UnstartedBatch[]): Promise<void> {
-  if (batches.length === 0) return;
-  const webhooks = batches.flatMap((batch) =>
-    batch.newest.slice(-KEPT_PER_KIND).map((webhook, index, kept) => ({
-      ...webhook,
-      fromEnd: kept.length - index,
-    })),
-  );
-  await lane.query(RECORD, [
-    textArray(batches.map((batch) => batch.route)),
-    textArray(batches.map((batch) => batch.outcome)),
-    textArray(batches.map((batch) => batch.reason)),
-    float8Array(batches.map((batch) => batch.webhooks)),
-    int4Array(batches.map((batch) => Math.min(batch.newest.length, KEPT_PER_KIND))),
-    float8Array(batches.map((batch) => batch.firstAt)),
-    float8Array(batches.map((batch) => batch.lastAt)),
-    textArray(webhooks.map((webhook) => webhook.route)),
-    textArray(webhooks.map((webhook) => webhook.outcome)),
-    textArray(webhooks.map((webhook) => webhook.reason)),
-    int4Array(webhooks.map((webhook) => webhook.fromEnd)),
-    float8Array(webhooks.map((webhook) => webhook.receivedAt)),
-    int4Array(webhooks.map((webhook) => webhook.status)),
-    textArray(webhooks.map((webhook) => webhook.event)),
-    textArray(webhooks.map((webhook) => webhook.deliveryId)),
-    textArray(webhooks.map((webhook) => webhook.sessionId)),
-    textArray(webhooks.map((webhook) => webhook.requestedRoute)),
-  ]);
-}
-
-export interface UnstartedFilter {
-  readonly route?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly limit: number;
-}
-
-const COLUMNS = `route, outcome, reason, date_part('epoch', received_at) * 1000, status, event, delivery_id, session_id,
-  requested_route`;
-/** By the primary key where a route is named: its rings are small. Else by time. */
-const NEWEST_OF_ROUTE: Statement = {
-  name: 'unstarted_webhooks_of_route',
-  text: `SELECT ${COLUMNS} FROM angelia.unstarted_webhooks
-         WHERE route = $1 AND ($2::text IS NULL OR outcome = $2) ORDER BY received_at DESC LIMIT $3`,
-};
-const NEWEST: Statement = {
-  name: 'unstarted_webhooks',
-  text: `SELECT ${COLUMNS} FROM angelia.unstarted_webhooks
-         WHERE ($1::text IS NULL OR outcome = $1) ORDER BY received_at DESC LIMIT $2`,
-};
-
-/** The newest first. */
-async function listUnstarted(lane: Lane, filter: UnstartedFilter): Promise<UnstartedWebhook[]> {
-  const outcome = filter.outcome ?? null;
-  const rows =
-    filter.route === undefined
-      ? await lane.query(NEWEST, [outcome, filter.limit])
-      : await lane.query(NEWEST_OF_ROUTE, [filter.route, outcome, filter.limit]);
-  return rows.map((row) => ({
-    route: row[0] as string,
-    outcome: row[1] as string,
-    reason: row[2] as string,
-    receivedAt: Math.round(row[3] as number),
-    status: row[4] as number,
-    event: row[5] as string | null,
-    deliveryId: row[6] as string | null,
-    sessionId: row[7] as string | null,
-    requestedRoute: row[8] as string | null,
-  }));
-}
-
-const COUNTS: Statement = {
-  name: 'unstarted_webhook_counts',
-  text: `SELECT route, outcome, reason, webhooks, date_part('epoch', first_at) * 1000, date_part('epoch', last_at) * 1000
-         FROM angelia.unstarted_webhook_counts
-         WHERE ($1::text IS NULL OR route = $1) AND ($2::text IS NULL OR outcome = $2)
-         ORDER BY last_at DESC LIMIT ${MAX_COUNTS}`,
-};
-
-async function countUnstarted(lane: Lane, filter: Omit<UnstartedFilter, 'limit'>): Promise<UnstartedCount[]> {
-  const rows = await lane.query(COUNTS, [filter.route ?? null, filter.outcome ?? null]);
-  return rows.map((row) => ({
-    route: row[0] as string,
-    outcome: row[1] as string,
-    reason: row[2] as string,
-    webhooks: row[3] as number,
-    firstAt: Math.round(row[4] as number),
-    lastAt: Math.round(row[5] as number),
-  }));
-}
-
-/** Kinds that no longer occur, those of routes that were deleted above all. */
-const FORGET: Statement = {
-  name: 'forget_unstarted_webhooks',
-  text: `WITH counts AS (
-           DELETE FROM angelia.unstarted_webhook_counts WHERE last_at < now() - interval '${KEPT_DAYS} days')
-         DELETE FROM angelia.unstarted_webhooks WHERE received_at < now() - interval '${KEPT_DAYS} days'`,
-};
-
-/** Webhooks that started no session: counted, and the newest of each kind kept. In batches, off the hot path. */
+/** Webhooks that started no session: each is counted, and the newest of each kind are kept. In batches, off the hot path. */
 export class UnstartedWebhooks {
-  readonly #lane: Lane;
+  readonly #pool: ConnectionPool;
 
-  constructor(lane: Lane) {
-    this.#lane = lane;
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
   }
 
-  record(batches: readonly UnstartedBatch[]): Promise<void> {
-    return recordUnstarted(this.#lane, batches);
+  async record(batches: readonly UnstartedBatch[]): Promise<void> {
+    if (batches.length === 0) return;
+    const webhooks = batches.flatMap((batch) =>
+      batch.newest.slice(-KEPT_PER_KIND).map((webhook, index, kept) => ({
+        ...webhook,
+        fromEnd: kept.length - index,
+      })),
+    );
+    await this.#pool.query(RECORD, [
+      textArray(batches.map((batch) => batch.route)),
+      textArray(batches.map((batch) => batch.outcome)),
+      textArray(batches.map((batch) => batch.reason)),
+      float8Array(batches.map((batch) => batch.webhooks)),
+      int4Array(batches.map((batch) => Math.min(batch.newest.length, KEPT_PER_KIND))),
+      float8Array(batches.map((batch) => batch.firstAt)),
+      float8Array(batches.map((batch) => batch.lastAt)),
+      textArray(webhooks.map((webhook) => webhook.route)),
+      textArray(webhooks.map((webhook) => webhook.outcome)),
+      textArray(webhooks.map((webhook) => webhook.reason)),
+      int4Array(webhooks.map((webhook) => webhook.fromEnd)),
+      float8Array(webhooks.map((webhook) => webhook.receivedAt)),
+      int4Array(webhooks.map((webhook) => webhook.status)),
+      textArray(webhooks.map((webhook) => webhook.event)),
+      textArray(webhooks.map((webhook) => webhook.deliveryId)),
+      textArray(webhooks.map((webhook) => webhook.sessionId)),
+      textArray(webhooks.map((webhook) => webhook.requestedRoute)),
+    ]);
   }
 
-  list(filter: UnstartedFilter): Promise<UnstartedWebhook[]> {
-    return listUnstarted(this.#lane, filter);
+  /** Newest first. */
+  async list(filter: UnstartedFilter): Promise<UnstartedWebhook[]> {
+    let query = queries
+      .selectFrom('angelia.unstarted_webhooks as w')
+      .select([
+        'route',
+        'outcome',
+        'reason',
+        'status',
+        'event',
+        'delivery_id',
+        'session_id',
+        'requested_route',
+      ])
+      .select(milliseconds('w.received_at').as('received_at'))
+      .orderBy('w.received_at', 'desc')
+      // Of one kind and millisecond, the higher slot came later.
+      .orderBy('w.slot', 'desc')
+      .limit(filter.limit);
+    if (filter.route !== undefined) query = query.where('route', '=', filter.route);
+    if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
+    return (await this.#pool.run(query)).map((row) => ({
+      route: row.route,
+      outcome: row.outcome,
+      reason: row.reason,
+      receivedAt: Math.round(row.received_at),
+      status: row.status,
+      event: row.event,
+      deliveryId: row.delivery_id,
+      sessionId: row.session_id,
+      requestedRoute: row.requested_route,
+    }));
   }
 
-  count(filter: Omit<UnstartedFilter, 'limit'>): Promise<UnstartedCount[]> {
-    return countUnstarted(this.#lane, filter);
+  /** The most recent kinds first. */
+  async count(filter: Omit<UnstartedFilter, 'limit'>): Promise<UnstartedCount[]> {
+    let query = queries
+      .selectFrom('angelia.unstarted_webhook_counts as c')
+      .select(['route', 'outcome', 'reason', 'webhooks'])
+      .select([milliseconds('c.first_at').as('first_at'), milliseconds('c.last_at').as('last_at')])
+      .orderBy('c.last_at', 'desc')
+      .limit(MAX_COUNTS);
+    if (filter.route !== undefined) query = query.where('route', '=', filter.route);
+    if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
+    return (await this.#pool.run(query)).map((row) => ({
+      route: row.route,
+      outcome: row.outcome,
+      reason: row.reason,
+      webhooks: row.webhooks,
+      firstAt: Math.round(row.first_at),
+      lastAt: Math.round(row.last_at),
+    }));
   }
 
-  /** Removes those that are too old to be asked for; called now and then. */
+  /** Removes kinds that no longer occur, such as those of deleted routes. Called now and then. */
   async forgetOld(): Promise<void> {
-    await this.#lane.query(FORGET, []);
+    const oldest = sql<Date>`now() - make_interval(days => ${KEPT_DAYS})`;
+    await this.#pool.run(
+      queries.deleteFrom('angelia.unstarted_webhook_counts').where('last_at', '<', oldest),
+    );
+    await this.#pool.run(queries.deleteFrom('angelia.unstarted_webhooks').where('received_at', '<', oldest));
   }
 }

@@ -5,7 +5,8 @@ import { type EventLog, openEventLog } from '../event-log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
 import { until } from '../testing/until.ts';
-import { hintAllUnsettled, runAgenda } from './agenda.ts';
+import { runAgenda } from './agenda.ts';
+import { hintAllUnsettled } from './rehint.ts';
 
 let database: TestDatabase;
 let log: EventLog;

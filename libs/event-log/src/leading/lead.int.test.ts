@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { claimCheckpoint, moveCheckpoint } from '../tail/checkpoints.ts';
+import { Checkpoint } from '../tail/checkpoint.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
@@ -206,12 +206,12 @@ describe('leading', () => {
 });
 
 it('a checkpoint takes writes of its current epoch only', async () => {
-  const lane = log.database.relaxed;
+  const checkpoint = (leadEpoch: number) => new Checkpoint(log.database.relaxed, 'relay', leadEpoch);
   const to = { epoch: 1, tx: '10', position: 10 };
-  expect(await claimCheckpoint(lane, 'relay', 7)).toEqual({ epoch: 0, tx: '0', position: 0 });
-  expect(await moveCheckpoint(lane, 'relay', 7, to)).toBe(true);
-  expect(await claimCheckpoint(lane, 'relay', 8)).toEqual(to);
-  expect(await moveCheckpoint(lane, 'relay', 7, { ...to, position: 99 })).toBe(false);
-  expect(await claimCheckpoint(lane, 'relay', 7)).toBeNull();
-  expect(await claimCheckpoint(lane, 'relay', 8)).toEqual(to);
+  expect(await checkpoint(7).claim()).toEqual({ epoch: 0, tx: '0', position: 0 });
+  expect(await checkpoint(7).moveTo(to)).toBe(true);
+  expect(await checkpoint(8).claim()).toEqual(to);
+  expect(await checkpoint(7).moveTo({ ...to, position: 99 })).toBe(false);
+  expect(await checkpoint(7).claim()).toBeNull();
+  expect(await checkpoint(8).claim()).toEqual(to);
 });

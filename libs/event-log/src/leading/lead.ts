@@ -1,5 +1,5 @@
 import { pause } from '@angelia/waiting';
-import type { Lane, Statement } from '../connection/database.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import type { EventLog } from '../event-log.ts';
 
@@ -7,27 +7,27 @@ export interface LeadOptions {
   readonly log: EventLog;
   readonly name: string;
   readonly holder: string;
-  /** How long the lead outlives its last renewal. */
+  /** How long the lead lasts after its last renewal. */
   readonly seconds: number;
-  /** Runs while this process leads; must return soon after the signal. What it throws is logged, and the lead given back. */
+  /** Runs while this process leads. Must return soon after the signal. If it throws, the error is logged and the lead given back. */
   readonly onLead: (epoch: number, signal: AbortSignal) => Promise<void>;
-  /** Lets another service, better placed to lead, try first. */
+  /** Lets a service that is better placed to lead try first. */
   readonly delayFirstTryMs?: number;
 }
 
 export interface Leading {
   isLeading(): boolean;
-  /** Aborts the work, waits for it, gives the lead back so that another takes it at once. */
+  /** Aborts the work, waits for it, and gives the lead back so that another process takes it at once. */
   stop(): Promise<void>;
 }
 
 const RENEW_MS = 1_000;
 const RETRY_MS = 1_000;
-/** The work is aborted this long before the lead could expire. A fifth of short leads, as tests use them. */
+/** The work is aborted this long before the lead can expire. For short leads, as in tests, a fifth of them. */
 const MARGIN_MS = 1_000;
 const MARGIN_SHARE = 0.2;
 
-/** A plain read: those who do not lead ask every second, and must not take a transaction id for it. */
+/** A plain read: processes that do not lead ask every second, and must not take a transaction id for it. */
 const ARE_TAKEN: Statement = {
   name: 'leads_are_taken',
   text: `SELECT w.n FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, holder text, replaces boolean)
@@ -56,19 +56,19 @@ const RELEASE: Statement = {
   text: `UPDATE angelia.leaders SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2`,
 };
 
-/** The leads of one process ask at the same moments (untilTick): those within this long are asked for in one statement. */
+/** The leads of one process ask at the same moments (untilTick). Questions within this time go into one statement. */
 const GATHER_MS = 10;
 
-/** Questions to Postgres that are answered with yes or no, several in one statement. */
+/** Yes-or-no questions to Postgres, several in one statement. */
 class Questions<Question extends object> {
-  readonly #lane: Lane;
-  /** Returns the numbers (`n`) of those that are answered with yes. */
+  readonly #pool: ConnectionPool;
+  /** Returns the numbers (`n`) of the questions whose answer is yes. */
   readonly #statement: Statement;
   #gathered: Question[] = [];
   #answered: Promise<ReadonlySet<unknown>> | null = null;
 
-  constructor(lane: Lane, statement: Statement) {
-    this.#lane = lane;
+  constructor(pool: ConnectionPool, statement: Statement) {
+    this.#pool = pool;
     this.#statement = statement;
   }
 
@@ -83,7 +83,7 @@ class Questions<Question extends object> {
     const questions = this.#gathered.map((question, n) => ({ n, ...question }));
     this.#gathered = [];
     this.#answered = null;
-    const rows = await this.#lane.query(this.#statement, [JSON.stringify(questions)]);
+    const rows = await this.#pool.query(this.#statement, [JSON.stringify(questions)]);
     return new Set(rows.map(([n]) => n));
   }
 }
@@ -92,38 +92,38 @@ interface LeadQuestions {
   readonly taken: Questions<{ name: string; holder: string; replaces: boolean }>;
   readonly renewed: Questions<{ name: string; epoch: number; seconds: number }>;
 }
-const questionsOf = new WeakMap<Lane, LeadQuestions>();
+const questionsOf = new WeakMap<ConnectionPool, LeadQuestions>();
 
-function questionsTo(lane: Lane): LeadQuestions {
-  const known = questionsOf.get(lane);
+function questionsTo(pool: ConnectionPool): LeadQuestions {
+  const known = questionsOf.get(pool);
   if (known) return known;
   const made: LeadQuestions = {
-    taken: new Questions(lane, ARE_TAKEN),
-    renewed: new Questions(lane, RENEW),
+    taken: new Questions(pool, ARE_TAKEN),
+    renewed: new Questions(pool, RENEW),
   };
-  questionsOf.set(lane, made);
+  questionsOf.set(pool, made);
   return made;
 }
 
-/** To the next of the moments that all loops of this process with this period share. */
+/** Time until the next tick of this period. All loops of this process with the same period share the ticks. */
 const untilTick = (periodMs: number): number => periodMs - (performance.now() % periodMs);
 
 /**
  * following -> the lead is free or expired: take it, with the next epoch -> leading -> renewed every second, until
- *   stopped: work aborted, lead given back;
- *   another has it, or it could not be renewed in time by our own monotonic clock (cut off, frozen): work aborted
+ *   stopped: abort the work, give the lead back;
+ *   another process has it, or it was not renewed in time by our own monotonic clock (cut off, frozen): abort the work
  *   before the lead expires -> following.
- * A frozen process aborts nothing in time: its writes carry the old epoch and change nothing (checkpoints.ts).
+ * A frozen process cannot abort in time. Its writes carry the old epoch and change nothing (tail/checkpoint.ts).
  */
 export function lead(options: LeadOptions): Leading {
   const { log, name, holder, seconds } = options;
-  const lane = log.database.relaxed;
-  const { taken, renewed } = questionsTo(lane);
+  const pool = log.database.relaxed;
+  const { taken, renewed } = questionsTo(pool);
   const leadMs = seconds * 1_000 - Math.min(MARGIN_MS, seconds * 1_000 * MARGIN_SHARE);
   const renewMs = Math.min(RENEW_MS, leadMs / 4);
   const stopping = new AbortController();
   let leading = false;
-  // Only when it starts: a dead predecessor of the same stable name is not waited for.
+  // Only at the start: it does not wait for a dead predecessor with the same stable name.
   let replacesPredecessor = true;
 
   async function follow(): Promise<void> {
@@ -131,7 +131,7 @@ export function lead(options: LeadOptions): Leading {
     while (!stopping.signal.aborted) {
       const askedAt = performance.now();
       const epoch = await take().catch((error: unknown) => {
-        log.logger.warn({ lead: name, err: messageOf(error) }, 'cannot ask for the lead');
+        log.logger.warn({ lead: name, err: messageOf(error) }, 'asking for the lead failed; will try again');
         return null;
       });
       if (epoch !== null && stopping.signal.aborted) await release(epoch);
@@ -146,7 +146,7 @@ export function lead(options: LeadOptions): Leading {
       return null;
     }
     if (stopping.signal.aborted) return null;
-    // Durable, unlike renewals: a crash of Postgres that forgot it would give the same epoch out again.
+    // Durable, unlike renewals: if a crash of Postgres lost it, the same epoch would be given out again.
     const row = (await log.database.durable.query(TAKE, [name, holder, replacesPredecessor, seconds]))[0];
     replacesPredecessor = false;
     return row ? (row[0] as number) : null;
@@ -172,10 +172,10 @@ export function lead(options: LeadOptions): Leading {
   }
 
   async function release(epoch: number): Promise<void> {
-    await lane.query(RELEASE, [name, epoch]).catch(() => {}); // It expires by itself.
+    await pool.query(RELEASE, [name, epoch]).catch(() => {}); // It expires by itself.
   }
 
-  /** Returns, with the work aborted, when this process leads no more. */
+  /** Returns when this process no longer leads. The work is aborted then. */
   async function keep(epoch: number, firstDeadline: number, work: AbortController): Promise<void> {
     let deadline = firstDeadline;
     while (!work.signal.aborted) {

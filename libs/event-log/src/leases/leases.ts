@@ -1,15 +1,15 @@
 import { BatchReader } from '../connection/batch-reader.ts';
 import { textArray } from '../connection/binary-array.ts';
-import type { Lane, Statement } from '../connection/database.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 
-/** Who is at work on something and until when. Not history: it may be lost or wrong without harm. */
+/** Who works on something, and until when. Not history: it may be lost or wrong without harm. */
 export interface Lease {
   readonly holder: string;
   readonly expiresAt: number;
   readonly renewedAt: number;
 }
 
-/** Judge by `now` of the same answer: the database's clock is the only one that counts. */
+/** Compare with `now` of the same answer: only the database's clock counts. */
 export interface LeaseNow {
   readonly lease: Lease | null;
   readonly now: number;
@@ -25,7 +25,7 @@ const READ: Statement = {
 };
 
 /**
- * Only a lease that has not expired is renewed: one that expired may just have been judged so by whoever takes over.
+ * Renews only leases that have not expired: another process may just have judged an expired one, to take it over.
  * Rows are locked in the order of their names, as the append does, so that the two cannot deadlock.
  */
 const RENEW: Statement = {
@@ -39,7 +39,7 @@ const RENEW: Statement = {
          RETURNING l.resource`,
 };
 
-/** Expired, not deleted: when its holder was last alive is what a lost run is judged by (no-phantom-turns). */
+/** Expires them and does not delete them: a lost run is judged by when its holder was last alive (no-phantom-turns). */
 const FREE: Statement = {
   name: 'free_leases',
   text: `UPDATE angelia.leases l SET expires_at = clock_timestamp()
@@ -52,14 +52,37 @@ const FREE: Statement = {
 
 const LEASES_PER_QUERY = 256;
 
-class LeaseReader extends BatchReader<string, LeaseNow> {
-  constructor(lane: Lane) {
-    super(LEASES_PER_QUERY, (resources) => readLeases(lane, resources));
+/** Leases are taken and given back with an append. This reads, renews and frees them. */
+export class Leases {
+  readonly #reader: BatchReader<string, LeaseNow>;
+  readonly #write: ConnectionPool;
+
+  constructor(pools: { readonly read: ConnectionPool; readonly write: ConnectionPool }) {
+    this.#reader = new BatchReader(LEASES_PER_QUERY, (resources) => readLeases(pools.read, resources));
+    this.#write = pools.write;
+  }
+
+  /** Many reads at the same time become one query. */
+  read(resource: string): Promise<LeaseNow> {
+    return this.#reader.read(resource);
+  }
+
+  /** One statement for all. Returns those that are still held. The others are lost: stop their work. */
+  async renew(resources: readonly string[], holder: string, seconds: number): Promise<string[]> {
+    if (resources.length === 0) return [];
+    const rows = await this.#write.query(RENEW, [textArray(resources), holder, seconds]);
+    return rows.map((row) => row[0] as string);
+  }
+
+  /** Frees what a dead predecessor with the same stable name held. Returns the freed resources. */
+  async freeOf(instance: string, exceptHolder: string): Promise<string[]> {
+    const rows = await this.#write.query(FREE, [instance, exceptHolder]);
+    return rows.map((row) => row[0] as string);
   }
 }
 
-async function readLeases(lane: Lane, resources: readonly string[]): Promise<LeaseNow[]> {
-  const rows = await lane.query(READ, [textArray(resources)]);
+async function readLeases(pool: ConnectionPool, resources: readonly string[]): Promise<LeaseNow[]> {
+  const rows = await pool.query(READ, [textArray(resources)]);
   return rows.map(([holder, expiresAt, renewedAt, now]) => ({
     lease:
       holder === null
@@ -71,32 +94,4 @@ async function readLeases(lane: Lane, resources: readonly string[]): Promise<Lea
           },
     now: Math.round(now as number),
   }));
-}
-
-export class Leases {
-  readonly #reader: LeaseReader;
-  readonly #write: Lane;
-
-  constructor(lanes: { readonly read: Lane; readonly write: Lane }) {
-    this.#reader = new LeaseReader(lanes.read);
-    this.#write = lanes.write;
-  }
-
-  /** Many asked at once are one query. */
-  read(resource: string): Promise<LeaseNow> {
-    return this.#reader.read(resource);
-  }
-
-  /** One statement for all; returns those that are still held. The others are lost: stop their work. */
-  async renew(resources: readonly string[], holder: string, seconds: number): Promise<string[]> {
-    if (resources.length === 0) return [];
-    const rows = await this.#write.query(RENEW, [textArray(resources), holder, seconds]);
-    return rows.map((row) => row[0] as string);
-  }
-
-  /** Frees what a dead predecessor of the same stable name held. Returns the freed resources. */
-  async freeOf(instance: string, exceptHolder: string): Promise<string[]> {
-    const rows = await this.#write.query(FREE, [instance, exceptHolder]);
-    return rows.map((row) => row[0] as string);
-  }
 }

@@ -1,20 +1,14 @@
-import {
-  type CompiledQuery,
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  sql,
-} from 'kysely';
-import type { Lane } from '../connection/database.ts';
+import { sql } from 'kysely';
+import type { ConnectionPool } from '../connection/connection-pool.ts';
+import { queries } from '../connection/query-builder.ts';
+import type { Schema } from '../connection/schema.ts';
 import { InvalidCursor } from '../errors.ts';
 
 export interface SessionFilter {
   readonly route?: string;
   readonly status?: string;
   readonly limit: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string;
 }
 
@@ -28,7 +22,7 @@ export interface ListedSession {
   readonly lastActivityAt: number;
   readonly endedAt: number | null;
   readonly settled: boolean;
-  /** The state that the projection keeps, to render the rest of the session from. */
+  /** The state that the projection keeps. The rest of the session is rendered from it. */
   readonly state: unknown;
 }
 
@@ -73,78 +67,37 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-interface Views {
-  'angelia.sessions': {
-    session_id: string;
-    version: number;
-    route: string;
-    status: string;
-    outcome: string | null;
-    created_at: Date;
-    last_activity_at: Date;
-    ended_at: Date | null;
-    settled: boolean;
-    state: unknown;
-  };
-  'angelia.deliveries': {
-    session_id: string;
-    output: number;
-    target: string;
-    status: string;
-    attempts: number;
-    due_at: Date | null;
-    updated_at: Date;
-    detail: unknown;
-  };
-  'angelia.processes': {
-    process_id: string;
-    session_id: string;
-    status: string;
-    updated_at: Date;
-    detail: unknown;
-  };
-}
-
-/** The only status that grows with the age of the log. */
+/** The only status whose sessions grow in number with the age of the log. */
 const ENDED = 'ended';
 
-/** Only builds the statements: they run on the lane's connections, with its time limits and errors. */
-const build = new Kysely<Views>({
-  dialect: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
-});
-
-/** Lists come from the views, which may be a moment old; one session by id is folded from its stream instead. */
+/** Lists come from the views, which may be a moment behind. A single session is folded from its stream instead. */
 export class Lists {
-  private readonly lane: Lane;
-  constructor(lane: Lane) {
-    this.lane = lane;
+  readonly #pool: ConnectionPool;
+
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
   }
 
-  /** Newest first: a session's id begins with its time. */
+  /** Newest first: a session's id starts with its time. */
   async sessions(filter: SessionFilter): Promise<Page<ListedSession>> {
-    let query = build
+    let query = queries
       .selectFrom('angelia.sessions')
       .selectAll()
       .orderBy('session_id', 'desc')
       .limit(filter.limit + 1);
     if (filter.route !== undefined) query = query.where('route', '=', filter.route);
     if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-    // Said to the planner: the index of those that are not settled will do.
+    // Tells the planner that it can use the index of the unsettled sessions.
     if (filter.status !== undefined && filter.status !== ENDED) query = query.where('settled', '=', false);
     const after = decodeCursor(filter.cursor, 2);
     if (after) query = query.where('session_id', '<', String(after[1]));
-    const rows = await this.rows(query.compile());
+    const rows = await this.#pool.run(query);
     return toPage(rows, filter.limit, toListedSession, (row) => [row.createdAt, row.sessionId]);
   }
 
-  /** The last changed first. */
+  /** Last changed first. */
   async deliveries(filter: DeliveryFilter): Promise<Page<ListedDelivery>> {
-    let query = build
+    let query = queries
       .selectFrom('angelia.deliveries')
       .selectAll()
       .orderBy('updated_at', 'desc')
@@ -155,7 +108,7 @@ export class Lists {
     if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
     if (filter.target !== undefined) query = query.where('target', '=', filter.target);
     if (filter.route !== undefined) {
-      const ofRoute = build
+      const ofRoute = queries
         .selectFrom('angelia.sessions')
         .select('session_id')
         .where('route', '=', filter.route);
@@ -167,13 +120,13 @@ export class Lists {
         sql<boolean>`(updated_at, session_id, output) < (to_timestamp(${after[0]}::float8 / 1000), ${after[1]}, ${after[2]}::int)`,
       );
     }
-    const rows = await this.rows(query.compile());
+    const rows = await this.#pool.run(query);
     return toPage(rows, filter.limit, toListedDelivery, (row) => [row.updatedAt, row.sessionId, row.output]);
   }
 
-  /** The last changed first. */
+  /** Last changed first. */
   async processes(filter: ProcessFilter): Promise<Page<ListedProcess>> {
-    let query = build
+    let query = queries
       .selectFrom('angelia.processes')
       .selectAll()
       .orderBy('updated_at', 'desc')
@@ -188,16 +141,12 @@ export class Lists {
         sql<boolean>`(updated_at, process_id) < (to_timestamp(${after[0]}::float8 / 1000), ${after[1]})`,
       );
     }
-    const rows = await this.rows(query.compile());
+    const rows = await this.#pool.run(query);
     return toPage(rows, filter.limit, toListedProcess, (row) => [row.updatedAt, row.processId]);
-  }
-
-  private rows<Row extends object>(query: CompiledQuery<Row>): Promise<Row[]> {
-    return this.lane.select<Row>(query.sql, query.parameters);
   }
 }
 
-function toListedSession(row: Views['angelia.sessions']): ListedSession {
+function toListedSession(row: Schema['angelia.sessions']): ListedSession {
   return {
     sessionId: row.session_id,
     version: row.version,
@@ -212,7 +161,7 @@ function toListedSession(row: Views['angelia.sessions']): ListedSession {
   };
 }
 
-function toListedDelivery(row: Views['angelia.deliveries']): ListedDelivery {
+function toListedDelivery(row: Schema['angelia.deliveries']): ListedDelivery {
   return {
     sessionId: row.session_id,
     output: row.output,
@@ -225,7 +174,7 @@ function toListedDelivery(row: Views['angelia.deliveries']): ListedDelivery {
   };
 }
 
-function toListedProcess(row: Views['angelia.processes']): ListedProcess {
+function toListedProcess(row: Schema['angelia.processes']): ListedProcess {
   return {
     processId: row.process_id,
     sessionId: row.session_id,
@@ -250,7 +199,7 @@ function toPage<Row, Item>(
   };
 }
 
-/** A cursor that we did not give out is the caller's mistake (a 400), not an empty page. */
+/** A cursor that we did not hand out is the caller's mistake (a 400), not an empty page. */
 function decodeCursor(cursor: string | undefined, length: number): readonly (string | number)[] | undefined {
   if (cursor === undefined) return undefined;
   try {
@@ -259,7 +208,7 @@ function decodeCursor(cursor: string | undefined, length: number): readonly (str
     const valid = Number.isFinite(time) && typeof id === 'string' && (length < 3 || Number.isInteger(output));
     if (valid) return place as (string | number)[];
   } catch {
-    // Not JSON: told below.
+    // Not JSON: thrown below.
   }
-  throw new InvalidCursor('the cursor is not one that this list gave out: begin again without it');
+  throw new InvalidCursor('the cursor is not one that this list returned: start again without it');
 }

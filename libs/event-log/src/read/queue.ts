@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import { textArray } from '../connection/binary-array.ts';
-import type { Lane, Statement } from '../connection/database.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import { milliseconds, prepare, queries } from '../connection/query-builder.ts';
 
 export interface QueuedSession {
   readonly sessionId: string;
@@ -8,7 +10,7 @@ export interface QueuedSession {
   readonly runDueAt: number;
 }
 
-/** Each route's longest waiting first, routes taking turns: a busy route does not starve a quiet one. */
+/** Each route's longest waiting session first; routes take turns, so that a busy route does not starve a quiet one. */
 const PICK: Statement = {
   name: 'pick_queued',
   text: `WITH RECURSIVE routes AS (
@@ -29,36 +31,45 @@ const PICK: Statement = {
   WHERE r.route IS NOT NULL AND r.route <> ALL ($2::text[])
   ORDER BY q.turn, q.run_due_at LIMIT $1`,
 };
-const QUEUED_OF: Statement = {
-  name: 'queued_of_route',
-  text: `SELECT s.session_id, s.route, s.version, date_part('epoch', s.run_due_at) * 1000 FROM angelia.sessions s
-         WHERE s.route = $1 AND s.run_due_at <= now() AND NOT s.running
-         ORDER BY s.run_due_at, s.session_id LIMIT $2`,
-};
 
-/** Sessions that want a run now. From the views: they may be a moment old. */
+const QUEUED_OF_ROUTE = prepare('queued_of_route', (given: { route: string; limit: number }) =>
+  queries
+    .selectFrom('angelia.sessions as s')
+    .select(['s.session_id', 's.route', 's.version', milliseconds('s.run_due_at').as('run_due_at')])
+    .where('s.route', '=', given.route)
+    .where('s.run_due_at', '<=', sql<Date>`now()`)
+    .where((where) => where.not('s.running'))
+    .orderBy('s.run_due_at')
+    .orderBy('s.session_id')
+    .limit(given.limit),
+);
+
+/** Sessions that want a run now. They come from the views, which may be a moment behind. */
 export class Queue {
-  readonly #lane: Lane;
+  readonly #pool: ConnectionPool;
 
-  constructor(lane: Lane) {
-    this.#lane = lane;
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
   }
 
-  /** The longest waiting of each route first, routes taking turns. */
+  /** The longest waiting session of each route first; routes take turns. */
   async pick(limit: number, exceptRoutes: readonly string[] = []): Promise<QueuedSession[]> {
-    return (await this.#lane.query(PICK, [limit, textArray(exceptRoutes)])).map(toQueuedSession);
+    const rows = await this.#pool.query(PICK, [limit, textArray(exceptRoutes)]);
+    return rows.map(([sessionId, route, version, runDueAt]) => ({
+      sessionId: sessionId as string,
+      route: route as string,
+      version: version as number,
+      runDueAt: Math.round(runDueAt as number),
+    }));
   }
 
   async pickOfRoute(route: string, limit: number): Promise<QueuedSession[]> {
-    return (await this.#lane.query(QUEUED_OF, [route, limit])).map(toQueuedSession);
+    const rows = await this.#pool.runPrepared(QUEUED_OF_ROUTE, { route, limit });
+    return rows.map((row) => ({
+      sessionId: row.session_id,
+      route: row.route,
+      version: row.version,
+      runDueAt: Math.round(row.run_due_at),
+    }));
   }
-}
-
-function toQueuedSession([sessionId, route, version, runDueAt]: readonly unknown[]): QueuedSession {
-  return {
-    sessionId: sessionId as string,
-    route: route as string,
-    version: version as number,
-    runDueAt: Math.round(runDueAt as number),
-  };
 }

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
-import type { AheadEvent } from '../tail/tail.ts';
-import { HintedAhead } from './early-hints.ts';
+import { EarlyHints } from './early-hints.ts';
+import type { RelayEvent } from './read-for-relay.ts';
 
-const event = (position: number, state: { hinted: boolean; visible: boolean }): AheadEvent => ({
+const event = (position: number, state: { hinted: boolean; visible: boolean }): RelayEvent => ({
   position,
   cursor: { epoch: 1, tx: '1', position },
   streamId: 's',
@@ -13,20 +13,20 @@ const event = (position: number, state: { hinted: boolean; visible: boolean }): 
   ...state,
 });
 
-it('an event that is hinted before its order is decided is not hinted again, and is forgotten when it is', () => {
-  const ahead = new HintedAhead();
+it('an event that is hinted before its order is decided is not hinted again, and is forgotten once the order is decided', () => {
+  const early = new EarlyHints();
   const page = [event(1, { hinted: true, visible: false })];
-  expect(ahead.unhinted(page)).toEqual(page);
-  ahead.note(page);
-  expect([ahead.unhinted(page), ahead.size]).toEqual([[], 1]);
-  ahead.note([event(1, { hinted: true, visible: true })]);
-  expect(ahead.size).toBe(0);
+  expect(early.unhinted(page)).toEqual(page);
+  early.note(page);
+  expect([early.unhinted(page), early.size]).toEqual([[], 1]);
+  early.note([event(1, { hinted: true, visible: true })]);
+  expect(early.size).toBe(0);
 });
 
-it('an event that is not hinted is never kept: it may not come up again', () => {
-  const ahead = new HintedAhead();
+it('an event that is not hinted is never kept, since it may not be read again', () => {
+  const early = new EarlyHints();
   const page = [event(1, { hinted: false, visible: false })];
-  expect(ahead.unhinted(page)).toEqual([]);
-  ahead.note(page);
-  expect(ahead.size).toBe(0);
+  expect(early.unhinted(page)).toEqual([]);
+  early.note(page);
+  expect(early.size).toBe(0);
 });

@@ -1,17 +1,17 @@
-import type { Lane, Statement } from '../connection/database.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 
-/** What a platform counts messages by; without a rate only the pauses that it asked for count. */
+/** What a platform counts messages by. Without a rate, only the pauses that the platform asked for count. */
 export interface TurnAt {
   readonly name: string;
-  /** So many in any stretch of so many seconds. */
+  /** At most `sends` in any period of `seconds`. */
   readonly rate?: { readonly sends: number; readonly seconds: number } | undefined;
 }
 
 export interface Turn {
-  /** False: it would be further ahead than the caller waits, and nothing is reserved. */
+  /** False: the turn is further ahead than the caller waits, and nothing is reserved. */
   readonly taken: boolean;
   readonly waitMs: number;
-  /** Index of the one that makes it wait. */
+  /** Index of the one that causes the wait. */
   readonly heldBy: number;
 }
 
@@ -27,7 +27,7 @@ const PAUSE: Statement = {
          ON CONFLICT (name) DO UPDATE SET paused_until = greatest(t.paused_until, EXCLUDED.paused_until)`,
 };
 
-/** Longer than any stretch or pause in use: what is older says nothing (invariant bounded). */
+/** Longer than any period or pause in use: an older row has no effect any more (invariant bounded). */
 const FORGET_AFTER = '1 hour';
 const FORGET: Statement = {
   name: 'forget_send_turns',
@@ -35,37 +35,33 @@ const FORGET: Statement = {
          WHERE greatest(t.paused_until, t.sends[cardinality(t.sends)]) < clock_timestamp() - interval '${FORGET_AFTER}'`,
 };
 
-/** The next turn by all processes together, at all of these at once. */
-async function takeTurn(lane: Lane, at: readonly TurnAt[], longestMs: number): Promise<Turn> {
-  const [row] = await lane.query(TAKE, [
-    at.map(({ name }) => name),
-    at.map(({ rate }) => rate?.sends ?? null),
-    at.map(({ rate }) => rate?.seconds ?? null),
-    longestMs / 1000,
-  ]);
-  const [wait, heldBy, taken] = row as [number, number, boolean];
-  return { taken, waitMs: wait * 1000, heldBy: heldBy - 1 };
-}
-
-export async function forgetSendTurns(lane: Lane): Promise<void> {
-  await lane.query(FORGET, []);
-}
-
-/** The rates of platforms, kept by all processes together. */
+/** Keeps the rates of platforms over all processes. */
 export class SendTurns {
-  readonly #lane: Lane;
+  readonly #pool: ConnectionPool;
 
-  constructor(lane: Lane) {
-    this.#lane = lane;
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
   }
 
-  /** The next turn to send, by all processes together; reserved when it is at most `longestMs` ahead. */
-  take(at: readonly TurnAt[], longestMs: number): Promise<Turn> {
-    return takeTurn(this.#lane, at, longestMs);
+  /** The next turn to send at all of these, over all processes. It is reserved if it is at most `longestMs` ahead. */
+  async take(at: readonly TurnAt[], longestMs: number): Promise<Turn> {
+    const [row] = await this.#pool.query(TAKE, [
+      at.map(({ name }) => name),
+      at.map(({ rate }) => rate?.sends ?? null),
+      at.map(({ rate }) => rate?.seconds ?? null),
+      longestMs / 1000,
+    ]);
+    const [wait, heldBy, taken] = row as [number, number, boolean];
+    return { taken, waitMs: wait * 1000, heldBy: heldBy - 1 };
   }
 
-  /** Nobody gets a turn there for so long: the platform asked for it. */
+  /** Nobody gets a turn there for this long, because the platform asked for it. */
   async pause(name: string, seconds: number): Promise<void> {
-    await this.#lane.query(PAUSE, [name, seconds]);
+    await this.#pool.query(PAUSE, [name, seconds]);
+  }
+
+  /** Removes rows that have no effect any more. */
+  async forgetOld(): Promise<void> {
+    await this.#pool.query(FORGET, []);
   }
 }

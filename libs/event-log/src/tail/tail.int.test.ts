@@ -5,7 +5,7 @@ import { type EventLog, openEventLog } from '../event-log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
 import { until } from '../testing/until.ts';
-import { TAIL_START, type TailCursor } from './tail-cursor.ts';
+import { TAIL_START, type TailCursor } from './tail.ts';
 
 let database: TestDatabase;
 const logs: EventLog[] = [];

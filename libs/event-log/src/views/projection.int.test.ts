@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { REBUILD_LOCK, rebuildViews } from '../admin/rebuild.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { TAIL_START } from '../tail/tail-cursor.ts';
+import { TAIL_START } from '../tail/tail.ts';
 import { countingProjection } from '../testing/counting-projection.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
@@ -255,21 +255,21 @@ it.each<[string, ProjectSession]>([
 
 it('repeating a page changes nothing, and a page of an earlier leader changes nothing', async () => {
   await someSessions(5);
-  const lane = log.database.relaxed;
+  const pool = log.database.relaxed;
   const page = await until(async () => {
     const read = await log.tail.read(TAIL_START, 1_000, { data: true });
     return read.events.length === 22 ? read : null;
   });
   await database.query("UPDATE angelia.checkpoints SET lead_epoch = 5 WHERE name = 'views:1'");
   const current = { build: 1, leadEpoch: 5, whileActive: true };
-  expect(await new PageProjector(lane, { ...current, leadEpoch: 4 }, countingProjection).apply(page)).toBe(
+  expect(await new PageProjector(pool, { ...current, leadEpoch: 4 }, countingProjection).apply(page)).toBe(
     false,
   );
   expect((await views()).flat()).toEqual([]);
-  expect(await new PageProjector(lane, current, countingProjection).apply(page)).toBe(true);
+  expect(await new PageProjector(pool, current, countingProjection).apply(page)).toBe(true);
   const once = await views();
   expect(once[0]).toHaveLength(5);
-  expect(await new PageProjector(lane, current, countingProjection).apply(page)).toBe(true);
+  expect(await new PageProjector(pool, current, countingProjection).apply(page)).toBe(true);
   expect(await views()).toEqual(once);
 });
 

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '@angelia/contracts';
 
-/** Rows of the read models, as the injected projection makes them. Times are milliseconds, null is "none". */
+/** Rows of the read models, as the injected projection makes them. Times are in milliseconds; null means none. */
 export interface SessionRow {
   readonly route: string;
   readonly status: string;
@@ -8,13 +8,13 @@ export interface SessionRow {
   readonly createdAt: number;
   readonly lastActivityAt: number;
   readonly endedAt: number | null;
-  /** When a run is wanted: now (not later than lastActivityAt) for queued work, later for a timer. Null: no run wanted. */
+  /** When a run is wanted. Queued work: not later than lastActivityAt. A timer: later. Null: no run is wanted. */
   readonly runDueAt: number | null;
   /** A run is open. Without a live lease `run:<session id>` it is orphaned, and the agenda hints its owner. */
   readonly running: boolean;
   readonly deliveryDueAt: number | null;
   readonly processDueAt: number | null;
-  /** Nothing will happen to this session any more: ended, delivered, no live process. */
+  /** Nothing happens to this session any more: it has ended, all is delivered, no process is alive. */
   readonly settled: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface DeliveryRow {
   readonly attempts: number;
   readonly dueAt: number | null;
   readonly updatedAt: number;
-  /** Whatever else the API shows of it (reason, receipt, kind). */
+  /** What else the API shows (reason, receipt, kind). */
   readonly detail?: unknown;
 }
 
@@ -34,25 +34,25 @@ export interface ProcessRow {
   readonly processId: string;
   readonly status: string;
   readonly updatedAt: number;
-  /** Whatever else the API shows of it (command, host, exit code). */
+  /** What else the API shows (command, host, exit code). */
   readonly detail?: unknown;
 }
 
 export interface SessionViews {
-  /** Kept with the row and given back as `previous`: what the function needs to go on without the whole stream. */
+  /** Kept with the row and given back as `previous`, so that the function can go on without the whole stream. */
   readonly state: unknown;
   readonly session: SessionRow;
-  /** Only those that these events changed need to be here: rows are upserted, none is deleted. */
+  /** Only those that these events changed. Rows are upserted; none is deleted. */
   readonly deliveries: readonly DeliveryRow[];
   readonly processes: readonly ProcessRow[];
-  /** What these events say to somebody who counts; not kept. See `onProjected` of the projection. */
+  /** What these events add to metrics. Not kept. See `onProjected` of the projection. */
   readonly measured?: readonly Measured[];
 }
 
-/** Said by the event of this version; the rest is the caller's own. */
+/** What the event of this version adds; the other fields are the caller's own. */
 export interface Measured {
   readonly version: number;
 }
 
-/** Pure. `previous` is null for a session's first events; `events` are consecutive versions of one stream. */
+/** Pure. `previous` is null for a session's first events. `events` are consecutive versions of one stream. */
 export type ProjectSession = (previous: unknown, events: readonly RecordedEvent[]) => SessionViews;

@@ -1,11 +1,11 @@
-import { viewsCheckpoint, viewsSchema } from '../admin/view-builds.ts';
 import { toStorableJson } from '../append/storable.ts';
 import { boolArray, float8Array, int4Array, jsonbArray, textArray } from '../connection/binary-array.ts';
-import type { Lane, Statement } from '../connection/database.ts';
-import type { TailCursor } from '../tail/tail-cursor.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import type { TailCursor } from '../tail/tail.ts';
+import { viewsCheckpoint, viewsSchema } from './build-names.ts';
 import type { DeliveryRow, ProcessRow, SessionViews } from './session-views.ts';
 
-/** A session's rows with their JSON as text: made once, then checked, written and remembered. */
+/** A session's rows with their JSON as text. The text is made once, then checked, written and remembered. */
 export interface ProjectedSession {
   readonly sessionId: string;
   readonly version: number;
@@ -18,14 +18,14 @@ export interface ProjectedSession {
   readonly processes: readonly (ProcessRow & { readonly sessionId: string; readonly json: string | null })[];
 }
 
-/** Whose writes count: the leader's into the active build, or (while it is not active yet) the rebuild's own. */
+/** Whose writes count: the leader's into the active build, or the rebuild's into a build that is not active yet. */
 export interface ViewsFence {
   readonly build: number;
   readonly leadEpoch: number;
   readonly whileActive: boolean;
 }
 
-/** Throws for what Postgres could not store, so that one session is buried and not a page of them refused. */
+/** Throws for what Postgres cannot store, so that one session becomes a dead letter and its page is not refused. */
 export function toRows(sessionId: string, version: number, views: SessionViews): ProjectedSession {
   const { session } = views;
   const withJson = <Row extends { readonly detail?: unknown }>(row: Row) => ({
@@ -44,7 +44,7 @@ export function toRows(sessionId: string, version: number, views: SessionViews):
     ...views.processes.map((process) => process.updatedAt),
   ];
   if (times.some((time) => time !== null && !Number.isFinite(time)))
-    throw new Error('the projection made a time that is none');
+    throw new Error('the projection made a time that is not a number');
   return {
     sessionId,
     version,
@@ -61,7 +61,7 @@ function detailOf({ detail }: { readonly detail?: unknown }): string | null {
 
 const time = (column: string) => `to_timestamp(x.${column} / 1000)`;
 
-/** The checkpoint's row is the fence: locked first, and where it does not fit nothing else is written. */
+/** The checkpoint's row is the fence. It is locked first; if it does not match, nothing else is written. */
 function writeStatement(build: number): Statement {
   const schema = viewsSchema(build);
   return {
@@ -106,9 +106,9 @@ SELECT count(*) FROM moved`,
   };
 }
 
-/** Rows and checkpoint in one statement. `to` null: the rows only. False: the fence held, nothing was changed. */
+/** Writes rows and checkpoint in one statement. `to` null: only the rows. False: the fence held, and nothing was changed. */
 export async function writeViews(
-  lane: Lane,
+  pool: ConnectionPool,
   fence: ViewsFence,
   to: TailCursor | null,
   rows: readonly ProjectedSession[],
@@ -122,7 +122,7 @@ export async function writeViews(
     rows.flatMap((row) => row.processes),
     (process) => process.processId,
   );
-  const answer = await lane.query(writeStatement(fence.build), [
+  const answer = await pool.query(writeStatement(fence.build), [
     viewsCheckpoint(fence.build),
     fence.leadEpoch,
     fence.whileActive,
@@ -160,7 +160,7 @@ export async function writeViews(
   return (answer[0]?.[0] as number) > 0;
 }
 
-/** One statement cannot upsert a row twice. */
+/** A statement cannot upsert a row twice. */
 function lastOfEach<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
   const byName = new Map(items.map((item) => [nameOf(item), item]));
   return byName.size === items.length ? [...items] : [...byName.values()];

@@ -2,18 +2,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@angelia/bus';
 import type { ServiceName } from '@angelia/config';
 import { type Config, TAIL_PING_SUBJECT } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import { exportTo, pruneSessions } from '@angelia/event-log/admin';
 import {
-  type EventLog,
-  exportTo,
   type HintOwner,
   hintAllUnsettled,
   type Leading,
   lead,
-  pruneSessions,
   runAgenda,
   runProjection,
   runRelay,
-} from '@angelia/event-log';
+} from '@angelia/event-log/leading';
 import { uuidV7 } from '@angelia/sessions';
 import { WakeUp } from '@angelia/waiting';
 import type { Logger } from '../logs/logging.ts';

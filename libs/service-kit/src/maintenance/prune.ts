@@ -1,5 +1,6 @@
 import { loadCommandConfig } from '@angelia/config';
-import { exportTo, openEventLog, type Pruned, pruneSessions } from '@angelia/event-log';
+import { openEventLog } from '@angelia/event-log';
+import { exportTo, type Pruned, pruneSessions } from '@angelia/event-log/admin';
 
 /**
  * What the services do every hour, now. `days` in place of the config's `retention.sessions_days`.
