@@ -24,7 +24,7 @@ describe('publishing', () => {
     await server.dispose();
   });
 
-  it('a request has the first answer that somebody has, and none where nobody has one', async () => {
+  it('a request gets the first answer, and none if nobody has one', async () => {
     const listeners = [
       bus.respond('angelia.test.ask', async () => null),
       bus.respond('angelia.test.ask', async (payload) => (payload === 'you?' ? 'me' : null)),
@@ -61,7 +61,7 @@ describe('publishing', () => {
     await nc.close();
   });
 
-  it('again the same event stores it once, and a fresh message id stores it again', async () => {
+  it('the same event again stores it once, and a new message id stores it again', async () => {
     const before = await stored();
     const hint = outgoing();
     await bus.publishHints([hint]);
@@ -75,7 +75,7 @@ describe('publishing', () => {
     await expect(bus.publishHints([outgoing('a.b')])).rejects.toThrow(TypeError);
   });
 
-  it('tells what every durable consumer still has before it', async () => {
+  it('reports the lag of every durable consumer', async () => {
     const release = Promise.withResolvers<'done'>();
     const consumption = bus.consume({
       durable: 'test-turn_requested',
@@ -106,7 +106,7 @@ describe('publishing', () => {
     await consumption.stop();
   });
 
-  it('fails as retryable when the server is frozen, and in time', async () => {
+  it('fails in time with a retryable error when the server is frozen', async () => {
     server.freeze();
     try {
       await expect(bus.publishHints([outgoing()])).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe('connecting', () => {
     }
   });
 
-  it('says so once per change, not per try', async () => {
+  it('logs once per change, not per try', async () => {
     const server = await NatsServer.start();
     const logger = new RecordingLogger();
     const statuses: BusStatus[] = [];
@@ -210,7 +210,7 @@ describe('connecting', () => {
     }
   });
 
-  it('to a server without JetStream says what to do, and goes on when it was mended', async () => {
+  it('to a server without JetStream says what to do, and goes on once it is repaired', async () => {
     const off = await NatsServer.start({ jetstream: false });
     const bus = busOn(off);
     try {
@@ -250,7 +250,7 @@ describe('connecting', () => {
 });
 
 describe('core messages', () => {
-  it('reach a subscription that was made before the server was there, also after a restart', async () => {
+  it('reach a subscription that was made before the server was up, also after a restart', async () => {
     const server = await NatsServer.prepare();
     const bus = busOn(server);
     const got: string[] = [];

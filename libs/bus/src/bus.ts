@@ -3,9 +3,9 @@ import { createInbox, type Subscription } from '@nats-io/transport-node';
 import { Connection, type LiveConnection } from './connect/connection.ts';
 import { consumerLag } from './consume/consumer-lag.ts';
 import { DurableConsumption } from './consume/consumption.ts';
-import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
+import { BusUnavailable, isBusError, NoStream, reasonOf } from './errors.ts';
 import { isLeaderless } from './jetstream-errors.ts';
-import { NoStream, publishAll } from './publish/publish-hints.ts';
+import { publishAll } from './publish/publish-hints.ts';
 import { ensureStream } from './stream/ensure-stream.ts';
 import { RecreationWatch } from './stream/recreation-watch.ts';
 import { deleteStream, isStreamUnreadable, whyNotLed } from './stream/stream-health.ts';
@@ -22,10 +22,10 @@ interface CoreListener {
   subscription: Subscription | null;
 }
 
-/** Two requests each time; a stream that gives nothing out holds up everybody for at most this long. */
-const LOOK_AT_STREAM_MS = 5_000;
+/** Two requests each time. A stream that hands nothing out delays everybody for at most this long. */
+const CHECK_STREAM_MS = 5_000;
 
-/** Several elections of a server of 2.9 (4 to 9 s each): too short would make one anew that is just being elected. */
+/** Several elections of a 2.9 server (4 to 9 s each). If too short, a consumer that is electing its leader would be made again. */
 const LEADERLESS_MS = 45_000;
 
 class JetStreamBus implements Bus {
@@ -37,8 +37,8 @@ class JetStreamBus implements Bus {
   readonly #onRecreated = new Set<() => void>();
   #client: { live: LiveConnection; js: JetStreamClient } | null = null;
   #closed: Promise<void> | null = null;
-  #lookedAtStream = Number.NEGATIVE_INFINITY;
-  #mending: Promise<boolean> | null = null;
+  #streamCheckedAt = Number.NEGATIVE_INFINITY;
+  #repairing: Promise<boolean> | null = null;
 
   constructor(options: BusOptions) {
     this.#options = options;
@@ -48,9 +48,10 @@ class JetStreamBus implements Bus {
     this.#connection = new Connection(options);
     this.#connection.onConnected((live) => {
       for (const listener of this.#listeners) this.#attach(listener, live);
-      // The store may have been emptied while the server was away. Whoever needs the stream makes sure of it again.
+      // The store may have been emptied while the server was away. Whoever needs the stream ensures it again.
       this.#provision(live).catch((error: unknown) => {
-        if (live.up) options.logger.warn({ reason: reasonOf(error) }, 'the hint stream is not there yet');
+        if (live.up)
+          options.logger.warn({ reason: reasonOf(error) }, 'the hint stream cannot be created yet');
       });
     });
   }
@@ -89,12 +90,12 @@ class JetStreamBus implements Bus {
     try {
       try {
         await this.#publish(live, hints);
-        if (performance.now() - this.#lookedAtStream > LOOK_AT_STREAM_MS) await this.#mend(live, false);
+        if (performance.now() - this.#streamCheckedAt > CHECK_STREAM_MS) await this.#repair(live, false);
       } catch (error) {
         if (error instanceof NoStream) await this.#provision(live);
-        // The server itself said no. If not because its store is broken, then the caller hears it.
+        // The server itself refused. Unless its store is broken, the caller gets the error.
         else if (!(error instanceof JetStreamApiError) || isLeaderless(error)) throw error;
-        else if (!(await this.#mend(live, true))) throw error;
+        else if (!(await this.#repair(live, true))) throw error;
         await this.#publish(live, hints);
       }
     } catch (error) {
@@ -104,19 +105,19 @@ class JetStreamBus implements Bus {
     return { streamWasRecreated: this.#watch.takeRecreated() };
   }
 
-  /** True when the stream was unreadable and has been made anew. One at a time. */
-  #mend(live: LiveConnection, refused: boolean): Promise<boolean> {
-    this.#mending ??= (async () => {
+  /** True if the stream was unreadable and has been made again. One call at a time. */
+  #repair(live: LiveConnection, refused: boolean): Promise<boolean> {
+    this.#repairing ??= (async () => {
       if (!(await isStreamUnreadable(live.jsm, { refused }))) return false;
-      this.#options.logger.warn({}, 'the server cannot read its own hint stream: making it anew');
+      this.#options.logger.warn({}, 'the server cannot read its own hint stream; making it again');
       await deleteStream(live.jsm);
       await this.#provision(live);
       return true;
     })().finally(() => {
-      this.#lookedAtStream = performance.now();
-      this.#mending = null;
+      this.#streamCheckedAt = performance.now();
+      this.#repairing = null;
     });
-    return this.#mending;
+    return this.#repairing;
   }
 
   #publish(live: LiveConnection, hints: readonly OutgoingHint[]): Promise<void> {
@@ -174,7 +175,7 @@ class JetStreamBus implements Bus {
 
   async request(subject: string, payload: string, timeoutMs: number): Promise<string | null> {
     const { nc } = await this.#need();
-    // Several may listen and only one have an answer: the first that comes, not the first that hears.
+    // Several may listen, and only one may have an answer: take the first answer, not the first listener.
     const inbox = createInbox();
     return new Promise((resolve) => {
       const settle = (answer: string | null): void => {
@@ -185,7 +186,7 @@ class JetStreamBus implements Bus {
       const timer = setTimeout(() => settle(null), timeoutMs);
       const subscription = nc.subscribe(inbox, {
         callback: (error, message) => {
-          // An empty message with a status: the server says that nobody listens there.
+          // An empty message with a status means that nobody listens there.
           const nobody = error !== null || message.headers?.code === 503;
           settle(nobody ? null : message.string());
         },
@@ -202,7 +203,7 @@ class JetStreamBus implements Bus {
         answer(payload).then(
           (text) => (text === null ? undefined : this.ping(reply, text)),
           (error: unknown) =>
-            this.#options.logger.warn({ subject, reason: reasonOf(error) }, 'a request has no answer'),
+            this.#options.logger.warn({ subject, reason: reasonOf(error) }, 'answering a request failed'),
         );
       },
       subscription: null,
@@ -239,7 +240,7 @@ class JetStreamBus implements Bus {
     try {
       listener();
     } catch (error) {
-      this.#options.logger.error({ what, err: error }, 'a listener of the bus failed');
+      this.#options.logger.error({ what, err: error }, 'a bus listener failed');
     }
   }
 

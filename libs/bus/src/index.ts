@@ -1,6 +1,5 @@
 export { connectBus } from './bus.ts';
-export { BusUrlInvalid } from './connect/server-url.ts';
-export { BusUnavailable, BusUnusable, isBusError } from './errors.ts';
+export { BusUnavailable, BusUnusable, BusUrlInvalid, isBusError } from './errors.ts';
 export { type ExaminedBus, type ExaminedJetStream, examineBus } from './examine/examine.ts';
 export type {
   Bus,

@@ -1,11 +1,11 @@
 /**
- * Which feature needs which server: the only place where versions are compared. An older server drops fields that it
- * does not know *silently*, so a feature that is not in this table must work on the oldest server that we take.
- * Known to be newer than that, and therefore not used: filter_subjects (2.10), consumer `action` semantics (2.10),
+ * Which feature needs which server. This is the only place that compares versions. An older server *silently* drops fields
+ * that it does not know, so a feature that is not in this table must work on the oldest server that we support.
+ * Newer than that, and therefore not used: filter_subjects (2.10), consumer `action` semantics (2.10),
  * priority groups (2.11), message TTL (2.11).
  */
 const since = {
-  /** Pull requests with heartbeats and with a count of what was left, `CONSUMER.CREATE.<stream>.<name>.<filter>`. */
+  /** Pull requests with heartbeats and with a count of what is left, `CONSUMER.CREATE.<stream>.<name>.<filter>`. */
   angelia: [2, 9, 0],
 } as const;
 

@@ -13,7 +13,7 @@ describe('the server version', () => {
     expect(hasCapability(version, 'angelia')).toBe(false);
   });
 
-  it('that is needed can be told to a person', () => {
+  it('that is needed is readable for a person', () => {
     expect(neededVersion('angelia')).toBe('2.9');
   });
 });

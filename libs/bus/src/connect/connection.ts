@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause, within } from '@angelia/waiting';
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
 import { BusUnavailable, BusUnusable, reasonOf } from '../errors.ts';
@@ -7,23 +7,23 @@ import type { BusOptions, BusStatus } from '../types.ts';
 import { hasCapability, neededVersion } from './capabilities.ts';
 import { parseServerUrl, type ServerAddress } from './server-url.ts';
 
-/** How long a server may take for the handshake, and for one answer of the JetStream API. Frozen servers hit this. */
+/** How long a server may take for the handshake, and for one answer of the JetStream API. A frozen server exceeds it. */
 const CONNECT_TIMEOUT_MS = 3_000;
 export const API_TIMEOUT_MS = 3_000;
-/** Between tries: short, because work stands still; jittered, because all services lose the server at once. */
+/** Between tries. Short, because work stands still. Jittered, because all services lose the server at once. */
 const RETRY_MS = 250;
-/** A server that cannot be used is looked at again this often: someone has to change it first. */
+/** Between tries of a server that cannot be used: somebody has to change it first. */
 const UNUSABLE_RETRY_MS = 2_000;
-/** A frozen server is given up after 10 to 15 s; shorter and a machine under full load would look frozen. */
+/** A frozen server is given up after 10 to 15 s. If shorter, a machine under full load would look frozen. */
 const PING_INTERVAL_MS = 5_000;
 const PINGS_UNANSWERED = 2;
 /** Closing must not wait for ever for a server that does not read. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Reasons that do not go away by waiting, and are therefore told apart in the log. */
-const ASK_SOMEONE = /authoriz|authentic|certificate|tls|jetstream|too old/i;
+/** Reasons that waiting does not remove. The log reports each of them. */
+const NEEDS_A_PERSON = /authoriz|authentic|certificate|tls|jetstream|too old/i;
 
-/** One connection, from handshake to loss. It is never revived: the next one is another LiveConnection. */
+/** One connection, from handshake to loss. It never comes back: the next one is another LiveConnection. */
 export interface LiveConnection {
   readonly nc: NatsConnection;
   readonly jsm: JetStreamManager;
@@ -34,10 +34,10 @@ export interface LiveConnection {
 }
 
 /**
- * Connects for ever. States: *away* (trying, every 250 ms), *unusable* (the server answered, and is too old or has
- * no JetStream; trying, every 2 s), *live*. A lost connection leads to *away* and to a new connection: the library's
- * own reconnect is off, because it buffers publishes without bound while the server is away, hides which pull
- * requests were lost, and waits for a frozen socket to drain before it lets go of it.
+ * Connects for ever. States: *away* (tries every 250 ms), *unusable* (the server answers, but is too old or has no
+ * JetStream; tries every 2 s), *live*. A lost connection leads to *away* and to a new connection. The library's own
+ * reconnect is off, because it buffers publishes without bound while the server is away, hides which pull requests were
+ * lost, and waits for a frozen socket to drain before it closes it.
  */
 export class Connection {
   readonly #options: BusOptions;
@@ -69,12 +69,12 @@ export class Connection {
     return this.#closing.signal.aborted;
   }
 
-  /** Called with every new connection, before whoever waits in next(). */
+  /** Called with every new connection, before next() resolves for those who wait. */
   onConnected(listener: (live: LiveConnection) => void): void {
     this.#onConnected.add(listener);
   }
 
-  /** The connection, as soon as there is one; null when `signal` says that nobody wants it any more. */
+  /** The connection, as soon as there is one. Null if `signal` is aborted. */
   async next(signal: AbortSignal): Promise<LiveConnection | null> {
     while (this.#live === null && !signal.aborted && !this.closed) await this.#change(signal);
     return signal.aborted ? null : this.#live;
@@ -94,8 +94,9 @@ export class Connection {
     this.#wake();
     const live = this.#live;
     if (live !== null) {
-      await withinTime(live.nc.flush(), CLOSE_TIMEOUT_MS);
-      await withinTime(ended(live.nc), CLOSE_TIMEOUT_MS);
+      // A failure is as good as a success here: the connection is gone.
+      await within(CLOSE_TIMEOUT_MS, live.nc.flush()).catch(() => {});
+      await within(CLOSE_TIMEOUT_MS, closeQuietly(live.nc)).catch(() => {});
     }
     await this.#loop;
   }
@@ -112,9 +113,7 @@ export class Connection {
         this.#report({ connected: false, reason: reasonOf(error) });
         this.#wake();
       }
-      await sleep(retryMs * (0.75 + Math.random() / 2), undefined, { signal: this.#closing.signal }).catch(
-        () => {},
-      );
+      await pause(retryMs * (0.75 + Math.random() / 2), this.#closing.signal);
     }
   }
 
@@ -125,7 +124,7 @@ export class Connection {
       const serverVersion = await refuseUnusable(nc, jsm);
       return { nc, jsm, serverVersion, up: true, lost: Promise.resolve() };
     } catch (error) {
-      void ended(nc).catch(() => {});
+      void closeQuietly(nc).catch(() => {});
       throw error;
     }
   }
@@ -149,8 +148,8 @@ export class Connection {
     const reason = await lost.promise;
     live.up = false;
     this.#live = null;
-    // Not awaited: after a stale connection the library waits until a socket is empty that nobody reads.
-    void ended(live.nc).catch(() => {});
+    // Not awaited: on a stale connection the library waits for a socket to drain that nobody reads.
+    void closeQuietly(live.nc).catch(() => {});
     if (!this.closed) this.#report({ connected: false, reason });
   }
 
@@ -181,16 +180,16 @@ export class Connection {
     for (const done of [...this.#waiting]) done();
   }
 
-  /** Once per change, not per try: lost, refused and timed out are all the same absence. */
+  /** Once per change, not per try: lost, refused and timed out all mean away. */
   #report(status: BusStatus): void {
-    const key = status.connected ? 'connected' : ASK_SOMEONE.test(status.reason) ? status.reason : 'away';
+    const key = status.connected ? 'connected' : NEEDS_A_PERSON.test(status.reason) ? status.reason : 'away';
     if (key === this.#reported) return;
     this.#reported = key;
     const { logger } = this.#options;
     const servers = this.#address.servers.join(',');
     if (status.connected) logger.info({ servers, server_version: status.serverVersion }, 'NATS connected');
     else if (this.#unusable !== null) logger.error({ servers, reason: status.reason }, 'NATS cannot be used');
-    else logger.warn({ servers, reason: status.reason }, 'NATS is away, trying again until it is back');
+    else logger.warn({ servers, reason: status.reason }, 'NATS is away; will try again until it is back');
     this.#options.onStatus?.(status);
   }
 }
@@ -205,7 +204,7 @@ function connectionOptions(name: string, address: ServerAddress): ConnectionOpti
     timeout: CONNECT_TIMEOUT_MS,
     pingInterval: PING_INTERVAL_MS,
     maxPingOut: PINGS_UNANSWERED,
-    // A stack per request costs more than the request.
+    // A stack trace per request costs more than the request.
     noAsyncTraces: true,
     ...(address.tls ? { tls: {} } : {}),
     ...(address.credentials ?? {}),
@@ -225,7 +224,7 @@ async function refuseUnusable(nc: NatsConnection, jsm: JetStreamManager): Promis
   } catch (error) {
     if (!isNotEnabled(error)) throw error;
     const byAccount = error.cause instanceof JetStreamApiError;
-    // The server says that it has JetStream, and it does not answer yet: it is starting.
+    // The server says that it has JetStream, but JetStream does not answer yet: it is starting.
     if (!byAccount && info.jetstream === true) throw new BusUnavailable('JetStream does not answer yet');
     throw new BusUnusable(
       byAccount
@@ -237,26 +236,15 @@ async function refuseUnusable(nc: NatsConnection, jsm: JetStreamManager): Promis
 }
 
 /**
- * Closes a connection. nats-core keeps the stack of whoever does, which nobody reads, and to name its places the source
- * maps of the bundle would be read: 35 ms of CPU at every end of a service.
+ * Closes a connection without a stack trace. nats-core keeps the caller's stack, which nobody reads. To resolve it, Node
+ * would read the source maps of the bundle: 35 ms of CPU at every stop of a service.
  */
-function ended(nc: NatsConnection): Promise<void> {
+function closeQuietly(nc: NatsConnection): Promise<void> {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
     return nc.close();
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
-  }
-}
-
-/** Resolves when `work` has, or when the time is over; a failure is the same as being over. */
-export async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, ms);
-  try {
-    await Promise.race([work.catch(() => {}), over.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -54,12 +54,12 @@ describe('a consumption goes on by itself', () => {
     expect(config.deliver_policy).toBe('by_start_time');
   });
 
-  it('after the stream was deleted, and the publisher learns of it', async () => {
+  it('after the stream was deleted, and tells the publisher', async () => {
     await server.asOperator((jsm) => jsm.streams.delete(STREAM_NAME));
     expect(await arrives()).toEqual({ streamWasRecreated: true });
   });
 
-  it('after the stream was deleted while nothing is published, and says that it was recreated', async () => {
+  it('after the stream was deleted while nothing is published, and reports that it was recreated', async () => {
     let recreated = 0;
     bus.onStreamRecreated(() => recreated++);
     await server.asOperator((jsm) => jsm.streams.delete(STREAM_NAME));
@@ -84,7 +84,7 @@ describe('a consumption goes on by itself', () => {
   it('after the server was frozen for a moment', async () => {
     server.freeze();
     try {
-      // Longer than the silence after which a pull session is given up.
+      // Longer than the silence after which a pull subscription ends.
       await pause(8_000);
     } finally {
       server.thaw();
@@ -92,7 +92,7 @@ describe('a consumption goes on by itself', () => {
     await arrives();
   });
 
-  it('after the server was frozen until the connection was given up', async () => {
+  it('after the server was frozen until the bus gave the connection up', async () => {
     server.freeze();
     try {
       fillTheSocket(bus);
@@ -105,7 +105,7 @@ describe('a consumption goes on by itself', () => {
 });
 
 describe('closing', () => {
-  it('ends in time also when the server is frozen and takes nothing any more', async () => {
+  it('ends in time even if the server is frozen and reads nothing', async () => {
     const server = await NatsServer.start();
     const bus = busOn(server);
     try {
@@ -131,8 +131,8 @@ function fillTheSocket(bus: Bus): void {
   for (let i = 0; i < 200; i++) bus.ping('angelia.test.ballast', payload);
 }
 
-describe('a verdict that comes late', () => {
-  it('does not ack the message that has its sequence in a recreated stream', async () => {
+describe('a late verdict', () => {
+  it('does not ack the message with the same sequence in a recreated stream', async () => {
     const server = await NatsServer.start();
     const bus = busOn(server);
     const gates = { before: Promise.withResolvers<void>(), after: Promise.withResolvers<void>() };
@@ -170,7 +170,7 @@ describe('a verdict that comes late', () => {
 });
 
 describe('a bus without a server', () => {
-  it('takes a consumption at once and consumes as soon as the server is there', async () => {
+  it('accepts a consumption at once and consumes as soon as the server is up', async () => {
     const server = await NatsServer.prepare();
     const bus = busOn(server);
     try {
@@ -206,7 +206,7 @@ describe('a bus without a server', () => {
 });
 
 describe('a store that was deleted under the running server', () => {
-  it('is made anew when the server cannot take or give hints any more', async () => {
+  it('is made again when the server can no longer store or hand out hints', async () => {
     const server = await NatsServer.start();
     const bus = busOn(server);
     try {
@@ -218,7 +218,7 @@ describe('a store that was deleted under the running server', () => {
       await server.wipe();
       const recorded = recordingHandler();
       bus.consume({ durable: DURABLE, type: TYPE, concurrency: 8, handler: recorded.handler });
-      // What was published before the mending is lost with the store: the sweep goes on hinting, and so does this.
+      // What was published before the repair is lost with the store. The sweep goes on hinting, and so does this test.
       await eventually(
         async () => {
           await publishUntilTaken(bus, [outgoing()]);

@@ -1,3 +1,5 @@
+import { BusUrlInvalid } from '../errors.ts';
+
 export interface ServerAddress {
   /** `host:port`, without credentials: safe to log. */
   readonly servers: string[];
@@ -5,16 +7,9 @@ export interface ServerAddress {
   readonly credentials: { readonly token: string } | { readonly user: string; readonly pass: string } | null;
 }
 
-/** The URL cannot be used. The message never quotes it: it may hold a password. */
-export class BusUrlInvalid extends Error {
-  readonly code = 'bus_url_invalid';
-  readonly retryable = false;
-  override readonly name = 'BusUrlInvalid';
-}
-
 const DEFAULT_PORT = '4222';
 
-/** The client library knows host and port only: credentials in the URL would be dropped silently. */
+/** The client library reads only host and port of a URL, and would silently drop credentials. */
 export function parseServerUrl(url: string): ServerAddress {
   const parsed = url
     .split(',')
@@ -27,7 +22,7 @@ export function parseServerUrl(url: string): ServerAddress {
   const named = parsed.filter((one) => one.credentials !== null);
   const credentials = named[0]?.credentials ?? null;
   if (named.some((one) => JSON.stringify(one.credentials) !== JSON.stringify(credentials))) {
-    throw invalid('its servers have different credentials; a cluster has one set');
+    throw invalid('its servers have different credentials, but a cluster has one set');
   }
   return { servers: parsed.flatMap((one) => one.servers), tls: first.tls, credentials };
 }
@@ -48,7 +43,7 @@ function parseOne(text: string): ServerAddress {
   };
 }
 
-/** As everywhere in NATS: a lone user part is a token. */
+/** As everywhere in NATS, a user without a password is a token. */
 function credentialsOf(user: string, pass: string): ServerAddress['credentials'] {
   if (user === '') return null;
   return pass === '' ? { token: user } : { user, pass };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseServerUrl } from './server-url.ts';
 
 describe('the NATS URL', () => {
-  it('gives host and port, with the default port where none is named', () => {
+  it('gives host and port, with the default port if none is given', () => {
     expect(parseServerUrl('nats://bus.example:4333').servers).toEqual(['bus.example:4333']);
     expect(parseServerUrl('bus.example').servers).toEqual(['bus.example:4222']);
   });

@@ -3,14 +3,14 @@ import type { HintVerdict } from '../types.ts';
 
 export const ACK = new TextEncoder().encode('+ACK');
 export const IN_PROGRESS = new TextEncoder().encode('+WPI');
-/** Ends redelivery like an ack, and says that it was not handled. */
+/** Ends redelivery like an ack, but says that the message was not handled. */
 export const TERMINATE = new TextEncoder().encode('+TERM');
-/** At once, to whoever pulls. */
+/** The server hands it to the next consumer that pulls, at once. */
 export const GIVE_BACK = new TextEncoder().encode('-NAK');
 
-/** The first retry is quick: most trouble is a blip. */
+/** The first retry is quick: most failures are short. */
 const FIRST_RETRY_MS = 250;
-/** Long enough not to burden what is just coming back, short enough that nobody waits for it. */
+/** Long enough not to overload what is coming back, short enough that nobody waits for it. */
 const LAST_RETRY_MS = 30_000;
 
 export function ackPayload(verdict: HintVerdict): Uint8Array | string {
@@ -21,7 +21,7 @@ export function retryIn(ms: number): string {
   return `-NAK {"delay":${nanos(Math.max(1, Math.round(ms)))}}`;
 }
 
-/** For a handler that threw: doubles with each delivery, jittered so that a backlog does not come back as one wave. */
+/** For a handler that threw. Doubles with each delivery. Jittered, so that a backlog does not come back as one wave. */
 export function backoffMs(deliveries: number): number {
   const full = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(deliveries - 1, 20));
   return full * (0.75 + Math.random() / 4);

@@ -39,7 +39,7 @@ describe('a consumption', () => {
     return on.consume({ durable: DURABLE, type: TYPE, concurrency: 4, handler, ...more });
   }
 
-  it('gets the hints of its type only, whole, with the trace', async () => {
+  it('gets only the hints of its type, complete and with the trace', async () => {
     const seen: Hint[] = [];
     consume(async (hint) => {
       seen.push(hint);
@@ -118,7 +118,7 @@ describe('a consumption', () => {
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
   });
 
-  it('gets a hint again when the handler throws, after longer and longer', async () => {
+  it('gets a hint again when the handler throws, after a growing delay', async () => {
     const at: number[] = [];
     consume(async () => {
       at.push(performance.now());
@@ -131,10 +131,10 @@ describe('a consumption', () => {
     expect(gaps[0]).toBeGreaterThan(150);
     expect(gaps[2] as number).toBeGreaterThan((gaps[0] as number) * 1.5);
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
-    expect(logger.lines.filter((line) => line.includes('could not be handled'))).toHaveLength(1);
+    expect(logger.lines.filter((line) => line.includes('hint failed'))).toHaveLength(1);
   });
 
-  it('gets a hint again after the time that the handler asks for', async () => {
+  it('gets a hint again after the delay that the handler asks for', async () => {
     const at: number[] = [];
     consume(async () => {
       at.push(performance.now());
@@ -146,7 +146,7 @@ describe('a consumption', () => {
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
   });
 
-  it('hands over as a dead letter what says that no retry helps, and does not get it again', async () => {
+  it('makes an error that is not retryable a dead letter, and does not get the hint again', async () => {
     const letters: DeadLetter[] = [];
     let calls = 0;
     consume(
@@ -167,7 +167,7 @@ describe('a consumption', () => {
     expect(calls).toBe(1);
   });
 
-  it('tries a handler that fails for no reason of the infrastructure some times, then buries the hint', async () => {
+  it('retries a handler that fails although the infrastructure works, then makes the hint a dead letter', async () => {
     const letters: DeadLetter[] = [];
     const calls = { bug: 0, outage: 0 };
     consume(
@@ -186,12 +186,12 @@ describe('a consumption', () => {
     await eventually(() => letters.length > 0);
     expect(letters[0]).toMatchObject({ reason: 'x is not a function', hint: { stream_id: 'bug' } });
     expect([calls.bug, letters[0]?.deliveries]).toEqual([6, 6]);
-    // However often it was tried meanwhile, an outage is none.
+    // However often it is retried, an outage does not make a dead letter.
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
     expect([letters.length, calls.outage > 1]).toEqual([1, true]);
   });
 
-  it('offers a dead letter again until it was taken', async () => {
+  it('offers a dead letter again until it is taken', async () => {
     let offers = 0;
     consume(
       async () => {
@@ -208,7 +208,7 @@ describe('a consumption', () => {
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
   });
 
-  it('hands over as a dead letter what is no hint', async () => {
+  it('makes a message that is not a hint a dead letter', async () => {
     const letters: DeadLetter[] = [];
     consume(async () => 'done', { onDeadLetter: async (letter) => void letters.push(letter) });
     const nc = await connect({ servers: `127.0.0.1:${server.port}` });
@@ -220,7 +220,7 @@ describe('a consumption', () => {
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
   });
 
-  it('that is stopped waits for its handlers, starts no further ones, and gives the rest to others at once', async () => {
+  it('waits for its handlers when it is stopped, starts no more, and gives the rest to others at once', async () => {
     const gate = Promise.withResolvers<void>();
     const first: string[] = [];
     const consumption = consume(async (hint) => {
@@ -300,7 +300,7 @@ describe('a consumption', () => {
     expect(calls).toBe(1);
   });
 
-  it('refuses a concurrency that makes no sense', () => {
+  it('refuses an invalid concurrency', () => {
     expect(() => consume(async () => 'done', { concurrency: 0 })).toThrow(RangeError);
   });
 });

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Hint, hintSchema } from '@angelia/contracts';
+import { type Hint, hintSchema, isPermanent, isRetryable } from '@angelia/contracts';
+import { pause, within } from '@angelia/waiting';
 import type { Msg } from '@nats-io/transport-node';
-import { type Connection, type LiveConnection, withinTime } from '../connect/connection.ts';
+import type { Connection, LiveConnection } from '../connect/connection.ts';
 import { BusUnusable, reasonOf } from '../errors.ts';
 import { isStreamNotFound, isTimeout } from '../jetstream-errors.ts';
 import { whyNotLed } from '../stream/stream-health.ts';
@@ -18,26 +18,26 @@ import {
 import { ACK_WAIT_MS, deleteDurable, ensureDurable } from './durable-consumer.ts';
 import { PullSubscription } from './pull-subscription.ts';
 
-/** Buffered beyond what is being handled: enough to bridge the way to the server, no more than one handler's worth. */
+/** Buffered beyond what is being handled: enough to bridge the way to the server, at most one per handler. */
 const MAX_PREFETCH = 256;
-/** A message is in our hands for longer than this: tell the server, before it gives it to someone else. */
-const TOUCH_AFTER_MS = ACK_WAIT_MS / 3;
-const LOOK_EVERY_MS = 1_000;
-/** Of a handler that fails for no reason of the infrastructure: some seconds of trying, then it is a dead letter. */
+/** After this long we tell the server that a message is in progress, before the server hands it to somebody else. */
+const REPORT_PROGRESS_MS = ACK_WAIT_MS / 3;
+const CHECK_EVERY_MS = 1_000;
+/** For a handler that fails although the infrastructure works: some seconds of retries, then it is a dead letter. */
 const MAX_TRIES = 6;
-/** A pulling that ended sooner than this counts as a failure, and the next try waits longer. */
+/** A pull subscription that ends sooner counts as a failure, and the next try waits longer. */
 const STABLE_MS = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
-/** A failing dependency fails every hint: one line per this long says it, with the count. */
+/** A failing dependency fails every hint. It is logged this often, with the count. */
 const FAILURES_LOG_EVERY_MS = 10_000;
 const FLUSH_TIMEOUT_MS = 2_000;
 
 interface Received {
   readonly message: Msg;
-  /** The consumer's life that it came from. An ack for an earlier one would ack some other message: sequences start anew. */
+  /** The life of the consumer that it came from. Sequences restart, so an ack for an earlier life would ack another message. */
   readonly life: string;
-  touchedAt: number;
+  reportedAt: number;
 }
 
 export interface ConsumptionContext {
@@ -49,9 +49,9 @@ export interface ConsumptionContext {
 }
 
 /**
- * Pulls the hints of one durable for ever. Round after round: wait for a connection, make sure of stream and durable,
- * pull until the pulling ends (connection lost, durable or stream deleted, server silent), go round again. Buffered
- * messages and handlers at work outlive a round.
+ * Pulls the hints of one durable for ever. Each round: wait for a connection, ensure stream and durable, pull until the
+ * subscription ends (connection lost, durable or stream deleted, server silent). Buffered messages and running handlers
+ * survive a round.
  */
 export class DurableConsumption implements Consumption {
   readonly durable: string;
@@ -76,7 +76,7 @@ export class DurableConsumption implements Consumption {
   constructor(options: ConsumeOptions, context: ConsumptionContext) {
     if (!Number.isInteger(options.concurrency) || options.concurrency < 1) {
       throw new RangeError(
-        `concurrency of ${options.durable} is a whole number from 1, not ${options.concurrency}`,
+        `concurrency of ${options.durable} must be a whole number from 1, not ${options.concurrency}`,
       );
     }
     this.durable = options.durable;
@@ -84,7 +84,7 @@ export class DurableConsumption implements Consumption {
     this.#context = context;
     this.#capacity = options.concurrency + Math.min(options.concurrency, MAX_PREFETCH);
     this.#pullAt = Math.max(1, Math.floor(this.#capacity / 4));
-    this.#rounds = this.#goRound();
+    this.#rounds = this.#runRounds();
   }
 
   get inFlight(): number {
@@ -107,12 +107,12 @@ export class DurableConsumption implements Consumption {
     await this.#rounds;
     if (this.#running.size > 0) await this.#idle.promise;
     const live = this.#context.connection.live;
-    // The verdicts are on their way when this resolves, so that the connection may be closed.
-    if (live !== null) await withinTime(live.nc.flush(), FLUSH_TIMEOUT_MS);
+    // When this resolves, the verdicts are sent and the connection may be closed.
+    if (live !== null) await within(FLUSH_TIMEOUT_MS, live.nc.flush()).catch(() => {});
     this.#context.onStopped(this);
   }
 
-  async #goRound(): Promise<void> {
+  async #runRounds(): Promise<void> {
     const { signal } = this.#stopping;
     let failures = 0;
     let previous: LiveConnection | null = null;
@@ -132,11 +132,11 @@ export class DurableConsumption implements Consumption {
         if (live.up) this.#report(error instanceof BusUnusable ? 'error' : 'warn', reason);
       }
       if (signal.aborted) return;
-      this.#context.logger.debug({ durable: this.durable, reason }, 'pull pulling ended');
+      this.#context.logger.debug({ durable: this.durable, reason }, 'pull subscription ended');
       failures = performance.now() - startedAt > STABLE_MS ? 0 : failures + 1;
       const delay = failures === 0 ? 0 : Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
-      // A lost connection is waited for above: a server that shuts down says so before it hangs up.
-      if (live.up) await Promise.race([sleep(delay, undefined, { signal }).catch(() => {}), live.lost]);
+      // The next round waits for the connection: a server that shuts down reports it before it disconnects.
+      if (live.up) await Promise.race([pause(delay, signal), live.lost]);
     }
   }
 
@@ -145,7 +145,7 @@ export class DurableConsumption implements Consumption {
     const provision = () => this.#context.provision(live);
     const ensure = () => ensureDurable(live.jsm, durable, type, this.#lastAlive, provision);
     const info = await ensure().catch(async (error: unknown) => {
-      if (isTimeout(error)) await this.#mendLeaderless(live);
+      if (isTimeout(error)) await this.#replaceLeaderless(live);
       if (!isStreamNotFound(error)) throw error;
       await provision();
       return ensure();
@@ -156,11 +156,11 @@ export class DurableConsumption implements Consumption {
   }
 
   /**
-   * Of a cluster: the stream has a leader and its consumer has none, for longer than any election takes. The server that
-   * had it alone is gone, or they cannot agree (seen on 2.9.10, when a server died while a consumer was being copied). It
-   * holds nothing that is not in the log.
+   * In a cluster: the stream has a leader, but its consumer has had none for longer than any election takes. The only server
+   * that had it is gone, or the servers cannot agree (seen on 2.9.10, when a server died while a consumer was being
+   * copied). It holds nothing that is not in the log, so it is made again.
    */
-  async #mendLeaderless(live: LiveConnection): Promise<void> {
+  async #replaceLeaderless(live: LiveConnection): Promise<void> {
     if ((await whyNotLed(live.jsm)) !== null) {
       this.#leaderlessSince = null;
       return;
@@ -169,7 +169,7 @@ export class DurableConsumption implements Consumption {
     this.#leaderlessSince ??= now;
     if (now - this.#leaderlessSince < this.#context.leaderlessMs) return;
     this.#leaderlessSince = null;
-    this.#context.logger.warn({ durable: this.durable }, 'the consumer has no leader: making it anew');
+    this.#context.logger.warn({ durable: this.durable }, 'the consumer has no leader; making it again');
     await deleteDurable(live.jsm, this.durable);
   }
 
@@ -182,9 +182,9 @@ export class DurableConsumption implements Consumption {
     );
     void live.lost.then(() => pulling.end('connection lost'));
     const timer = setInterval(() => {
-      pulling.lookForSilence();
-      this.#touchOld();
-    }, LOOK_EVERY_MS);
+      pulling.checkSilence();
+      this.#reportProgress();
+    }, CHECK_EVERY_MS);
     this.#pulling = pulling;
     this.#pull();
     try {
@@ -198,17 +198,17 @@ export class DurableConsumption implements Consumption {
   #pull(): void {
     const pulling = this.#pulling;
     if (pulling === null || this.#stopping.signal.aborted) return;
-    const room = this.#capacity - this.#running.size - this.#buffer.length - pulling.outstanding;
-    if (room < this.#pullAt) return;
+    const free = this.#capacity - this.#running.size - this.#buffer.length - pulling.outstanding;
+    if (free < this.#pullAt) return;
     try {
-      pulling.request(room);
+      pulling.request(free);
     } catch (error) {
       pulling.end(reasonOf(error));
     }
   }
 
   #receive(message: Msg): void {
-    const received: Received = { message, life: this.#life, touchedAt: performance.now() };
+    const received: Received = { message, life: this.#life, reportedAt: performance.now() };
     this.#lastAlive = Date.now();
     if (this.#stopping.signal.aborted) {
       this.#answer(received, GIVE_BACK);
@@ -230,7 +230,7 @@ export class DurableConsumption implements Consumption {
 
   async #handle(received: Received): Promise<void> {
     const payload = await this.#judge(received.message).catch((error: unknown) => {
-      this.#sayFailure(error);
+      this.#logFailure(error);
       return retryIn(backoffMs(deliveriesOf(received.message.reply)));
     });
     this.#running.delete(received);
@@ -243,20 +243,21 @@ export class DurableConsumption implements Consumption {
     this.#pull();
   }
 
-  /** What to answer to the server. Throws what the handler threw when another delivery may help. */
+  /** What to answer to the server. Throws the handler's error if another delivery may help. */
   async #judge(message: Msg): Promise<Uint8Array | string> {
     const hint = parseHint(message);
-    if (hint === null) return this.#bury(message, null, 'the message is no hint');
+    if (hint === null) return this.#recordDeadLetter(message, null, 'the message is not a hint');
     try {
       return ackPayload(await this.#options.handler(hint));
     } catch (error) {
-      const tried = deliveriesOf(message.reply) >= MAX_TRIES;
-      if (!saysNoRetryHelps(error) && !(tried && !saysRetryHelps(error))) throw error;
-      return this.#bury(message, hint, reasonOf(error));
+      // An outage calls itself retryable, and is waited out however long it takes.
+      const exhausted = deliveriesOf(message.reply) >= MAX_TRIES && !isRetryable(error);
+      if (!isPermanent(error) && !exhausted) throw error;
+      return this.#recordDeadLetter(message, hint, reasonOf(error));
     }
   }
 
-  async #bury(message: Msg, hint: Hint | null, reason: string): Promise<Uint8Array> {
+  async #recordDeadLetter(message: Msg, hint: Hint | null, reason: string): Promise<Uint8Array> {
     const deliveries = deliveriesOf(message.reply);
     const letter = { durable: this.durable, subject: message.subject, hint, reason, deliveries };
     if (this.#options.onDeadLetter === undefined) this.#context.logger.error(letter, 'dead letter');
@@ -264,7 +265,7 @@ export class DurableConsumption implements Consumption {
     return TERMINATE;
   }
 
-  /** Dropped when the server is away or the consumer is another one: the hint comes again, which is harmless. */
+  /** Not sent if the server is away or the consumer is another one. Then the hint is redelivered, which is harmless. */
   #answer(received: Received, payload: Uint8Array | string): void {
     const live = this.#context.connection.live;
     const { reply } = received.message;
@@ -276,11 +277,11 @@ export class DurableConsumption implements Consumption {
     }
   }
 
-  #touchOld(): void {
+  #reportProgress(): void {
     const now = performance.now();
     for (const received of [...this.#running, ...this.#buffer]) {
-      if (now - received.touchedAt < TOUCH_AFTER_MS) continue;
-      received.touchedAt = now;
+      if (now - received.reportedAt < REPORT_PROGRESS_MS) continue;
+      received.reportedAt = now;
       this.#answer(received, IN_PROGRESS);
     }
   }
@@ -291,14 +292,14 @@ export class DurableConsumption implements Consumption {
     this.#context.logger[level]({ durable: this.durable, type: this.#options.type }, `hints: ${what}`);
   }
 
-  #sayFailure(error: unknown): void {
+  #logFailure(error: unknown): void {
     this.#failures++;
     const now = performance.now();
     if (now - this.#failuresLoggedAt < FAILURES_LOG_EVERY_MS) return;
     const fields = { durable: this.durable, failures: this.#failures, err: error };
     this.#failuresLoggedAt = now;
     this.#failures = 0;
-    this.#context.logger.warn(fields, 'a hint could not be handled and comes again');
+    this.#context.logger.warn(fields, 'hint failed; will be redelivered');
   }
 }
 
@@ -312,16 +313,7 @@ function parseHint(message: Msg): Hint | null {
   const parsed = hintSchema.safeParse(body);
   if (!parsed.success) return null;
   if (parsed.data.traceparent !== undefined) return parsed.data;
-  // Looked at only here: decoding headers costs as much as all the rest.
+  // Only if needed: decoding headers costs as much as all the rest.
   const traceparent = message.headers?.get('traceparent');
   return traceparent ? { ...parsed.data, traceparent } : parsed.data;
-}
-
-/** An outage says so of itself, and is waited out however long it takes. */
-function saysRetryHelps(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === true;
-}
-
-function saysNoRetryHelps(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === false;
 }

@@ -10,16 +10,16 @@ import { nanos } from '@nats-io/transport-node';
 import { isConsumerNotFound, isStreamNotFound, isTimeout } from '../jetstream-errors.ts';
 
 /**
- * A hint whose holder died comes again after this long. Handlers take milliseconds; one that takes longer says that
- * it is still at work (consumption.ts), so the value only bounds the delay after a crash, which the sweep does too.
+ * A hint whose holder died is redelivered after this long. Handlers take milliseconds. One that takes longer reports that
+ * it is still at work (consumption.ts), so the value only bounds the delay after a crash, as the sweep does.
  */
 export const ACK_WAIT_MS = 30_000;
 /**
- * Unacked hints of all replicas together, those that wait for their retry included: when Postgres is away for minutes
- * the waiting ones must not close the consumer to the rest for long.
+ * Unacked hints of all replicas together, including those that wait for their retry. While Postgres is away for minutes,
+ * the waiting hints must not block the consumer for the others.
  */
 const MAX_ACK_PENDING = 10_000;
-/** A recreated durable goes back this much further than the last sign of life: clocks differ, hints may come twice. */
+/** A recreated durable starts this much before the last sign of life: clocks differ, and hints may come twice. */
 const CLOCK_MARGIN_MS = 60_000;
 
 function durableConfig(type: string) {
@@ -29,14 +29,14 @@ function durableConfig(type: string) {
     filter_subject: subjectFilter(type),
     max_ack_pending: MAX_ACK_PENDING,
     max_deliver: -1,
-    // No `backoff`: it would overwrite ack_wait. Delays are given with each nak.
+    // No `backoff`: it would override ack_wait. Each nak carries its own delay.
   } satisfies Partial<ConsumerConfig>;
 }
 
 /**
- * The durable consumer, made or brought up to date. `lastAlive`: when this process last heard of it. A consumer that
- * was deleted under a living stream then starts where it was, not at the stream's beginning: an hour of hints would
- * be folded for nothing.
+ * Creates the durable consumer, or brings it up to date. `lastAlive`: when this process last heard from it. A consumer that
+ * was deleted while the stream lived starts where it was and not at the start of the stream: that would fold an hour of
+ * hints for nothing.
  */
 export async function ensureDurable(
   jsm: JetStreamManager,
@@ -60,7 +60,7 @@ export async function ensureDurable(
   return info;
 }
 
-/** Of one without a leader nobody confirms that it is gone: the next look tells. */
+/** Nobody confirms the deletion of a consumer without a leader. The next check shows it. */
 export async function deleteDurable(jsm: JetStreamManager, durable: string): Promise<void> {
   try {
     await jsm.consumers.delete(STREAM_NAME, durable);

@@ -27,7 +27,7 @@ describe('a pull subscription', () => {
     await server.dispose();
   });
 
-  it('knows what is outstanding, also after a request has expired half served', async () => {
+  it('knows what is outstanding, also after a request expired with half of its messages', async () => {
     let expiries = 0;
     let messages = 0;
     const pulling = new PullSubscription(
@@ -61,7 +61,7 @@ describe('a pull subscription', () => {
     expect(await pulling.ended).toBe('Consumer Deleted');
   });
 
-  it('ends when its durable does not exist, which no server says: nothing is heard', async () => {
+  it('ends when its durable does not exist, although the server stays silent', async () => {
     const pulling = new PullSubscription(
       nc,
       'nobody',
@@ -75,7 +75,7 @@ describe('a pull subscription', () => {
     pulling.request(1);
     await eventually(
       () => {
-        pulling.lookForSilence();
+        pulling.checkSilence();
         return reason !== '';
       },
       { everyMs: 500 },
@@ -83,7 +83,7 @@ describe('a pull subscription', () => {
     expect(reason).toContain('forgotten');
   });
 
-  it('stays while the server says that it is there', async () => {
+  it('stays open while the server sends heartbeats', async () => {
     await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
     const pulling = new PullSubscription(
       nc,
@@ -98,7 +98,7 @@ describe('a pull subscription', () => {
     pulling.request(1);
     const until = performance.now() + 7_000;
     await eventually(() => {
-      pulling.lookForSilence();
+      pulling.checkSilence();
       return performance.now() > until;
     });
     expect(ended).toBe(false);

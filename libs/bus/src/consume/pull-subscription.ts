@@ -1,4 +1,5 @@
 import { STREAM_NAME } from '@angelia/contracts';
+import { within } from '@angelia/waiting';
 import {
   createInbox,
   type Msg,
@@ -6,21 +7,20 @@ import {
   nanos,
   type Subscription,
 } from '@nats-io/transport-node';
-import { withinTime } from '../connect/connection.ts';
 
 /** A pull request lives this long on the server. */
 const EXPIRES_MS = 30_000;
-/** While it waits, the server says so this often; nothing for two and a half of these and the session is given up. */
+/** How often the server reports that a request still waits. After two and a half silent periods the subscription ends. */
 const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 5_000;
 const DRAIN_TIMEOUT_MS = 2_000;
 
 /**
- * Pull requests of one durable on one connection: *open* until the first thing that is not a message, a heartbeat or
- * an expired request; then *ended*, and whoever consumes makes sure of stream and durable and opens another.
- * The library's consume() is not used: it refills by what it received, not by what was handled (unbounded in
- * callback mode, and its iterator costs 17 us per message against 6 here), and it sleeps a whole expiry between looks
- * at a consumer that is gone.
+ * Pull requests of one durable on one connection. It is *open* until something arrives that is not a message, a heartbeat
+ * or an expired request; then it is *ended*, and the consumption ensures stream and durable and opens another one.
+ * The library's consume() is not used: it refills by what it received, not by what was handled (unbounded in callback
+ * mode, and its iterator costs 17 us per message against 6 here), and it waits a whole expiry between checks of a consumer
+ * that is gone.
  */
 export class PullSubscription {
   readonly ended: Promise<string>;
@@ -36,7 +36,7 @@ export class PullSubscription {
   #heardAt = performance.now();
   #suspect = false;
 
-  /** `onExpired`: a request has expired, so that more may be asked for. */
+  /** `onExpired`: a request has expired, so more may be requested. */
   constructor(
     nc: NatsConnection,
     durable: string,
@@ -61,7 +61,7 @@ export class PullSubscription {
     });
   }
 
-  /** Messages asked for that have not come. */
+  /** Messages that were requested and have not arrived. */
   get outstanding(): number {
     return this.#outstanding;
   }
@@ -80,8 +80,8 @@ export class PullSubscription {
     );
   }
 
-  /** To be called every second or so. Two looks: after a pause of our own process the answers are still in the socket. */
-  lookForSilence(): void {
+  /** Call it every second. Ends after two silent checks: if our own process was paused, the answers are still in the socket. */
+  checkSilence(): void {
     const silent = this.#outstanding > 0 && performance.now() - this.#heardAt > SILENCE_MS;
     if (silent && this.#suspect) this.end('the server has forgotten the pull request');
     this.#suspect = silent;
@@ -92,9 +92,9 @@ export class PullSubscription {
     this.#subscription.unsubscribe();
   }
 
-  /** Takes what is on its way, so that it can be given back, and ends. */
+  /** Receives what is on its way, so that it can be given back, and ends. */
   async drain(): Promise<void> {
-    await withinTime(this.#subscription.drain(), DRAIN_TIMEOUT_MS);
+    await within(DRAIN_TIMEOUT_MS, this.#subscription.drain()).catch(() => {});
     this.#end('stopped');
   }
 

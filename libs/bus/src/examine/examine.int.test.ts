@@ -12,7 +12,7 @@ describe('a server with JetStream', () => {
   });
   afterAll(() => server.dispose());
 
-  it('without a stream is told apart from one with stream and consumers, and looking makes neither', async () => {
+  it('reports whether it has a stream and consumers, and creates neither', async () => {
     const before = await examined(server.url);
     expect(before.supported).toBe(true);
     expect(before.maxPayloadBytes).toBeGreaterThanOrEqual(before.neededPayloadBytes);
@@ -37,7 +37,7 @@ describe('a server with JetStream', () => {
     }
   });
 
-  it('that refuses the login is named as unavailable, without the token', async () => {
+  it('that refuses the login is reported as unavailable, without the token', async () => {
     const failed = await examined(server.url.replace('a-token', 'another-token')).catch(
       (error: Error) => error,
     );
@@ -47,7 +47,7 @@ describe('a server with JetStream', () => {
   });
 });
 
-it('a server without JetStream says so', async () => {
+it('a server without JetStream is reported as such', async () => {
   const server = await NatsServer.start({ jetstream: false });
   try {
     expect((await examined(server.url)).jetstream).toBeNull();

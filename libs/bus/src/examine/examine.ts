@@ -8,37 +8,37 @@ import { isNotEnabled } from '../jetstream-errors.ts';
 import { infoOrNull, MAX_MESSAGE_BYTES, streamConfig } from '../stream/ensure-stream.ts';
 import { probeServer } from './probe-server.ts';
 
-/** What `angelia doctor` asks NATS: facts only, no judgement, and nothing is changed. */
+/** What `angelia doctor` reads from NATS: facts only, no judgement. It changes nothing. */
 export interface ExaminedBus {
   readonly version: string;
-  /** The version is one that we work with. */
+  /** We support this version. */
   readonly supported: boolean;
   readonly neededVersion: string;
   readonly maxPayloadBytes: number;
-  /** What one hint may have. */
+  /** The largest message that we publish. */
   readonly neededPayloadBytes: number;
-  /** Null: it is off, for the server or for this account. */
+  /** Null: JetStream is off, for the server or for this account. */
   readonly jetstream: ExaminedJetStream | null;
 }
 
 export interface ExaminedJetStream {
-  /** Of file storage, of the account; null: no limit but the server's own, which only its operator can ask for. */
+  /** File storage that the account has left. Null: only the server's own limit, which only its operator can read. */
   readonly storageLeftBytes: number | null;
-  /** What the stream reserves, all replicas together. */
+  /** What the stream reserves, for all replicas together. */
   readonly neededStorageBytes: number;
   /** Null: no limit. */
   readonly streamsLeft: number | null;
-  /** Null: there is none yet. */
+  /** Null: there is no stream yet. */
   readonly stream: {
     readonly replicas: number;
     readonly messages: number;
     readonly bytes: number;
-    /** Of a cluster: those of the stream's other servers that are away or behind. */
+    /** In a cluster: the other servers of the stream that are away or behind. */
     readonly lagging: readonly string[];
   } | null;
   readonly consumers: readonly {
     readonly durable: string;
-    /** Hints that nobody was given yet. */
+    /** Hints that were not handed out yet. */
     readonly pending: number;
     readonly unacked: number;
   }[];
@@ -46,12 +46,12 @@ export interface ExaminedJetStream {
 
 export interface ExamineBusOptions {
   readonly url: string;
-  /** For connecting, and for each answer. */
+  /** For connecting and for each answer. */
   readonly timeoutMs: number;
   readonly replicas: number;
 }
 
-/** @throws BusUrlInvalid, BusUnavailable when no server answers or it refuses the login */
+/** @throws BusUrlInvalid; BusUnavailable if no server answers or it refuses the login */
 export async function examineBus({ url, timeoutMs, replicas }: ExamineBusOptions): Promise<ExaminedBus> {
   const address = parseServerUrl(url);
   const servers = await answering(address, timeoutMs);
@@ -73,7 +73,7 @@ export async function examineBus({ url, timeoutMs, replicas }: ExamineBusOptions
         neededVersion: neededVersion('angelia'),
         maxPayloadBytes: nc.info?.max_payload ?? 0,
         neededPayloadBytes: MAX_MESSAGE_BYTES,
-        jetstream: await lookAtJetStream(jsm, replicas),
+        jetstream: await readJetStream(jsm, replicas),
       };
     } finally {
       await nc.close();
@@ -83,9 +83,9 @@ export async function examineBus({ url, timeoutMs, replicas }: ExamineBusOptions
   }
 }
 
-/** Those of a cluster that can be spoken to; one is enough. */
+/** The servers of a cluster that answer. One is enough. */
 async function answering({ servers, tls }: ServerAddress, timeoutMs: number): Promise<string[]> {
-  // With TLS a server may want the handshake before it greets.
+  // With TLS a server may expect the handshake before it greets.
   if (tls) return servers;
   const problems = await Promise.all(servers.map((server) => probeServer(server, timeoutMs)));
   const good = servers.filter((_, index) => problems[index] === null);
@@ -93,7 +93,7 @@ async function answering({ servers, tls }: ServerAddress, timeoutMs: number): Pr
   throw new BusUnavailable(servers.map((server, index) => `${server}: ${problems[index]}`).join(', '));
 }
 
-async function lookAtJetStream(jsm: JetStreamManager, replicas: number): Promise<ExaminedJetStream | null> {
+async function readJetStream(jsm: JetStreamManager, replicas: number): Promise<ExaminedJetStream | null> {
   let account: Awaited<ReturnType<JetStreamManager['getAccountInfo']>>;
   try {
     account = await jsm.getAccountInfo();

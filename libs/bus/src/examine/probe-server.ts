@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
 /**
- * Why this server (`host:port`) is no NATS that could be spoken to; null when it greets with INFO. Asked before the
- * library connects: of a server that takes the connection and says nothing it leaves the socket open for ever (seen with
+ * Why this server (`host:port`) is not a usable NATS server. Null if it greets with INFO. Runs before the library connects:
+ * if a server accepts the connection and stays silent, the library leaves the socket open for ever (seen with
  * @nats-io/transport-node 3.4.0), and a command could not end.
  */
 export function probeServer(server: string, timeoutMs: number): Promise<string | null> {
@@ -18,7 +18,7 @@ export function probeServer(server: string, timeoutMs: number): Promise<string |
     socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
     socket.once('close', () => settle('it closes the connection'));
     socket.once('data', (data) =>
-      settle(data.toString('latin1').startsWith('INFO ') ? null : 'what answers there is no NATS server'),
+      settle(data.toString('latin1').startsWith('INFO ') ? null : 'it is not a NATS server'),
     );
   });
 }

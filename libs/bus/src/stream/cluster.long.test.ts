@@ -41,13 +41,13 @@ async function arrives(bus: Bus): Promise<void> {
   await eventually(() => recorded.streams().includes(hint.stream_id), { describe: 'the hint is consumed' });
 }
 
-/** Each server of 2.9 has its own time for it, some milliseconds apart; one that was made anew is seconds younger. */
+/** Each server of 2.9 has its own time for it, some milliseconds apart; one that was made again is seconds younger. */
 function expectSameStream(created: string, before: string): void {
   expect(Math.abs(Date.parse(created) - Date.parse(before))).toBeLessThan(1_000);
 }
 
 describe('on a cluster', () => {
-  it('nats.replicas from 1 to 3 changes the stream and its consumers where they are', async () => {
+  it('nats.replicas from 1 to 3 changes the stream and its consumers in place', async () => {
     const alone = open(1);
     await arrives(alone);
     const before = await cluster.stream();
@@ -66,7 +66,7 @@ describe('on a cluster', () => {
     });
   });
 
-  it('a consumer that has no leader for too long is made anew, the stream is not', async () => {
+  it('a consumer without a leader for too long is made again, the stream is not', async () => {
     const bus = open(3, { leaderlessMs: 1_000 });
     await arrives(bus);
     const { created } = await cluster.stream();
@@ -84,7 +84,7 @@ describe('on a cluster', () => {
     await cluster.inSync();
   });
 
-  it('that has lost its majority a bus says so, makes nothing anew, and goes on by itself', async () => {
+  it('that lost its majority, the bus reports it, makes nothing again, and goes on by itself', async () => {
     const [one, two, left] = cluster.servers;
     // Its own connection is not lost: the server that is left answers, and can do nothing.
     const bus = open(3, { url: left?.url ?? '' });
@@ -104,6 +104,6 @@ describe('on a cluster', () => {
     await arrives(late);
     await eventually(async () => (await late.problem()) === null);
     expectSameStream((await cluster.stream()).created, created);
-    expect(logger.lines.filter((line) => line.includes('stream: making it anew'))).toEqual([]);
+    expect(logger.lines.filter((line) => line.includes('stream; making it again'))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME, STREAM_SUBJECTS } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
 import {
   DiscardPolicy,
   JetStreamApiError,
@@ -13,20 +13,20 @@ import { nanos } from '@nats-io/transport-node';
 import { BusUnavailable, BusUnusable, isBusError, reasonOf } from '../errors.ts';
 import { isStreamNotFound } from '../jetstream-errors.ts';
 
-/** An older hint tells nobody anything: the sweep has hinted again long before. Too short only costs a sweep. */
+/** An older hint is of no use: the sweep has hinted again long before. Too short only costs a sweep. */
 const MAX_AGE_MS = 60 * 60 * 1000;
 /**
- * Some 350,000 hints; the oldest are dropped at the cap and the sweep makes up for them. JetStream reserves it on disk
- * at once, and each stored hint costs the server 0.5 KB of memory too (measured on 2.9.10: every hint has a subject of its
- * own), so the cap holds nats-server at some 200 MB.
+ * Some 350,000 hints. At the cap the oldest are dropped, and the sweep makes up for them. JetStream reserves it on disk at
+ * once, and each stored hint also costs the server 0.5 KB of memory (measured on 2.9.10: every hint has its own subject),
+ * so the cap holds nats-server at some 200 MB.
  */
 const MAX_BYTES = 128 * 1024 * 1024;
 /**
- * Longer than a relay's failover (10 s), in which the next relay publishes again from the last checkpoint. The server
- * keeps each id in memory for this long; duplicates are harmless, so shorter is safe.
+ * Longer than a relay's failover (10 s), after which the next relay publishes again from the last checkpoint. The server
+ * keeps each id in memory for this long. Duplicates are harmless, so shorter is safe.
  */
 const DUPLICATE_WINDOW_MS = 20_000;
-/** A hint has some 200 bytes. What is larger is none of ours. */
+/** A hint has some 200 bytes. A much larger message is not ours. */
 export const MAX_MESSAGE_BYTES = 16 * 1024;
 
 export function streamConfig(replicas: number) {
@@ -41,23 +41,23 @@ export function streamConfig(replicas: number) {
   } satisfies Partial<StreamConfig>;
 }
 
-/** What identifies one life of the stream: a deleted and recreated stream has another one. */
+/** Identifies one life of the stream: a stream that was deleted and recreated has another `createdAt`. */
 export interface StreamSeen {
   readonly createdAt: string;
-  /** There was none when this call looked. */
+  /** This call found no stream. */
   readonly created: boolean;
 }
 
 /**
- * A server of 2.9 answers that a stream is deleted before it has removed its directory. One that is made again at once
- * then loses its files to that removal: it takes hints and acks them, and gives none out, for ever (seen in one of six
- * deletions). So a stream that was there is not made again before this is over.
+ * A 2.9 server answers that a stream is deleted before it has removed its directory. A stream that is made again at once
+ * loses its files to that removal: it acks hints and never hands any out (seen in one of six deletions). So a stream that
+ * was there before is made again only after this long.
  */
 const REMAKE_AFTER_MS = 1_000;
 
 /**
- * Creates the stream, or brings its limits up to date. Safe when several services do it at once. `known`: this process
- * has seen it before.
+ * Creates the stream, or brings its limits up to date. Safe when several services do it at the same time. `known`: this
+ * process has seen the stream before.
  */
 export async function ensureStream(
   jsm: JetStreamManager,
@@ -78,7 +78,7 @@ export async function ensureStream(
         storage: StorageType.File,
         ...wanted,
       });
-      // Also when another service was first by a hair: the server's answer is the same, did_create included.
+      // Also true if another service was slightly faster: the server's answer is the same, including did_create.
       return { createdAt: made.created, created: true };
     }
     if (differs(info.config, wanted)) await jsm.streams.update(STREAM_NAME, { ...info.config, ...wanted });
@@ -102,7 +102,7 @@ function differs(has: StreamConfig, wanted: ReturnType<typeof streamConfig>): bo
   return keys.some((key) => JSON.stringify(has[key]) !== JSON.stringify(wanted[key]));
 }
 
-/** Codes of the JetStream API that no retry helps, and what a person can do. */
+/** Codes of the JetStream API that a retry does not help, and what a person can do. */
 const adviceByCode: Readonly<Record<number, (replicas: number) => string>> = {
   10005: replicasAdvice,
   10074: replicasAdvice,

@@ -1,11 +1,11 @@
 /**
- * On first sight, a stream younger than this counts as recreated: after a restart of everything on an emptied store
- * it is another service that creates the stream, and someone has to hint what is unsettled. Hinting once too often
- * is harmless, so the value only has to be longer than a start takes.
+ * When it is first seen, a stream younger than this counts as recreated: after a restart of everything on an emptied store
+ * another service may create the stream, and somebody has to hint what is unsettled. One hint too many is harmless, so
+ * the value only has to be longer than a start takes.
  */
 const YOUNG_MS = 60_000;
 
-/** Notices that the stream is not the one it was: hints that were published before may never arrive. */
+/** Notices that the stream is another one than before: hints that were published before may never arrive. */
 export class RecreationWatch {
   readonly #onRecreated: () => void;
   #createdAt: string | null = null;
@@ -29,14 +29,14 @@ export class RecreationWatch {
     if (before !== null || seen.created || young) this.#notice();
   }
 
-  /** A duplicate's ack carries the sequence of the first copy: no step backwards. */
+  /** The ack of a duplicate carries the sequence of the first copy, so it is not a step backwards. */
   sawAck(ack: { seq: number; duplicate: boolean }): void {
     if (ack.duplicate) return;
     if (ack.seq <= this.#lastSequence) this.#notice();
     this.#lastSequence = ack.seq;
   }
 
-  /** Whether it happened since this was asked last. */
+  /** Whether it happened since the last call. */
   takeRecreated(): boolean {
     const recreated = this.#recreated;
     this.#recreated = false;

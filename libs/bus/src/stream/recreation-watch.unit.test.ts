@@ -12,7 +12,7 @@ function watched() {
 }
 
 describe('the stream', () => {
-  it('that was there all along is not recreated', () => {
+  it('that did not change is not recreated', () => {
     const { watch, calls } = watched();
     watch.sawStream({ createdAt: OLD, created: false }, LATER);
     watch.sawStream({ createdAt: OLD, created: false }, LATER);
@@ -22,7 +22,7 @@ describe('the stream', () => {
     expect(calls()).toBe(0);
   });
 
-  it('with another creation time is recreated, and that is told once', () => {
+  it('with another creation time is recreated, and this is reported once', () => {
     const { watch, calls } = watched();
     watch.sawStream({ createdAt: OLD, created: false }, LATER);
     watch.sawStream({ createdAt: NEW, created: false }, LATER);
@@ -46,7 +46,7 @@ describe('the stream', () => {
     expect(watch.takeRecreated()).toBe(false);
   });
 
-  it('that another service has just created counts as recreated on first sight', () => {
+  it('that another service has just created counts as recreated when it is first seen', () => {
     const { watch } = watched();
     watch.sawStream({ createdAt: NEW, created: false }, Date.parse(NEW) + 5_000);
     expect(watch.takeRecreated()).toBe(true);
