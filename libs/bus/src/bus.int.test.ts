@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import { connectBus } from './bus.ts';

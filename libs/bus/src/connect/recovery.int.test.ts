@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { busOn, DURABLE, outgoing, publishUntilTaken, recordingHandler, TYPE } from '../testing/fixture.ts';
 import { NatsServer } from '../testing/nats-server.ts';

@@ -1,5 +1,6 @@
 import { type Hint, STREAM_NAME, subjectFilter } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import { busOn, DURABLE, outgoing, RecordingLogger, TRACEPARENT, TYPE } from '../testing/fixture.ts';
@@ -265,7 +266,7 @@ describe('a consumption', () => {
     const other = busOn(server);
     const seen: string[][] = [[], []];
     const handlerOf = (mine: string[] | undefined) => async (hint: Hint) => {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pause(5);
       mine?.push(hint.stream_id);
       return 'done' as const;
     };
@@ -287,7 +288,7 @@ describe('a consumption', () => {
     let calls = 0;
     const consumption = consume(async () => {
       calls++;
-      await new Promise((resolve) => setTimeout(resolve, 16_000));
+      await pause(16_000);
       return 'done';
     });
     await eventually(() => consumption.active);

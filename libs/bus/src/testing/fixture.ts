@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Hint } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
 import { connectBus } from '../bus.ts';
 import { isBusError } from '../errors.ts';
 import type { Bus, BusOptions, OutgoingHint } from '../types.ts';
@@ -40,7 +41,7 @@ export async function publishUntilTaken(
       return await bus.publishHints(hints);
     } catch (error) {
       if (!isBusError(error) || !error.retryable) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
     }
   }
 }

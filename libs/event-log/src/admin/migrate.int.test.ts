@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openEventLog } from '../event-log.ts';
@@ -8,7 +9,6 @@ import { TAIL_START } from '../tail/tail.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 import { migrate, raiseEpoch } from './migrate.ts';
 
 const command = fileURLToPath(new URL('../commands/migrate.ts', import.meta.url));
@@ -54,7 +54,7 @@ describe('migrate', () => {
     await database.drop();
   });
 
-  it('of several databases of one cluster at once agrees on the roles', async () => {
+  it('run on several databases of one cluster at once agrees on the roles', async () => {
     const databases = await Promise.all([1, 2, 3, 4].map(() => createTestDatabase({ migrated: false })));
     const results = await Promise.all(databases.map(({ url }) => migrate({ url })));
     expect(results.flatMap((result) => result.warnings)).toEqual([]);
@@ -75,7 +75,7 @@ describe('migrate', () => {
     await database.drop();
   });
 
-  it.each(['starts up', 'hangs up'])('waits for a Postgres that %s, and says so', async (how) => {
+  it.each(['starts up', 'hangs up'])('waits for a Postgres that %s, and reports it', async (how) => {
     const database = await createTestDatabase({ migrated: false });
     const proxy = await startCuttableProxy(database.url);
     if (how === 'starts up') proxy.startUp();
@@ -87,7 +87,7 @@ describe('migrate', () => {
       'm',
     );
     try {
-      await until(() => waits.test(run.said()));
+      await eventually(() => waits.test(run.said()));
       proxy.thaw();
       expect(await run.ended).toMatchObject({ code: 0, out: expect.stringContaining('applied 001') });
     } finally {
@@ -110,7 +110,7 @@ describe('migrate', () => {
     expect(unset.err.trim().split('\n')).toHaveLength(1);
   });
 
-  it('not run yet is what a log says when it is asked', async () => {
+  it('that has not run yet is what a call of the log reports', async () => {
     const database = await createTestDatabase({ migrated: false });
     const log = openEventLog({ url: database.url, instance: 'early', holder: 'early#1' });
     await expect(log.status.check()).rejects.toMatchObject({ code: 'not_migrated', retryable: true });
@@ -141,7 +141,7 @@ describe('roles', () => {
     }
   }
 
-  it('services append and read, and can change nothing that happened', async () => {
+  it('services append and read, and cannot change what happened', async () => {
     const log = openEventLog({ url: database.url, instance: 'service', holder: 'service#1' });
     expect(await log.status.check()).toEqual([]);
     const stream = randomUUID();
@@ -177,7 +177,7 @@ describe('roles', () => {
     );
   });
 
-  it('that the login can neither create nor take are warned of in one line, and the work goes on', async () => {
+  it('that the login can neither create nor take cause a one-line warning, and the work goes on', async () => {
     const own = await createTestDatabase({ migrated: false });
     const login = `plain_${randomUUID().slice(0, 8)}`;
     await own.query(`CREATE ROLE ${login} LOGIN PASSWORD 'secret'`);
@@ -196,7 +196,7 @@ describe('roles', () => {
     await database.query(`DROP ROLE ${login}`);
   });
 
-  it('of a login that may create roles are made and taken', async () => {
+  it('are created and taken by a login that may create roles', async () => {
     const own = await createTestDatabase({ migrated: false });
     const login = `creator_${randomUUID().slice(0, 8)}`;
     await own.query(`CREATE ROLE ${login} LOGIN CREATEROLE PASSWORD 'secret'`);
@@ -218,7 +218,7 @@ describe('roles', () => {
     await database.query(`DROP ROLE ${login}`);
   });
 
-  it('of a database that was restored or copied: the migrator may create schemas again, or the owner is told what to run', async () => {
+  it('of a restored or copied database: the migrator may create schemas again, or a warning says what the owner must run', async () => {
     const own = await createTestDatabase();
     const name = new URL(own.url).pathname.slice(1);
     const mayCreate = async () =>
@@ -248,7 +248,7 @@ describe('roles', () => {
 });
 
 describe('another cluster', () => {
-  it('is refused by the log and by migrate, until the epoch is raised; then old events come before new ones', async () => {
+  it('is refused by the log and by migrate until the epoch is raised; then old events come before new ones', async () => {
     const database = await createTestDatabase();
     const before = openEventLog({ url: database.url, instance: 'before', holder: 'before#1' });
     const old = randomUUID();
@@ -271,7 +271,7 @@ describe('another cluster', () => {
     expect((await log.append(appendTo(fresh, 0))).status).toBe('appended');
     expect((await log.append(appendTo(old, 1))).status).toBe('appended');
     // Open transactions of other tests hide the tail for a moment.
-    const events = await until(async () => {
+    const events = await eventually(async () => {
       const page = await log.tail.read(TAIL_START, 10, { data: false });
       return page.events.length === 3 ? page.events : null;
     });

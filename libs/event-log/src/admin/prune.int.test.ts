@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFile, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@angelia/testkit';
 import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -10,7 +11,6 @@ import { runRelay } from '../relay/relay.ts';
 import { countingProjection } from '../testing/counting-projection.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 import { runProjection } from '../views/projection.ts';
 import { exportTo, importArchive } from './archive.ts';
 import { eraseSession, pruneSessions } from './prune.ts';
@@ -66,7 +66,7 @@ const caughtUp = async () => {
   const [last] = await database.query<{ position: string }>(
     'SELECT max(position) AS position FROM angelia.events',
   );
-  await until(async () => {
+  await eventually(async () => {
     const places = await database.query<{ position: string }>('SELECT position FROM angelia.checkpoints');
     return places.every(({ position }) => Number(position) >= Number(last?.position));
   });
@@ -96,7 +96,7 @@ const left = async () => ({
 });
 
 describe('pruning', () => {
-  it('takes what ended long ago out of log and views, and nothing else', async () => {
+  it('deletes what ended long ago from log and views, and nothing else', async () => {
     readers('projection', 'relay');
     const old = await Promise.all(Array.from({ length: 120 }, () => session()));
     const open = await session(false);
@@ -118,14 +118,14 @@ describe('pruning', () => {
     await stop();
     readers(behind === 'relay' ? 'projection' : 'relay');
     const id = await session();
-    if (behind === 'relay') await until(async () => (await left()).sessions.includes(id));
+    if (behind === 'relay') await eventually(async () => (await left()).sessions.includes(id));
     await ageOfViews(91);
     expect((await pruneSessions({ log, olderThanDays: 90 })).sessions).toBe(1);
     expect((await left()).events).toEqual([id]);
     expect(await log.streams.read(before)).toEqual([]);
   });
 
-  it('leaves a session that something was appended to since', async () => {
+  it('keeps a session that got an event since', async () => {
     const stop = readers('projection', 'relay');
     const id = await session();
     await caughtUp();
@@ -136,7 +136,7 @@ describe('pruning', () => {
     expect(await log.streams.read(id)).toHaveLength(6);
   });
 
-  it('does not go on beside a rebuild, which would bring rows back', async () => {
+  it('waits for a running rebuild, which would bring rows back', async () => {
     readers('projection', 'relay');
     await session();
     await caughtUp();
@@ -152,7 +152,7 @@ describe('pruning', () => {
     }
   });
 
-  it('is not held up for ever by a rebuild that was killed, whose build it clears', async () => {
+  it('is not blocked for ever by a killed rebuild, and drops its build', async () => {
     readers('projection', 'relay');
     await session();
     await caughtUp();
@@ -165,7 +165,7 @@ describe('pruning', () => {
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'angelia_views_7'")).toEqual([]);
   });
 
-  it('is not noticed by views that are rebuilt after it', async () => {
+  it('leaves no trace in views that are rebuilt after it', async () => {
     readers('projection', 'relay');
     await session();
     await caughtUp();
@@ -177,7 +177,7 @@ describe('pruning', () => {
     expect((await left()).sessions).toEqual([kept]);
   });
 
-  it('takes the stream of a key with the last session under it', async () => {
+  it('deletes the stream of a key with the last session under it', async () => {
     readers('projection', 'relay');
     const [gone, kept] = [await session(), await session(false)];
     await log.append(appendTo('key-a', 0, [someEvent('key.session-opened', { session_id: gone })]));
@@ -194,7 +194,7 @@ describe('pruning', () => {
     expect((await left()).events).toEqual([kept, 'key-b', 'routes'].sort());
   });
 
-  it('leaves of a key that is in use all the time the last event only, and the key goes on', async () => {
+  it('keeps only the last event of a key that is in constant use, and the key goes on', async () => {
     const stop = readers('projection', 'relay');
     const kept = await session(false);
     const opened = someEvent('key.session-opened', { session_id: kept });
@@ -223,7 +223,7 @@ describe('pruning', () => {
 });
 
 describe('erasing one session', () => {
-  it('takes it at once, however young; one that is at work is left', async () => {
+  it('deletes it at once, however young, unless it is still at work', async () => {
     readers('projection', 'relay');
     const [ended, open] = [await session(), await session(false)];
     await caughtUp();
@@ -244,7 +244,7 @@ describe('an export', () => {
   const pruneAll = (beforeDelete = exportTo(directory)) =>
     pruneSessions({ log, olderThanDays: 1e-9, beforeDelete });
 
-  it('is written before anything goes, and brings it back the same', async () => {
+  it('is written before anything is deleted, and brings back the same', async () => {
     readers('projection', 'relay');
     const ids = await Promise.all(Array.from({ length: 70 }, () => session()));
     await caughtUp();
@@ -262,10 +262,10 @@ describe('an export', () => {
     );
     // Taken once, however often it is read; and the views show it again.
     expect(await importArchive(log, path)).toEqual({ sessions: 0, events: 0 });
-    await until(async () => (await left()).sessions.length === 70);
+    await eventually(async () => (await left()).sessions.length === 70);
   });
 
-  it('belongs to whom its directory belongs, as services of several users may write to it', async () => {
+  it('has the owner of its directory, because services of several users may write to it', async () => {
     const somebody = process.getuid?.() === 0 ? 54_321 : (process.getuid?.() ?? 0);
     await chown(directory, somebody, somebody);
     const id = await session();
@@ -274,7 +274,7 @@ describe('an export', () => {
     expect((await stat(join(directory, file))).uid).toBe(somebody);
   });
 
-  it('that cannot be written keeps everything where it is', async () => {
+  it('that cannot be written deletes nothing', async () => {
     readers('projection', 'relay');
     const id = await session();
     await caughtUp();
@@ -283,7 +283,7 @@ describe('an export', () => {
     expect(await log.streams.read(id)).toHaveLength(5);
   });
 
-  it('that was written twice, by a crash before the deletion, is read once', async () => {
+  it('that was written twice, because of a crash before the deletion, is read once', async () => {
     readers('projection', 'relay');
     const id = await session();
     await caughtUp();
@@ -293,7 +293,7 @@ describe('an export', () => {
     expect(await importArchive(log, path)).toEqual({ sessions: 1, events: 5 });
   });
 
-  it('that is cut off, or none, is refused with its place', async () => {
+  it('that is cut off, or is not an export, is refused with the place', async () => {
     readers('projection', 'relay');
     const id = await session();
     await caughtUp();

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 describe('one stream', () => {
-  it('takes the events of one of two writers at once and tells the other the head', async () => {
+  it('takes the events of one of two simultaneous writers and tells the other the head', async () => {
     for (let round = 0; round < 20; round += 1) {
       const stream = randomUUID();
       const results = await Promise.all([one.append(appendTo(stream, 0)), two.append(appendTo(stream, 0))]);
@@ -29,7 +29,7 @@ describe('one stream', () => {
     }
   });
 
-  it('gives back what was written, with the time that the writer was told', async () => {
+  it('returns what was written, with the time that the writer got', async () => {
     const stream = randomUUID();
     const data = { text: 'ünï "quoted" \\u0000 \\ud83d 😀\n', nested: [1, null, { a: true }], empty: '' };
     const events = [someEvent('session.created', data), someEvent('turn.requested', [])];
@@ -100,7 +100,7 @@ describe('a batch', () => {
     for (const stream of neighbours) expect(await one.streams.read(stream)).toHaveLength(1);
   });
 
-  it('is one round trip for all that waits', async () => {
+  it('is one round trip for all waiting appends', async () => {
     await one.append(appendTo(randomUUID(), 0));
     const { durable } = one.database;
     const query = durable.query.bind(durable);
@@ -115,7 +115,7 @@ describe('a batch', () => {
     expect(calls).toBe(2);
   });
 
-  it('says how many went together, and what the pools are at', async () => {
+  it('reports its size, and the use of the pools', async () => {
     const flushes: number[] = [];
     const log = openEventLog({
       url: database.url,
@@ -173,7 +173,7 @@ describe('a batch', () => {
     expect((await one.append(request(0))).status).toBe('appended');
   });
 
-  it('of two processes over the same streams in other orders does not deadlock', async () => {
+  it('of two processes over the same streams in different orders does not deadlock', async () => {
     const streams = Array.from({ length: 40 }, () => randomUUID());
     const all = (log: EventLog, order: string[]) =>
       Promise.all(order.map((stream) => log.append(appendTo(stream, 0))));
@@ -184,7 +184,7 @@ describe('a batch', () => {
 });
 
 describe('an idempotency key', () => {
-  it('that comes 50 times at once from two processes is taken once, and all others are told where', async () => {
+  it('that comes 50 times at once from two processes is stored once, and all others get the place', async () => {
     const key = { key: `github-pr ${randomUUID()}`, keepSeconds: 600 };
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, n) => (n % 2 ? one : two).append({ ...appendTo(randomUUID(), 0), key })),
@@ -198,7 +198,7 @@ describe('an idempotency key', () => {
       expect(duplicate).toMatchObject({ streamId: stream, firstVersion: 1, lastVersion: 1 });
   });
 
-  it('is looked at before the head: a repeat is a duplicate although the stream went on', async () => {
+  it('is checked before the head: a repeat is a duplicate although the stream went on', async () => {
     const stream = randomUUID();
     const key = { key: `message ${stream}`, keepSeconds: 600 };
     await one.append({ ...appendTo(stream, 0), key });
@@ -209,7 +209,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  it('past its time counts as unknown and is replaced', async () => {
+  it('that expired counts as unknown and is replaced', async () => {
     const key = `old ${randomUUID()}`;
     await one.append({ ...appendTo(randomUUID(), 0), key: { key, keepSeconds: 600 } });
     await database.query(
@@ -226,7 +226,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  it('past its time is replaced also beside an append that is refused', async () => {
+  it('that expired is also replaced beside an append that is refused', async () => {
     const [key, taken] = [`old ${randomUUID()}`, randomUUID()];
     await one.append({ ...appendTo(taken, 0), key: { key, keepSeconds: 600 } });
     await database.query(
@@ -240,7 +240,7 @@ describe('an idempotency key', () => {
     expect(results.map((result) => result.status)).toEqual(['conflict', 'appended']);
   });
 
-  it('of an append that conflicts leaves the others with that key their chance', async () => {
+  it('of a conflicting append can still be stored by the others that have it', async () => {
     const taken = randomUUID();
     await one.append(appendTo(taken, 0));
     const key = { key: randomUUID(), keepSeconds: 60 };
@@ -258,7 +258,7 @@ describe('a lease', () => {
     lease: { resource, holder, seconds },
   });
 
-  it('is taken with the append, kept from others, renewed, and given back with a later append', async () => {
+  it('is taken with an append, refused to others, renewed, and given back with a later append', async () => {
     const resource = `run:${randomUUID()}`;
     expect((await one.append(take(resource, 'one#1'))).status).toBe('appended');
     const { lease, now } = await two.leases.read(resource);
@@ -287,7 +287,7 @@ describe('a lease', () => {
     expect((await one.leases.read(resource)).lease?.holder).toBe('two#1');
   });
 
-  it('asked for by many at once is given to one', async () => {
+  it('that many ask for at once goes to one', async () => {
     const resource = `run:${randomUUID()}`;
     const results = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 ? one : two).append(take(resource, `runner-${n}#1`))),
@@ -296,7 +296,7 @@ describe('a lease', () => {
     expect(results.filter((result) => result.status === 'leased')).toHaveLength(19);
   });
 
-  it('of a dead predecessor is freed by whoever starts again under its name', async () => {
+  it('of a dead predecessor is freed by the process that starts again under its name', async () => {
     const [mine, other] = [`run:${randomUUID()}`, `run:${randomUUID()}`];
     await one.append(take(mine, 'runner#old'));
     await one.append(take(other, 'runner-2#old'));
@@ -326,7 +326,7 @@ describe('what Postgres cannot store', () => {
     expect(fine.status).toBe('fulfilled');
   });
 
-  it('although the border let it pass fails alone: the batch is split', async () => {
+  it('and our checks let pass fails alone: the batch is split', async () => {
     await database.query("ALTER TABLE angelia.events ADD CONSTRAINT guilty CHECK (type <> 'test.guilty')");
     const streams = Array.from({ length: 9 }, () => randomUUID());
     const results = await Promise.allSettled(

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 
 let database: TestDatabase;
 let proxy: CuttableProxy;
@@ -41,7 +42,7 @@ it('an append whose answer was lost is found to be stored, once, with and withou
   expect(await log.streams.read(keyed)).toHaveLength(1);
 });
 
-it('an append whose answer was lost is a success also when the stream has gone on since', async () => {
+it('an append whose answer was lost is a success even if the stream has gone on since', async () => {
   const stream = randomUUID();
   const request = appendTo(stream, 0);
   await log.append(request);
@@ -57,13 +58,13 @@ it('backends terminated under load lose and double nothing', async () => {
       await database.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test' AND query LIKE '%append%'",
       );
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      await pause(40);
     }
   })();
   const writers = streams.map(async (stream) => {
     for (let version = 0; version < 20; version += 1) {
       const request = appendTo(stream, version);
-      const result = await until(() => log.append(request).catch(() => null));
+      const result = await eventually(() => log.append(request).catch(() => null));
       expect(result.status).toBe('appended');
     }
   });
@@ -71,14 +72,14 @@ it('backends terminated under load lose and double nothing', async () => {
   running = false;
   await killer;
   for (const stream of streams) {
-    const versions = (await until(() => log.streams.read(stream).catch(() => null))).map(
+    const versions = (await eventually(() => log.streams.read(stream).catch(() => null))).map(
       (event) => event.version,
     );
     expect(versions).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   }
 });
 
-it('a Postgres that is there and says nothing ends in a retryable error, and the log goes on when it answers', async () => {
+it('a silent Postgres causes a retryable error, and the log goes on when it answers', async () => {
   proxy.freeze();
   await expect(log.append(appendTo(randomUUID(), 0))).rejects.toMatchObject({
     code: 'log_unavailable',
@@ -86,11 +87,11 @@ it('a Postgres that is there and says nothing ends in a retryable error, and the
   });
   await expect(log.status.ping()).rejects.toMatchObject({ code: 'log_unavailable' });
   proxy.thaw();
-  const result = await until(() => log.append(appendTo(randomUUID(), 0)).catch(() => null));
+  const result = await eventually(() => log.append(appendTo(randomUUID(), 0)).catch(() => null));
   expect(result.status).toBe('appended');
 });
 
-it('a log that is opened while Postgres is away says so when it is asked, not before', async () => {
+it('a log that is opened while Postgres is away fails when it is called, not before', async () => {
   const away = openEventLog({
     url: 'postgres://nobody@127.0.0.1:1/none',
     instance: 'away',
@@ -103,7 +104,7 @@ it('a log that is opened while Postgres is away says so when it is asked, not be
   await away.close();
 });
 
-it('beyond its cap the queue refuses with a retryable error instead of growing', async () => {
+it('a full queue refuses with a retryable error instead of growing', async () => {
   proxy.freeze();
   const results = await Promise.allSettled(
     Array.from({ length: 20_100 }, () =>

@@ -31,7 +31,7 @@ const count = (results: AppendResult[], status: AppendResult['status']) =>
   results.filter((result) => result.status === status).length;
 
 describe('a rate limit', () => {
-  it('holds in sum over all replicas, and says how long to wait', async () => {
+  it('holds over all replicas together, and reports how long to wait', async () => {
     const resource = `route:${randomUUID()}`;
     const results = await Promise.all(
       Array.from({ length: 60 }, (_, i) => limited(i % 2 ? one : two, resource, 10)),
@@ -69,7 +69,7 @@ describe('a rate limit', () => {
     expect((await one.append({ ...appendTo(stream, 2), rateLimit })).status).toBe('limited');
   });
 
-  it('fills up again steadily, never beyond the limit, and not when the clock goes back', async () => {
+  it('fills up steadily, never beyond the limit, and not when the clock goes back', async () => {
     const resource = `route:${randomUUID()}`;
     const shift = (seconds: number) =>
       database.query(
@@ -91,7 +91,7 @@ describe('a rate limit', () => {
     expect(results.map((result) => result.status)).toEqual(['appended', 'appended', 'limited']);
   });
 
-  it('of one resource leaves others, and appends without one, alone', async () => {
+  it('of one resource does not affect others, nor appends without one', async () => {
     const full = `route:${randomUUID()}`;
     await limited(one, full, 1);
     const results = await Promise.all([

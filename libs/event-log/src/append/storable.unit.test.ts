@@ -23,6 +23,6 @@ it.each([
   expect(JSON.stringify(mended)).toContain('\ufffd');
 });
 
-it('what is not JSON at all is refused', () => {
+it('a value that is not JSON is refused', () => {
   expect(() => toStorableJson(undefined, 'data of x')).toThrow('not a JSON value');
 });

@@ -32,7 +32,7 @@ function batch(route: string, at: number, kept: number, webhooks = kept): Unstar
   return { ...kind, webhooks, firstAt: at, lastAt: at + kept - 1, newest };
 }
 
-it('batches of replicas at once, in any order of kinds, neither deadlock nor lose a count', async () => {
+it('simultaneous batches of replicas, in any order of kinds, neither deadlock nor lose a count', async () => {
   const routes = Array.from({ length: 30 }, (_, n) => `r${n}`);
   await Promise.all(
     Array.from({ length: 40 }, (_, n) => {
@@ -46,7 +46,7 @@ it('batches of replicas at once, in any order of kinds, neither deadlock nor los
   expect(kept).toHaveLength(KEPT_PER_KIND);
 });
 
-it('a ring holds the last ones, whatever was counted besides', async () => {
+it('a ring holds the newest ones, however many were counted', async () => {
   for (let n = 0; n < 60; n += 1) await logs[0]?.unstartedWebhooks.record([batch('ring', 100 * n, 2, 1_000)]);
   const kept = (await logs[1]?.unstartedWebhooks.list({ route: 'ring', limit: 200 })) ?? [];
   const last = Array.from({ length: KEPT_PER_KIND / 2 }, (_, n) => [

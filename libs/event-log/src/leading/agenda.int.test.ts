@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 import { runAgenda } from './agenda.ts';
 import { hintAllUnsettled } from './rehint.ts';
 
@@ -83,8 +84,8 @@ it('a timer is hinted to its owner when it is due, not before and not twice', as
   const later = await session({ activeAgo: 5, runDue: 3600 });
   const waiting = await session({ activeAgo: 5, processDue: -1 });
   const { hints } = agenda();
-  await until(() => hints.length >= 3);
-  await new Promise((resolve) => setTimeout(resolve, 2_200)); // Two more passes, in which nothing may come.
+  await eventually(() => hints.length >= 3);
+  await pause(2_200); // Two more passes, in which nothing may come.
   expect(hints).toHaveLength(3);
   expect(hints).toEqual(
     expect.arrayContaining([
@@ -99,21 +100,21 @@ it('a timer is hinted to its owner when it is due, not before and not twice', as
 it('the next retry of the same delivery is a new timer, however soon it comes', async () => {
   const id = await session({ activeAgo: 5, deliveryDue: -1 });
   const { hints } = agenda();
-  await until(() => hints.length === 1);
+  await eventually(() => hints.length === 1);
   await database.query(
     "UPDATE angelia.sessions SET last_activity_at = now(), delivery_due_at = now() + interval '0.2 s' WHERE session_id = $1",
     [id],
   );
-  await until(() => hints.length === 2);
+  await eventually(() => hints.length === 2);
 });
 
-it('work that was due at once is hinted when it has lain for sweepSeconds, and again after as long', async () => {
+it('work that was due at once is hinted after sweepSeconds without progress, and again after as long', async () => {
   const fresh = await session({ activeAgo: 0, runDue: -1 });
   const stuck = await session({ activeAgo: 10, runDue: -10 });
   const { hints } = agenda({ sweepSeconds: 2 });
-  await until(() => hints.length >= 1);
+  await eventually(() => hints.length >= 1);
   expect(hints).toEqual([{ owner: 'run', id: stuck }]);
-  await until(
+  await eventually(
     () => hints.filter((hint) => hint.id === stuck).length === 2 && hints.some((hint) => hint.id === fresh),
   );
 });
@@ -132,22 +133,22 @@ it('a run without a live lease is hinted, one with a live lease is left alone', 
     `run:${expired}`,
   ]);
   const { hints } = agenda();
-  await until(() => hints.length === 2);
+  await eventually(() => hints.length === 2);
   expect(new Set(hints.map((hint) => hint.id))).toEqual(new Set([expired, lost]));
 });
 
-it('more than one pass can hint is hinted in the passes that follow', async () => {
+it('what one pass cannot hint is hinted by the next passes', async () => {
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state)
      SELECT gen_random_uuid()::text, 1, 'r', 'queued', now(), now() - interval '1 h', now() - interval '1 h', false, false, '{}'
      FROM generate_series(1, 2300)`,
   );
   const { hints } = agenda();
-  await until(() => hints.length === 2_300);
+  await eventually(() => hints.length === 2_300);
   expect(new Set(hints.map((hint) => hint.id)).size).toBe(2_300);
 });
 
-it('a pass does bounded work, however much lies there: pages of 500, at most 2,000 of a kind', async () => {
+it('a pass does bounded work, however much is due: pages of 500, at most 2,000 of a kind', async () => {
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running,
        delivery_due_at, settled, state)
@@ -158,7 +159,7 @@ it('a pass does bounded work, however much lies there: pages of 500, at most 2,0
   const { pages } = agenda();
   const count = (owner: string) =>
     pages.filter((page) => page.owner === owner).reduce((sum, page) => sum + page.size, 0);
-  await until(() => count('run') === 2_600 && count('delivery') === 2_600);
+  await eventually(() => count('run') === 2_600 && count('delivery') === 2_600);
   expect(Math.max(...pages.map(({ size }) => size))).toBe(500);
   // The first pass has come to the deliveries, too, before the second goes on with the runs.
   const order = pages.map(({ owner, size }) => `${owner} ${size}`);
@@ -171,7 +172,7 @@ it('a pass does bounded work, however much lies there: pages of 500, at most 2,0
   ]);
 });
 
-it('nothing that is alive is touched: held, not due yet, waiting for a time of its own, or settled', async () => {
+it('live work is left alone: held, not due yet, waiting for its own time, or settled', async () => {
   const running = await session({ activeAgo: 3600, running: true, runDue: -3600 });
   await log.append({
     ...appendTo(running, 0),
@@ -184,12 +185,12 @@ it('nothing that is alive is touched: held, not due yet, waiting for a time of i
   await session({ activeAgo: 3600, settled: true });
   const dead = await session({ activeAgo: 3600, running: true });
   const { hints } = agenda();
-  await until(() => hints.length > 0);
-  await new Promise((resolve) => setTimeout(resolve, 2_200)); // Two more passes.
+  await eventually(() => hints.length > 0);
+  await pause(2_200); // Two more passes.
   expect(hints).toEqual([{ owner: 'run', id: dead }]);
 });
 
-it('an agenda that another has followed ends', async () => {
+it('an agenda ends when another one has taken over', async () => {
   await session({ activeAgo: 5, runDue: -1 });
   const { hints, running } = agenda({ leadEpoch: 2 });
   await running;
@@ -216,7 +217,7 @@ it('all unsettled work that is due is hinted to its owners when the bus has forg
   expect(hints.process).toBeUndefined();
 });
 
-it('forgets keys that are past their time and leases long expired, but no key that is given out anew meanwhile', async () => {
+it('forgets expired keys and leases that expired long ago, but no key that is stored again meanwhile', async () => {
   await database.query(`INSERT INTO angelia.idempotency_keys (key, stream_id, first_version, last_version, expires_at)
     SELECT key, 's', 1, 1, now() + since::interval
     FROM (VALUES ('old', '-1 minute'), ('renewed', '-1 minute'), ('live', '1 hour')) k(key, since)`);
@@ -230,7 +231,7 @@ it('forgets keys that are past their time and leases long expired, but no key th
       "UPDATE angelia.idempotency_keys SET expires_at = now() + interval '7 days' WHERE key = 'renewed'",
     );
     agenda();
-    await until(
+    await eventually(
       async () =>
         (await database.query("SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"))
           .length > 0,
@@ -243,13 +244,13 @@ it('forgets keys that are past their time and leases long expired, but no key th
     (await database.query(`SELECT ${column} AS name FROM angelia.${table} ORDER BY 1`)).map(
       (row) => row.name,
     );
-  await until(async () => !(await left('idempotency_keys', 'key')).includes('old'));
+  await eventually(async () => !(await left('idempotency_keys', 'key')).includes('old'));
   expect(await left('idempotency_keys', 'key')).toEqual(['live', 'renewed']);
-  await until(async () => (await left('leases', 'resource')).length === 1);
+  await eventually(async () => (await left('leases', 'resource')).length === 1);
   expect(await left('leases', 'resource')).toEqual(['run:lost']);
 });
 
-it('forgets rate limits that are full again and dead letters of what is gone, and keeps the others', async () => {
+it('forgets rate limits that are full again and dead letters of deleted streams, and keeps the others', async () => {
   await log.append(appendTo('there', 0));
   await database.query(`INSERT INTO angelia.rate_limits (resource, places, as_of)
     VALUES ('old', 0, now() - interval '2 hours'), ('busy', 0, now() - interval '10 minutes')`);
@@ -257,16 +258,16 @@ it('forgets rate limits that are full again and dead letters of what is gone, an
     VALUES ('gone', 1, 'h', 'old', now() - interval '31 days'), ('gone', 2, 'h', 'new', now()),
            ('there', 1, 'h', 'of a stream that is there', now() - interval '31 days')`);
   agenda();
-  await until(async () => (await column('dead_letters', 'reason')).length === 2);
+  await eventually(async () => (await column('dead_letters', 'reason')).length === 2);
   expect(await column('dead_letters', 'reason')).toEqual(['new', 'of a stream that is there']);
   expect(await column('rate_limits', 'resource')).toEqual(['busy']);
 });
 
-it('forgets as fast as a busy system makes keys: a pass that did not come to the end is followed by the next', async () => {
+it('forgets as fast as a busy system makes keys: a pass that left rows is followed by the next at once', async () => {
   await database.query(`INSERT INTO angelia.idempotency_keys (key, stream_id, first_version, last_version, expires_at)
     SELECT 'old-' || n, 's', 1, 1, now() - interval '1 minute' FROM generate_series(1, 12000) n`);
   agenda();
-  await until(async () => (await column('idempotency_keys', 'key')).length === 0);
+  await eventually(async () => (await column('idempotency_keys', 'key')).length === 0);
 });
 
 const column = async (table: string, name: string) =>

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 import { lead } from './lead.ts';
 
 let database: TestDatabase;
@@ -56,7 +57,7 @@ function load(): { stop(): Promise<void> } {
       for (let version = 0; version < 6 && running; version += 1) {
         const result = await log.append(appendTo(session, version, [someEvent('test.happened')]));
         expect(result.status).toBe('appended');
-        await new Promise((resolve) => setTimeout(resolve, 3));
+        await pause(3);
       }
     }
   };
@@ -71,7 +72,7 @@ function load(): { stop(): Promise<void> } {
 
 /** Nothing missed, nothing twice, nothing out of order. */
 async function expectViewsToMatchTheLog(): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const behind = await database.query(
       `SELECT e.stream_id FROM (SELECT stream_id, max(version) AS head FROM angelia.events GROUP BY 1) e
        LEFT JOIN angelia.sessions s ON s.session_id = e.stream_id WHERE s.version IS DISTINCT FROM e.head`,
@@ -87,35 +88,35 @@ async function expectViewsToMatchTheLog(): Promise<void> {
 }
 
 describe('the leader under load', () => {
-  it('killed with -9 is followed by another, and the views miss nothing', async () => {
+  it('killed with -9 is replaced by another, and the views miss nothing', async () => {
     const first = candidate('first#1');
-    await until(() => leads(first));
+    await eventually(() => leads(first));
     const second = candidate('second#1');
     const work = load();
-    await until(async () => (await log.lists.sessions({ limit: 100 })).items.length > 20);
+    await eventually(async () => (await log.lists.sessions({ limit: 100 })).items.length > 20);
     first.child.kill('SIGKILL');
-    await until(() => leads(second));
+    await eventually(() => leads(second));
     await work.stop();
     await expectViewsToMatchTheLog();
   });
 
-  it('frozen is followed by another and, woken, changes nothing', async () => {
+  it('frozen is replaced by another, and changes nothing after it is thawed', async () => {
     const first = candidate('first#1');
-    await until(() => leads(first));
+    await eventually(() => leads(first));
     const second = candidate('second#1');
     const work = load();
-    await until(async () => (await log.lists.sessions({ limit: 100 })).items.length > 20);
+    await eventually(async () => (await log.lists.sessions({ limit: 100 })).items.length > 20);
     first.child.kill('SIGSTOP');
-    await until(() => leads(second));
+    await eventually(() => leads(second));
     const epoch = Number(leads(second)?.split(' ')[1]);
-    await until(async () => {
+    await eventually(async () => {
       const claimed = await database.query('SELECT name FROM angelia.checkpoints WHERE lead_epoch = $1', [
         epoch,
       ]);
       return claimed.length === 2;
     });
     first.child.kill('SIGCONT');
-    await until(() => first.said().some((line) => line.startsWith('ended')));
+    await eventually(() => first.said().some((line) => line.startsWith('ended')));
     await work.stop();
     await expectViewsToMatchTheLog();
     const checkpoints = await database.query<{ lead_epoch: string }>(
@@ -127,10 +128,10 @@ describe('the leader under load', () => {
 
   it('that stops gives the lead back: another has it long before it would expire', async () => {
     const first = candidate('first#1', 120);
-    await until(() => leads(first));
+    await eventually(() => leads(first));
     const second = candidate('second#1', 120);
     first.child.kill('SIGTERM');
-    expect(await until(() => leads(second))).toMatch(/^leading/);
+    expect(await eventually(() => leads(second))).toMatch(/^leading/);
     expect(first.said().at(-1)).toMatch(/^ended/);
   });
 });
@@ -139,7 +140,7 @@ describe('leading', () => {
   const nothing = (_: number, signal: AbortSignal) =>
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-  it('is one at a time, and a restart under the same stable name does not wait for its predecessor', async () => {
+  it('is for one process at a time, and a restart under the same stable name does not wait for its predecessor', async () => {
     const epochs: number[] = [];
     const options = { log, name: 'one', seconds: 60 };
     const onLead = (epoch: number, signal: AbortSignal) => {
@@ -147,18 +148,18 @@ describe('leading', () => {
       return nothing(epoch, signal);
     };
     const dead = lead({ ...options, holder: 'runner#1', onLead });
-    await until(() => dead.isLeading());
+    await eventually(() => dead.isLeading());
     const other = lead({ ...options, holder: 'other#1', onLead });
     const restarted = lead({ ...options, holder: 'runner#2', onLead });
-    await until(() => restarted.isLeading());
-    await until(() => !dead.isLeading()); // Its next renewal finds the new epoch.
+    await eventually(() => restarted.isLeading());
+    await eventually(() => !dead.isLeading()); // Its next renewal finds the new epoch.
     expect(other.isLeading()).toBe(false);
     expect(epochs).toHaveLength(2);
     expect(epochs[1]).toBeGreaterThan(epochs[0] as number);
     await Promise.all([other.stop(), dead.stop(), restarted.stop()]);
   });
 
-  it('that cannot be renewed aborts the work before it could expire', async () => {
+  it('that cannot be renewed aborts the work before it can expire', async () => {
     const proxy = await startCuttableProxy(database.url);
     const cutOff = openEventLog({ url: proxy.url, instance: 'cut', holder: 'cut#1' });
     let abortedAt = 0;
@@ -172,10 +173,10 @@ describe('leading', () => {
         abortedAt = performance.now();
       },
     });
-    await until(() => leading.isLeading());
+    await eventually(() => leading.isLeading());
     proxy.freeze();
     const frozenAt = performance.now();
-    await until(() => abortedAt > 0);
+    await eventually(() => abortedAt > 0);
     expect(abortedAt - frozenAt).toBeLessThan(2_000);
     const rows = await database.query<{ expired: boolean }>(
       'SELECT expires_at < clock_timestamp() AS expired FROM angelia.leaders',
@@ -187,7 +188,7 @@ describe('leading', () => {
     await proxy.close();
   });
 
-  it('whose work throws is given back and tried again', async () => {
+  it('whose work throws is given back and taken again', async () => {
     let calls = 0;
     const leading = lead({
       log,
@@ -200,12 +201,12 @@ describe('leading', () => {
         await nothing(epoch, signal);
       },
     });
-    await until(() => calls === 2 && leading.isLeading());
+    await eventually(() => calls === 2 && leading.isLeading());
     await leading.stop();
   });
 });
 
-it('a checkpoint takes writes of its current epoch only', async () => {
+it('a checkpoint accepts only writes of its current epoch', async () => {
   const checkpoint = (leadEpoch: number) => new Checkpoint(log.database.relaxed, 'relay', leadEpoch);
   const to = { epoch: 1, tx: '10', position: 10 };
   expect(await checkpoint(7).claim()).toEqual({ epoch: 0, tx: '0', position: 0 });

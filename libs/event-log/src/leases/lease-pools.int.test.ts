@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AppendResult } from '../append/request.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 
 let database: TestDatabase;
 let one: EventLog;
@@ -40,7 +40,7 @@ const count = (results: AppendResult[], status: AppendResult['status']) =>
   results.filter((result) => result.status === status).length;
 
 describe('a pool of leases', () => {
-  it('has so many places, in sum over all replicas that ask at once', async () => {
+  it('has its number of places over all replicas that ask at once', async () => {
     const pool = randomUUID();
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => take(i % 2 ? one : two, pool, 3)));
     expect(count(results, 'appended')).toBe(3);
@@ -48,7 +48,7 @@ describe('a pool of leases', () => {
     expect(await database.query('SELECT FROM angelia.leases WHERE pool = $1', [pool])).toHaveLength(3);
   });
 
-  it('leaves no trace of an append that found it full, and says so to that one alone', async () => {
+  it('keeps nothing of an append that finds it full, and refuses only that one', async () => {
     const pool = randomUUID();
     const stream = randomUUID();
     await take(one, pool, 1);
@@ -62,7 +62,7 @@ describe('a pool of leases', () => {
     expect((await one.leases.read(`run:${stream}`)).lease).toBe(null);
   });
 
-  it('has a place again when a lease is given back, or over; a renewed one keeps its own', async () => {
+  it('has a free place when a lease is given back or expires; a renewed one keeps its place', async () => {
     const pool = randomUUID();
     const stream = randomUUID();
     await take(one, pool, 1, { stream });
@@ -72,17 +72,17 @@ describe('a pool of leases', () => {
     expect((await take(two, pool, 1, { stream: short, seconds: 0.4 })).status).toBe('appended');
     await two.leases.renew([`run:${short}`], two.holder, 0.8);
     expect((await take(one, pool, 1)).status).toBe('full');
-    await until(async () => (await take(one, pool, 1)).status === 'appended');
+    await eventually(async () => (await take(one, pool, 1)).status === 'appended');
   });
 
-  it('lets the same resource be taken again: it is its own place', async () => {
+  it('lets the same resource be taken again, since it has its place', async () => {
     const pool = randomUUID();
     const stream = randomUUID();
     await take(one, pool, 1, { stream });
     expect((await take(one, pool, 1, { stream, version: 1 })).status).toBe('appended');
   });
 
-  it('says conflict before full: who is late must look again in any case', async () => {
+  it('reports a conflict before full, because a late caller must fold again in any case', async () => {
     const pool = randomUUID();
     const stream = randomUUID();
     await one.append(appendTo(stream, 0));

@@ -43,7 +43,7 @@ async function allPages<T>(
   }
 }
 
-it('sessions are paged newest first, each once, also where many have the same time', async () => {
+it('sessions are paged newest first, each once, also if many have the same time', async () => {
   const sessions = await allPages((cursor) =>
     log.lists.sessions({ limit: 7, ...(cursor ? { cursor } : {}) }),
   );
@@ -79,7 +79,7 @@ it('deliveries are paged and filtered, processes are found by session', async ()
   expect((await log.lists.processes({ limit: 10 })).items).toHaveLength(2);
 });
 
-it('a cursor that the list did not give out is refused', async () => {
+it('a cursor that the list did not return is refused', async () => {
   for (const cursor of [
     'x',
     '',
@@ -90,7 +90,7 @@ it('a cursor that the list did not give out is refused', async () => {
   }
 });
 
-it('the queue lets routes take turns, the longest waiting of each first, and leaves out what runs', async () => {
+it('in the queue routes take turns, the longest waiting session of each first, and running ones are left out', async () => {
   const picked = await log.queue.pick(6);
   expect(picked.map((session) => session.sessionId)).toEqual([
     'session-01',

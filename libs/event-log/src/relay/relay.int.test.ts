@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@angelia/testkit';
 import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 import { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
 
 let database: TestDatabase;
@@ -56,7 +56,7 @@ function relay(leadEpoch: number, options: Partial<RelayOptions> & { fail?: () =
 const versionsOf = (hints: readonly RelayedHint[], stream: string) =>
   hints.filter((hint) => hint.stream_id === stream).map((hint) => hint.version);
 
-it('what nobody waits for stays off the bus, and the checkpoint passes over it', async () => {
+it('events that nobody waits for stay off the bus, and the checkpoint moves past them', async () => {
   const { published, stop } = relay(1);
   const stream = randomUUID();
   const types = [
@@ -73,11 +73,11 @@ it('what nobody waits for stays off the bus, and the checkpoint passes over it',
       [...types, 'turn.requested'].map((type) => someEvent(type)),
     ),
   );
-  await until(() => versionsOf(published, stream).length >= 3);
+  await eventually(() => versionsOf(published, stream).length >= 3);
   expect(versionsOf(published, stream)).toEqual([1, 5, 6]);
   await log.append(appendTo(stream, 6, [someEvent('delivery.succeeded')]));
-  await until(async () => (await log.status.health()).relayLagMs === 0);
-  await until(async () => {
+  await eventually(async () => (await log.status.health()).relayLagMs === 0);
+  await eventually(async () => {
     const [row] = await database.query(
       `SELECT c.position >= (SELECT max(position) FROM angelia.events) AS passed
        FROM angelia.checkpoints c WHERE name = 'relay'`,
@@ -87,7 +87,7 @@ it('what nobody waits for stays off the bus, and the checkpoint passes over it',
   await stop();
   const next = relay(2);
   await log.append(appendTo(stream, 7, [someEvent('session.ended')]));
-  await until(() => versionsOf(next.published, stream).includes(8));
+  await eventually(() => versionsOf(next.published, stream).includes(8));
   expect(versionsOf(next.published, stream)).toEqual([8]);
 });
 
@@ -102,7 +102,7 @@ it('every event that somebody may wait for becomes one hint, in order, with its 
     });
     await Promise.all(streams.map((stream) => log.append(appendTo(stream, version, [event()]))));
   }
-  await until(() => published.length >= 150);
+  await eventually(() => published.length >= 150);
   expect(published).toHaveLength(150);
   for (const stream of streams) expect(versionsOf(published, stream)).toEqual([1, 2, 3, 4, 5]);
   expect(published[0]).toEqual({
@@ -112,20 +112,20 @@ it('every event that somebody may wait for becomes one hint, in order, with its 
     traceparent,
     eventId: expect.any(String),
   });
-  await until(async () => (await log.status.health()).relayLagMs === 0);
+  await eventually(async () => (await log.status.health()).relayLagMs === 0);
 });
 
-it('what was published is not published again by the next leader', async () => {
+it('the next leader does not publish again what was published', async () => {
   const first = relay(1);
   await log.append(appendTo(randomUUID(), 0));
-  await until(() => first.published.length === 1);
+  await eventually(() => first.published.length === 1);
   // Hinted ahead, perhaps: an open transaction of another test holds the checkpoint for a moment.
-  await until(async () => (await log.status.health()).relayLagMs === 0);
+  await eventually(async () => (await log.status.health()).relayLagMs === 0);
   await first.stop();
   const second = relay(2);
   const stream = randomUUID();
   await log.append(appendTo(stream, 0));
-  await until(() => second.published.length > 0);
+  await eventually(() => second.published.length > 0);
   expect(second.published.map((hint) => hint.stream_id)).toEqual([stream]);
 });
 
@@ -134,14 +134,14 @@ it('a bus that is away costs a delay: the lag shows, the order holds, nothing is
   const { published } = relay(1, { fail: () => away });
   const stream = randomUUID();
   for (let version = 0; version < 10; version += 1) await log.append(appendTo(stream, version));
-  await until(async () => (await log.status.health()).relayLagMs > 200);
+  await eventually(async () => (await log.status.health()).relayLagMs > 200);
   away = false;
-  await until(() => published.length === 10);
+  await eventually(() => published.length === 10);
   expect(versionsOf(published, stream)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  await until(async () => (await log.status.health()).relayLagMs === 0);
+  await eventually(async () => (await log.status.health()).relayLagMs === 0);
 });
 
-it('a foreign transaction holds back the checkpoint, not the hints, and none comes twice', async () => {
+it('a foreign transaction holds back the checkpoint but not the hints, and no hint comes twice', async () => {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   await client.query('BEGIN');
@@ -149,18 +149,18 @@ it('a foreign transaction holds back the checkpoint, not the hints, and none com
   const { published } = relay(1);
   const streams = Array.from({ length: 1_500 }, () => randomUUID());
   await Promise.all(streams.map((stream) => log.append(appendTo(stream, 0))));
-  await until(() => published.length === 1_500);
+  await eventually(() => published.length === 1_500);
   const held = await database.query(
     "SELECT position FROM angelia.checkpoints WHERE name = 'relay' AND position > 0",
   );
   expect(held).toEqual([]);
   await client.query('COMMIT');
   await client.end();
-  await until(async () => (await log.status.health()).relayLagMs === 0);
+  await eventually(async () => (await log.status.health()).relayLagMs === 0);
   expect(published).toHaveLength(1_500);
 });
 
-it('nor does one come twice when that transaction ends between two pages of one pass', async () => {
+it('no hint comes twice when that transaction ends between two pages of one pass', async () => {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   await client.query('BEGIN');
@@ -174,30 +174,30 @@ it('nor does one come twice when that transaction ends between two pages of one 
       if (published.length === 1_000) await client.query('COMMIT');
     },
   });
-  await until(() => published.length >= 1_500);
-  await until(async () => (await log.status.health()).relayLagMs === 0);
+  await eventually(() => published.length >= 1_500);
+  await eventually(async () => (await log.status.health()).relayLagMs === 0);
   await client.end();
   expect(published).toHaveLength(1_500);
 });
 
-it('a relay that another has followed ends, and moves nothing', async () => {
+it('a relay ends when another one has taken over, and moves nothing', async () => {
   const old = relay(1);
-  await until(
+  await eventually(
     async () => (await database.query('SELECT 1 FROM angelia.checkpoints WHERE lead_epoch = 1')).length === 1,
   );
   const current = relay(2, { wake: new WakeUp() });
-  await until(
+  await eventually(
     async () => (await database.query('SELECT 1 FROM angelia.checkpoints WHERE lead_epoch = 2')).length === 1,
   );
   await log.append(appendTo(randomUUID(), 0));
   await old.running;
-  await until(() => current.published.length === 1);
+  await eventually(() => current.published.length === 1);
 });
 
-it('without any ping the poll finds it', async () => {
+it('the poll finds an event without any ping', async () => {
   const silent = openEventLog({ url: database.url, instance: 'silent', holder: 'silent#1' });
   const { published } = relay(1);
   await silent.append(appendTo(randomUUID(), 0));
-  await until(() => published.length === 1);
+  await eventually(() => published.length === 1);
   await silent.close();
 });

@@ -29,7 +29,7 @@ const chat = (name = `chat ${randomUUID()}`, sends = 1, seconds = 10): TurnAt =>
 const waits = (turns: readonly Turn[]) => turns.map(({ waitMs }) => waitMs).sort((a, b) => a - b);
 
 describe('turns to send', () => {
-  it('are one after the other for all replicas together', async () => {
+  it('follow each other over all replicas', async () => {
     const at = [chat()];
     const turns = await Promise.all(
       Array.from({ length: 6 }, (_, n) => (n % 2 ? one : two).sendTurns.take(at, LONG_MS)),
@@ -41,7 +41,7 @@ describe('turns to send', () => {
     }
   });
 
-  it('allow a burst of the whole rate, and no more in any stretch', async () => {
+  it('allow a burst of the whole rate, and no more in any period', async () => {
     const at = [chat(undefined, 3, 10)];
     const turns: Turn[] = [];
     for (let n = 0; n < 7; n += 1) turns.push(await (n % 2 ? one : two).sendTurns.take(at, LONG_MS));
@@ -49,7 +49,7 @@ describe('turns to send', () => {
     expect(rounds).toEqual([0, 0, 0, 1, 1, 1, 2]);
   });
 
-  it('that are too far ahead are not reserved, and say what holds them', async () => {
+  it('that are too far ahead are not reserved, and say what causes the wait', async () => {
     const [mine, all] = [chat(), chat(undefined, 100, 1)];
     await one.sendTurns.take([mine, all], LONG_MS);
     const refused = await two.sendTurns.take([mine, all], 1_000);
@@ -62,7 +62,7 @@ describe('turns to send', () => {
     expect(await one.sendTurns.take([chat(), all], 0)).toMatchObject({ taken: true, waitMs: 0 });
   });
 
-  it('wait for the rate of all chats, too', async () => {
+  it('also wait for the rate of all chats', async () => {
     const all = chat(undefined, 2, 10);
     for (const log of [one, two]) {
       expect(await log.sendTurns.take([chat(), all], LONG_MS)).toMatchObject({ waitMs: 0 });
@@ -72,7 +72,7 @@ describe('turns to send', () => {
     expect(third.waitMs).toBeGreaterThan(10_000 - SLACK_MS);
   });
 
-  it('wait out a pause that another replica was asked for, also where there is no rate', async () => {
+  it('wait out a pause that another replica was asked for, also without a rate', async () => {
     const unlimited = { name: `chat ${randomUUID()}` };
     await one.sendTurns.pause(unlimited.name, 30);
     await one.sendTurns.pause(unlimited.name, 5);
@@ -81,7 +81,7 @@ describe('turns to send', () => {
     expect(turn.waitMs).toBeGreaterThan(30_000 - SLACK_MS);
   });
 
-  it('of long ago are forgotten when sessions are pruned, later ones are not', async () => {
+  it('are forgotten when sessions are pruned, if they are old', async () => {
     const [old, young] = [chat(), chat()];
     await one.sendTurns.take([old], LONG_MS);
     await one.sendTurns.take([young], LONG_MS);

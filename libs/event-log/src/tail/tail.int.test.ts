@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 import { TAIL_START, type TailCursor } from './tail.ts';
 
 let database: TestDatabase;
@@ -132,15 +133,11 @@ async function idleHolder(signal: AbortSignal): Promise<string[]> {
   return [];
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-it('an open transaction hides what came after it, the health says for how long, and its end shows it', async () => {
+it('an open transaction hides later events, health reports for how long, and its end shows them', async () => {
   const log = open();
   const stream = randomUUID();
   await log.append(appendTo(randomUUID(), 0));
-  const end = await until(async () => {
+  const end = await eventually(async () => {
     const visible = await log.tail.end();
     const rows = await database.query<{ last: string }>('SELECT max(position) AS last FROM angelia.events');
     return visible.position === Number(rows[0]?.last) ? visible : null;
@@ -151,16 +148,16 @@ it('an open transaction hides what came after it, the health says for how long, 
   await client.query('SELECT pg_current_xact_id()');
   await log.append(appendTo(stream, 0));
   expect((await log.tail.read(end, 10, { data: true })).events).toEqual([]);
-  await until(async () => (await log.status.health()).tailLagMs >= 50);
+  await eventually(async () => (await log.status.health()).tailLagMs >= 50);
   await client.query('ROLLBACK');
   await client.end();
-  const page = await until(async () => {
+  const page = await eventually(async () => {
     const read = await log.tail.read(end, 10, { data: true });
     return read.events.length > 0 ? read : null;
   });
   expect(page.events).toMatchObject([{ streamId: stream, version: 1, data: {} }]);
   expect(await log.tail.end()).toEqual(page.next);
-  await until(async () => (await log.status.health()).tailLagMs === 0);
+  await eventually(async () => (await log.status.health()).tailLagMs === 0);
 });
 
 it.each(['auto', 'force_generic_plan'])(

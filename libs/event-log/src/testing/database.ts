@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { pause } from '@angelia/waiting';
 import pg from 'pg';
 import { migrate } from '../admin/migrate.ts';
 import { MIGRATOR_ROLE } from '../admin/roles.ts';
@@ -61,7 +62,7 @@ async function dropped(server: string, name: string): Promise<void> {
     } catch (error) {
       const busy = ['42501', '55006'].includes(String((error as { code?: unknown }).code));
       if (!busy || tries === 50) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@angelia/testkit';
 import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -8,7 +9,6 @@ import { TAIL_START } from '../tail/tail.ts';
 import { countingProjection } from '../testing/counting-projection.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
-import { until } from '../testing/until.ts';
 import { PageProjector } from './page-projector.ts';
 import { runProjection } from './projection.ts';
 import type { Measured, ProjectSession } from './session-views.ts';
@@ -75,9 +75,9 @@ async function views(): Promise<unknown[][]> {
   return Promise.all(VIEWS.map((view) => database.query(`SELECT * FROM angelia.${view} v ORDER BY v::text`)));
 }
 
-const caughtUp = () => until(async () => (await log.status.health()).projectionLagMs === 0);
+const caughtUp = () => eventually(async () => (await log.status.health()).projectionLagMs === 0);
 
-it('rows, deliveries and processes follow the log; other streams have none', async () => {
+it('sessions, deliveries and processes follow the log; other streams have no rows', async () => {
   projection(1);
   const sessions = await someSessions(20);
   await log.append(appendTo('route:demo', 0));
@@ -92,7 +92,7 @@ it('rows, deliveries and processes follow the log; other streams have none', asy
   expect(sessions).toContain(ended.items[0]?.sessionId);
 });
 
-it('what the events say is told once, after their rows are there, whoever leads, also past one that could not be read', async () => {
+it('what was measured is reported once, after the rows are committed, across leaders and past an event that failed', async () => {
   const told: string[] = [];
   const measuring: ProjectSession = (previous, events) => ({
     ...countingProjection(previous, events),
@@ -118,7 +118,7 @@ it('what the events say is told once, after their rows are there, whoever leads,
     Array.from({ length: n % 2 ? 6 : 5 }, (_, at) => `${id} ${at + 1}`),
   );
   // The checkpoint is visible in Postgres before its writer hears of the commit and tells.
-  await until(async () => told.length >= expected.length + 1);
+  await eventually(async () => told.length >= expected.length + 1);
   expect(told.sort()).toEqual([...expected, `${gap} 1`].sort());
   // A rebuild tells nobody: all of it was told.
   await rebuildViews({ url: database.url, project: measuring });
@@ -132,11 +132,11 @@ it('open work is counted by status, with the age of what is due', async () => {
   const work = await log.status.openWork();
   expect(work.sessions).toEqual({ queued: 4 });
   expect(work.runOverdueMs).toBeGreaterThanOrEqual(0);
-  await until(async () => (await log.status.openWork()).runOverdueMs > 0);
+  await eventually(async () => (await log.status.openWork()).runOverdueMs > 0);
   expect(work.deliveryOverdueMs).toBe(0);
 });
 
-it('views dropped and rebuilt are equal, also beside a live projector that goes on in them', async () => {
+it('rebuilt views are equal to the dropped ones, also beside a live projector that goes on in them', async () => {
   projection(1);
   await someSessions(60);
   await caughtUp();
@@ -147,7 +147,7 @@ it('views dropped and rebuilt are equal, also beside a live projector that goes 
   expect(await views()).toEqual(before);
 
   const more = await someSessions(5);
-  await until(async () => {
+  await eventually(async () => {
     const { items } = await log.lists.sessions({ limit: 100 });
     return more.every((id) => items.find((item) => item.sessionId === id && item.version >= 4));
   });
@@ -163,7 +163,7 @@ it('a rebuild under load misses nothing', async () => {
   const work = (async () => {
     while (running) await someSessions(10);
   })();
-  await until(async () => (await log.lists.sessions({ limit: 1 })).items.length > 0);
+  await eventually(async () => (await log.lists.sessions({ limit: 1 })).items.length > 0);
   await rebuildViews({ url: database.url, project: countingProjection });
   await someSessions(10);
   running = false;
@@ -176,7 +176,7 @@ it('a rebuild under load misses nothing', async () => {
   expect(wrong).toEqual([]);
 });
 
-it('a rebuild that was killed is cleared by the next, and two at once are refused', async () => {
+it('the next rebuild clears a killed one, and a second one at the same time is refused', async () => {
   await someSessions(3);
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
@@ -191,7 +191,7 @@ it('a rebuild that was killed is cleared by the next, and two at once are refuse
   expect((await rebuildViews({ url: database.url, project: countingProjection })).build).toBe(3);
 });
 
-it('a session that cannot be projected becomes a dead letter and blocks no other; mended, it comes back whole', async () => {
+it('a session that cannot be projected becomes a dead letter and blocks no other; once it is fixed, it comes back complete', async () => {
   const first = projection(1);
   const [bad, good] = [randomUUID(), randomUUID()];
   await log.append(appendTo(bad, 0, [someEvent('session.created', { route: 'bad' })]));
@@ -212,7 +212,7 @@ it('a session that cannot be projected becomes a dead letter and blocks no other
   );
   const [letter] = await log.deadLetters.list({ limit: 10 });
   await log.deadLetters.requestReplay(letter?.id ?? 0);
-  await until(async () => (await log.deadLetters.list({ limit: 10 })).length === 0);
+  await eventually(async () => (await log.deadLetters.list({ limit: 10 })).length === 0);
   const replayed = (await log.lists.sessions({ limit: 10 })).items.find((one) => one.sessionId === bad);
   expect(replayed).toMatchObject({ version: 2, state: { seen: [1, 2] } });
   await log.append(appendTo(bad, 2));
@@ -256,7 +256,7 @@ it.each<[string, ProjectSession]>([
 it('repeating a page changes nothing, and a page of an earlier leader changes nothing', async () => {
   await someSessions(5);
   const pool = log.database.relaxed;
-  const page = await until(async () => {
+  const page = await eventually(async () => {
     const read = await log.tail.read(TAIL_START, 1_000, { data: true });
     return read.events.length === 22 ? read : null;
   });
@@ -279,12 +279,12 @@ it('an outage makes no dead letter', async () => {
   await database.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test'",
   );
-  await until(() => someSessions(5).catch(() => null));
-  await until(async () => (await log.status.health()).projectionLagMs === 0);
+  await eventually(() => someSessions(5).catch(() => null));
+  await eventually(async () => (await log.status.health()).projectionLagMs === 0);
   expect(await log.deadLetters.list({ limit: 10 })).toEqual([]);
 });
 
-it('a replay that fails again stays a dead letter, and is not tried for ever', async () => {
+it('a replay that fails again stays a dead letter, and is not retried for ever', async () => {
   let tries = 0;
   projection(1, (previous, events) => {
     tries += 1;
@@ -292,12 +292,12 @@ it('a replay that fails again stays a dead letter, and is not tried for ever', a
   });
   const bad = randomUUID();
   await log.append(appendTo(bad, 0, [someEvent('test.poison')]));
-  await until(async () => (await log.deadLetters.list({ limit: 10 })).length === 1);
+  await eventually(async () => (await log.deadLetters.list({ limit: 10 })).length === 1);
   const [letter] = await log.deadLetters.list({ limit: 10 });
   const before = tries;
   await log.deadLetters.requestReplay(letter?.id ?? 0);
-  await until(() => tries > before);
-  const [requested] = await until(() =>
+  await eventually(() => tries > before);
+  const [requested] = await eventually(() =>
     database.query('SELECT FROM angelia.dead_letters WHERE replay_requested_at IS NULL'),
   );
   expect(requested).toBeDefined();
