@@ -86,7 +86,7 @@ describe('publishing', () => {
     await bus.publishHints([1, 2, 3].map(() => outgoing(undefined, { type: 'turn.requested' })));
     const lag = async () =>
       (await bus.consumerLag()).find(({ durable }) => durable === 'test-turn_requested') ?? false;
-    // One is in hand; how many more were fetched beforehand is the consumption's own business.
+    // One is being handled. How many more were prefetched is up to the consumption.
     const held = await eventually(
       async () => {
         const now = await lag();
@@ -197,7 +197,7 @@ describe('connecting', () => {
       await bus.whenReady();
       await server.stop();
       await eventually(() => !bus.connected);
-      // Several tries long.
+      // Long enough for several tries.
       await pause(2_000);
       await server.start();
       await eventually(() => bus.connected);
@@ -287,7 +287,7 @@ describe('core messages', () => {
   });
 });
 
-/** Only the handshake of a server that nobody can install any more. */
+/** Only the handshake of a server version that nobody can install any more. */
 async function oldServer(): Promise<{ server: Server; port: number }> {
   const server = createServer((socket) => {
     socket.on('error', () => {});

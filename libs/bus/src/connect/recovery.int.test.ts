@@ -155,7 +155,7 @@ describe('a late verdict', () => {
       await eventually(() => started.includes('after'));
       gates.before.resolve();
       await eventually(() => consumption.inFlight === 1);
-      // Answered after whatever the verdict has sent, on the same connection.
+      // The answer comes after everything that the verdict sent on the same connection.
       await bus.publishHints([outgoing('other', { type: 'session.ended' })]);
       expect(await server.unsettled(DURABLE)).toBe(1);
       gates.after.resolve();

@@ -13,7 +13,7 @@ import {
 import { NatsCluster } from '../testing/nats-cluster.ts';
 import type { Bus, BusOptions } from '../types.ts';
 
-// What tests/e2e/nats-cluster cannot see from outside. Each test goes on where the one before it ended.
+// What tests/e2e/nats-cluster cannot see from outside. Each test goes on where the previous one ended.
 
 let cluster: NatsCluster;
 const logger = new RecordingLogger();
@@ -70,7 +70,7 @@ describe('on a cluster', () => {
     const bus = open(3, { leaderlessMs: 1_000 });
     await arrives(bus);
     const { created } = await cluster.stream();
-    // As an operator may have set it: one server holds it alone.
+    // As an operator may have set it: only one server holds it.
     await cluster.asOperator((jsm) => jsm.consumers.update(STREAM_NAME, DURABLE, { num_replicas: 1 }));
     const holder = await eventually(async () => {
       const [consumer] = await cluster.consumers();
@@ -86,7 +86,7 @@ describe('on a cluster', () => {
 
   it('that lost its majority, the bus reports it, makes nothing again, and goes on by itself', async () => {
     const [one, two, left] = cluster.servers;
-    // Its own connection is not lost: the server that is left answers, and can do nothing.
+    // Its own connection stays: the remaining server answers, but can do nothing.
     const bus = open(3, { url: left?.url ?? '' });
     await arrives(bus);
     await eventually(async () => (await bus.problem()) === null);
@@ -95,7 +95,7 @@ describe('on a cluster', () => {
 
     await eventually(async () => /no leader/.test((await bus.problem()) ?? ''));
     await expect(bus.publishHints([outgoing()])).rejects.toMatchObject({ retryable: true });
-    // One that starts meanwhile waits, as for a server that is away.
+    // A bus that starts meanwhile waits, as for a server that is away.
     const late = open(3);
     await expect(late.provision()).rejects.toMatchObject({ retryable: true });
 

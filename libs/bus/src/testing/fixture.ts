@@ -14,7 +14,7 @@ export function outgoing(streamId: string = randomUUID(), more: Partial<Outgoing
   return { stream_id: streamId, version: 1, type: TYPE, messageId: randomUUID(), ...more };
 }
 
-/** Keeps every line as the text that would be written. */
+/** Keeps every line as the text that a logger would write. */
 export class RecordingLogger {
   readonly lines: string[] = [];
   readonly debug = () => {};
@@ -31,7 +31,7 @@ export function busOn(server: NatsServer, more: Partial<BusOptions> = {}): Bus {
   return connectBus({ url: server.url, name: 'test', replicas: 1, logger: new RecordingLogger(), ...more });
 }
 
-/** What a relay does: again until the bus is there. */
+/** Like a relay: publishes again until the bus takes it. */
 export async function publishUntilTaken(
   bus: Bus,
   hints: OutgoingHint[],
@@ -46,7 +46,7 @@ export async function publishUntilTaken(
   }
 }
 
-/** A handler that keeps what it got. */
+/** A handler that keeps what it gets. */
 export function recordingHandler() {
   const seen: Hint[] = [];
   return {

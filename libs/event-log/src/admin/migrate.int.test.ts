@@ -23,7 +23,7 @@ function runMigrate(url: string | undefined, ...args: string[]): Promise<Ended> 
   return migrating(url, args).ended;
 }
 
-/** `migrate` under way; `said` is what it wrote to stderr so far. */
+/** A running `migrate`. `said` is what it wrote to stderr so far. */
 function migrating(url: string | undefined, args: string[] = [], extra: NodeJS.ProcessEnv = {}) {
   const env: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: '', ...extra };
   if (url === undefined) delete env.DATABASE_URL;

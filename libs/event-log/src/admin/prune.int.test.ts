@@ -61,7 +61,7 @@ async function session(ended = true): Promise<string> {
 const ageOfViews = (days: number) =>
   database.query(`UPDATE angelia_views_1.sessions SET ended_at = ended_at - interval '${days} days'`);
 
-/** Both readers are past all that was appended. */
+/** Both readers have passed everything that was appended. */
 const caughtUp = async () => {
   const [last] = await database.query<{ position: string }>(
     'SELECT max(position) AS position FROM angelia.events',
@@ -72,7 +72,7 @@ const caughtUp = async () => {
   });
 };
 
-/** As far as a rebuild comes before it reads anything. */
+/** The state that a rebuild leaves before it reads anything. */
 const begunRebuild = async () => {
   await database.query('INSERT INTO angelia.view_builds (build, active) VALUES (7, false)');
   await database.query("INSERT INTO angelia.checkpoints (name) VALUES ('views:7')");
@@ -107,7 +107,7 @@ describe('pruning', () => {
     expect(await pruneSessions({ log, olderThanDays: 90 })).toEqual({ sessions: 120, keys: 0 });
     const kept = [open, young].sort();
     expect(await left()).toEqual({ events: kept, sessions: kept, deliveries: 2, processes: 2 });
-    // A sender that repeats itself is still recognised.
+    // A repeated webhook is still recognised.
     expect(await log.streams.findByKey(`webhook:r:${old[0]}`)).toBe(old[0]);
   });
 
@@ -201,7 +201,7 @@ describe('pruning', () => {
     for (let version = 0; version < 3; version += 1) await log.append(appendTo('key-c', version, [opened]));
     await caughtUp();
     await stop();
-    // Nobody is past this one: it stays, and so does what it replaced.
+    // No reader has passed this one: it stays, and so does what it replaced.
     await log.append(appendTo('key-c', 3, [opened]));
     await log.append(appendTo('key-c', 4, [opened]));
     await pruneSessions({ log, olderThanDays: 90 });
@@ -260,7 +260,7 @@ describe('an export', () => {
     expect(withoutPlace(await Promise.all(ids.map((id) => log.streams.read(id))))).toEqual(
       withoutPlace(before),
     );
-    // Taken once, however often it is read; and the views show it again.
+    // It is stored once, however often it is read, and the views show it again.
     expect(await importArchive(log, path)).toEqual({ sessions: 0, events: 0 });
     await eventually(async () => (await left()).sessions.length === 70);
   });

@@ -154,7 +154,7 @@ describe('a batch', () => {
       ],
     });
     expect(await one.streams.read(a)).toEqual([]);
-    // The key was not taken by the append that failed.
+    // The failed append did not take the key.
     expect(await one.append(request(1))).toMatchObject({
       status: 'appended',
       streams: [{ version: 1 }, { version: 2 }],
@@ -268,7 +268,7 @@ describe('a lease', () => {
     expect(await two.leases.renew([resource], 'two#1', 20)).toEqual([]);
     expect(await one.leases.renew([resource, 'run:unknown'], 'one#1', 60)).toEqual([resource]);
     expect((await one.leases.read(resource)).lease?.expiresAt).toBeGreaterThan(now + 50_000);
-    // A release by whoever does not hold it changes nothing.
+    // A release by somebody who does not hold it changes nothing.
     await two.append({ ...appendTo(randomUUID(), 0), lease: { resource, release: true } });
     expect((await one.leases.read(resource)).lease?.holder).toBe('one#1');
     await one.append({ ...appendTo(randomUUID(), 0), lease: { resource, release: true } });
@@ -303,7 +303,7 @@ describe('a lease', () => {
     expect(await one.leases.freeOf('runner', 'runner#new')).toEqual([mine]);
     const freed = await one.leases.read(mine);
     expect(freed.lease?.expiresAt).toBeLessThanOrEqual(freed.now);
-    // The last sign of life of a run that is lost.
+    // The last sign of life of a lost run.
     expect(freed.now - (freed.lease?.renewedAt ?? 0)).toBeLessThan(10_000);
     expect((await two.append(take(mine, 'two#1'))).status).toBe('appended');
     expect(await one.leases.freeOf('runner', 'runner#new')).toEqual([]);

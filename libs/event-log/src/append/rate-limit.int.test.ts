@@ -42,7 +42,7 @@ describe('a rate limit', () => {
       result.status === 'limited' ? [result.retryAfterSeconds] : [],
     );
     expect(Math.min(...waits)).toBeGreaterThan(0);
-    // One place every 6 s, and 50 want one.
+    // One append every 6 s, and 50 are waiting.
     expect(Math.max(...waits)).toBeLessThanOrEqual(300);
   });
 

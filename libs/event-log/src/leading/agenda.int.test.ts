@@ -85,7 +85,7 @@ it('a timer is hinted to its owner when it is due, not before and not twice', as
   const waiting = await session({ activeAgo: 5, processDue: -1 });
   const { hints } = agenda();
   await eventually(() => hints.length >= 3);
-  await pause(2_200); // Two more passes, in which nothing may come.
+  await pause(2_200); // Two more passes, which must hint nothing.
   expect(hints).toHaveLength(3);
   expect(hints).toEqual(
     expect.arrayContaining([
@@ -161,7 +161,7 @@ it('a pass does bounded work, however much is due: pages of 500, at most 2,000 o
     pages.filter((page) => page.owner === owner).reduce((sum, page) => sum + page.size, 0);
   await eventually(() => count('run') === 2_600 && count('delivery') === 2_600);
   expect(Math.max(...pages.map(({ size }) => size))).toBe(500);
-  // The first pass has come to the deliveries, too, before the second goes on with the runs.
+  // The first pass also hints deliveries, before the second goes on with the runs.
   const order = pages.map(({ owner, size }) => `${owner} ${size}`);
   const [full, rest] = [(owner: string) => Array.from({ length: 4 }, () => `${owner} 500`), [500, 100]];
   expect(order).toEqual([
@@ -179,7 +179,7 @@ it('live work is left alone: held, not due yet, waiting for its own time, or set
     lease: { resource: `run:${running}`, holder: 'runner#1', seconds: 60 },
   });
   await session({ activeAgo: 3600, runDue: 60 }); // A question, a coalescing window, a deadline in the queue.
-  await session({ activeAgo: 3600, deliveryDue: 60 }); // A claim under way, a retry.
+  await session({ activeAgo: 3600, deliveryDue: 60 }); // A running attempt, a retry.
   await session({ activeAgo: 3600, processDue: 60 });
   await session({ activeAgo: 0.1, runDue: -0.1, deliveryDue: -0.1 }); // Its own hint is on its way.
   await session({ activeAgo: 3600, settled: true });

@@ -48,7 +48,7 @@ function candidate(holder: string, seconds = 2): Candidate {
 
 const leads = (one: Candidate) => one.said().find((line) => line.startsWith('leading'));
 
-/** Sessions that go on for as long as the work does; the views are compared with the log at the end. */
+/** Sessions that go on as long as the work does. At the end the views are compared with the log. */
 function load(): { stop(): Promise<void> } {
   let running = true;
   const write = async () => {

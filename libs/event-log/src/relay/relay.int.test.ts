@@ -30,7 +30,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Collects what is published; `fail` makes the bus go away. */
+/** Collects what is published. `fail` takes the bus away. */
 function relay(leadEpoch: number, options: Partial<RelayOptions> & { fail?: () => boolean } = {}) {
   const published: RelayedHint[] = [];
   const stopping = new AbortController();
@@ -119,7 +119,7 @@ it('the next leader does not publish again what was published', async () => {
   const first = relay(1);
   await log.append(appendTo(randomUUID(), 0));
   await eventually(() => first.published.length === 1);
-  // Hinted ahead, perhaps: an open transaction of another test holds the checkpoint for a moment.
+  // Perhaps hinted early: an open transaction of another test holds the checkpoint for a moment.
   await eventually(async () => (await log.status.health()).relayLagMs === 0);
   await first.stop();
   const second = relay(2);

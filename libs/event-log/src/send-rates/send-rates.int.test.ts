@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 const LONG_MS = 60_000;
-/** Between two statements on a busy machine. */
+/** The time between two statements on a busy machine. */
 const SLACK_MS = 5_000;
 const chat = (name = `chat ${randomUUID()}`, sends = 1, seconds = 10): TurnAt => ({
   name,
@@ -54,11 +54,11 @@ describe('turns to send', () => {
     await one.sendTurns.take([mine, all], LONG_MS);
     const refused = await two.sendTurns.take([mine, all], 1_000);
     expect(refused).toMatchObject({ taken: false, heldBy: 0 });
-    // Had it been reserved, this would be the one after it.
+    // If it had been reserved, this would be the one after it.
     const next = await two.sendTurns.take([mine, all], LONG_MS);
     expect(next.taken).toBe(true);
     expect(next.waitMs).toBeLessThanOrEqual(10_000);
-    // Another chat is not held back by it.
+    // It does not hold back another chat.
     expect(await one.sendTurns.take([chat(), all], 0)).toMatchObject({ taken: true, waitMs: 0 });
   });
 

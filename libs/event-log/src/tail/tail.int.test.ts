@@ -118,7 +118,7 @@ async function slowWriter(signal: AbortSignal): Promise<string[]> {
   return written;
 }
 
-/** A writing transaction of somebody else, that has nothing to do with the log. */
+/** A writing transaction of somebody else that has nothing to do with the log. */
 async function idleHolder(signal: AbortSignal): Promise<string[]> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -174,7 +174,7 @@ it.each(['auto', 'force_generic_plan'])(
     try {
       const { relaxed } = log.database;
       const query = relaxed.query.bind(relaxed);
-      // What the log itself sends, explained on the connection settings that the log itself uses.
+      // Explains what the log itself sends, with the log's own connection settings.
       relaxed.query = async (statement, values) => {
         const rows = await query({ name: '', text: `EXPLAIN ${statement.text}` }, values);
         plans.push(`${statement.name}:\n${rows.map((row) => row[0]).join('\n')}`);

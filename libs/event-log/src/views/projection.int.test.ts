@@ -117,10 +117,10 @@ it('what was measured is reported once, after the rows are committed, across lea
   const expected = sessions.flatMap((id, n) =>
     Array.from({ length: n % 2 ? 6 : 5 }, (_, at) => `${id} ${at + 1}`),
   );
-  // The checkpoint is visible in Postgres before its writer hears of the commit and tells.
+  // The checkpoint is visible in Postgres before its writer knows of the commit and reports it.
   await eventually(async () => told.length >= expected.length + 1);
   expect(told.sort()).toEqual([...expected, `${gap} 1`].sort());
-  // A rebuild tells nobody: all of it was told.
+  // A rebuild reports nothing: all of it was reported before.
   await rebuildViews({ url: database.url, project: measuring });
   expect(told).toHaveLength(expected.length + 1);
 });
