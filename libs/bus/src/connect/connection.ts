@@ -60,6 +60,12 @@ export class Connection {
     return this.#live;
   }
 
+  /** The connection. Throws BusUnusable or BusUnavailable if there is none. */
+  required(): LiveConnection {
+    if (this.#live !== null) return this.#live;
+    throw this.#unusable ?? new BusUnavailable('NATS is away; the bus reconnects by itself');
+  }
+
   /** Why the server that answers cannot be used. */
   get unusable(): BusUnusable | null {
     return this.#unusable;
