@@ -109,6 +109,50 @@ describe.each(workspacePackages())('%s', (dir) => {
   });
 });
 
+/** What leads the loops, prunes, erases, migrates and rebuilds. */
+const leadingAndAdmin: Names = [
+  'libs/service-kit/src/leading/*',
+  'libs/service-kit/src/maintenance/*',
+  'libs/event-log/src/leading/*',
+  'libs/event-log/src/relay/*',
+  'libs/event-log/src/views/*',
+  'libs/event-log/src/admin/*',
+];
+
+describe('process-watcher, which runs commands', () => {
+  const main = 'services/process-watcher/src/main.ts';
+
+  it('cannot reach pruning or leading by any chain of imports', () => {
+    const reached = reachedFrom(main);
+    // Else the walk has lost its way, and the rule would look kept.
+    expect(reached).toContain('libs/service-kit/src/process/run-service.ts');
+    expect(reached).toContain('libs/event-log/src/event-log.ts');
+    expect(reached.filter((file) => matches(file, leadingAndAdmin))).toEqual([]);
+  });
+
+  it.each([
+    '@angelia/service-kit/leading',
+    '@angelia/service-kit/maintenance',
+    '@angelia/event-log/leading',
+    '@angelia/event-log/admin',
+  ])('would break the rule with an import of %s', (specifier) => {
+    for (const from of [
+      main,
+      'libs/service-kit/src/index.ts',
+      'libs/service-kit/src/process/run-service.ts',
+    ]) {
+      const reached = reachedFrom(main, { [from]: `import { x } from '${specifier}';\n` });
+      expect(reached.filter((file) => matches(file, leadingAndAdmin))).not.toEqual([]);
+    }
+  });
+
+  it('would break the rule if it were like delivery, which leads', () => {
+    expect(reachedFrom('services/delivery/src/main.ts')).toEqual(
+      expect.arrayContaining(['libs/service-kit/src/leading/leader.ts', 'libs/event-log/src/admin/prune.ts']),
+    );
+  });
+});
+
 describe('the rules', () => {
   it.each(forbiddenExamples)('refuse in %s: %s', (dir, code) => {
     expect(forbiddenIn(dir, join(dir, 'src', 'example.ts'), code)).toHaveLength(1);
@@ -183,6 +227,34 @@ function importsOf(code: string): string[] {
   const calls = /\b(?:import|require)\(\s*['"]([^'"\n]+)['"]\s*[,)]/g;
   return [...bare.matchAll(statements), ...bare.matchAll(calls)].map((match) => match[1] ?? '');
 }
+
+/** Our own files that a program loads: its imports, their imports and so on. Types are not loaded. `added`: code by file. */
+function reachedFrom(entry: string, added: Readonly<Record<string, string>> = {}): string[] {
+  const reached = new Set([entry]);
+  for (const file of reached) {
+    const code = (added[file] ?? '') + readFileSync(join(root, file), 'utf8');
+    const loaded = code.replace(/(^|\n)\s*(?:import|export)\s+type\s[^;]*;/g, '$1');
+    for (const specifier of importsOf(loaded)) {
+      const target = fileOf(specifier, file);
+      if (target !== null) reached.add(target);
+    }
+  }
+  return [...reached];
+}
+
+/** Null: not ours. */
+function fileOf(specifier: string, from: string): string | null {
+  if (specifier.startsWith('.')) return specifier.endsWith('.ts') ? join(dirname(from), specifier) : null;
+  const dir = workspacePackages().find((path) => nameOf(path) === packageOf(specifier));
+  if (dir === undefined) return null;
+  const { exports = {} } = JSON.parse(readFileSync(join(root, dir, 'package.json'), 'utf8'));
+  const target = exports[`.${specifier.slice(packageOf(specifier).length)}`];
+  if (target === undefined) throw new Error(`${from} imports ${specifier}, which ${dir} does not export`);
+  return join(dir, target);
+}
+
+const nameOf = (dir: string): string =>
+  JSON.parse(readFileSync(join(root, dir, 'package.json'), 'utf8')).name;
 
 function packageOf(specifier: string): string {
   return specifier

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type EventLog, openEventLog, type ProjectSession, rebuildViews } from '@angelia/event-log';
+import { type EventLog, openEventLog, type ProjectSession } from '@angelia/event-log';
+import { rebuildViews } from '@angelia/event-log/admin';
 import { createTestDatabase, insertRaw, type RawRow } from '@angelia/event-log/testing';
 
 /** `url`: a Postgres with fsync on, whose login may create databases. Each figure has a database of its own. */

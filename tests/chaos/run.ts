@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openEventLog, pruneSessions } from '@angelia/event-log';
+import { openEventLog } from '@angelia/event-log';
+import { pruneSessions } from '@angelia/event-log/admin';
 import {
   type ModelServer,
   type PlatformBehaviour,

@@ -2,7 +2,7 @@
 // them, and stacks start from a copy of a migrated cluster; see libs/testkit.
 
 import { delimiter, dirname } from 'node:path';
-import { migrate } from '@angelia/event-log';
+import { migrate } from '@angelia/event-log/admin';
 import { createTemplateDatabase } from '@angelia/event-log/testing';
 import { findBubblewrap, findNatsServer, startTestServices } from '@angelia/local';
 

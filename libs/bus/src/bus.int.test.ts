@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import { connectBus } from './bus.ts';
@@ -24,7 +24,7 @@ describe('publishing', () => {
     await server.dispose();
   });
 
-  it('a request has the first answer that somebody has, and none where nobody has one', async () => {
+  it('a request gets the first answer, and none if nobody has one', async () => {
     const listeners = [
       bus.respond('angelia.test.ask', async () => null),
       bus.respond('angelia.test.ask', async (payload) => (payload === 'you?' ? 'me' : null)),
@@ -61,7 +61,7 @@ describe('publishing', () => {
     await nc.close();
   });
 
-  it('again the same event stores it once, and a fresh message id stores it again', async () => {
+  it('the same event again stores it once, and a new message id stores it again', async () => {
     const before = await stored();
     const hint = outgoing();
     await bus.publishHints([hint]);
@@ -75,7 +75,7 @@ describe('publishing', () => {
     await expect(bus.publishHints([outgoing('a.b')])).rejects.toThrow(TypeError);
   });
 
-  it('tells what every durable consumer still has before it', async () => {
+  it('reports the lag of every durable consumer', async () => {
     const release = Promise.withResolvers<'done'>();
     const consumption = bus.consume({
       durable: 'test-turn_requested',
@@ -86,7 +86,7 @@ describe('publishing', () => {
     await bus.publishHints([1, 2, 3].map(() => outgoing(undefined, { type: 'turn.requested' })));
     const lag = async () =>
       (await bus.consumerLag()).find(({ durable }) => durable === 'test-turn_requested') ?? false;
-    // One is in hand; how many more were fetched beforehand is the consumption's own business.
+    // One is being handled. How many more were prefetched is up to the consumption.
     const held = await eventually(
       async () => {
         const now = await lag();
@@ -106,7 +106,7 @@ describe('publishing', () => {
     await consumption.stop();
   });
 
-  it('fails as retryable when the server is frozen, and in time', async () => {
+  it('fails in time with a retryable error when the server is frozen', async () => {
     server.freeze();
     try {
       await expect(bus.publishHints([outgoing()])).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe('connecting', () => {
     }
   });
 
-  it('says so once per change, not per try', async () => {
+  it('logs once per change, not per try', async () => {
     const server = await NatsServer.start();
     const logger = new RecordingLogger();
     const statuses: BusStatus[] = [];
@@ -197,7 +197,7 @@ describe('connecting', () => {
       await bus.whenReady();
       await server.stop();
       await eventually(() => !bus.connected);
-      // Several tries long.
+      // Long enough for several tries.
       await pause(2_000);
       await server.start();
       await eventually(() => bus.connected);
@@ -210,7 +210,7 @@ describe('connecting', () => {
     }
   });
 
-  it('to a server without JetStream says what to do, and goes on when it was mended', async () => {
+  it('to a server without JetStream says what to do, and goes on once it is repaired', async () => {
     const off = await NatsServer.start({ jetstream: false });
     const bus = busOn(off);
     try {
@@ -250,7 +250,7 @@ describe('connecting', () => {
 });
 
 describe('core messages', () => {
-  it('reach a subscription that was made before the server was there, also after a restart', async () => {
+  it('reach a subscription that was made before the server was up, also after a restart', async () => {
     const server = await NatsServer.prepare();
     const bus = busOn(server);
     const got: string[] = [];
@@ -287,7 +287,7 @@ describe('core messages', () => {
   });
 });
 
-/** Only the handshake of a server that nobody can install any more. */
+/** Only the handshake of a server version that nobody can install any more. */
 async function oldServer(): Promise<{ server: Server; port: number }> {
   const server = createServer((socket) => {
     socket.on('error', () => {});

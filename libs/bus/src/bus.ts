@@ -1,14 +1,12 @@
-import { JetStreamApiError, type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import { createInbox, type Subscription } from '@nats-io/transport-node';
-import { consumerLag } from './consumer-lag.ts';
-import { DurableConsumption } from './consumption.ts';
-import { BusUnavailable, isBusError, reasonOf } from './errors.ts';
-import { isLeaderless } from './jetstream-errors.ts';
-import { Link, type Live } from './link.ts';
-import { NoStream, publishAll } from './publish.ts';
-import { ensureStream } from './stream.ts';
-import { deleteStream, isStreamUnreadable, whyNotLed } from './stream-health.ts';
-import { StreamWatch } from './stream-watch.ts';
+import { Connection, type LiveConnection } from './connect/connection.ts';
+import { consumerLag } from './consume/consumer-lag.ts';
+import { DurableConsumption } from './consume/consumption.ts';
+import { CoreMessages, callListener } from './core/core-messages.ts';
+import { BusUnavailable, reasonOf } from './errors.ts';
+import { HintPublisher } from './publish/hint-publisher.ts';
+import { ensureStream } from './stream/ensure-stream.ts';
+import { RecreationWatch } from './stream/recreation-watch.ts';
+import { whyNotLed } from './stream/stream-health.ts';
 import type { Bus, BusOptions, ConsumeOptions, ConsumerLag, Consumption, OutgoingHint } from './types.ts';
 
 /** Returns at once and connects in the background, for ever. Throws BusUrlInvalid. */
@@ -16,68 +14,63 @@ export function connectBus(options: BusOptions): Bus {
   return new JetStreamBus(options);
 }
 
-interface CoreListener {
-  readonly subject: string;
-  readonly listener: (subject: string, payload: string, reply?: string) => void;
-  subscription: Subscription | null;
-}
-
-/** Two requests each time; a stream that gives nothing out holds up everybody for at most this long. */
-const LOOK_AT_STREAM_MS = 5_000;
-
-/** Several elections of a server of 2.9 (4 to 9 s each): too short would make one anew that is just being elected. */
+/** Several elections of a 2.9 server (4 to 9 s each). If too short, a consumer that is electing its leader would be made again. */
 const LEADERLESS_MS = 45_000;
 
 class JetStreamBus implements Bus {
   readonly #options: BusOptions;
-  readonly #link: Link;
-  readonly #watch: StreamWatch;
+  readonly #connection: Connection;
+  readonly #core: CoreMessages;
+  readonly #publisher: HintPublisher;
+  readonly #watch: RecreationWatch;
   readonly #consumptions = new Set<DurableConsumption>();
-  readonly #listeners = new Set<CoreListener>();
   readonly #onRecreated = new Set<() => void>();
-  #client: { live: Live; js: JetStreamClient } | null = null;
   #closed: Promise<void> | null = null;
-  #lookedAtStream = Number.NEGATIVE_INFINITY;
-  #mending: Promise<boolean> | null = null;
 
   constructor(options: BusOptions) {
+    const { logger } = options;
     this.#options = options;
-    this.#watch = new StreamWatch(() => {
-      for (const listener of this.#onRecreated) this.#guard('stream recreated', listener);
+    this.#watch = new RecreationWatch(() => {
+      for (const listener of this.#onRecreated) callListener(logger, 'stream recreated', listener);
     });
-    this.#link = new Link(options);
-    this.#link.onLive((live) => {
-      for (const listener of this.#listeners) this.#attach(listener, live);
-      // The store may have been emptied while the server was away. Whoever needs the stream makes sure of it again.
+    this.#publisher = new HintPublisher({
+      logger,
+      provision: (live) => this.#provision(live),
+      onAck: (ack) => this.#watch.sawAck(ack),
+    });
+    this.#connection = new Connection(options);
+    this.#core = new CoreMessages(this.#connection, logger);
+    this.#connection.onConnected((live) => {
+      // The store may have been emptied while the server was away. Whoever needs the stream ensures it again.
       this.#provision(live).catch((error: unknown) => {
-        if (live.up) options.logger.warn({ reason: reasonOf(error) }, 'the hint stream is not there yet');
+        if (live.up) logger.warn({ reason: reasonOf(error) }, 'the hint stream cannot be created yet');
       });
     });
   }
 
   get connected(): boolean {
-    return this.#link.live !== null;
+    return this.#connection.live !== null;
   }
 
   get serverVersion(): string | null {
-    return this.#link.live?.serverVersion ?? null;
+    return this.#connection.live?.serverVersion ?? null;
   }
 
   whenReady(): Promise<void> {
-    return this.#link.whenReady();
+    return this.#connection.whenReady();
   }
 
   async problem(): Promise<string | null> {
-    const live = this.#link.live;
-    if (live === null) return this.#link.unusable?.message ?? 'NATS is away';
+    const live = this.#connection.live;
+    if (live === null) return this.#connection.unusable?.message ?? 'NATS is away';
     return whyNotLed(live.jsm);
   }
 
   async provision(): Promise<{ created: boolean }> {
-    return this.#provision(await this.#need());
+    return this.#provision(this.#connection.required());
   }
 
-  async #provision(live: Live): Promise<{ created: boolean }> {
+  async #provision(live: LiveConnection): Promise<{ created: boolean }> {
     const seen = await ensureStream(live.jsm, this.#options.replicas, this.#watch.hasSeenStream);
     this.#watch.sawStream(seen, Date.now());
     return { created: seen.created };
@@ -85,43 +78,8 @@ class JetStreamBus implements Bus {
 
   async publishHints(hints: readonly OutgoingHint[]): Promise<{ streamWasRecreated: boolean }> {
     if (hints.length === 0) return { streamWasRecreated: false };
-    const live = await this.#need();
-    try {
-      try {
-        await this.#publish(live, hints);
-        if (performance.now() - this.#lookedAtStream > LOOK_AT_STREAM_MS) await this.#mend(live, false);
-      } catch (error) {
-        if (error instanceof NoStream) await this.#provision(live);
-        // The server itself said no. If not because its store is broken, then the caller hears it.
-        else if (!(error instanceof JetStreamApiError) || isLeaderless(error)) throw error;
-        else if (!(await this.#mend(live, true))) throw error;
-        await this.#publish(live, hints);
-      }
-    } catch (error) {
-      if (isBusError(error) || error instanceof TypeError) throw error;
-      throw new BusUnavailable(`hints not published: ${reasonOf(error)}`, { cause: error });
-    }
+    await this.#publisher.publish(this.#connection.required(), hints);
     return { streamWasRecreated: this.#watch.takeRecreated() };
-  }
-
-  /** True when the stream was unreadable and has been made anew. One at a time. */
-  #mend(live: Live, refused: boolean): Promise<boolean> {
-    this.#mending ??= (async () => {
-      if (!(await isStreamUnreadable(live.jsm, { refused }))) return false;
-      this.#options.logger.warn({}, 'the server cannot read its own hint stream: making it anew');
-      await deleteStream(live.jsm);
-      await this.#provision(live);
-      return true;
-    })().finally(() => {
-      this.#lookedAtStream = performance.now();
-      this.#mending = null;
-    });
-    return this.#mending;
-  }
-
-  #publish(live: Live, hints: readonly OutgoingHint[]): Promise<void> {
-    if (this.#client?.live !== live) this.#client = { live, js: jetstream(live.nc) };
-    return publishAll(live.nc, this.#client.js, hints, (ack) => this.#watch.sawAck(ack));
   }
 
   onStreamRecreated(listener: () => void): () => void {
@@ -132,7 +90,7 @@ class JetStreamBus implements Bus {
   consume(options: ConsumeOptions): Consumption {
     if (this.#closed !== null) throw new BusUnavailable('the bus is closed');
     const consumption = new DurableConsumption(options, {
-      link: this.#link,
+      connection: this.#connection,
       logger: this.#options.logger,
       provision: (live) => this.#provision(live),
       leaderlessMs: this.#options.leaderlessMs ?? LEADERLESS_MS,
@@ -143,7 +101,7 @@ class JetStreamBus implements Bus {
   }
 
   async consumerLag(): Promise<ConsumerLag[]> {
-    const { jsm } = await this.#need();
+    const { jsm } = this.#connection.required();
     try {
       return await consumerLag(jsm);
     } catch (error) {
@@ -151,63 +109,20 @@ class JetStreamBus implements Bus {
     }
   }
 
-  ping(subject: string, payload = ''): void {
-    try {
-      this.#link.live?.nc.publish(subject, payload);
-    } catch (error) {
-      this.#options.logger.debug({ subject, reason: reasonOf(error) }, 'ping dropped');
-    }
+  ping(subject: string, payload?: string): void {
+    this.#core.ping(subject, payload);
   }
 
   subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void {
-    return this.#listen({ subject, listener, subscription: null });
+    return this.#core.subscribe(subject, listener);
   }
 
-  #listen(entry: CoreListener): () => void {
-    this.#listeners.add(entry);
-    if (this.#link.live !== null) this.#attach(entry, this.#link.live);
-    return () => {
-      this.#listeners.delete(entry);
-      entry.subscription?.unsubscribe();
-    };
-  }
-
-  async request(subject: string, payload: string, timeoutMs: number): Promise<string | null> {
-    const { nc } = await this.#need();
-    // Several may listen and only one have an answer: the first that comes, not the first that hears.
-    const inbox = createInbox();
-    return new Promise((resolve) => {
-      const settle = (answer: string | null): void => {
-        clearTimeout(timer);
-        subscription.unsubscribe();
-        resolve(answer);
-      };
-      const timer = setTimeout(() => settle(null), timeoutMs);
-      const subscription = nc.subscribe(inbox, {
-        callback: (error, message) => {
-          // An empty message with a status: the server says that nobody listens there.
-          const nobody = error !== null || message.headers?.code === 503;
-          settle(nobody ? null : message.string());
-        },
-      });
-      nc.publish(subject, payload, { reply: inbox });
-    });
+  request(subject: string, payload: string, timeoutMs: number): Promise<string | null> {
+    return this.#core.request(subject, payload, timeoutMs);
   }
 
   respond(subject: string, answer: (payload: string) => Promise<string | null>): () => void {
-    const entry: CoreListener = {
-      subject,
-      listener: (_subject, payload, reply) => {
-        if (reply === undefined) return;
-        answer(payload).then(
-          (text) => (text === null ? undefined : this.ping(reply, text)),
-          (error: unknown) =>
-            this.#options.logger.warn({ subject, reason: reasonOf(error) }, 'a request has no answer'),
-        );
-      },
-      subscription: null,
-    };
-    return this.#listen(entry);
+    return this.#core.respond(subject, answer);
   }
 
   close(): Promise<void> {
@@ -217,35 +132,6 @@ class JetStreamBus implements Bus {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#consumptions].map((consumption) => consumption.stop()));
-    await this.#link.close();
-  }
-
-  #attach(entry: CoreListener, live: Live): void {
-    entry.subscription = live.nc.subscribe(entry.subject, {
-      callback: (error, message) => {
-        if (error)
-          this.#options.logger.warn(
-            { subject: entry.subject, reason: error.message },
-            'subscription refused',
-          );
-        else
-          this.#guard(entry.subject, () => entry.listener(message.subject, message.string(), message.reply));
-      },
-    });
-  }
-
-  /** A listener that throws must not end the connection's read loop. */
-  #guard(what: string, listener: () => void): void {
-    try {
-      listener();
-    } catch (error) {
-      this.#options.logger.error({ what, err: error }, 'a listener of the bus failed');
-    }
-  }
-
-  async #need(): Promise<Live> {
-    const live = this.#link.live;
-    if (live !== null) return live;
-    throw this.#link.unusable ?? new BusUnavailable('NATS is away; the bus reconnects by itself');
+    await this.#connection.close();
   }
 }

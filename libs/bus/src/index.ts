@@ -1,7 +1,6 @@
 export { connectBus } from './bus.ts';
-export { BusUnavailable, BusUnusable, isBusError } from './errors.ts';
-export { type ExaminedBus, type ExaminedJetStream, examineBus } from './examine.ts';
-export { BusUrlInvalid } from './server-url.ts';
+export { BusUnavailable, BusUnusable, BusUrlInvalid, isBusError } from './errors.ts';
+export { type ExaminedBus, type ExaminedJetStream, examineBus } from './examine/examine.ts';
 export type {
   Bus,
   BusLogger,

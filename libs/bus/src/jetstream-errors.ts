@@ -10,8 +10,8 @@ export function isConsumerNotFound(error: unknown): boolean {
 }
 
 /**
- * A cluster without a leader (of the stream, or of all streams): it elects one, or waits for a majority of its servers.
- * Nothing is wrong with what is stored. The library has no names for these.
+ * A cluster without a leader (of the stream, or of all streams). It elects one, or waits for a majority of its servers.
+ * What is stored is intact. The library has no names for these codes.
  */
 const LEADERLESS: ReadonlySet<number> = new Set([10_008, 10_009]);
 
@@ -24,7 +24,7 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof TimeoutError;
 }
 
-/** Nobody answers on the subject, or JetStream is off for the account. The library keeps this class to itself. */
+/** Nobody answers on the subject, or JetStream is off for the account. The library does not export this class. */
 export function isNotEnabled(error: unknown): error is Error {
   return error instanceof Error && error.name === 'JetStreamNotEnabled';
 }

@@ -1,6 +1,6 @@
 import type { Hint } from '@angelia/contracts';
 
-/** What the bus needs of a logger; pino fits. */
+/** The part of pino that the bus uses. */
 export interface BusLogger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -17,25 +17,25 @@ export interface BusOptions {
   readonly url: string;
   /** Shown by the server for this connection. */
   readonly name: string;
-  /** Of the stream; more than 1 needs a cluster. */
+  /** Replicas of the stream. More than 1 needs a cluster. */
   readonly replicas: number;
   readonly logger: BusLogger;
-  /** For tests; else as long as a cluster may need to elect. */
+  /** For tests. Default: as long as a cluster may need to elect a leader. */
   readonly leaderlessMs?: number;
-  /** On every change, never twice the same. */
+  /** Called on every change, never twice with the same status. */
   readonly onStatus?: (status: BusStatus) => void;
 }
 
-/** `messageId`: the event id from the relay, a fresh one from timers and sweep (the duplicate window would swallow them). */
+/** `messageId`: the event id from the relay; a new one from timers and sweep, which the duplicate window would drop otherwise. */
 export type OutgoingHint = Hint & { readonly messageId: string };
 
 export type HintVerdict = 'done' | { readonly retryInMs: number };
 
-/** A message that no redelivery can help. */
+/** A message that cannot succeed, however often it is redelivered. */
 export interface DeadLetter {
   readonly durable: string;
   readonly subject: string;
-  /** Null when the message is no hint at all. */
+  /** Null if the message is not a hint. */
   readonly hint: Hint | null;
   readonly reason: string;
   readonly deliveries: number;
@@ -46,71 +46,71 @@ export interface ConsumeOptions {
   readonly durable: string;
   /** An event type or an owner hint. */
   readonly type: string;
-  /** Handlers at work at once; also the bound on buffered messages. */
+  /** How many handlers run at once. Also bounds the buffered messages. */
   readonly concurrency: number;
   /**
-   * `'done'` acks; `{ retryInMs }` asks for the hint again; throwing does too, with a growing delay.
-   * An error that says `retryable: false` goes to `onDeadLetter` instead.
+   * `'done'` acks. `{ retryInMs }` asks for the hint again. Throwing does so too, with a growing delay.
+   * An error with `retryable: false` goes to `onDeadLetter` instead.
    */
   readonly handler: (hint: Hint) => Promise<HintVerdict>;
-  /** Resolved: the message is gone from the bus. Rejected: it comes again. Without it, dead letters are logged as errors. */
+  /** Resolves: the message leaves the bus. Rejects: it is redelivered. Without it, dead letters are logged as errors. */
   readonly onDeadLetter?: (letter: DeadLetter) => Promise<void>;
 }
 
 export interface Consumption {
   readonly durable: string;
-  /** Handlers at work right now. */
+  /** Handlers that run now. */
   readonly inFlight: number;
-  /** Pulling right now: false while the server is away, before the first pull and after stop(). */
+  /** Whether it pulls now. False while the server is away, before the first pull and after stop(). */
   readonly active: boolean;
-  /** No new messages; waits for the handlers at work. What was buffered goes back to the server at once. */
+  /** Takes no new messages and waits for the running handlers. Buffered messages go back to the server at once. */
   stop(): Promise<void>;
 }
 
 export interface ConsumerLag {
   readonly durable: string;
-  /** Not handed out yet. */
+  /** Hints that are not handed out yet. */
   readonly pending: number;
-  /** Handed out and not acked. */
+  /** Hints that are handed out and not acked. */
   readonly ackPending: number;
 }
 
 export interface Bus {
   readonly connected: boolean;
   readonly serverVersion: string | null;
-  /** Resolves when connected to a usable server; rejects with BusUnusable when the server is not, and when closed. */
+  /** Resolves when connected to a usable server. Rejects with BusUnusable if the server is not usable, and when closed. */
   whenReady(): Promise<void>;
   /**
-   * Why no hint can be stored or fetched now, in words for an operator; null when all is well. A server that answers is
-   * not enough: of a cluster that lost its majority, the rest still does.
+   * Why no hint can be stored or fetched now, in words for an operator. Null if all is well. A server that answers is not
+   * enough: in a cluster that lost its majority, the other servers still answer.
    */
   problem(): Promise<string | null>;
-  /** Stream and limits. Idempotent; `created` when there was none (told to each of several callers at once). */
+  /** Ensures the stream and its limits. Idempotent. `created`: there was none (each of several simultaneous callers gets it). */
   provision(): Promise<{ created: boolean }>;
   /**
-   * Resolves when the server has stored all of them. `streamWasRecreated`: the stream is not the one of the last call,
-   * so that hints published before may be lost. Throws BusUnavailable; publishing the same hints again is harmless.
+   * Resolves when the server has stored all of them. `streamWasRecreated`: the stream is another one than at the last call,
+   * so earlier hints may be lost. Throws BusUnavailable. Publishing the same hints again is harmless.
    */
   publishHints(hints: readonly OutgoingHint[]): Promise<{ streamWasRecreated: boolean }>;
   /**
-   * Calls back when the stream turns out to be new or another one, also when nothing is published: hint what is
-   * unsettled. Returns how to stop listening.
+   * Calls back when the stream turns out to be new or another one, also when nothing is published. The caller hints what is
+   * unsettled. Returns a function that stops listening.
    */
   onStreamRecreated(listener: () => void): () => void;
   consume(options: ConsumeOptions): Consumption;
-  /** Of every durable consumer of the stream, of whichever service. Throws BusUnavailable. */
+  /** The lag of every durable consumer of the stream, of all services. Throws BusUnavailable. */
   consumerLag(): Promise<readonly ConsumerLag[]>;
-  /** Core NATS, at most once: dropped when the server is away. */
+  /** Core NATS, at most once. Dropped while the server is away. */
   ping(subject: string, payload?: string): void;
-  /** Core NATS. The subscription outlives reconnects; returns how to end it. */
+  /** Core NATS. The subscription survives reconnects. Returns a function that ends it. */
   subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void;
   /**
-   * Core NATS: asks whoever answers on this subject, and takes the first answer. Null: nobody answered in time, or
-   * there is nobody. Throws BusUnavailable.
+   * Core NATS. Sends a request on this subject and takes the first answer. Null: nobody listens, or nobody answered in
+   * time. Throws BusUnavailable.
    */
   request(subject: string, payload: string, timeoutMs: number): Promise<string | null>;
-  /** Core NATS: answers requests; null leaves one to others. Outlives reconnects; returns how to end it. */
+  /** Core NATS. Answers requests; null leaves a request to others. Survives reconnects. Returns a function that ends it. */
   respond(subject: string, answer: (payload: string) => Promise<string | null>): () => void;
-  /** Stops all consumptions, waits for their handlers, flushes, disconnects. */
+  /** Stops all consumptions, waits for their handlers, flushes and disconnects. */
   close(): Promise<void>;
 }

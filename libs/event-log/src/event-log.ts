@@ -1,52 +1,53 @@
-import { AppendBatcher } from './append-batcher.ts';
-import type { AppendRequest, AppendResult } from './append-request.ts';
-import { Database, SERVICE_ROLE, TIMEOUTS, type Timeouts } from './database.ts';
-import { DeadLetters } from './dead-letters.ts';
-import { Leases } from './leases.ts';
-import { Lists } from './lists.ts';
-import { LogStatus } from './log-status.ts';
-import { type Logger, silent } from './logger.ts';
-import { Queue } from './queue.ts';
-import { SendTurns } from './send-turns.ts';
-import { Streams } from './streams.ts';
-import { Tail } from './tail.ts';
-import { UnstartedWebhooks } from './unstarted-webhooks.ts';
+import { GroupCommit } from './append/group-commit.ts';
+import type { AppendRequest, AppendResult } from './append/request.ts';
+import type { Timeouts } from './connection/connection-pool.ts';
+import { Database, SERVICE_ROLE, TIMEOUTS } from './connection/database.ts';
+import { type Logger, silent } from './connection/logger.ts';
+import { DeadLetters } from './diagnostics/dead-letters.ts';
+import { LogStatus } from './diagnostics/log-status.ts';
+import { UnstartedWebhooks } from './diagnostics/unstarted-webhooks.ts';
+import { Leases } from './leases/leases.ts';
+import { Lists } from './read/lists.ts';
+import { Queue } from './read/queue.ts';
+import { Streams } from './read/streams.ts';
+import { SendTurns } from './send-rates/send-rates.ts';
+import { Tail } from './tail/tail.ts';
 
 export interface EventLogOptions {
   readonly url: string;
-  /** Stable name of the service's instance; seen as application_name. */
+  /** Stable name of the service instance. Postgres shows it as application_name. */
   readonly instance: string;
-  /** Who this process is in leases: instance and incarnation. */
+  /** The name of this process in leases: instance and incarnation. */
   readonly holder: string;
   /** Default angelia_service. null: the login's own rights. */
   readonly role?: string | null;
-  /** Connections for everything but appends and reads of streams. */
+  /** Connections for everything except appends and reads of streams. */
   readonly poolSize?: number;
   readonly logger?: Logger;
-  /** After a commit that appended something: the caller pings the relay. Must not throw. */
+  /** Called after a commit that appended something. The caller pings the relay. Must not throw. */
   readonly onCommitted?: () => void;
-  /** After each transaction of appends: how many it held, and how long it took. Must not throw. */
+  /** Called after each transaction of appends with its size and duration. Must not throw. */
   readonly onFlushed?: (appends: number, ms: number) => void;
   readonly timeouts?: Partial<Timeouts>;
 }
 
-/** Two for the led loops, one for leases, one for the API's lists: more would only queue in Postgres. */
+/** Two for the led loops, one for leases, one for the API's lists. More would only queue in Postgres. */
 const POOL_SIZE = 4;
 
-/** Never throws because Postgres is away: it connects when first asked, and again whenever needed. */
+/** Does not connect. The log connects at the first call, and again whenever it has to. */
 export function openEventLog(options: EventLogOptions): EventLog {
   return new EventLog(options);
 }
 
 /**
- * The log as a service uses it: `append`, and one object for each other subject. It never throws because Postgres is away;
- * each call does.
+ * The log as a service uses it: `append`, and one object for each other subject. Making it never fails because Postgres is
+ * away; a call does.
  */
 export class EventLog {
   readonly instance: string;
   readonly holder: string;
   readonly logger: Logger;
-  /** For the loops of this package (lead, relay, projection, agenda); services have no use for it. */
+  /** For the loops and admin commands of this package (./leading, ./admin). Services do not use it. */
   readonly database: Database;
   readonly streams: Streams;
   readonly tail: Tail;
@@ -59,7 +60,7 @@ export class EventLog {
   readonly unstartedWebhooks: UnstartedWebhooks;
   readonly sendTurns: SendTurns;
   readonly status: LogStatus;
-  readonly #appends: AppendBatcher;
+  readonly #appends: GroupCommit;
 
   constructor(options: EventLogOptions) {
     this.instance = options.instance;
@@ -74,7 +75,7 @@ export class EventLog {
       logger: this.logger,
     });
     const { onCommitted = () => {}, onFlushed = () => {} } = options;
-    this.#appends = new AppendBatcher(this.database, options.holder, onCommitted, onFlushed);
+    this.#appends = new GroupCommit(this.database, options.holder, onCommitted, onFlushed);
     const { durable, relaxed } = this.database;
     this.streams = new Streams(durable);
     this.leases = new Leases({ read: durable, write: relaxed });
@@ -91,13 +92,13 @@ export class EventLog {
     return this.#appends.append(request);
   }
 
-  /** What the database's clock says. */
+  /** The database's clock. */
   async now(): Promise<number> {
-    // Nobody holds it: it is asked for the time that comes with the answer.
+    // A lease that nobody holds: only the time that comes with the answer counts.
     return (await this.leases.read('clock')).now;
   }
 
-  /** Lets what was handed in finish, then closes every connection. */
+  /** Waits for appends that were handed in, then closes every connection. */
   async close(): Promise<void> {
     await this.#appends.close();
     await this.database.close();

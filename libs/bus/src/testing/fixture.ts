@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Hint } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
 import { connectBus } from '../bus.ts';
 import { isBusError } from '../errors.ts';
 import type { Bus, BusOptions, OutgoingHint } from '../types.ts';
@@ -13,7 +14,7 @@ export function outgoing(streamId: string = randomUUID(), more: Partial<Outgoing
   return { stream_id: streamId, version: 1, type: TYPE, messageId: randomUUID(), ...more };
 }
 
-/** Keeps every line as the text that would be written. */
+/** Keeps every line as the text that a logger would write. */
 export class RecordingLogger {
   readonly lines: string[] = [];
   readonly debug = () => {};
@@ -30,7 +31,7 @@ export function busOn(server: NatsServer, more: Partial<BusOptions> = {}): Bus {
   return connectBus({ url: server.url, name: 'test', replicas: 1, logger: new RecordingLogger(), ...more });
 }
 
-/** What a relay does: again until the bus is there. */
+/** Like a relay: publishes again until the bus takes it. */
 export async function publishUntilTaken(
   bus: Bus,
   hints: OutgoingHint[],
@@ -40,12 +41,12 @@ export async function publishUntilTaken(
       return await bus.publishHints(hints);
     } catch (error) {
       if (!isBusError(error) || !error.retryable) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
     }
   }
 }
 
-/** A handler that keeps what it got. */
+/** A handler that keeps what it gets. */
 export function recordingHandler() {
   const seen: Hint[] = [];
   return {

@@ -1,14 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
 import type { ConsumerInfo, JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { freePort, NatsServer } from './nats-server.ts';
 
 const SIZE = 3;
-/** Three programs find each other and elect a leader, on a machine that is busy. */
+/** Three servers find each other and elect a leader, on a busy machine. */
 const FORM_DEADLINE_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/** Three real nats-servers on loopback, joined by routes, each with a store of its own. */
+/** Three real nats-servers on loopback, joined by routes, each with its own store. */
 export class NatsCluster {
   readonly servers: readonly NatsServer[];
 
@@ -16,7 +16,7 @@ export class NatsCluster {
     this.servers = servers;
   }
 
-  /** Not running yet: `start()` when it is time. */
+  /** Not running yet: call `start()`. */
   static async prepare(): Promise<NatsCluster> {
     const routePorts = await Promise.all(Array.from({ length: SIZE }, freePort));
     const servers = await Promise.all(
@@ -40,13 +40,13 @@ export class NatsCluster {
     return cluster;
   }
 
-  /** Returns when it takes streams. */
+  /** Returns when the cluster accepts streams. */
   async start(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.start()));
     await this.hasMetaLeader();
   }
 
-  /** As a user writes it: all servers. */
+  /** All servers, as a user writes it. */
   get url(): string {
     return this.servers.map(({ url }) => url).join(',');
   }
@@ -66,7 +66,7 @@ export class NatsCluster {
     return this.servers.filter(({ running }) => running);
   }
 
-  /** Asks one that runs. */
+  /** Asks a running server. */
   asOperator<T>(act: (jsm: JetStreamManager) => Promise<T>): Promise<T> {
     const [any] = this.running;
     if (any === undefined) throw new Error('no server runs');
@@ -85,7 +85,7 @@ export class NatsCluster {
     });
   }
 
-  /** The server that leads the stream, once there is one. */
+  /** Waits for the stream's leader and returns it. */
   async streamLeader(): Promise<NatsServer> {
     const leader = await this.#until(
       'a leader of the stream',
@@ -94,7 +94,7 @@ export class NatsCluster {
     return this.member(leader);
   }
 
-  /** The cluster makes and changes streams again. */
+  /** Waits until the cluster creates and changes streams again. */
   async hasMetaLeader(): Promise<void> {
     await this.#until('a meta leader', () =>
       this.asOperator(async (jsm) => {
@@ -104,7 +104,7 @@ export class NatsCluster {
     );
   }
 
-  /** Every replica has all that the leader has. */
+  /** Waits until every replica has all that the leader has. */
   async inSync(): Promise<void> {
     await this.#until('all replicas in sync', async () => {
       const { cluster } = await this.stream();
@@ -127,7 +127,7 @@ export class NatsCluster {
       } catch (error) {
         last = error;
       }
-      await sleep(LOOK_EVERY_MS);
+      await pause(LOOK_EVERY_MS);
     }
     throw new Error(`the NATS cluster has not ${what}: ${last}`);
   }

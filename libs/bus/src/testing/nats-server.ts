@@ -5,11 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { STREAM_NAME } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect as connectClient } from '@nats-io/transport-node';
-import { parseServerUrl } from '../server-url.ts';
+import { parseServerUrl } from '../connect/server-url.ts';
 
 const START_DEADLINE_MS = 15_000;
 
@@ -18,28 +18,28 @@ export interface NatsServerOptions {
   readonly jetstream?: boolean;
   readonly token?: string;
   readonly user?: { readonly name: string; readonly password: string };
-  /** As a member of a cluster: see nats-cluster.ts. */
+  /** For a member of a cluster: see nats-cluster.ts. */
   readonly member?: ClusterMember;
 }
 
 export interface ClusterMember {
-  /** Of this server: JetStream knows its peers by it. */
+  /** The name of this server. JetStream knows its peers by it. */
   readonly name: string;
   readonly cluster: string;
-  /** Where it takes the others' routes. */
+  /** The port for routes from the other servers. */
   readonly routePort: number;
-  /** Of all members; its own is left out by the server. */
+  /** The ports of all members. The server leaves out its own. */
   readonly routePorts: readonly number[];
 }
 
-/** A real nats-server of one's own, on a free port with a store in a temporary directory: for what must be broken. */
+/** A real nats-server for one test, on a free port with a store in a temporary directory, so that it can be broken. */
 export class NatsServer {
   readonly port: number;
   readonly #store: string;
   #options: NatsServerOptions;
   #child: ChildProcess | null = null;
 
-  /** Not running yet: `start()` when it is time. */
+  /** Not running yet: call `start()`. */
   static async prepare(options: NatsServerOptions = {}): Promise<NatsServer> {
     const store = await mkdtemp(join(tmpdir(), 'angelia-nats-'));
     return new NatsServer(await freePort(), store, options);
@@ -57,7 +57,7 @@ export class NatsServer {
     this.#options = options;
   }
 
-  /** With the credentials, as a user would write it. */
+  /** With credentials, as a user writes it. */
   get url(): string {
     const { token, user } = this.#options;
     const credentials = token
@@ -78,10 +78,10 @@ export class NatsServer {
     return pid;
   }
 
-  /** Also after stop() and kill(): the same port, and what is left of the store. */
+  /** Also after stop() and kill(): with the same port and what is left of the store. */
   async start(): Promise<void> {
     const { jetstream = true, token, user, member } = this.#options;
-    // Set by tests/jest/setup.mjs: a machine that has none gets one beside PATH.
+    // Set by tests/jest/setup.mjs, for a machine that has none in PATH.
     const binary = process.env.ANGELIA_TEST_NATS_SERVER ?? 'nats-server';
     const args = ['-a', '127.0.0.1', '-p', String(this.port)];
     if (jetstream) args.push('-js', '-sd', this.#store);
@@ -98,7 +98,7 @@ export class NatsServer {
     await this.#answers(child);
   }
 
-  /** In good order. */
+  /** A clean shutdown. */
   stop(): Promise<void> {
     return this.#end('SIGTERM');
   }
@@ -108,11 +108,11 @@ export class NatsServer {
     return this.#end('SIGKILL');
   }
 
-  /** Returns when it really stands still: the signal alone may take a moment on another core. */
+  /** Returns when it has really stopped: the signal may take a moment on another core. */
   freeze(): void {
     process.kill(this.pid, 'SIGSTOP');
     while (!/\) T /.test(readFileSync(`/proc/${this.pid}/stat`, 'utf8'))) {
-      // Some microseconds; there is nothing to wait for asynchronously.
+      // It takes some microseconds, and there is nothing to wait for asynchronously.
     }
   }
 
@@ -120,7 +120,7 @@ export class NatsServer {
     process.kill(this.pid, 'SIGCONT');
   }
 
-  /** Acts as an operator with the nats command line would, on a connection of its own. */
+  /** Acts like an operator with the nats command line, on its own connection. */
   async asOperator<T>(act: (jsm: JetStreamManager) => Promise<T>): Promise<T> {
     const { servers, credentials } = parseServerUrl(this.url);
     const nc = await connectClient({ servers, ...credentials });
@@ -131,7 +131,7 @@ export class NatsServer {
     }
   }
 
-  /** Hints that a durable consumer has not settled: not given out yet, or without a verdict. */
+  /** Hints that a durable consumer has not settled: not handed out yet, or without a verdict. */
   unsettled(durable: string): Promise<number> {
     return this.asOperator(async (jsm) => {
       const info = await jsm.consumers.info(STREAM_NAME, durable);
@@ -171,7 +171,7 @@ export class NatsServer {
       if (child.exitCode !== null)
         throw new Error(`nats-server ended with ${child.exitCode}: is the port taken?`);
       if (await saysInfo(this.port)) return;
-      await sleep(20);
+      await pause(20);
     }
     throw new Error(`nats-server does not answer on port ${this.port}`);
   }

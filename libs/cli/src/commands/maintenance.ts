@@ -76,7 +76,7 @@ export const exportSessions = defineCommand({
     if (sessionIds.length > 0 && route !== null)
       throw new CliError(EXIT.usage, 'give ids or --route, not both');
     const directory = resolve(world.cwd, given.text('to') ?? 'exports');
-    const { exportFiles } = await import('@angelia/event-log');
+    const { exportFiles } = await import('@angelia/event-log/admin');
     const done = await onDatabase(() =>
       exportFiles({
         url,
@@ -109,7 +109,7 @@ export const importSessions = defineCommand({
     for (const file of files) {
       if (!existsSync(file)) throw new CliError(EXIT.notFound, `${file} is not there`);
     }
-    const { importFiles } = await import('@angelia/event-log');
+    const { importFiles } = await import('@angelia/event-log/admin');
     await onDatabase(() =>
       importFiles({
         url,

@@ -4,7 +4,7 @@ import {
   type ExaminedSchema,
   examineDatabase,
   type OpenWriter,
-} from '@angelia/event-log';
+} from '@angelia/event-log/admin';
 import type { LedLoop } from '@angelia/service-kit/leading';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
 

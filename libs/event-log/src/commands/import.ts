@@ -1,7 +1,7 @@
-import { importFiles } from '../archive-files.ts';
+import { importFiles } from '../admin/archive-files.ts';
 import { runCommand } from './command-line.ts';
 
-/** `import <file> ...`; `angelia import` is the same for people. */
+/** `import <file> ...`. People use `angelia import`, which does the same. */
 await runCommand('import', async (url) => {
   const files = process.argv.slice(2);
   const lines: string[] = [];

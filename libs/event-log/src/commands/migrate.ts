@@ -1,21 +1,21 @@
-import { migrate, raiseEpoch } from '../migrate.ts';
-import { untilAvailable } from '../until-available.ts';
+import { migrate, raiseEpoch } from '../admin/migrate.ts';
+import { waitForPostgres } from '../admin/wait-for-postgres.ts';
 import { runCommand } from './command-line.ts';
 
 /**
- * How long `migrate` waits for a Postgres that is away. Ten minutes: recovery after a crash may have gigabytes of WAL to
- * read, and a new cluster's volume and image may have to arrive first.
+ * How long `migrate` waits for a Postgres that is away. Ten minutes: recovery after a crash may read gigabytes of WAL, and
+ * a new cluster may first have to get its volume and image.
  */
 const WAIT_SECONDS = 600;
 
 /** `migrate` brings the schema up to date; `migrate --raise-epoch` after a restore into another cluster. */
 await runCommand('migrate', async (url) => {
-  // Not waited for: a person runs it, and it must not be done twice.
+  // Not repeated while Postgres is away: a person runs it, and it must not happen twice.
   if (process.argv.includes('--raise-epoch')) {
     const { epoch, warnings } = await raiseEpoch({ url });
     return [...warnings.map((text) => `warning: ${text}`), `the log's epoch is now ${epoch}`];
   }
-  const { applied, warnings } = await untilAvailable(() => migrate({ url }), {
+  const { applied, warnings } = await waitForPostgres(() => migrate({ url }), {
     limitSeconds: waitSeconds(),
     say: (line) => console.error(`migrate: ${line}`),
   });
@@ -28,6 +28,6 @@ function waitSeconds(): number {
   const seconds = text ? Number(text) : WAIT_SECONDS;
   if (seconds >= 0) return seconds;
   throw new Error(
-    `ANGELIA_MIGRATE_WAIT_SECONDS (environment): "${text}" is no number of seconds, e.g. ${WAIT_SECONDS}`,
+    `ANGELIA_MIGRATE_WAIT_SECONDS (environment): "${text}" is not a number of seconds; set it to e.g. ${WAIT_SECONDS}`,
   );
 }

@@ -1,15 +1,15 @@
 import type { RecordedEvent } from '@angelia/contracts';
-import type { ProjectSession } from '../view-rows.ts';
+import type { ProjectSession } from '../views/session-views.ts';
 
 interface State {
   readonly route: string;
   readonly createdAt: number;
   readonly endedAt: number | null;
-  /** The versions it was given, in order: shows what was missed, repeated or out of order. */
+  /** The versions that it got, in order. Shows what was missed, repeated or out of order. */
   readonly seen: readonly number[];
 }
 
-/** Stands in for the real one: any type is an event, some have rows of their own. `test.poison` cannot be projected. */
+/** Replaces the real projection: it takes any type, and some types have their own rows. It fails on `test.poison`. */
 export const countingProjection: ProjectSession = (previous, events) => {
   const first = events[0] as RecordedEvent;
   const last = events.at(-1) as RecordedEvent;

@@ -3,13 +3,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface CuttableProxy {
   /** The same database, through the proxy. */
   readonly url: string;
-  /** The next request is forwarded; its answer is dropped and the connection cut. */
+  /** Forwards the next request, drops its answer and cuts the connection. */
   cutNextAnswer(): void;
-  /** Accepts and says nothing, like a frozen Postgres, until thawed. */
+  /** Accepts and stays silent, like a frozen Postgres, until thawed. */
   freeze(): void;
   /** Answers as a Postgres in recovery does (57P03), until thawed. */
   startUp(): void;
-  /** Hangs up on everybody, until thawed. */
+  /** Disconnects everybody, until thawed. */
   hangUp(): void;
   thaw(): void;
   /** How many answers were cut. */
@@ -17,7 +17,7 @@ export interface CuttableProxy {
   close(): Promise<void>;
 }
 
-/** The message E of the protocol: fields by a letter each. */
+/** The message E of the protocol: each field starts with a letter. */
 const STARTING_UP = (() => {
   const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0');
   const head = Buffer.from('E\0\0\0\0');
@@ -25,7 +25,7 @@ const STARTING_UP = (() => {
   return Buffer.concat([head, fields]);
 })();
 
-/** A TCP proxy before Postgres that fails the way networks do. */
+/** A TCP proxy in front of Postgres that fails as networks do. */
 export async function startCuttableProxy(databaseUrl: string): Promise<CuttableProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
@@ -88,7 +88,7 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
     thaw: () => {
       frozen = false;
       refusal = null;
-      for (const socket of sockets) socket.destroy(); // What was swallowed is gone.
+      for (const socket of sockets) socket.destroy(); // Swallowed requests never get an answer.
     },
     cuts: () => cut,
     close: async () => {

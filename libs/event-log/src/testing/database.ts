@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import { pause } from '@angelia/waiting';
 import pg from 'pg';
-import { migrate } from '../migrate.ts';
-import { MIGRATOR_ROLE } from '../roles.ts';
+import { migrate } from '../admin/migrate.ts';
+import { MIGRATOR_ROLE } from '../admin/roles.ts';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Statements as the superuser, past the log. */
+  /** Runs statements as the superuser, not through the log. */
   query<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
 const TEMPLATE = 'angelia_test_template';
 
-/** Makes the migrated database that those of the tests are copies of, and returns its name. Nobody may connect to it. */
+/** Creates the migrated database that test databases are copied from, and returns its name. Nobody may connect to it. */
 export async function createTemplateDatabase(server: string): Promise<string> {
   await once(server, `CREATE DATABASE ${TEMPLATE}`);
   await migrate({ url: urlOf(server, TEMPLATE) });
@@ -20,9 +21,9 @@ export async function createTemplateDatabase(server: string): Promise<string> {
 }
 
 /**
- * A database of its own for each test file, in the Postgres that the test run started (ANGELIA_TEST_PG) or `server`.
- * In the former it is a copy of ANGELIA_TEST_TEMPLATE. FILE_COPY is the cheaper way in CPU (17 ms; by WAL_LOG 37, by
- * migrating 120), and nothing waits for its checkpoints in a Postgres without fsync.
+ * Each test file has its own database, in the Postgres that the test run started (ANGELIA_TEST_PG) or in `server`. In the
+ * former it is a copy of ANGELIA_TEST_TEMPLATE. FILE_COPY needs the least CPU (17 ms; WAL_LOG 37, migrating 120), and
+ * nothing waits for its checkpoints in a Postgres without fsync.
  */
 export async function createTestDatabase(
   options: { migrated?: boolean; server?: string } = {},
@@ -38,7 +39,7 @@ export async function createTestDatabase(
     if (options.migrated !== false) await migrate({ url });
   } else {
     await once(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
-    await once(server, `GRANT CREATE ON DATABASE ${name} TO ${MIGRATOR_ROLE}`); // a copy has no rights of its model
+    await once(server, `GRANT CREATE ON DATABASE ${name} TO ${MIGRATOR_ROLE}`); // A copy does not have the rights of its template.
   }
   const pool = new pg.Pool({ connectionString: url, max: 4, allowExitOnIdle: true });
   pool.on('error', () => {}); // A test may end its own connections.
@@ -48,20 +49,20 @@ export async function createTestDatabase(
       (await pool.query<Row>(text, values)).rows,
     drop: async () => {
       await pool.end();
-      await dropped(server, name);
+      await dropDatabase(server, name);
     },
   };
 }
 
-/** Tried again while an autovacuum worker is in there: it belongs to the superuser, so that FORCE may not end it. */
-async function dropped(server: string, name: string): Promise<void> {
+/** Tries again while an autovacuum worker is connected: it belongs to the superuser, so FORCE may not end it. */
+async function dropDatabase(server: string, name: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await once(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     } catch (error) {
       const busy = ['42501', '55006'].includes(String((error as { code?: unknown }).code));
       if (!busy || tries === 50) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
     }
   }
 }

@@ -1,11 +1,11 @@
 import { WakeUp } from '@angelia/waiting';
 import { openEventLog } from '../event-log.ts';
-import { lead } from '../lead.ts';
-import { runProjection } from '../projection.ts';
-import { runRelay } from '../relay.ts';
+import { lead } from '../leading/lead.ts';
+import { runRelay } from '../relay/relay.ts';
+import { runProjection } from '../views/projection.ts';
 import { countingProjection } from './counting-projection.ts';
 
-// One candidate to lead, as a process of its own, so that tests can kill and freeze it. Says on stdout what it does.
+// One candidate to lead, as its own process, so that tests can kill and freeze it. Reports on stdout what it does.
 const [url = '', holder = '', seconds = '2'] = process.argv.slice(2);
 const log = openEventLog({ url, instance: holder.replace(/#.*/, ''), holder });
 const leading = lead({

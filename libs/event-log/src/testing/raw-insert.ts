@@ -1,5 +1,5 @@
 import { type NewEvent, SCHEMA_VERSION } from '@angelia/contracts';
-import { int4Array, jsonbArray, textArray, uuidArray } from '../binary-array.ts';
+import { int4Array, jsonbArray, textArray, uuidArray } from '../connection/binary-array.ts';
 import type { EventLog } from '../event-log.ts';
 
 export interface RawRow {
@@ -17,8 +17,8 @@ const INSERT = {
 };
 
 /**
- * The floor that appends are measured against: the same rows into the same table in one batched statement on the same
- * kind of connection, with no locks, heads, keys, leases or verdicts. For benchmarks only.
+ * The baseline for measuring appends: the same rows into the same table, in one batched statement on the same kind of
+ * connection, without locks, heads, keys, leases or verdicts. For benchmarks only.
  */
 export async function insertRaw(log: EventLog, rows: readonly RawRow[]): Promise<void> {
   await log.database.durable.query(INSERT, [

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { NewEvent } from '@angelia/contracts';
-import type { AppendRequest } from '../append-request.ts';
+import type { AppendRequest } from '../append/request.ts';
 
 export function someEvent(type = 'test.happened', data: unknown = {}): NewEvent {
   return { eventId: randomUUID(), type, data, meta: { actor: 'test' } };

@@ -1,4 +1,4 @@
-import { runCommand } from '@angelia/event-log';
+import { runCommand } from '@angelia/event-log/admin';
 import { pruneNow } from '../maintenance/prune.ts';
 
 /** `prune [days]`; people use `angelia prune`. */

@@ -1,4 +1,4 @@
-import { runCommand } from '@angelia/event-log';
+import { runCommand } from '@angelia/event-log/admin';
 import { rebuildNow } from '../maintenance/rebuild.ts';
 
 /** `rebuild`; people use `angelia rebuild`. */

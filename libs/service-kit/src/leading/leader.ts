@@ -1,18 +1,17 @@
 import type { Bus } from '@angelia/bus';
 import type { ServiceName } from '@angelia/config';
 import { type Config, TAIL_PING_SUBJECT } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import { exportTo, pruneSessions } from '@angelia/event-log/admin';
 import {
-  type EventLog,
-  exportTo,
   type HintOwner,
   hintAllUnsettled,
   type Leading,
   lead,
-  pruneSessions,
   runAgenda,
   runProjection,
   runRelay,
-} from '@angelia/event-log';
+} from '@angelia/event-log/leading';
 import { uuidV7 } from '@angelia/sessions';
 import { LONGEST_TIMER_MS, pause, WakeUp } from '@angelia/waiting';
 import type { Logger } from '../logs/logger.ts';

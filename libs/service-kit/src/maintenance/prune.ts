@@ -1,5 +1,6 @@
 import { loadCommandConfig } from '@angelia/config';
-import { exportTo, openEventLog, type Pruned, pruneSessions } from '@angelia/event-log';
+import { openEventLog } from '@angelia/event-log';
+import { exportTo, type Pruned, pruneSessions } from '@angelia/event-log/admin';
 
 /**
  * Prunes now what the services prune every hour. `days` replaces the config's `retention.sessions_days`.

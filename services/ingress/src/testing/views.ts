@@ -1,4 +1,4 @@
-import { rebuildViews } from '@angelia/event-log';
+import { rebuildViews } from '@angelia/event-log/admin';
 import type { TestDatabase } from '@angelia/event-log/testing';
 import { projectSession } from '@angelia/session';
 import { eventually } from '@angelia/testkit';

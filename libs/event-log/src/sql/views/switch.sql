@@ -1,5 +1,6 @@
--- What everybody reads: stable names in schema angelia over the tables of the active build.
--- Dropped first: a build with other columns cannot replace a view in place. In one transaction, nobody sees it missing.
+-- What everybody reads: stable names in schema angelia for the tables of the active build.
+-- The views are dropped first, because a build with other columns cannot replace a view in place. All of it is one
+-- transaction, so nobody sees them missing.
 DROP VIEW IF EXISTS angelia.sessions, angelia.deliveries, angelia.processes;
 CREATE VIEW angelia.sessions AS SELECT * FROM :views.sessions;
 CREATE VIEW angelia.deliveries AS SELECT * FROM :views.deliveries;

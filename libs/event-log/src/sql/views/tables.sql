@@ -1,7 +1,7 @@
--- The read models of one build; `:views` is its schema. Made by migrate for the first build, by a rebuild for the next.
+-- The read models of one build. `:views` is its schema. migrate makes the first build, a rebuild makes the next ones.
 CREATE SCHEMA :views;
 
--- Half-full pages: a session's row is rewritten with nearly every one of its events.
+-- Pages are not filled: nearly every event of a session rewrites its row.
 CREATE TABLE :views.sessions (
   session_id text COLLATE "C" PRIMARY KEY,
   version int NOT NULL,
@@ -19,17 +19,17 @@ CREATE TABLE :views.sessions (
   state jsonb NOT NULL
 ) WITH (fillfactor = 70);
 
--- Lists, newest first, by the primary key: a session's id begins with the time it was made (UUID v7). Each index that
--- a new row does not need is some 2 us less of Postgres per webhook, and as much for each rewriting of the row.
+-- Lists, newest first, use the primary key: a session's id starts with its creation time (UUID v7). Each index that a row
+-- does not need saves Postgres some 2 us per webhook, and as much each time the row is rewritten.
 CREATE INDEX sessions_route ON :views.sessions (route, session_id);
 
--- The queue, by route and age; timers; the open work. Small however many sessions have ended.
+-- The queue by route and age, timers, and open work. They stay small however many sessions have ended.
 CREATE INDEX sessions_queue ON :views.sessions (route, run_due_at, session_id) WHERE run_due_at IS NOT NULL AND NOT running;
 CREATE INDEX sessions_run_due ON :views.sessions (run_due_at, session_id) WHERE run_due_at IS NOT NULL AND NOT running;
 CREATE INDEX sessions_delivery_due ON :views.sessions (delivery_due_at, session_id) WHERE delivery_due_at IS NOT NULL;
 CREATE INDEX sessions_process_due ON :views.sessions (process_due_at, session_id) WHERE process_due_at IS NOT NULL;
 CREATE INDEX sessions_running ON :views.sessions (session_id) WHERE running;
--- Also for lists by status: of the statuses only `ended` grows, and what is open is never settled.
+-- Also for lists by status: only `ended` grows, and open sessions are never settled.
 CREATE INDEX sessions_unsettled ON :views.sessions (session_id) WHERE NOT settled;
 
 CREATE TABLE :views.deliveries (
@@ -57,5 +57,5 @@ CREATE TABLE :views.processes (
 
 CREATE INDEX processes_session ON :views.processes (session_id);
 CREATE INDEX processes_updated ON :views.processes (updated_at);
--- Those that a watcher may have to take over: few, whatever has run before.
+-- Processes that a watcher may have to take over. They are few, however many have run.
 CREATE INDEX processes_running ON :views.processes (updated_at, process_id) WHERE status = 'running';

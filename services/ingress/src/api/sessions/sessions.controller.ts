@@ -1,5 +1,6 @@
 import { cancelSubject, erasedSubject } from '@angelia/contracts';
-import { type EventLog, eraseSession } from '@angelia/event-log';
+import type { EventLog } from '@angelia/event-log';
+import { eraseSession } from '@angelia/event-log/admin';
 import { BUS, EVENT_LOG, SESSIONS } from '@angelia/service-kit';
 import {
   agenda,

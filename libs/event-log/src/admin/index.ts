@@ -1,0 +1,13 @@
+export { runCommand } from '../commands/command-line.ts';
+export { exportTo } from './archive.ts';
+export { exportFiles, importFiles } from './archive-files.ts';
+export {
+  CONNECTIONS_PER_SERVICE,
+  type ExaminedDatabase,
+  type ExaminedSchema,
+  examineDatabase,
+  type OpenWriter,
+} from './examine.ts';
+export { migrate } from './migrate.ts';
+export { eraseSession, type Pruned, pruneSessions } from './prune.ts';
+export { type RebuildResult, rebuildViews } from './rebuild.ts';

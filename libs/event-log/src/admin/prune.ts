@@ -1,0 +1,136 @@
+import type { RecordedEvent } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
+import { textArray } from '../connection/binary-array.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import { queries } from '../connection/query-builder.ts';
+import type { EventLog } from '../event-log.ts';
+import { StreamReader } from '../read/stream-reader.ts';
+import { clearAbandonedBuilds } from './rebuild.ts';
+
+export interface PruneOptions {
+  readonly log: EventLog;
+  /** Sessions that ended longer ago than this. */
+  readonly olderThanDays: number;
+  readonly signal?: AbortSignal;
+  /** Called with all events of the sessions before they are deleted. If it throws, pruning stops. After a crash it is called again. */
+  readonly beforeDelete?: (sessions: readonly (readonly RecordedEvent[])[]) => Promise<void>;
+}
+
+export interface Pruned {
+  readonly sessions: number;
+  readonly keys: number;
+}
+
+/**
+ * A writing transaction hides the tail from everybody while it runs: 50 sessions of some ten events take a few
+ * milliseconds. The pause between batches leaves the disk to others.
+ */
+const BATCH = 50;
+const PAUSE_MS = 20;
+/** Key streams have an event or two. */
+const KEY_BATCH = 200;
+/** Per statement: some milliseconds, as above. */
+const SUPERSEDED_BATCH = 1_000;
+
+/** In the order of ids, which is the order of time. Sessions that are too young or still at work are skipped. */
+const CANDIDATES: Statement = {
+  name: 'prune_candidates',
+  text: `SELECT s.session_id, s.settled AND s.ended_at < now() - make_interval(secs => $2::float8 * 86400)
+         FROM angelia.sessions s WHERE s.session_id > $1 ORDER BY s.session_id LIMIT ${BATCH * 4}`,
+};
+const UNFINISHED_BUILD = queries
+  .selectFrom('angelia.view_builds')
+  .select('build')
+  .where((where) => where.not('active'));
+const PRUNE: Statement = {
+  name: 'prune',
+  text: 'SELECT gone FROM angelia.prune($1::text[], now() - make_interval(secs => $2::float8 * 86400))',
+};
+const ERASE: Statement = { name: 'erase', text: 'SELECT gone FROM angelia.prune($1::text[], NULL)' };
+const KEYS: Statement = {
+  name: 'prune_key_candidates',
+  // `.` is the character after `-`: this selects all streams of keys and nothing else.
+  text: `SELECT DISTINCT e.stream_id FROM angelia.events e
+         WHERE e.stream_id > $1 AND e.stream_id >= 'key-' AND e.stream_id < 'key.'
+         ORDER BY e.stream_id LIMIT ${KEY_BATCH}`,
+};
+/**
+ * Only the last event of a key counts. A key that is in constant use never loses its last session, so the earlier events
+ * would pile up for ever. Nobody appends below the head, so no lock is needed.
+ */
+const SUPERSEDED: Statement = {
+  name: 'prune_superseded_keys',
+  text: `WITH gone AS (
+           DELETE FROM angelia.events e USING (
+             SELECT o.stream_id, o.version FROM angelia.events o
+             WHERE o.stream_id = ANY ($1::text[])
+               AND o.version < (
+                 SELECT h.version FROM angelia.events h WHERE h.stream_id = o.stream_id ORDER BY h.version DESC LIMIT 1)
+               AND NOT EXISTS (
+                 SELECT FROM angelia.checkpoints c WHERE (o.epoch, o.tx, o.position) > (c.epoch, c.tx, c.position))
+             LIMIT ${SUPERSEDED_BATCH}) old
+           WHERE e.stream_id = old.stream_id AND e.version = old.version
+           RETURNING 1)
+         SELECT count(*)::int FROM gone`,
+};
+const PRUNE_KEYS: Statement = { name: 'prune_keys', text: 'SELECT gone FROM angelia.prune_keys($1::text[])' };
+
+/** Deletes everything past its retention (invariant bounded), in small batches. May be stopped and started again at any time. */
+export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
+  const { log, olderThanDays, signal, beforeDelete } = options;
+  const pool = log.database.pruner;
+  const streams = new StreamReader(log.database.relaxed);
+  let sessions = 0;
+  if ((await log.database.relaxed.run(UNFINISHED_BUILD)).length > 0)
+    await clearAbandonedBuilds(log.database.url);
+  for (let after = ''; !signal?.aborted; ) {
+    const rows = await log.database.relaxed.query(CANDIDATES, [after, olderThanDays]);
+    const due = rows.filter((row) => row[1] === true).map((row) => row[0] as string);
+    for (let at = 0; at < due.length && !signal?.aborted; at += BATCH) {
+      const batch = due.slice(at, at + BATCH);
+      if (beforeDelete) {
+        await beforeDelete(
+          await Promise.all(batch.map((streamId) => streams.read({ streamId, fromVersion: 1 }))),
+        );
+      }
+      sessions += (await deleted(pool, PRUNE, [textArray(batch), olderThanDays])).length;
+      await pause(PAUSE_MS);
+    }
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    after = last[0] as string;
+  }
+  if (!signal?.aborted) await log.sendTurns.forgetOld();
+  return { sessions, keys: signal?.aborted ? 0 : await pruneKeys(pool, signal) };
+}
+
+/** Deletes one session at once, whatever its age. False: it is still at work, or the views have not passed it yet. */
+export async function eraseSession(log: EventLog, sessionId: string): Promise<boolean> {
+  const pool = log.database.pruner;
+  return (await deleted(pool, ERASE, [textArray([sessionId])])).length > 0;
+}
+
+async function pruneKeys(pool: ConnectionPool, signal: AbortSignal | undefined): Promise<number> {
+  let pruned = 0;
+  for (let after = ''; !signal?.aborted; ) {
+    const rows = await pool.query(KEYS, [after]);
+    if (rows.length === 0) break;
+    const ids = rows.map((row) => row[0] as string);
+    pruned += (await deleted(pool, PRUNE_KEYS, [textArray(ids)])).length;
+    while (!signal?.aborted && (await deleteSuperseded(pool, ids)) === SUPERSEDED_BATCH);
+    after = ids.at(-1) as string;
+  }
+  return pruned;
+}
+
+async function deleteSuperseded(pool: ConnectionPool, ids: readonly string[]): Promise<number> {
+  return (await pool.query(SUPERSEDED, [textArray(ids)]))[0]?.[0] as number;
+}
+
+async function deleted(
+  pool: ConnectionPool,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<string[]> {
+  return ((await pool.query(statement, values))[0]?.[0] as string[] | undefined) ?? [];
+}

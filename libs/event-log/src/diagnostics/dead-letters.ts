@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import { storable } from '../append/storable.ts';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import { milliseconds, prepare, queries } from '../connection/query-builder.ts';
+
+export interface NewDeadLetter {
+  readonly streamId: string;
+  readonly version: number;
+  /** The handler that cannot process it, e.g. `projection`, `agent-runner`. */
+  readonly handler: string;
+  readonly reason: string;
+  readonly payload?: unknown;
+}
+
+export interface DeadLetter extends NewDeadLetter {
+  readonly id: number;
+  readonly recordedAt: number;
+}
+
+export interface DeadLetterFilter {
+  readonly limit: number;
+  /** Only those older than this id. */
+  readonly before?: number;
+  readonly id?: number;
+}
+
+/** The same event and handler are the same letter: a redelivered hint must not fill the table. */
+const RECORD: Statement = {
+  name: 'record_dead_letter',
+  text: `INSERT INTO angelia.dead_letters (stream_id, version, handler, reason, payload)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (stream_id, version, handler)
+         DO UPDATE SET reason = EXCLUDED.reason, payload = EXCLUDED.payload, recorded_at = clock_timestamp(),
+           replay_requested_at = NULL`,
+};
+
+const REPLAYS_AT_ONCE = 100;
+
+/** Asked every few seconds by the leader of the projection. */
+const REQUESTED_REPLAYS = prepare('requested_dead_letters', (given: { handler: string }) =>
+  queries
+    .selectFrom('angelia.dead_letters')
+    .select(['id', 'stream_id'])
+    .where('handler', '=', given.handler)
+    .where('replay_requested_at', 'is not', null)
+    .orderBy('id')
+    .limit(REPLAYS_AT_ONCE),
+);
+
+/** Events that a handler can never process. An outage is not a reason: throw, and the hint comes again. */
+export class DeadLetters {
+  readonly #pool: ConnectionPool;
+
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
+  }
+
+  async record(letter: NewDeadLetter): Promise<void> {
+    const payload = letter.payload === undefined ? null : JSON.stringify(storable(letter.payload));
+    const { streamId, version, handler, reason } = letter;
+    await this.#pool.query(RECORD, [streamId, version, handler, storable(reason), payload]);
+  }
+
+  /** Newest first. */
+  async list(filter: DeadLetterFilter): Promise<DeadLetter[]> {
+    let query = queries
+      .selectFrom('angelia.dead_letters')
+      .select(['id', 'stream_id', 'version', 'handler', 'reason', 'payload'])
+      .select(milliseconds('recorded_at').as('recorded_at'))
+      .orderBy('id', 'desc')
+      .limit(filter.limit);
+    if (filter.before !== undefined) query = query.where('id', '<', filter.before);
+    if (filter.id !== undefined) query = query.where('id', '=', filter.id);
+    return (await this.#pool.run(query)).map((row) => ({
+      id: row.id,
+      streamId: row.stream_id,
+      version: row.version,
+      handler: row.handler,
+      reason: row.reason,
+      payload: row.payload ?? undefined,
+      recordedAt: Math.round(row.recorded_at),
+    }));
+  }
+
+  /**
+   * For a letter of the projection: its leader tries again within some seconds, and a failure is a new letter with a new
+   * reason. For a letter of a service, the caller publishes the hint and then forgets the letter.
+   */
+  async requestReplay(id: number): Promise<void> {
+    await this.#pool.run(
+      queries
+        .updateTable('angelia.dead_letters')
+        .set({ replay_requested_at: sql<Date>`clock_timestamp()` })
+        .where('id', '=', id),
+    );
+  }
+
+  async requestedReplays(handler: string): Promise<{ readonly id: number; readonly streamId: string }[]> {
+    const rows = await this.#pool.runPrepared(REQUESTED_REPLAYS, { handler });
+    return rows.map((row) => ({ id: row.id, streamId: row.stream_id }));
+  }
+
+  async forget(id: number): Promise<void> {
+    await this.#pool.run(queries.deleteFrom('angelia.dead_letters').where('id', '=', id));
+  }
+
+  /** After a replay. If it failed again, the letter is new and nobody has asked for it yet: that one stays. */
+  async forgetReplayed(id: number): Promise<void> {
+    await this.#pool.run(
+      queries
+        .deleteFrom('angelia.dead_letters')
+        .where('id', '=', id)
+        .where('replay_requested_at', 'is not', null),
+    );
+  }
+}

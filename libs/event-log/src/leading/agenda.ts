@@ -1,0 +1,234 @@
+import type { Owner } from '@angelia/contracts';
+import { pause } from '@angelia/waiting';
+import { sql } from 'kysely';
+import type { ConnectionPool } from '../connection/connection-pool.ts';
+import { messageOf } from '../connection/postgres-errors.ts';
+import { milliseconds, type PreparedQuery, prepare, queries } from '../connection/query-builder.ts';
+import type { EventLog } from '../event-log.ts';
+import { forgetExpired } from './forget-expired.ts';
+import type { HintOwner } from './rehint.ts';
+
+export interface AgendaOptions {
+  readonly log: EventLog;
+  readonly leadEpoch: number;
+  readonly signal: AbortSignal;
+  /** How long work may make no progress before it is hinted again. */
+  readonly sweepSeconds: number;
+  readonly hint: HintOwner;
+}
+
+const PASS_MS = 1_000;
+const PAGE = 500;
+/** Per kind. If more is due, the next pass goes on behind it, so that nothing starves. */
+const PAGES_PER_PASS = 4;
+/** Not urgent: an expired key counts as unknown anyway. */
+const FORGET_MS = 60_000;
+
+/** A place in the order of due work. */
+interface Place {
+  readonly due: number;
+  readonly sessionId: string;
+}
+const START: Place = { due: 0, sessionId: '' };
+
+interface PageParameters extends Place {
+  readonly sweepSeconds: number;
+}
+interface DueSession {
+  readonly session_id: string;
+  readonly due: number;
+}
+
+/**
+ * Work that is due now, and is either a timer (due later than the last event: nobody else reports it) or has made no
+ * progress for sweepSeconds (its hint was lost).
+ */
+function dueSessions(
+  column: 'run_due_at' | 'delivery_due_at' | 'process_due_at',
+  { due, sessionId, sweepSeconds }: PageParameters,
+) {
+  const dueAt = `s.${column}` as const;
+  return queries
+    .selectFrom('angelia.sessions as s')
+    .select(['s.session_id', milliseconds(dueAt).as('due')])
+    .where(dueAt, 'is not', null)
+    .where(dueAt, '<=', sql<Date>`now()`)
+    .where((where) =>
+      where.or([
+        where(dueAt, '>', where.ref('s.last_activity_at')),
+        where('s.last_activity_at', '<=', sql<Date>`now() - make_interval(secs => ${sweepSeconds})`),
+      ]),
+    )
+    .where(
+      sql<boolean>`(${sql.ref(dueAt)}, s.session_id) > (to_timestamp(${due}::float8 / 1000), ${sessionId})`,
+    )
+    .orderBy(dueAt)
+    .orderBy('s.session_id')
+    .limit(sql.lit(PAGE));
+}
+
+/** Queued runs and timers of runs. */
+const dueRuns = (page: PageParameters) =>
+  dueSessions('run_due_at', page).where((where) => where.not('s.running'));
+
+/** Runs that are open although nobody holds them: their runner died. The delay covers views that are a moment behind. */
+const orphanedRuns = ({ sessionId, sweepSeconds }: PageParameters) =>
+  queries
+    .selectFrom('angelia.sessions as s')
+    .select(['s.session_id', sql<number>`0::float8`.as('due')])
+    .where((where) => where.ref('s.running'))
+    .where('s.session_id', '>', sessionId)
+    .where(
+      's.last_activity_at',
+      '<=',
+      sql<Date>`now() - make_interval(secs => least(1, ${sweepSeconds}::float8))`,
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('angelia.leases as l')
+            .select('l.resource')
+            .where('l.resource', '=', sql<string>`'run:' || s.session_id`)
+            .where('l.expires_at', '>', sql<Date>`now()`),
+        ),
+      ),
+    )
+    .orderBy('s.session_id')
+    .limit(sql.lit(PAGE));
+
+interface Kind {
+  readonly owner: Owner;
+  readonly sessions: (page: PageParameters) => ReturnType<typeof dueRuns> | ReturnType<typeof orphanedRuns>;
+  readonly page: PreparedQuery<PageParameters, DueSession>;
+}
+
+function kind(name: string, owner: Owner, sessions: Kind['sessions']): Kind {
+  return { owner, sessions, page: prepare(name, sessions) };
+}
+
+const KINDS: readonly Kind[] = [
+  kind('agenda_due_run', 'run', dueRuns),
+  kind('agenda_orphaned', 'run', orphanedRuns),
+  kind('agenda_due_delivery', 'delivery', (page) => dueSessions('delivery_due_at', page)),
+  kind('agenda_due_process', 'process', (page) => dueSessions('process_due_at', page)),
+];
+
+/** The `kind` of the row that says that this process still leads. */
+const STILL_LEADING = -1;
+/** The first page of every kind in one statement. A pass of a system with little to do needs no other. */
+const FIRST_PAGES = prepare('agenda_first_pages', (given: PageParameters & { leadEpoch: number }) =>
+  KINDS.map(({ sessions }, index) =>
+    queries
+      .selectFrom(sessions(given).as('due'))
+      .select([sql<number>`${sql.lit(index)}::int`.as('kind'), 'due.session_id', 'due.due']),
+  ).reduce(
+    (all, page) => all.unionAll(page),
+    queries
+      .selectFrom('angelia.leaders')
+      .select([
+        sql<number>`${sql.lit(STILL_LEADING)}::int`.as('kind'),
+        sql<string>`''`.as('session_id'),
+        sql<number>`0::float8`.as('due'),
+      ])
+      .where('epoch', '=', given.leadEpoch)
+      .where('expires_at', '>', sql<Date>`now()`),
+  ),
+);
+
+/**
+ * Timers and sweep in one. Every second it hints what is due and makes no progress to its owner. It does not hint the same
+ * due time of the same session again within sweepSeconds. Ends when another process leads. An outage only delays it.
+ */
+export async function runAgenda(options: AgendaOptions): Promise<void> {
+  const { log, leadEpoch, signal, sweepSeconds } = options;
+  const pool = log.database.relaxed;
+  const recent = new RecentHints(sweepSeconds * 1_000);
+  const places = KINDS.map(() => START);
+  let forgottenAt = Number.NEGATIVE_INFINITY;
+  let failing = false;
+
+  while (!signal.aborted) {
+    try {
+      const rows = await pool.runPrepared(FIRST_PAGES, { ...START, sweepSeconds, leadEpoch });
+      if (!rows.some((row) => row.kind === STILL_LEADING)) return;
+      for (const [index, kind] of KINDS.entries()) {
+        const from = places[index] ?? START;
+        const first = rows.filter((row) => row.kind === index).map(toPlace);
+        if (from === START && first.length < PAGE) await hintNew(kind, first, options, recent);
+        else places[index] = await hintPages(pool, kind, from, options, recent);
+      }
+      // If rows are left, the next pass goes on at once. Otherwise a busy system could add more than is forgotten.
+      if (performance.now() - forgottenAt > FORGET_MS && (await forgetExpired(pool)))
+        forgottenAt = performance.now();
+      failing = false;
+    } catch (error) {
+      if (!failing) log.logger.warn({ err: messageOf(error) }, 'agenda failed; will try again');
+      failing = true;
+    }
+    await pause(PASS_MS, signal);
+  }
+}
+
+/** Returns where the next pass goes on. */
+async function hintPages(
+  pool: ConnectionPool,
+  kind: Kind,
+  from: Place,
+  options: AgendaOptions,
+  recent: RecentHints,
+): Promise<Place> {
+  const { signal, sweepSeconds } = options;
+  let place = from;
+  for (let page = 0; page < PAGES_PER_PASS && !signal.aborted; page += 1) {
+    const due = (await pool.runPrepared(kind.page, { ...place, sweepSeconds })).map(toPlace);
+    await hintNew(kind, due, options, recent);
+    const last = due.at(-1);
+    if (last === undefined || due.length < PAGE) return START;
+    place = last;
+  }
+  return place;
+}
+
+const toPlace = ({ session_id, due }: DueSession): Place => ({ sessionId: session_id, due });
+
+async function hintNew(
+  { owner, page }: Kind,
+  due: readonly Place[],
+  { hint }: AgendaOptions,
+  recent: RecentHints,
+): Promise<void> {
+  const unhinted = due.filter((one) => recent.isNew(page.name, one));
+  if (unhinted.length === 0) return;
+  await hint(
+    owner,
+    unhinted.map((one) => one.sessionId),
+  );
+  for (const one of unhinted) recent.add(page.name, one);
+}
+
+/** What was hinted lately, with its due time. A new due time (the next retry) is new, however soon it is. */
+class RecentHints {
+  readonly #hinted = new Map<string, { due: number; at: number }>();
+  readonly #keepMs: number;
+
+  constructor(keepMs: number) {
+    this.#keepMs = keepMs;
+  }
+
+  isNew(kind: string, place: Place): boolean {
+    const known = this.#hinted.get(`${kind} ${place.sessionId}`);
+    return known === undefined || known.due !== place.due || performance.now() - known.at >= this.#keepMs;
+  }
+
+  /** In order of time, with the oldest in front. Bounded by what is hinted within sweepSeconds. */
+  add(kind: string, place: Place): void {
+    const now = performance.now();
+    const name = `${kind} ${place.sessionId}`;
+    this.#hinted.delete(name);
+    this.#hinted.set(name, { due: place.due, at: now });
+    for (const [old, { at }] of this.#hinted) {
+      if (now - at < this.#keepMs) break;
+      this.#hinted.delete(old);
+    }
+  }
+}

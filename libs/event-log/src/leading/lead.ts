@@ -1,0 +1,206 @@
+import { pause } from '@angelia/waiting';
+import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import { messageOf } from '../connection/postgres-errors.ts';
+import type { EventLog } from '../event-log.ts';
+
+export interface LeadOptions {
+  readonly log: EventLog;
+  readonly name: string;
+  readonly holder: string;
+  /** How long the lead lasts after its last renewal. */
+  readonly seconds: number;
+  /** Runs while this process leads. Must return soon after the signal. If it throws, the error is logged and the lead given back. */
+  readonly onLead: (epoch: number, signal: AbortSignal) => Promise<void>;
+  /** Lets a service that is better placed to lead try first. */
+  readonly delayFirstTryMs?: number;
+}
+
+export interface Leading {
+  isLeading(): boolean;
+  /** Aborts the work, waits for it, and gives the lead back so that another process takes it at once. */
+  stop(): Promise<void>;
+}
+
+const RENEW_MS = 1_000;
+const RETRY_MS = 1_000;
+/** The work is aborted this long before the lead can expire. For short leads, as in tests, a fifth of them. */
+const MARGIN_MS = 1_000;
+const MARGIN_SHARE = 0.2;
+
+/** A plain read: processes that do not lead ask every second, and must not take a transaction id for it. */
+const ARE_TAKEN: Statement = {
+  name: 'leads_are_taken',
+  text: `SELECT w.n FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, holder text, replaces boolean)
+         JOIN angelia.leaders l ON l.name = w.name AND l.expires_at > clock_timestamp()
+         WHERE NOT (w.replaces AND l.holder <> w.holder
+                    AND regexp_replace(l.holder, '#[^#]*$', '') = regexp_replace(w.holder, '#[^#]*$', ''))`,
+};
+const TAKE: Statement = {
+  name: 'lead_take',
+  text: `INSERT INTO angelia.leaders AS l (name, holder, epoch, expires_at)
+         VALUES ($1, $2, nextval('angelia.lead_epochs'), clock_timestamp() + make_interval(secs => $4))
+         ON CONFLICT (name) DO UPDATE
+         SET holder = EXCLUDED.holder, epoch = nextval('angelia.lead_epochs'), expires_at = EXCLUDED.expires_at
+         WHERE l.expires_at <= clock_timestamp()
+            OR ($3 AND l.holder <> $2 AND regexp_replace(l.holder, '#[^#]*$', '') = regexp_replace($2, '#[^#]*$', ''))
+         RETURNING epoch`,
+};
+const RENEW: Statement = {
+  name: 'leads_renew',
+  text: `UPDATE angelia.leaders l SET expires_at = clock_timestamp() + make_interval(secs => w.seconds)
+         FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, epoch bigint, seconds float8)
+         WHERE l.name = w.name AND l.epoch = w.epoch RETURNING w.n`,
+};
+const RELEASE: Statement = {
+  name: 'lead_release',
+  text: `UPDATE angelia.leaders SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2`,
+};
+
+/** The leads of one process ask at the same moments (untilTick). Questions within this time go into one statement. */
+const GATHER_MS = 10;
+
+/** Yes-or-no questions to Postgres, several in one statement. */
+class Questions<Question extends object> {
+  readonly #pool: ConnectionPool;
+  /** Returns the numbers (`n`) of the questions whose answer is yes. */
+  readonly #statement: Statement;
+  #gathered: Question[] = [];
+  #answered: Promise<ReadonlySet<unknown>> | null = null;
+
+  constructor(pool: ConnectionPool, statement: Statement) {
+    this.#pool = pool;
+    this.#statement = statement;
+  }
+
+  async ask(question: Question): Promise<boolean> {
+    const n = this.#gathered.push(question) - 1;
+    this.#answered ??= this.#answer();
+    return (await this.#answered).has(n);
+  }
+
+  async #answer(): Promise<ReadonlySet<unknown>> {
+    await pause(GATHER_MS);
+    const questions = this.#gathered.map((question, n) => ({ n, ...question }));
+    this.#gathered = [];
+    this.#answered = null;
+    const rows = await this.#pool.query(this.#statement, [JSON.stringify(questions)]);
+    return new Set(rows.map(([n]) => n));
+  }
+}
+
+interface LeadQuestions {
+  readonly taken: Questions<{ name: string; holder: string; replaces: boolean }>;
+  readonly renewed: Questions<{ name: string; epoch: number; seconds: number }>;
+}
+const questionsOf = new WeakMap<ConnectionPool, LeadQuestions>();
+
+function questionsTo(pool: ConnectionPool): LeadQuestions {
+  const known = questionsOf.get(pool);
+  if (known) return known;
+  const made: LeadQuestions = {
+    taken: new Questions(pool, ARE_TAKEN),
+    renewed: new Questions(pool, RENEW),
+  };
+  questionsOf.set(pool, made);
+  return made;
+}
+
+/** Time until the next tick of this period. All loops of this process with the same period share the ticks. */
+const untilTick = (periodMs: number): number => periodMs - (performance.now() % periodMs);
+
+/**
+ * following -> the lead is free or expired: take it, with the next epoch -> leading -> renewed every second, until
+ *   stopped: abort the work, give the lead back;
+ *   another process has it, or it was not renewed in time by our own monotonic clock (cut off, frozen): abort the work
+ *   before the lead expires -> following.
+ * A frozen process cannot abort in time. Its writes carry the old epoch and change nothing (tail/checkpoint.ts).
+ */
+export function lead(options: LeadOptions): Leading {
+  const { log, name, holder, seconds } = options;
+  const pool = log.database.relaxed;
+  const { taken, renewed } = questionsTo(pool);
+  const leadMs = seconds * 1_000 - Math.min(MARGIN_MS, seconds * 1_000 * MARGIN_SHARE);
+  const renewMs = Math.min(RENEW_MS, leadMs / 4);
+  const stopping = new AbortController();
+  let leading = false;
+  // Only at the start: it does not wait for a dead predecessor with the same stable name.
+  let replacesPredecessor = true;
+
+  async function follow(): Promise<void> {
+    await pause(options.delayFirstTryMs ?? 0, stopping.signal);
+    while (!stopping.signal.aborted) {
+      const askedAt = performance.now();
+      const epoch = await take().catch((error: unknown) => {
+        log.logger.warn({ lead: name, err: messageOf(error) }, 'asking for the lead failed; will try again');
+        return null;
+      });
+      if (epoch !== null && stopping.signal.aborted) await release(epoch);
+      else if (epoch !== null) await serve(epoch, askedAt);
+      await pause(untilTick(Math.min(RETRY_MS, seconds * 500)), stopping.signal);
+    }
+  }
+
+  async function take(): Promise<number | null> {
+    if (await taken.ask({ name, holder, replaces: replacesPredecessor })) {
+      replacesPredecessor = false;
+      return null;
+    }
+    if (stopping.signal.aborted) return null;
+    // Durable, unlike renewals: if a crash of Postgres lost it, the same epoch would be given out again.
+    const row = (await log.database.durable.query(TAKE, [name, holder, replacesPredecessor, seconds]))[0];
+    replacesPredecessor = false;
+    return row ? (row[0] as number) : null;
+  }
+
+  async function serve(epoch: number, askedAt: number): Promise<void> {
+    const work = new AbortController();
+    const abort = () => work.abort();
+    stopping.signal.addEventListener('abort', abort, { once: true });
+    leading = true;
+    log.logger.info({ lead: name, epoch }, 'leading');
+    const job = (async () => options.onLead(epoch, work.signal))()
+      .catch((error: unknown) =>
+        log.logger.error({ lead: name, epoch, err: messageOf(error) }, 'led work failed'),
+      )
+      .finally(abort);
+    await keep(epoch, askedAt + leadMs, work);
+    leading = false;
+    await job;
+    stopping.signal.removeEventListener('abort', abort);
+    await release(epoch);
+    log.logger.info({ lead: name, epoch }, 'no longer leading');
+  }
+
+  async function release(epoch: number): Promise<void> {
+    await pool.query(RELEASE, [name, epoch]).catch(() => {}); // It expires by itself.
+  }
+
+  /** Returns when this process no longer leads. The work is aborted then. */
+  async function keep(epoch: number, firstDeadline: number, work: AbortController): Promise<void> {
+    let deadline = firstDeadline;
+    while (!work.signal.aborted) {
+      await pause(Math.min(untilTick(renewMs), Math.max(0, deadline - performance.now())), work.signal);
+      const askedAt = performance.now();
+      if (work.signal.aborted || askedAt >= deadline) break;
+      const answer = await Promise.race([
+        renewed.ask({ name, epoch, seconds }).then(
+          (still) => (still ? 'renewed' : 'replaced'),
+          () => 'unknown',
+        ),
+        pause(deadline - askedAt, work.signal).then(() => 'unknown'),
+      ]);
+      if (answer === 'replaced' || performance.now() >= deadline) break;
+      if (answer === 'renewed') deadline = askedAt + leadMs;
+    }
+    work.abort();
+  }
+
+  const followed = follow();
+  return {
+    isLeading: () => leading,
+    stop: async () => {
+      stopping.abort();
+      await followed;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { pause, type WakeUp } from '@angelia/waiting';
+import { messageOf } from '../connection/postgres-errors.ts';
+import { prepare, queries } from '../connection/query-builder.ts';
+import { NotMigrated } from '../errors.ts';
+import type { EventLog } from '../event-log.ts';
+import { Checkpoint } from '../tail/checkpoint.ts';
+import type { TailCursor } from '../tail/tail.ts';
+import { viewsCheckpoint } from './build-names.ts';
+import { PageProjector } from './page-projector.ts';
+import type { Measured, ProjectSession } from './session-views.ts';
+
+export interface ProjectionOptions {
+  readonly log: EventLog;
+  readonly leadEpoch: number;
+  readonly signal: AbortSignal;
+  /** The caller wakes it after a commit. Not shared with the relay. */
+  readonly wake: WakeUp;
+  readonly project: ProjectSession;
+  /** Called with what the projection measured, once its rows are committed. Each event at most once, also across leaders. */
+  readonly onProjected?: (measured: readonly Measured[]) => void;
+}
+
+/** A page is read, computed and written at once: some tens of milliseconds, some megabytes. */
+export const PAGE = 2_000;
+/** When no ping comes, or one comes before its event is visible. Rarer while nothing happens, as in the relay. */
+const POLL_MS = 250;
+const IDLE_POLL_MS = 900;
+/**
+ * Events of one session come in bursts: a short wait turns many writes of its row into one. Lists are behind by that
+ * much. What must be current is folded from the stream.
+ */
+const GATHER_MS = 20;
+/** Between pages under load. Most sessions live shorter than this, so their rows are written once or twice, not five times. */
+const SPACING_MS = 120;
+/** Between two checks for sessions to project again. */
+const REPLAY_MS = 2_000;
+const FIRST_BACKOFF_MS = 50;
+const LAST_BACKOFF_MS = 2_000;
+
+const ACTIVE_BUILD = prepare('active_build', () =>
+  queries
+    .selectFrom('angelia.view_builds')
+    .select('build')
+    .where((where) => where.ref('active')),
+);
+
+/**
+ * Keeps the active build of the views up with the tail while this process leads. When the fence holds, either a rebuild
+ * has switched (then it goes on in the new build, from that build's checkpoint) or another process leads (then it ends).
+ * Outages only delay it.
+ */
+export async function runProjection(options: ProjectionOptions): Promise<void> {
+  const { log, leadEpoch, signal, wake } = options;
+  const pool = log.database.relaxed;
+  let backoff = 0;
+  let replayedAt = 0;
+  let pollMs = POLL_MS;
+  let place: { cursor: TailCursor; projector: PageProjector } | null = null;
+
+  while (!signal.aborted) {
+    try {
+      if (place === null) {
+        const build = (await pool.runPrepared(ACTIVE_BUILD, {}))[0]?.build;
+        if (build === undefined) throw new Error('no build of the views is active: run migrate');
+        const cursor = await new Checkpoint(pool, viewsCheckpoint(build), leadEpoch).claim();
+        if (cursor === null) return;
+        place = {
+          cursor,
+          projector: new PageProjector(
+            pool,
+            { build, leadEpoch, whileActive: true },
+            options.project,
+            options.onProjected,
+          ),
+        };
+      }
+      if (performance.now() - replayedAt >= REPLAY_MS) {
+        replayedAt = performance.now();
+        if (!(await place.projector.replay())) place = null;
+        if (place === null) continue;
+      }
+      const page = await log.tail.read(place.cursor, PAGE, { data: true });
+      backoff = 0;
+      if (page.events.length === 0) {
+        const woken = await wake.wait(pollMs, signal);
+        pollMs = woken ? POLL_MS : Math.min(pollMs * 2, IDLE_POLL_MS);
+        if (woken) await pause(GATHER_MS, signal);
+        continue;
+      }
+      pollMs = POLL_MS;
+      place = (await place.projector.apply(page)) ? { ...place, cursor: page.next } : null;
+      if (page.events.length < PAGE) await pause(SPACING_MS, signal);
+    } catch (error) {
+      if (error instanceof NotMigrated && place !== null) {
+        place = null; // A rebuild has switched and dropped our build: go on in the new one.
+        continue;
+      }
+      if (backoff === 0) log.logger.warn({ err: messageOf(error) }, 'projection failed; will try again');
+      backoff = Math.min(Math.max(FIRST_BACKOFF_MS, backoff * 2), LAST_BACKOFF_MS);
+      // The last write may or may not have happened, so what was remembered may be wrong: start from the checkpoint.
+      place = null;
+      await pause(backoff, signal);
+    }
+  }
+}
