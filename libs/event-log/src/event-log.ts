@@ -10,7 +10,7 @@ import { Leases } from './leases/leases.ts';
 import { Lists } from './read/lists.ts';
 import { Queue } from './read/queue.ts';
 import { Streams } from './read/streams.ts';
-import { SendTurns } from './send-rates/send-rates.ts';
+import { SendRates } from './send-rates/send-rates.ts';
 import { Tail } from './tail/tail.ts';
 
 export interface EventLogOptions {
@@ -58,7 +58,7 @@ export class EventLog {
   readonly queue: Queue;
   readonly deadLetters: DeadLetters;
   readonly unstartedWebhooks: UnstartedWebhooks;
-  readonly sendTurns: SendTurns;
+  readonly sendRates: SendRates;
   readonly status: LogStatus;
   readonly #appends: GroupCommit;
 
@@ -84,7 +84,7 @@ export class EventLog {
     this.queue = new Queue(relaxed);
     this.deadLetters = new DeadLetters(relaxed);
     this.unstartedWebhooks = new UnstartedWebhooks(relaxed);
-    this.sendTurns = new SendTurns(relaxed);
+    this.sendRates = new SendRates(relaxed);
     this.status = new LogStatus(this.database);
   }
 

@@ -1,5 +1,5 @@
 export type { AppendRequest, RateLimit, ReleaseLease, StreamAppend, TakeLease } from './append/request.ts';
-export { storable } from './append/storable.ts';
+export { toStorable } from './append/storable.ts';
 export { driverModules } from './connection/connection-pool.ts';
 export type { Logger } from './connection/logger.ts';
 export type { DeadLetter } from './diagnostics/dead-letters.ts';
@@ -23,5 +23,5 @@ export type { Leases } from './leases/leases.ts';
 export type { ListedDelivery, ListedProcess, Lists, Page } from './read/lists.ts';
 export type { Queue, QueuedSession } from './read/queue.ts';
 export type { Streams } from './read/streams.ts';
-export type { SendTurns, TurnAt } from './send-rates/send-rates.ts';
+export type { SendLimit, SendRates } from './send-rates/send-rates.ts';
 export type { Measured, ProjectSession } from './views/session-views.ts';

@@ -68,7 +68,7 @@ import { DISPATCHER, TARGETS } from './tokens.ts';
             unrecorded: new Set(),
             answerLinks: answerLinks(config, environment),
           },
-          log.sendTurns,
+          log.sendRates,
         );
         drain.add(dispatcher);
         onCollect(() => {

@@ -100,7 +100,7 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
     if (last === undefined) break;
     after = last[0] as string;
   }
-  if (!signal?.aborted) await log.sendTurns.forgetOld();
+  if (!signal?.aborted) await log.sendRates.forgetOld();
   return { sessions, keys: signal?.aborted ? 0 : await pruneKeys(pool, signal) };
 }
 

@@ -2,19 +2,19 @@ import { UnstorableEvent } from '../errors.ts';
 
 /**
  * Postgres' jsonb and text hold neither U+0000 nor half a surrogate pair. Model and tool output can have both. The log
- * refuses them and changes nothing by itself. A caller that quotes foreign output passes it through `storable` first,
+ * refuses them and changes nothing by itself. A caller that quotes foreign output passes it through `toStorable` first,
  * which puts U+FFFD in their place.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: U+0000 is what it looks for.
 const UNSTORABLE = /\u0000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-export function storable<T>(value: T): T;
-export function storable(value: unknown): unknown {
+export function toStorable<T>(value: T): T;
+export function toStorable(value: unknown): unknown {
   if (typeof value === 'string') return storableText(value);
-  if (Array.isArray(value)) return value.map((item) => storable(item));
+  if (Array.isArray(value)) return value.map((item) => toStorable(item));
   if (typeof value === 'object' && value !== null && isPlain(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [storableText(key), storable(item)]),
+      Object.entries(value).map(([key, item]) => [storableText(key), toStorable(item)]),
     );
   }
   return value;
@@ -53,7 +53,7 @@ export function toStorableJson(value: unknown, what: string): string {
   if (json === undefined) throw new UnstorableEvent(`${what} is not a JSON value`);
   if (hasUnstorableEscape(json)) {
     throw new UnstorableEvent(
-      `${what} holds U+0000 or half a surrogate pair, which Postgres cannot store: pass foreign text through storable()`,
+      `${what} holds U+0000 or half a surrogate pair, which Postgres cannot store: pass foreign text through toStorable()`,
     );
   }
   return json;

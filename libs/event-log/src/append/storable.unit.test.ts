@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { storable, toStorableJson } from './storable.ts';
+import { toStorable, toStorableJson } from './storable.ts';
 
 it.each([
   ['a whole pair', '😀'],
@@ -8,7 +8,7 @@ it.each([
   ['other control characters', '\u0001\u001f'],
 ])('%s can be stored', (_, text) => {
   expect(JSON.parse(toStorableJson({ text }, 'data'))).toEqual({ text });
-  expect(storable({ text })).toEqual({ text });
+  expect(toStorable({ text })).toEqual({ text });
 });
 
 it.each([
@@ -16,9 +16,9 @@ it.each([
   ['U+0000 behind backslashes', '\\\\\u0000'],
   ['a lone high surrogate', '\ud83d'],
   ['a lone low surrogate', 'x\ude00y'],
-])('%s cannot, until storable() has put U+FFFD there', (_, text) => {
+])('%s cannot, until toStorable() has put U+FFFD there', (_, text) => {
   expect(() => toStorableJson({ [text]: 1 }, 'data of x')).toThrow('data of x');
-  const mended = storable({ list: [{ [text]: text }] });
+  const mended = toStorable({ list: [{ [text]: text }] });
   expect(() => toStorableJson(mended, 'data')).not.toThrow();
   expect(JSON.stringify(mended)).toContain('\ufffd');
 });

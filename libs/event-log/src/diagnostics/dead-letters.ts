@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { storable } from '../append/storable.ts';
+import { toStorable } from '../append/storable.ts';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 import { milliseconds, prepare, queries } from '../connection/query-builder.ts';
 
@@ -56,9 +56,9 @@ export class DeadLetters {
   }
 
   async record(letter: NewDeadLetter): Promise<void> {
-    const payload = letter.payload === undefined ? null : JSON.stringify(storable(letter.payload));
+    const payload = letter.payload === undefined ? null : JSON.stringify(toStorable(letter.payload));
     const { streamId, version, handler, reason } = letter;
-    await this.#pool.query(RECORD, [streamId, version, handler, storable(reason), payload]);
+    await this.#pool.query(RECORD, [streamId, version, handler, toStorable(reason), payload]);
   }
 
   /** Newest first. */

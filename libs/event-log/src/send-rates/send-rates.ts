@@ -1,13 +1,13 @@
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 
 /** What a platform counts messages by. Without a rate, only the pauses that the platform asked for count. */
-export interface TurnAt {
+export interface SendLimit {
   readonly name: string;
   /** At most `sends` in any period of `seconds`. */
   readonly rate?: { readonly sends: number; readonly seconds: number } | undefined;
 }
 
-export interface Turn {
+export interface SendReservation {
   /** False: the turn is further ahead than the caller waits, and nothing is reserved. */
   readonly taken: boolean;
   readonly waitMs: number;
@@ -36,7 +36,7 @@ const FORGET: Statement = {
 };
 
 /** Keeps the rates of platforms over all processes. */
-export class SendTurns {
+export class SendRates {
   readonly #pool: ConnectionPool;
 
   constructor(pool: ConnectionPool) {
@@ -44,7 +44,7 @@ export class SendTurns {
   }
 
   /** The next turn to send at all of these, over all processes. It is reserved if it is at most `longestMs` ahead. */
-  async take(at: readonly TurnAt[], longestMs: number): Promise<Turn> {
+  async take(at: readonly SendLimit[], longestMs: number): Promise<SendReservation> {
     const [row] = await this.#pool.query(TAKE, [
       at.map(({ name }) => name),
       at.map(({ rate }) => rate?.sends ?? null),

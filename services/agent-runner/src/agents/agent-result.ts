@@ -1,5 +1,5 @@
 import type { EventData } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { agentCall } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import type { Run } from '../run/claimed-run.ts';
@@ -23,7 +23,7 @@ export function resultOf({ events, state }: Loaded, turn: number): AgentResult |
 export function endWith(run: Run, { outcome, result }: AgentResult): Promise<Loaded | null> {
   const { text, error } = parse(result);
   if (outcome === 'ok' && text !== null) {
-    return run.end([{ type: 'finish-turn', generation: run.generation, text: storable(text) }]);
+    return run.end([{ type: 'finish-turn', generation: run.generation, text: toStorable(text) }]);
   }
   if (outcome === 'unknown') {
     return run.fail('agent_lost', error ?? 'what became of the work of the agent is unknown');

@@ -1,5 +1,5 @@
 import { AngeliaError, type EventData, isRetryable, type SessionId } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { type Decision, decideAll, type SessionCommand, type SessionState } from '@angelia/session';
 import type { Executed, Loaded, Sessions } from '@angelia/sessions';
@@ -164,7 +164,7 @@ export class ClaimedRun implements Run {
   fail(code: FailureCode, message: string): Promise<Loaded | null> {
     const { generation } = this;
     return this.end([
-      { type: 'fail-run', generation, code, message: storable(message), text: failureTexts[code] },
+      { type: 'fail-run', generation, code, message: toStorable(message), text: failureTexts[code] },
     ]);
   }
 
@@ -258,7 +258,7 @@ export function nextStatus(
   text: string,
 ): Extract<SessionCommand, { type: 'interim-status' }> {
   const sequence = (state.run?.statuses ?? 0) + 1;
-  return { type: 'interim-status', generation, sequence, kind, text: storable(text) };
+  return { type: 'interim-status', generation, sequence, kind, text: toStorable(text) };
 }
 
 type Appended = Exclude<Executed, { status: 'duplicate' | 'limited' | 'full' }>;

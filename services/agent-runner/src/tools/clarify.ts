@@ -1,4 +1,4 @@
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { UserTool } from './tool.ts';
 
 /** A question is a chat message, not a document. */
@@ -66,8 +66,8 @@ export const clarifyTool: UserTool = {
         // The same if the append is repeated: one call asks once.
         clarificationId: `question-${callId}`,
         callId,
-        question: storable(question.trim()),
-        choices: (choices ?? []).map((choice) => storable(choice.trim())),
+        question: toStorable(question.trim()),
+        choices: (choices ?? []).map((choice) => toStorable(choice.trim())),
         // By the database's clock: the time at which it recorded the step that asks, a moment ago.
         deadline: run.loaded.state.lastActivityAt + agent.clarify.timeout_seconds * 1000,
         onTimeout: agent.clarify.on_timeout,

@@ -1,4 +1,4 @@
-import type { SendTurns, TurnAt } from '@angelia/event-log';
+import type { SendLimit, SendRates } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { WaitScope } from '../targets/target.ts';
 import { chatOf, LONGEST_PAUSE_SECONDS, type SendGate, type SendIntent } from './send-gate.ts';
@@ -12,11 +12,11 @@ export type Turn = { readonly waitMs: number } | null;
  * every session that waits. Platforms without a rate cost nothing here.
  */
 export class SharedRates {
-  readonly #turns: Pick<SendTurns, 'take' | 'pause'>;
+  readonly #turns: Pick<SendRates, 'take' | 'pause'>;
   readonly #gate: SendGate;
   readonly #logger: Logger;
 
-  constructor(turns: Pick<SendTurns, 'take' | 'pause'>, gate: SendGate, logger: Logger) {
+  constructor(turns: Pick<SendRates, 'take' | 'pause'>, gate: SendGate, logger: Logger) {
     this.#turns = turns;
     this.#gate = gate;
     this.#logger = logger;
@@ -63,7 +63,7 @@ export class SharedRates {
   }
 }
 
-function turnsAt(intent: SendIntent): readonly TurnAt[] {
+function turnsAt(intent: SendIntent): readonly SendLimit[] {
   const chat = { name: chatOf(intent), rate: intent.limits?.perChat };
   const overall = { name: intent.destination.name, rate: intent.limits?.overall };
   return chat.name === overall.name ? [overall] : [chat, overall];

@@ -1,5 +1,5 @@
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
-import type { SendTurns } from '@angelia/event-log';
+import type { SendRates } from '@angelia/event-log';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
 import { WakeUp } from '@angelia/waiting';
 import type { DeliveryContext } from '../delivery-context.ts';
@@ -62,7 +62,7 @@ export class DeliveryDispatcher implements DrainParticipant {
 
   constructor(
     context: DeliveryContext,
-    turns: Pick<SendTurns, 'take' | 'pause'>,
+    turns: Pick<SendRates, 'take' | 'pause'>,
     limits: DispatcherLimits = DISPATCHER_LIMITS,
   ) {
     this.#context = context;

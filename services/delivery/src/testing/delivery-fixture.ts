@@ -135,7 +135,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         unrecorded: new Set(),
         answerLinks: null,
       };
-      return new DeliveryDispatcher(context, log.sendTurns, { ...DISPATCHER_LIMITS, ...options.limits });
+      return new DeliveryDispatcher(context, log.sendRates, { ...DISPATCHER_LIMITS, ...options.limits });
     },
     async answered(text, session) {
       const id = await running(session);

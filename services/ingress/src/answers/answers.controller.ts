@@ -1,4 +1,4 @@
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { type AnswerLinks, type QuestionName, SESSIONS } from '@angelia/service-kit';
 import { decide } from '@angelia/session';
 import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
@@ -51,7 +51,7 @@ export class AnswersController {
         return sendPage(reply, 400, questionPage(question, 'Please give an answer.'));
       }
       const { answer } = parseBody(givenAnswer, body);
-      await this.#record(name, loaded, question, storable(answer));
+      await this.#record(name, loaded, question, toStorable(answer));
       if (asPage) return sendPage(reply, 202, messagePage('Thank you', 'Your answer was received.'));
       reply.code(202).send({ session_id: name.sessionId });
     });

@@ -1,4 +1,4 @@
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { type CallbackLinks, type CallName, SESSIONS } from '@angelia/service-kit';
 import { agentCallId, agentTools, type Decision, decide, type SessionState } from '@angelia/session';
 import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
@@ -81,7 +81,7 @@ function decideCallback(
       callId,
       outcome: text === undefined ? 'error' : 'ok',
       result: JSON.stringify(
-        text === undefined ? { error: storable(error ?? '') } : { text: storable(text) },
+        text === undefined ? { error: toStorable(error ?? '') } : { text: toStorable(text) },
       ),
     });
   }
@@ -99,7 +99,7 @@ function decideCallback(
     generation: run.generation,
     sequence: run.statuses + 1,
     kind: 'agent',
-    text: storable(status),
+    text: toStorable(status),
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Config, SessionId } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { decide, decideAll, type ProcessState, type SessionCommand } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
@@ -167,8 +167,8 @@ export class BackgroundProcesses {
           type: 'process-matched',
           processId,
           match,
-          pattern: storable(pattern),
-          line: storable(line),
+          pattern: toStorable(pattern),
+          line: toStorable(line),
           overload,
         }),
       );
@@ -187,7 +187,7 @@ export class BackgroundProcesses {
 
   async #recordEnd(id: SessionId, processId: string, end: CommandEnd): Promise<void> {
     const tail = readTail(this.#commands.directory(id, processId), OUTPUT, TAIL_BYTES);
-    const outputTail = storable(asText(tail.bytes, { start: tail.from > 0 }).trimEnd());
+    const outputTail = toStorable(asText(tail.bytes, { start: tail.from > 0 }).trimEnd());
     const ended: SessionCommand =
       end.kind === 'lost'
         ? { type: 'process-lost', processId, reason: end.reason, outputTail }

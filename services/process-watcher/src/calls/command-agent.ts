@@ -1,6 +1,6 @@
 import { readSkill, SkillUnavailable, scrubber } from '@angelia/config';
 import type { CommandAgentConfig, EventData } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { conversation, decide, programPrompt } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
@@ -77,7 +77,7 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
     });
   }
   return resultOf(end, agent, deps, () => ({
-    text: storable(scrub(reader.answer)),
+    text: toStorable(scrub(reader.answer)),
     errors: scrub(foregroundErrors(call, deps.commands, LONGEST_ERROR)).trim(),
     recorded,
   }));
@@ -190,7 +190,7 @@ class OutputReader {
 
   async #recordStatuses(): Promise<void> {
     for (let status = this.#waiting[0]; status !== undefined; status = this.#waiting[0]) {
-      if (!(await this.#record(storable(this.#scrub(status).slice(0, LONGEST_STATUS))))) return;
+      if (!(await this.#record(toStorable(this.#scrub(status).slice(0, LONGEST_STATUS))))) return;
       this.#waiting.shift();
     }
   }

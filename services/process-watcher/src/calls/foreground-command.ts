@@ -1,5 +1,5 @@
 import type { SessionId } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { HostCommands } from '../commands/host-commands.ts';
 import { outputEnd, readOutput, readTail, shownOutput } from '../commands/read-output.ts';
 import { foregroundName } from '../session-directories.ts';
@@ -101,7 +101,7 @@ export function foregroundOutput(
   commands: HostCommands,
   limit: number,
 ): string {
-  return storable(shownOutput(commands.directory(sessionId, foregroundName(callId)), OUTPUT, limit));
+  return toStorable(shownOutput(commands.directory(sessionId, foregroundName(callId)), OUTPUT, limit));
 }
 
 /** How many bytes were printed but not written, because the disk was full. */
@@ -130,5 +130,5 @@ export function foregroundErrors(
   limit: number,
 ): string {
   const tail = readTail(commands.directory(sessionId, foregroundName(callId)), ERRORS, limit);
-  return storable(tail.bytes.toString('utf8'));
+  return toStorable(tail.bytes.toString('utf8'));
 }

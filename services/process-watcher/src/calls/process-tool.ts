@@ -1,5 +1,5 @@
 import { type ProcessArguments, processArguments } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { decide, type ProcessState, type SessionCommand } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
@@ -200,7 +200,7 @@ function polled(call: Call, process: ProcessState, { commands }: ProcessToolDeps
 }
 
 function shown(part: OutputPart, cutAtEnd: boolean): string {
-  return storable(asText(part.bytes, { start: part.from > part.kept || part.kept > 0, end: cutAtEnd }));
+  return toStorable(asText(part.bytes, { start: part.from > part.kept || part.kept > 0, end: cutAtEnd }));
 }
 
 function lastLines(part: OutputPart, lines: number): OutputPart {

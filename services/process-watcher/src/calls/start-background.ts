@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { TerminalArguments } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { SessionCommand } from '@angelia/session';
 import { shellArgv } from '../commands/shell.ts';
 import { processIdOf } from '../session-directories.ts';
@@ -66,14 +66,14 @@ async function start(
     type: 'process-started',
     processId,
     callId,
-    command: storable(redactCommand(args.command)),
+    command: toStorable(redactCommand(args.command)),
     host: hostname(),
     bootId: identity.bootId,
     pid: identity.pid,
     pidStartTime: identity.pidStartTime,
-    cwd: storable(commands.workingDirectory(sessionId, args.cwd)),
+    cwd: toStorable(commands.workingDirectory(sessionId, args.cwd)),
     notifyOnComplete: args.notify_on_complete,
-    watchPatterns: args.watch_patterns.map(storable),
+    watchPatterns: args.watch_patterns.map(toStorable),
     waitDeadline: call.takenUpAt + maxWaitSeconds * 1000,
     watcher: instance,
   };

@@ -1,6 +1,6 @@
 import { readSkill } from '@angelia/config';
 import type { Config, HttpAgentConfig } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import { agentCall, agentCallId, conversation, fenceInstructions } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
@@ -60,7 +60,7 @@ function finish(run: Run, text: string): Promise<Loaded | null> {
       outcome: 'ok',
       result: '{"answered":"in the response"}',
     },
-    { type: 'finish-turn', generation, text: storable(text) },
+    { type: 'finish-turn', generation, text: toStorable(text) },
   ]);
 }
 

@@ -1,5 +1,5 @@
 import type { EventData, RecordedEvent, ToolCall } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { OpenCall } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 
@@ -42,7 +42,7 @@ export function withUniqueIds(
       id = `call_${turn}_${step}_${index + 1}${n === 1 ? '' : `_${n}`}`;
     }
     used.add(id);
-    return { id, name: storable(call.name), arguments: storable(call.arguments) };
+    return { id, name: toStorable(call.name), arguments: toStorable(call.arguments) };
   });
 }
 

@@ -1,5 +1,5 @@
 import type { EventData, RecordedEvent } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { compressible, type Message } from '@angelia/session';
 import type { Model, ModelRequest } from '../../models/model.ts';
 import { roughTokens, tokensOfMessage, tokensOfRequest } from '../../models/tokens.ts';
@@ -93,8 +93,8 @@ export async function compress(
       generation: run.generation,
       sequence: (run.loaded.state.run?.compressions ?? 0) + 1,
       throughVersion: found.throughVersion,
-      summary: storable(shortened(reply.text.trim(), window * SUMMARY)),
-      input: tooLongInput ? storable(shortened(found.input, window * INPUT)) : null,
+      summary: toStorable(shortened(reply.text.trim(), window * SUMMARY)),
+      input: tooLongInput ? toStorable(shortened(found.input, window * INPUT)) : null,
       model,
       usage: reply.usage,
     },

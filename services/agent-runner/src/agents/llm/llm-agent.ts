@@ -1,5 +1,5 @@
 import type { Config, EventData, LlmAgentConfig } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
@@ -150,7 +150,7 @@ function response(run: Run, model: string, turn: OpenTurn, { text, finishReason,
     generation: run.generation,
     step: turn.step + 1,
     model,
-    text: storable(text),
+    text: toStorable(text),
     finishReason,
     usage,
   } as const;

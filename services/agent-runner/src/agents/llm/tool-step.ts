@@ -1,5 +1,5 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { type FinishTool, type SessionCommand, UNKNOWN_RESULT, WATCHER_TOOLS } from '@angelia/session';
 import { type Loaded, withSpan } from '@angelia/sessions';
@@ -247,7 +247,7 @@ function finish(
   callId: string,
   { outcome, result }: { readonly outcome: FinishTool['outcome']; readonly result: string },
 ): FinishTool {
-  return { type: 'finish-tool', generation, callId, outcome, result: storable(bounded(result)) };
+  return { type: 'finish-tool', generation, callId, outcome, result: toStorable(bounded(result)) };
 }
 
 function bounded(result: string): string {

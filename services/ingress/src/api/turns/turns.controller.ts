@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { KEYED_SESSIONS, SESSIONS } from '@angelia/service-kit';
 import { type Decision, decide, type SessionState, sessionStatus } from '@angelia/session';
 import type { KeyedSessions, Loaded, Sessions } from '@angelia/sessions';
@@ -41,7 +41,7 @@ export class TurnsController {
     const session = wholeSessionId(id);
     const { text, new_turn: newTurn } = parseBody(newMessage, body);
     const key = keyOf('message', session, idempotencyKey);
-    const input = storable(text);
+    const input = toStorable(text);
     const take = (state: SessionState): Decision => {
       const { clarification } = state;
       if (clarification !== null && !newTurn) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { Sessions } from '@angelia/sessions';
 import { firstHeader } from '../authenticate/provider-names.ts';
 import type { Scheme, SignedContent } from '../authenticate/scheme.ts';
@@ -66,7 +66,7 @@ export function deliveryIdOf(
     if (sent !== null) return sent;
   }
   const rendered = template?.renderWhole(values) ?? null;
-  if (rendered !== null && rendered !== '') return ofSender(storable(rendered));
+  if (rendered !== null && rendered !== '') return ofSender(toStorable(rendered));
   const requestId = anyHeader ? firstHeader(headers, ['x-request-id']) : null;
   if (requestId !== null) return ofSender(requestId);
   return { id: `sha256:${hash('sha256', body)}`, from: 'content' };
@@ -111,7 +111,7 @@ function idOfAnyProvider(headers: IncomingHttpHeaders, body: Buffer, payload: un
   const gitlab = firstHeader(headers, ['x-gitlab-event-uuid']);
   if (gitlab !== null) return ofSenderAndBody(gitlab, body);
   const inBody = idInBody(headers, payload);
-  return inBody === null ? null : ofSender(storable(inBody));
+  return inBody === null ? null : ofSender(toStorable(inBody));
 }
 
 /** Stripe's `id` (`evt_...`) and Slack's `event_id` (`Ev...`), if the headers say that it is from them. */

@@ -1,4 +1,4 @@
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 
 const INDEX = /^(?:0|[1-9][0-9]{0,8})$/;
 /** A longer text in a body's `type` or `id` is not a name. */
@@ -24,7 +24,7 @@ export function lookUp(payload: unknown, keys: readonly string[]): unknown {
 export function nameAt(payload: unknown, key: string): string | null {
   const value = propertyOf(payload, key);
   // It goes into the log: a NUL or half a surrogate pair in a body's `type` must not cause a 500.
-  return typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME ? storable(value) : null;
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME ? toStorable(value) : null;
 }
 
 export function propertyOf(payload: unknown, key: string): unknown {

@@ -7,7 +7,7 @@ import {
   variableReference,
 } from '@angelia/config';
 import type { Config, DeliveryTarget } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { Refusal } from '../../http/refusal.ts';
 import { compileTemplate, type TemplateValues } from '../payload/template.ts';
 
@@ -141,7 +141,7 @@ function compileValue(value: unknown, place: string): CompiledValue {
       ? {
           dynamic: true,
           plain: false,
-          render: (values) => storable(whole(template.renderWhole(values), place, value)),
+          render: (values) => toStorable(whole(template.renderWhole(values), place, value)),
         }
       : fixedValue(value);
   }
@@ -185,7 +185,7 @@ function compileReferenced(value: VariableText, place: string): CompiledValue {
           resolved += value.value(part);
         } else {
           // The same text in both, so that `at` of the references stays right.
-          const filled = storable(whole(part.renderWhole(values), place, String(value)));
+          const filled = toStorable(whole(part.renderWhole(values), place, String(value)));
           text += filled;
           resolved += filled;
         }

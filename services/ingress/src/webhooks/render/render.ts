@@ -1,4 +1,4 @@
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { fenced, fencedBlock, markOf, withoutFences } from '@angelia/session';
 import { indentedJson, truncate } from '../payload/indented-json.ts';
 import { type Quote, RAW_LIMIT, type TemplateValues } from '../payload/template.ts';
@@ -43,11 +43,11 @@ export function render(route: Route, values: TemplateValues, fenceSeed: string):
 export function renderInput(route: Route, values: TemplateValues, mark: string): string {
   // Fences are for models. A person or a program reads the message of a `deliver_only` route.
   const quote: Quote = route.deliverOnly ? unquoted : fence(mark, route.prompt?.lone ?? false);
-  if (route.prompt !== null) return storable(route.prompt.render(values, quote));
+  if (route.prompt !== null) return toStorable(route.prompt.render(values, quote));
   // The same text as Hermes writes for a route with an empty prompt.
   const event = quote(values.event ?? 'unknown', 'text');
   const payload = quote(indentedJson(values.payload, RAW_LIMIT), 'block');
-  return storable(`Webhook event '${event}' on route '${route.name}':\n\n${payload}`);
+  return toStorable(`Webhook event '${event}' on route '${route.name}':\n\n${payload}`);
 }
 
 const unquoted: Quote = (value) => value;
@@ -66,7 +66,7 @@ function titleOf(route: Route, values: TemplateValues, input: string): string {
   const title =
     route.title === null
       ? route.prompt && titleFromPrompt(input)
-      : truncate(storable(route.title.render(values)).replace(/\s+/g, ' ').trim(), LONGEST_TITLE);
+      : truncate(toStorable(route.title.render(values)).replace(/\s+/g, ' ').trim(), LONGEST_TITLE);
   return title || (values.event === null ? route.name : `${route.name}: ${values.event}`);
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RouteConfig } from '@angelia/contracts';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import { compileTemplate, type Template, type TemplateValues } from '../payload/template.ts';
 
 /** How a route with `coalesce` or `session_key` finds the session of a webhook. */
@@ -41,6 +41,6 @@ export function compileKeying({ coalesce, session_key, on_busy }: RouteConfig): 
 export function keyOf(keying: Keying, values: TemplateValues): string | null {
   const rendered = keying.template.renderWhole(values);
   if (rendered === null || rendered.trim() === '') return null;
-  const key = storable(rendered);
+  const key = toStorable(rendered);
   return key.length <= LONGEST_KEY ? key : `sha256:${hash('sha256', key)}`;
 }

@@ -1,5 +1,5 @@
 import { findScript } from '@angelia/config';
-import { storable } from '@angelia/event-log';
+import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { Refusal } from '../../http/refusal.ts';
 import { parseExactJson } from '../payload/json-body.ts';
@@ -96,8 +96,8 @@ async function runOnce(
     // The sender chooses event and delivery id. Characters that a variable cannot hold (NUL) are replaced.
     variables: {
       ANGELIA_ROUTE: subject.route,
-      ANGELIA_EVENT_TYPE: storable(subject.event ?? ''),
-      ANGELIA_DELIVERY_ID: storable(subject.deliveryId),
+      ANGELIA_EVENT_TYPE: toStorable(subject.event ?? ''),
+      ANGELIA_DELIVERY_ID: toStorable(subject.deliveryId),
     },
     timeoutMs: script.timeoutMs,
     maxOutputBytes: script.maxOutputBytes,

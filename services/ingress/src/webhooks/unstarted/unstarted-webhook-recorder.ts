@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type EventLog, storable, type UnstartedBatch, type UnstartedWebhook } from '@angelia/event-log';
+import { type EventLog, toStorable, type UnstartedBatch, type UnstartedWebhook } from '@angelia/event-log';
 import { EVENT_LOG, LOGGER, type Logger, metrics } from '@angelia/service-kit';
 import { within } from '@angelia/waiting';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
@@ -198,5 +198,5 @@ function sentDeliveryId(headers: IncomingHttpHeaders): string | null {
 }
 
 function clipped(text: string | null): string | null {
-  return text === null ? null : storable(text.slice(0, LONGEST_TEXT));
+  return text === null ? null : toStorable(text.slice(0, LONGEST_TEXT));
 }
