@@ -24,14 +24,14 @@ describe('docs/glossary.md', () => {
 
 /** An operator searches logs for these: reword the code and the page together. */
 const QUOTED: readonly (readonly [page: string, text: string])[] = [
-  ['operate.md', 'a hint could not be handled'],
+  ['operate.md', 'hint failed; will be redelivered'],
   ['operate.md', 'led work failed'],
   ['operate.md', 'the hint stream is new or was emptied'],
-  ['operate.md', 'the message is no hint'],
+  ['operate.md', 'the message is not a hint'],
   ['operate.md', 'the supervisor of commands does not answer'],
   ['operate.md', 'the schema angelia is older than this program'],
   ['operate.md', 'this log was written in the Postgres cluster'],
-  ['kubernetes.md', 'waits for Postgres'],
+  ['kubernetes.md', 'waiting for Postgres'],
 ];
 
 describe('log lines and errors that the docs quote', () => {

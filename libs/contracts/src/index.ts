@@ -84,6 +84,7 @@ export {
   argumentsJsonSchema,
   argumentsProblem,
   type ProcessArguments,
+  parseToolArguments,
   processArguments,
   type TerminalArguments,
   terminalArguments,

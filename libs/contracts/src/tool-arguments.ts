@@ -97,9 +97,19 @@ export function argumentsJsonSchema(schema: z.ZodType): Readonly<Record<string, 
 
 /** What is wrong with the arguments, in one line from which a model can correct them. Null: nothing. */
 export function argumentsProblem(schema: z.ZodType, args: unknown): string | null {
+  const parsed = parseToolArguments(schema, args);
+  return parsed.ok ? null : parsed.problem;
+}
+
+/** The arguments with their defaults, or what is wrong with them, in one line from which a model can correct them. */
+export function parseToolArguments<T extends z.ZodType>(
+  schema: T,
+  args: unknown,
+): { readonly ok: true; readonly args: z.output<T> } | { readonly ok: false; readonly problem: string } {
   const checked = validate(schema, args);
-  if (checked.ok) return null;
-  return checked.problems
+  if (checked.ok) return { ok: true, args: checked.value };
+  const problem = checked.problems
     .map(({ place, reason }) => (place === '' ? reason : `${place}: ${reason}`))
     .join('; ');
+  return { ok: false, problem };
 }

@@ -1,5 +1,5 @@
 import { compilePattern } from '@angelia/config';
-import { filterSchema } from '@angelia/contracts';
+import { filterSchema, validate } from '@angelia/contracts';
 import { isSection, type Section } from './reading.ts';
 
 /** In the order in which Hermes looks for them: the first that it finds is the only one that counts. */
@@ -76,8 +76,8 @@ function operand(operator: string, value: unknown, hermesHome: string): unknown 
 }
 
 function checked(filter: Section, notes: string[]): Carried {
-  const parsed = filterSchema.safeParse(filter);
-  if (!parsed.success) return { kind: 'not', reason: parsed.error.issues[0]?.message ?? 'is no filter here' };
+  const parsed = validate(filterSchema, filter);
+  if (!parsed.ok) return { kind: 'not', reason: parsed.problems[0]?.reason ?? 'is not a filter here' };
   if (typeof filter.regex === 'string') {
     const pattern = compilePattern(filter.regex);
     if (!pattern.ok) return { kind: 'not', reason: `the pattern \`${filter.regex}\`: ${pattern.reason}` };

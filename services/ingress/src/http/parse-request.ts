@@ -1,3 +1,4 @@
+import { type ConfigProblem, validate } from '@angelia/contracts';
 import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
@@ -24,9 +25,9 @@ export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give th
 
 /** @throws Refusal 400 that names the parameter */
 export function parseQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
-  const parsed = schema.safeParse(query);
-  if (parsed.success) return parsed.data;
-  throw new Refusal(400, 'bad_query', `query parameter ${whatIsWrong(parsed.error)}`);
+  const checked = validate(schema, query);
+  if (checked.ok) return checked.value;
+  throw new Refusal(400, 'bad_query', `query parameter ${firstOf(checked.problems)}`);
 }
 
 /** @throws Refusal 400 that names the field */
@@ -34,13 +35,11 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infe
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new Refusal(400, 'bad_body', 'the body must be a JSON object with content-type application/json');
   }
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw new Refusal(400, 'bad_body', `body field ${whatIsWrong(parsed.error)}`);
+  const checked = validate(schema, body);
+  if (checked.ok) return checked.value;
+  throw new Refusal(400, 'bad_body', `body field ${firstOf(checked.problems)}`);
 }
 
-function whatIsWrong(error: z.ZodError): string {
-  const [issue] = error.issues;
-  const keys = issue?.code === 'unrecognized_keys' ? issue.keys : (issue?.path ?? []);
-  return `\`${keys.map(String).join('.')}\`: ${issue?.message ?? 'wrong'}`;
+function firstOf([problem]: readonly ConfigProblem[]): string {
+  return `\`${problem?.place ?? ''}\`: ${problem?.reason ?? 'wrong'}`;
 }

@@ -1,4 +1,4 @@
-import { type ProcessArguments, processArguments } from '@angelia/contracts';
+import { type ProcessArguments, parseToolArguments, processArguments } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import { decide, type ProcessState, type SessionCommand } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
@@ -31,11 +31,11 @@ const EXIT_LOOK_MS = 20;
 
 /** The tool `process`: lists, reads, waits for, kills and writes to the session's own background processes. */
 export async function processTool(call: Call, deps: ProcessToolDeps): Promise<CallResult | null> {
-  const parsed = processArguments.safeParse(parseArguments(call.arguments));
-  if (!parsed.success) return failed(parsed.error.issues.map((issue) => issue.message).join('; '));
+  const parsed = parseToolArguments(processArguments, parseArguments(call.arguments));
+  if (!parsed.ok) return failed(parsed.problem);
   const refusal = terminalRefusal(call, deps);
   if (refusal !== null) return failed(refusal);
-  const args = parsed.data;
+  const { args } = parsed;
   const { processes } = call.loaded.state;
   if (args.action === 'list') return ok({ processes: processes.map((process) => listed(process)) });
   const process = processes.find(({ processId }) => processId === args.process_id);

@@ -1,4 +1,4 @@
-import { type Config, terminalArguments } from '@angelia/contracts';
+import { type Config, parseToolArguments, terminalArguments } from '@angelia/contracts';
 import { limitReason } from '../commands/limit-reason.ts';
 import { shellArgv } from '../commands/shell.ts';
 import { foregroundName } from '../session-directories.ts';
@@ -20,11 +20,11 @@ export const SHOWN_BYTES = 32_768;
 
 /** Runs a command line: in the foreground until it ends, in the background until it has started. */
 export async function terminalTool(call: Call, deps: ToolDeps): Promise<CallResult | null> {
-  const parsed = terminalArguments.safeParse(parseArguments(call.arguments));
-  if (!parsed.success) return failed(parsed.error.issues.map((issue) => issue.message).join('; '));
+  const parsed = parseToolArguments(terminalArguments, parseArguments(call.arguments));
+  if (!parsed.ok) return failed(parsed.problem);
   const refusal = terminalRefusal(call, deps);
   if (refusal !== null) return failed(refusal);
-  const args = parsed.data;
+  const { args } = parsed;
   if (args.background) return startBackground(call, args, deps);
 
   const { sessionId, callId } = call;
