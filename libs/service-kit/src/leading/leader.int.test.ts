@@ -140,16 +140,14 @@ describe('leader', () => {
     await eventually(() => leader.leading().includes('relay') && other.bus.connected);
     await newSession(other);
     await eventually(() => hints.length === 1);
-    const took: number[] = [];
-    for (let index = 0; index < 20; index += 1) {
+    // Without the ping each one waits for the relay's poll, about 250 ms, because a poll also found its predecessor. With
+    // the ping one is quicker sooner or later, however busy the machine is.
+    await eventually(async () => {
       const id = await newSession(other);
       const started = performance.now();
       await eventually(() => hints.some((hint) => hint.stream_id === id), { everyMs: 1 });
-      took.push(performance.now() - started);
-    }
-    // Without the ping, each would wait for the relay's poll: about 250 ms. The quickest of them is not affected by a busy
-    // machine.
-    expect(Math.min(...took)).toBeLessThan(100);
+      return performance.now() - started < 100;
+    });
   });
 
   it('one process leads; when it resigns another takes over at once, and nothing is missed', async () => {

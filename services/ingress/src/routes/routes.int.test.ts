@@ -162,18 +162,18 @@ describe('a route made by API', () => {
     await nats.start();
     try {
       const [a, b] = await Promise.all([start({ natsUrl: nats.url }), start({ natsUrl: nats.url })]);
-      const took: number[] = [];
-      for (let n = 0; n < 5; n += 1) {
-        const secret = await made(a, `pinged-${n}`);
+      let n = 0;
+      const msUntilKnown = async () => {
+        const name = `pinged-${n++}`;
+        const secret = await made(a, name);
         const since = performance.now();
-        await eventually(async () => (await post(b, `pinged-${n}`, secret)).status === 202, {
-          everyMs: 5,
-        });
-        took.push(performance.now() - since);
-      }
+        await eventually(async () => (await post(b, name, secret)).status === 202, { everyMs: 5 });
+        return performance.now() - since;
+      };
       // With the poll alone each but the first takes about 900 ms, because a poll also found its predecessor. With the
-      // ping one is faster, however busy the machine is.
-      expect(Math.min(...took.slice(1))).toBeLessThan(200);
+      // ping one is quicker sooner or later, however busy the machine is.
+      await msUntilKnown();
+      await eventually(async () => (await msUntilKnown()) < 200);
       await Promise.all([a.close(), b.close()]);
       running.splice(running.indexOf(a), 1);
       running.splice(running.indexOf(b), 1);

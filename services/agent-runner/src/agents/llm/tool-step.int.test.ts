@@ -400,7 +400,7 @@ describe('a call that process-watcher carries out', () => {
   });
 
   it('is noticed at once when a ping announces the commit', async () => {
-    const STEPS = 4;
+    const STEPS = 12;
     await given([]);
     model.next(
       ...Array.from({ length: STEPS }, (_, n) => callsFor({ ...command, id: `c${n}` })),
