@@ -17,9 +17,9 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** In the order of docs/cli.md. */
 export const exitMeanings: readonly [code: ExitCode, name: string, meaning: string][] = [
-  [EXIT.ok, 'ok', 'it is done'],
-  [EXIT.failed, 'failed', 'it failed; with `--wait`: the session ended, and not as `succeeded`'],
-  [EXIT.usage, 'usage', 'wrong arguments or options, or input that the server calls malformed'],
+  [EXIT.ok, 'ok', 'success'],
+  [EXIT.failed, 'failed', 'failure; with `--wait`: the session ended with an outcome other than `succeeded`'],
+  [EXIT.usage, 'usage', 'wrong arguments or options, or malformed input'],
   [EXIT.notFound, 'not_found', 'there is no such session, delivery, process, route or dead letter'],
   [
     EXIT.unauthorised,
@@ -27,16 +27,12 @@ export const exitMeanings: readonly [code: ExitCode, name: string, meaning: stri
     'no admin token, a wrong one, or a webhook whose signature was refused',
   ],
   [EXIT.unreachable, 'unreachable', 'the server (or the database) does not answer'],
-  [
-    EXIT.refused,
-    'refused',
-    'understood, and makes no sense as things stand: no open question, already ended',
-  ],
-  [EXIT.tryLater, 'try_later', 'the server says to come again later: rate limit, outage behind it'],
-  [EXIT.timedOut, 'timed_out', '`--timeout` was over'],
-  [EXIT.config, 'config', 'the config file or an environment variable must be mended first'],
+  [EXIT.refused, 'refused', 'not possible in the current state: no open question, or already ended'],
+  [EXIT.tryLater, 'try_later', 'the server asks to try again later: a rate limit, or an outage behind it'],
+  [EXIT.timedOut, 'timed_out', 'the time of `--timeout` was over'],
+  [EXIT.config, 'config', 'the config file or an environment variable is wrong'],
   [EXIT.interrupted, 'interrupted', 'Ctrl-C'],
-  [EXIT.nobodyReads, 'nobody_reads', 'whoever read its output (`head`) went away'],
+  [EXIT.nobodyReads, 'nobody_reads', 'the reader of its output (`head`) closed the pipe'],
 ];
 
 /**

@@ -4,7 +4,7 @@ import type { Option } from './command.ts';
 export const globalOptions: Readonly<Record<string, Option>> = {
   url: {
     value: 'url',
-    summary: 'where ingress is; else ANGELIA_URL, else http://ANGELIA_HOST:ANGELIA_PORT (127.0.0.1:8644)',
+    summary: 'address of ingress; else ANGELIA_URL, else http://ANGELIA_HOST:ANGELIA_PORT (127.0.0.1:8644)',
   },
   'token-file': {
     value: 'path',
@@ -12,8 +12,10 @@ export const globalOptions: Readonly<Record<string, Option>> = {
     summary:
       'file with the admin token; else ANGELIA_ADMIN_TOKEN, else $ANGELIA_DATA/admin-token of the local stack',
   },
-  json: { summary: 'print JSON: one document, or one per line from what goes on (see docs/cli.md)' },
-  help: { short: 'h', summary: 'say what the command does, with examples' },
+  json: {
+    summary: 'print JSON: one document, or one per line from commands that keep running (docs/cli.md)',
+  },
+  help: { short: 'h', summary: 'show what the command does, with examples' },
   version: { short: 'V', summary: 'print the version' },
 };
 

@@ -13,7 +13,7 @@ export function completionOf(table: () => readonly Command[]): Command {
     name: 'completion',
     summary: 'print the completion script of a shell',
     description:
-      'It completes commands, options and their values for a command that is called `angelia` (an alias will do).',
+      'It completes commands, options and their values for a command named `angelia`, which may be an alias.',
     arguments: [{ name: 'shell', values: Object.keys(shells), summary: 'bash, zsh or fish' }],
     examples: [
       { command: 'source <(angelia completion bash)', does: 'bash: for this shell, or in ~/.bashrc' },

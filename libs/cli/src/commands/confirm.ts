@@ -4,7 +4,7 @@ import type { Context, Option } from '../command.ts';
 import { CliError, EXIT } from '../exit.ts';
 
 export const yesOption = {
-  yes: { short: 'y', summary: 'do not ask whether it is meant' },
+  yes: { short: 'y', summary: 'do not ask for confirmation' },
 } as const satisfies Readonly<Record<string, Option>>;
 
 /**

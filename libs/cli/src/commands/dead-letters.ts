@@ -8,10 +8,10 @@ import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 export const deadLettersList = defineCommand({
   name: 'dead-letters list',
   isDefault: true,
-  summary: 'list events that could not be processed, newest first',
-  description: 'An outage never makes one, and none blocks what is behind it.',
+  summary: 'list events that no handler could process, newest first',
+  description: 'An outage never makes a dead letter, and a dead letter blocks nothing behind it.',
   options: pagingOptions,
-  examples: [{ command: 'angelia dead-letters', does: 'which, and why' }],
+  examples: [{ command: 'angelia dead-letters', does: 'what failed, and why' }],
   calls: ['get /v1/dead-letters'],
   run: async (context) => {
     const { out, world } = context;
@@ -33,9 +33,9 @@ export const deadLettersList = defineCommand({
 
 export const deadLettersReplay = defineCommand({
   name: 'dead-letters replay',
-  summary: 'try them again, after what was wrong is mended',
-  description: 'One that fails again is a new one.',
-  arguments: [{ name: 'id', many: true, summary: 'as the list shows it' }],
+  summary: 'process dead letters again, after you have fixed the cause',
+  description: 'If one fails again, it becomes a new dead letter.',
+  arguments: [{ name: 'id', many: true, summary: 'the id that the list shows' }],
   examples: [{ command: 'angelia dead-letters replay 12', does: 'after the fix' }],
   calls: ['post /v1/dead-letters/{id}/replay'],
   run: async ({ api, given, out }) => {

@@ -9,23 +9,23 @@ import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
 export const deliveries = defineCommand({
   name: 'deliveries',
-  summary: 'list what was, is and could not be delivered, the last changed first',
+  summary: 'list deliveries, most recently changed first',
   options: {
     status: {
       value: 'status',
       values: ['pending', 'delivered', 'dead', 'dropped'],
-      summary: 'only those of this status',
+      summary: 'only deliveries with this status',
     },
-    session: { value: 'id', summary: 'those of this session' },
-    target: { value: 'name', summary: 'those to this target' },
-    route: { value: 'name', summary: 'those of this route' },
+    session: { value: 'id', summary: 'only deliveries of this session' },
+    target: { value: 'name', summary: 'only deliveries to this target' },
+    route: { value: 'name', summary: 'only deliveries of this route' },
     ...pagingOptions,
   },
   examples: [
-    { command: 'angelia deliveries --status dead', does: 'what nobody got, and why' },
+    { command: 'angelia deliveries --status dead', does: 'what did not arrive, and why' },
     {
       command: 'angelia deliveries --session 01a1e281-20d9-7563-b8f1-427765d52c50',
-      does: 'those of one session',
+      does: 'the deliveries of one session',
     },
   ],
   calls: ['get /v1/deliveries'],
@@ -81,20 +81,18 @@ export const retry = defineCommand({
   name: 'retry',
   summary: 'send dead deliveries again',
   description:
-    'Those that are named, or with --dead all that the filters leave. One that is pending is tried again by itself.',
-  arguments: [
-    { name: 'delivery', optional: true, many: true, summary: 'ids, as `angelia deliveries` shows them' },
-  ],
+    'It sends the deliveries that you name, or with --dead all that match the filters. Pending deliveries are retried by themselves.',
+  arguments: [{ name: 'delivery', optional: true, many: true, summary: 'ids from `angelia deliveries`' }],
   options: {
-    dead: { summary: 'all that are dead' },
-    target: { value: 'name', summary: 'with --dead: those to this target' },
-    route: { value: 'name', summary: 'with --dead: those of this route' },
-    session: { value: 'id', summary: 'with --dead: those of this session' },
-    limit: { value: 'n', summary: `with --dead: so many at once, up to ${MOST_RETRIES} (100)` },
+    dead: { summary: 'all dead deliveries' },
+    target: { value: 'name', summary: 'with --dead: only to this target' },
+    route: { value: 'name', summary: 'with --dead: only of this route' },
+    session: { value: 'id', summary: 'with --dead: only of this session' },
+    limit: { value: 'n', summary: `with --dead: how many, up to ${MOST_RETRIES} (100)` },
   },
   examples: [
-    { command: 'angelia retry 01a1e281-20d9-7563-b8f1-427765d52c50.7', does: 'one of them' },
-    { command: 'angelia retry --dead --target telegram', does: 'all, after the target works again' },
+    { command: 'angelia retry 01a1e281-20d9-7563-b8f1-427765d52c50.7', does: 'one delivery' },
+    { command: 'angelia retry --dead --target telegram', does: 'all of them, when the target works again' },
   ],
   calls: ['post /v1/deliveries/{id}/retry', 'post /v1/deliveries/retry'],
   run: async ({ api, given, out }) => {

@@ -5,19 +5,19 @@ import { CliError, EXIT } from '../exit.ts';
 
 export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'look whether everything that Angelia stands on is well, and say what to do',
+  summary: 'check everything that Angelia depends on, and say what to do',
   description:
-    'Config and environment, Postgres and its settings, NATS and its limits, the services, clocks, disk; credentials of targets, ' +
-    'models and MCP servers by a call that sends nobody a message. It changes nothing. On the machine of the local stack it ' +
-    'needs no setting; elsewhere give it the environment of the services (DATABASE_URL, NATS_URL and what the config names). ' +
-    'Exit code 1: there is a fault.',
+    'It checks config and environment, Postgres and its settings, NATS and its limits, the services, clocks and disk. It checks ' +
+    'credentials of targets, models and MCP servers with a call that sends no message to anybody. It changes nothing. On the ' +
+    'machine of the local stack it needs no settings. Elsewhere, give it the environment of the services (DATABASE_URL, ' +
+    'NATS_URL and what the config names). Exit code 1 means that something is wrong.',
   options: {
     admin: {
       value: 'service=url',
       many: true,
-      summary: 'where the admin port of a service is, when it is not of a local stack',
+      summary: 'the admin port of a service outside the local stack',
     },
-    timeout: { value: 'time', summary: 'for one question to anybody (5s)' },
+    timeout: { value: 'time', summary: 'limit for each check (5s)' },
   },
   examples: [
     { command: 'angelia doctor', does: 'everything' },

@@ -5,10 +5,10 @@ import { sessionArgument, sessionPath } from './session-argument.ts';
 
 export const erase = defineCommand({
   name: 'erase',
-  summary: 'erase a session for good: every event and row of it',
+  summary: 'delete a session for good, with every event and row',
   description:
-    'For a request of the person that it is about. Only a settled session can be erased; a continuation has a copy of ' +
-    'the conversation, and is erased by its own id. That its webhook was taken stays known.',
+    'Use it when a person asks you to delete their data. Only a settled session can be erased. A continuation has a copy of ' +
+    'the conversation: erase it by its own id. The delivery id stays known, so a repeat of the webhook starts nothing.',
   arguments: [sessionArgument],
   options: yesOption,
   examples: [{ command: 'angelia erase 01a1e281-20d9-7563-b8f1-427765d52c50 --yes', does: 'without asking' }],

@@ -10,19 +10,19 @@ const OWNER_ONLY = 0o600;
 
 export const importHermesConfig = defineCommand({
   name: 'import-hermes',
-  summary: 'make a config of a Hermes gateway’s, and say what could not be carried over',
+  summary: 'convert the config of a Hermes gateway, and say what could not be converted',
   description:
-    'Reads `config.yaml`, `webhook_subscriptions.json` and `.env` of Hermes and writes `angelia.yaml` and, for the owner only, ' +
-    '`angelia.env` with the variables that it names. What would not behave the same is switched off or left out, and each such ' +
-    'thing is named with what to do. Nothing of Hermes is changed.',
+    'It reads `config.yaml`, `webhook_subscriptions.json` and `.env` of Hermes. It writes `angelia.yaml` and, readable for the ' +
+    'owner only, `angelia.env` with the variables that it names. What would behave differently is switched off or left out, and ' +
+    'the output says what to do about each. Files of Hermes stay unchanged.',
   arguments: [{ name: 'directory', optional: true, summary: 'where Hermes keeps its files (~/.hermes)' }],
   options: {
     to: { value: 'directory', file: true, summary: 'where to write (this directory)' },
-    force: { summary: 'write over files that are there' },
+    force: { summary: 'overwrite existing files' },
   },
   examples: [
     { command: 'angelia import-hermes', does: 'from ~/.hermes into this directory' },
-    { command: 'angelia import-hermes /srv/hermes --to /etc/angelia', does: 'from and to elsewhere' },
+    { command: 'angelia import-hermes /srv/hermes --to /etc/angelia', does: 'from and to other directories' },
   ],
   run: async ({ given, out, world }) => {
     const hermesHome = resolve(world.cwd, given.argument('directory') ?? join(homedir(), '.hermes'));

@@ -6,23 +6,23 @@ import { sessionArgument, sessionPath } from './session-argument.ts';
 
 export const logs = defineCommand({
   name: 'logs',
-  summary: 'show what happened in a session, an event per line',
-  description: 'With --json each line is one event, as the API has it, with all its data.',
+  summary: 'show the events of a session, one per line',
+  description: 'With --json, each line is one event as the API returns it, with all its data.',
   arguments: [sessionArgument],
   options: {
-    follow: { short: 'f', summary: 'stay, and show what happens, until the session is settled' },
+    follow: { short: 'f', summary: 'keep running and show new events until the session is settled' },
     type: {
       value: 'type',
       many: true,
-      summary: 'only events of this type, or of this beginning: `delivery.`',
+      summary: 'only events of this type, or with this prefix: `delivery.`',
     },
   },
   examples: [
-    { command: 'angelia logs 01a1e281-20d9-7563-b8f1-427765d52c50', does: 'all of it' },
-    { command: 'angelia logs -f 01a1e281-20d9-7563-b8f1-427765d52c50', does: 'live, to its end' },
+    { command: 'angelia logs 01a1e281-20d9-7563-b8f1-427765d52c50', does: 'all events' },
+    { command: 'angelia logs -f 01a1e281-20d9-7563-b8f1-427765d52c50', does: 'live, until it is settled' },
     {
       command: 'angelia logs --type delivery. --json 01a1e281-20d9-7563-b8f1-427765d52c50 | jq -c .data',
-      does: 'what became of its deliveries',
+      does: 'only its deliveries',
     },
   ],
   calls: ['get /v1/sessions/{id}/events', 'get /v1/sessions/{id}/stream'],

@@ -9,25 +9,25 @@ import { confirm, yesOption } from './confirm.ts';
 // These work on the database itself, also while the services are down. What they do is in event-log and service-kit, and
 // only imported when one of them runs: a command of the API starts without pg, zod and the rest.
 
-const WHERE = 'On DATABASE_URL, or the Postgres of the local stack ($ANGELIA_DATA).';
+const WHERE = 'It uses DATABASE_URL, or the Postgres of the local stack ($ANGELIA_DATA).';
 const MOST_DAYS = 36_500;
 
 export const prune = defineCommand({
   name: 'prune',
-  summary: 'delete ended sessions that are older than the retention, now',
+  summary: 'delete sessions that are older than the retention, now',
   description:
-    `What the services do every hour, with \`retention\` of the config (docs/backup.md): with \`retention.export\` they are ` +
+    `The services do this every hour, by \`retention\` of the config (docs/backup.md). With \`retention.export\`, sessions are ` +
     `written to files first. ${WHERE}`,
   options: {
     days: {
       value: 'n',
-      summary: 'those that ended longer ago than this, in place of `retention.sessions_days`',
+      summary: 'sessions that ended longer ago than this, instead of `retention.sessions_days`',
     },
     ...yesOption,
   },
   examples: [
     { command: 'angelia prune --yes', does: 'by the retention of the config' },
-    { command: 'angelia prune --days 30 --yes', does: 'more than that' },
+    { command: 'angelia prune --days 30 --yes', does: 'with a shorter retention' },
   ],
   run: async (context) => {
     const { given, out, world } = context;
@@ -55,18 +55,19 @@ export const prune = defineCommand({
 
 export const exportSessions = defineCommand({
   name: 'export',
-  summary: 'write sessions to files, and delete nothing',
+  summary: 'write sessions to files, without deleting them',
   description:
-    'Compressed JSON lines, one file per day (`sessions-<day>.jsonl.gz`), a line per event; files that exist are added to. ' +
-    `Without ids all that have ended. \`angelia import\` reads them back. ${WHERE}`,
-  arguments: [{ name: 'session', optional: true, many: true, summary: 'whole ids of sessions' }],
+    'The files are compressed JSON lines, one file per day (`sessions-<day>.jsonl.gz`) and one line per event. Existing files ' +
+    'are extended. ' +
+    `Without ids, it writes all sessions that have ended. \`angelia import\` reads the files back. ${WHERE}`,
+  arguments: [{ name: 'session', optional: true, many: true, summary: 'ids of sessions' }],
   options: {
-    to: { value: 'directory', file: true, summary: 'where to (./exports)' },
-    route: { value: 'name', summary: 'without ids: those of this route' },
+    to: { value: 'directory', file: true, summary: 'where to write (./exports)' },
+    route: { value: 'name', summary: 'without ids: only sessions of this route' },
   },
   examples: [
-    { command: 'angelia export --to backup', does: 'everything that has ended' },
-    { command: 'angelia export 01a1e281-20d9-7563-b8f1-427765d52c50 --to /tmp', does: 'one of them' },
+    { command: 'angelia export --to backup', does: 'all sessions that have ended' },
+    { command: 'angelia export 01a1e281-20d9-7563-b8f1-427765d52c50 --to /tmp', does: 'one session' },
   ],
   run: async ({ given, out, world }) => {
     const url = databaseUrl(world);
@@ -99,7 +100,7 @@ export const exportSessions = defineCommand({
 export const importSessions = defineCommand({
   name: 'import',
   summary: 'bring exported sessions back into the log',
-  description: `What is there already stays as it is. Those older than the retention are pruned again: raise it first. ${WHERE}`,
+  description: `Sessions that the log already has stay unchanged. Sessions older than the retention are pruned again: raise it first. ${WHERE}`,
   arguments: [{ name: 'file', many: true, summary: 'files of an export' }],
   examples: [{ command: 'angelia import exports/sessions-2026-11-16.jsonl.gz', does: 'a day of sessions' }],
   run: async ({ given, out, world }) => {
@@ -126,9 +127,9 @@ export const importSessions = defineCommand({
 
 export const rebuild = defineCommand({
   name: 'rebuild',
-  summary: 'build the views anew from the whole log',
-  description: `Beside the old ones, then it switches; the services may go on meanwhile. ${WHERE}`,
-  examples: [{ command: 'angelia rebuild', does: 'after a doubt' }],
+  summary: 'rebuild the views from the whole log',
+  description: `It builds new views beside the old ones, then switches. The services may keep running. ${WHERE}`,
+  examples: [{ command: 'angelia rebuild', does: 'when lists look wrong' }],
   run: async ({ out, world }: Context) => {
     const url = databaseUrl(world);
     const { rebuildNow } = await import('@angelia/service-kit/maintenance');

@@ -7,8 +7,8 @@ const LARGEST_PAGE = 200;
 
 export const pagingOptions = {
   limit: { value: 'n', summary: `how many, up to ${LARGEST_PAGE} (50)` },
-  cursor: { value: 'cursor', summary: '`next_cursor` of the page before' },
-  all: { summary: 'all pages, one after the other' },
+  cursor: { value: 'cursor', summary: '`next_cursor` of the previous page' },
+  all: { summary: 'all pages' },
 } as const satisfies Readonly<Record<string, Option>>;
 
 /** One page, or with `--all` every page as one. */

@@ -10,10 +10,14 @@ import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 export const processesList = defineCommand({
   name: 'processes list',
   isDefault: true,
-  summary: 'list background processes that agents started, the last changed first',
+  summary: 'list background processes, most recently changed first',
   options: {
-    session: { value: 'id', summary: 'those of this session' },
-    status: { value: 'status', values: ['running', 'exited', 'lost'], summary: 'only those of this status' },
+    session: { value: 'id', summary: 'only processes of this session' },
+    status: {
+      value: 'status',
+      values: ['running', 'exited', 'lost'],
+      summary: 'only processes with this status',
+    },
     ...pagingOptions,
   },
   examples: [{ command: 'angelia processes --status running', does: 'what runs now' }],
@@ -49,13 +53,13 @@ const FOLLOW_MS = 1_000;
 
 export const processesOutput = defineCommand({
   name: 'processes output',
-  summary: 'show what a process printed, as far as it is kept',
-  description: 'stdout and stderr together; the last part of it unless --offset says where to begin.',
+  summary: 'show the kept output of a process',
+  description: 'It shows stdout and stderr together: the last part, unless --offset says where to begin.',
   arguments: [{ name: 'process', summary: 'the id of the process' }],
   options: {
-    offset: { value: 'byte', summary: 'from this byte on' },
+    offset: { value: 'byte', summary: 'start at this byte' },
     bytes: { value: 'n', summary: `how many, up to ${LARGEST_PART} (65536)` },
-    follow: { short: 'f', summary: 'stay, and show what it prints, until it ends' },
+    follow: { short: 'f', summary: 'keep running and show new output until the process ends' },
   },
   examples: [
     { command: 'angelia processes output proc_8f3a', does: 'its last output' },
@@ -83,7 +87,7 @@ export const processesKill = defineCommand({
   name: 'processes kill',
   summary: 'end background processes',
   description:
-    'The whole process group: SIGTERM, then SIGKILL. The session hears of the end as of any other, if it asked for that.',
+    'It ends the whole process group with SIGTERM, then SIGKILL. If the session asked to be notified, it hears of the end as of any other.',
   arguments: [{ name: 'process', many: true, summary: 'ids of processes' }],
   examples: [{ command: 'angelia processes kill proc_8f3a', does: 'end it' }],
   calls: ['post /v1/processes/{id}/kill'],

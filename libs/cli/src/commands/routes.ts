@@ -9,15 +9,15 @@ import { confirm, yesOption } from './confirm.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 import { readInput } from './read-text.ts';
 
-const nameArgument = { name: 'route', summary: 'its name' };
+const nameArgument = { name: 'route', summary: 'name of the route' };
 const pathOf = (name: string): string => `/v1/routes/${encodeURIComponent(name)}`;
 
 export const routesList = defineCommand({
   name: 'routes list',
   isDefault: true,
-  summary: 'list routes: those of the config file and those made by API',
+  summary: 'list the routes of the config file and those made by API',
   options: pagingOptions,
-  examples: [{ command: 'angelia routes', does: 'all of them' }],
+  examples: [{ command: 'angelia routes', does: 'all routes' }],
   calls: ['get /v1/routes'],
   run: async (context) => {
     const { out } = context;
@@ -45,7 +45,7 @@ export const routesShow = defineCommand({
   name: 'routes show',
   summary: 'show one route, without its secret',
   arguments: [nameArgument],
-  examples: [{ command: 'angelia routes show github-pr', does: 'its definition, defaults filled in' }],
+  examples: [{ command: 'angelia routes show github-pr', does: 'its definition with all defaults' }],
   calls: ['get /v1/routes/{name}'],
   run: async ({ api, given, out }) => {
     const client = api();
@@ -57,32 +57,35 @@ export const routesShow = defineCommand({
 
 export const routesAdd = defineCommand({
   name: 'routes add',
-  summary: 'make a route, at work within a second',
+  summary: 'make a route, which works within a second',
   description:
-    'The keys are those of a route in the config file (docs/routes.md), as a file or as options, which win over the file. ' +
-    'Without a secret the server makes one, which is printed this once. A route that exists is left alone, unless --replace; ' +
-    'those of the config file are changed there.',
+    'The keys are those of a route in the config file (docs/routes.md), from a file or from options. Options win over the ' +
+    'file. Without a secret, the server makes one and prints it this one time. An existing route stays unchanged unless you ' +
+    'use --replace. Change routes of the config file in that file.',
   arguments: [nameArgument],
   options: {
     file: { value: 'path', file: true, summary: 'YAML or JSON with the keys of the route; `-` reads stdin' },
     prompt: { value: 'template', summary: 'what the agent is told: "Review {pull_request.title}"' },
-    agent: { value: 'name', summary: 'which agent works on it (default)' },
+    agent: { value: 'name', summary: 'the agent (default)' },
     deliver: { value: 'target', summary: 'where the answer goes (log)' },
-    'deliver-extra': { value: 'key=value', many: true, summary: 'where at the target: chat_id=42' },
+    'deliver-extra': { value: 'key=value', many: true, summary: 'the place at the target: chat_id=42' },
     events: { value: 'name', many: true, summary: 'only these events' },
-    toolsets: { value: 'name', many: true, summary: "a part of the agent's toolsets, in place of them" },
-    auth: { value: 'scheme', summary: 'how senders sign; without it each of docs/routes.md is taken' },
+    toolsets: { value: 'name', many: true, summary: "a subset of the agent's toolsets, instead of all" },
+    auth: {
+      value: 'scheme',
+      summary: 'how senders sign; without it, every scheme of docs/routes.md is accepted',
+    },
     'secret-file': { value: 'path', file: true, summary: 'file with the secret to use' },
-    replace: { summary: 'also when there is such a route: its definition is replaced, its secret kept' },
+    replace: { summary: 'replace the definition of an existing route and keep its secret' },
   },
   examples: [
     {
       command: 'angelia routes add deploys --prompt "Say what this deploy changes: {text}" --deliver log',
-      does: 'a small one; its secret is printed',
+      does: 'a small route; its secret is printed',
     },
     {
       command: 'angelia routes add reviews --file reviews.yaml --replace',
-      does: 'from a file that is kept in git',
+      does: 'from a file in git',
     },
   ],
   calls: ['put /v1/routes/{name}'],
@@ -110,12 +113,10 @@ export const routesAdd = defineCommand({
 
 export const routesRemove = defineCommand({
   name: 'routes remove',
-  summary: 'delete a route that was made by API; its sessions go on',
+  summary: 'delete a route made by API; its sessions continue',
   arguments: [nameArgument],
   options: yesOption,
-  examples: [
-    { command: 'angelia routes remove deploys --yes', does: 'its webhooks are answered 404 from now on' },
-  ],
+  examples: [{ command: 'angelia routes remove deploys --yes', does: 'its webhooks get 404 from now on' }],
   calls: ['delete /v1/routes/{name}'],
   run: async (context) => {
     const { api, given, out } = context;
@@ -137,22 +138,22 @@ export const routesRotateSecret = defineCommand({
   name: 'routes rotate-secret',
   summary: 'give a route made by API a new secret',
   description:
-    'The new secret is printed once. With --old-secret-file both are taken, until a further call without it; otherwise the ' +
-    'old one is refused at once. The rest of the route stays as it is.',
+    'It prints the new secret once. With --old-secret-file, both secrets are accepted until you call this again without it. ' +
+    'Otherwise the old secret is refused at once. The rest of the route stays unchanged.',
   arguments: [nameArgument],
   options: {
     'secret-file': {
       value: 'path',
       file: true,
-      summary: 'file with the new secret, in place of one that is made',
+      summary: 'file with the new secret, instead of a generated one',
     },
-    'old-secret-file': { value: 'path', file: true, summary: 'file with the secret so far: both are taken' },
+    'old-secret-file': { value: 'path', file: true, summary: 'file with the old secret; both are accepted' },
   },
   examples: [
     { command: 'angelia routes rotate-secret deploys', does: 'at once, after a leak' },
     {
       command: 'angelia routes rotate-secret deploys --old-secret-file old.txt',
-      does: 'without a gap: senders change over, then once more without the option',
+      does: 'without a gap: move senders over, then call it again without the option',
     },
   ],
   calls: ['put /v1/routes/{name}'],

@@ -26,9 +26,9 @@ export const send = defineCommand({
   name: 'send',
   summary: 'sign a test webhook and post it to a route',
   description:
-    'The body is --data, --file, what is piped in, or a short test text. The secret and the scheme come from the config ' +
-    'file (ANGELIA_CONFIG, ./angelia.yaml, else the demo); of a route made by API the secret must be given. It needs no ' +
-    'admin token, unless --wait.',
+    'The body is --data, --file, stdin, or a short test text. The secret and the scheme come from the config file ' +
+    '(ANGELIA_CONFIG, ./angelia.yaml, else the demo). For a route made by API, give the secret yourself. Only --wait needs ' +
+    'the admin token.',
   arguments: [{ name: 'route', summary: 'name of the route' }],
   options: {
     data: { short: 'd', value: 'json', summary: 'the body' },
@@ -37,22 +37,25 @@ export const send = defineCommand({
       value: 'name',
       summary: "event type, in the scheme's header; else the first of the route's `events`",
     },
-    'delivery-id': { value: 'id', summary: 'names the delivery: sent again it is a duplicate (a new one)' },
+    'delivery-id': {
+      value: 'id',
+      summary: 'the delivery id; a second webhook with it is a duplicate (a new id)',
+    },
     scheme: {
       value: 'name',
       values: schemeNames,
-      summary: "how it is signed, in place of the route's `auth`",
+      summary: "how to sign, instead of the route's `auth`",
     },
     'secret-file': { value: 'path', file: true, summary: "file with the route's secret" },
-    secret: { value: 'text', summary: 'the secret itself; others on this machine can read it in `ps`' },
-    header: { value: 'name=value', many: true, summary: 'a further header' },
+    secret: { value: 'text', summary: 'the secret itself; other users of this machine can read it in `ps`' },
+    header: { value: 'name=value', many: true, summary: 'an additional header' },
     ...waitOptions,
   },
   examples: [
-    { command: 'angelia send demo', does: 'is it alive?' },
+    { command: 'angelia send demo', does: 'does it work?' },
     {
       command: `angelia send demo --data '{"text":"Hello"}' --wait`,
-      does: 'and follow it until it is delivered',
+      does: 'follow the session until its answer is delivered',
     },
     {
       command: 'angelia send github-pr --event pull_request --file payload.json',

@@ -18,18 +18,18 @@ export const sessions = defineCommand({
   name: 'sessions',
   summary: 'list sessions, newest first',
   options: {
-    route: { value: 'name', summary: 'those of this route' },
+    route: { value: 'name', summary: 'only sessions of this route' },
     status: {
       value: 'status',
       values: ['queued', 'running', 'waiting', 'ended'],
-      summary: 'only those of this status',
+      summary: 'only sessions with this status',
     },
     ...pagingOptions,
-    watch: { short: 'w', summary: 'stay, and show what changes; with --json a line per change' },
+    watch: { short: 'w', summary: 'keep running and show changes; with --json, one line per change' },
   },
   examples: [
     { command: 'angelia sessions', does: 'the last 50' },
-    { command: 'angelia sessions --route github-pr --status running', does: 'what is at work for a route' },
+    { command: 'angelia sessions --route github-pr --status running', does: 'running sessions of a route' },
     { command: 'angelia sessions --watch', does: 'keep the list on the screen' },
     { command: "angelia sessions --all --json | jq -r '.items[].id'", does: 'every id, for a script' },
   ],

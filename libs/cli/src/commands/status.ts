@@ -9,16 +9,16 @@ import { sessionArgument, sessionPath } from './session-argument.ts';
 
 export const status = defineCommand({
   name: 'status',
-  summary: 'show one session, and where its time went',
+  summary: 'show one session, and what took its time',
   description:
-    'The session as the log has it now, and its timeline: runs, model steps, tools, questions, outputs, deliveries and ' +
-    'background processes over one scale. A model step is taken to begin where the step or tool before it ended.',
+    'It shows the session as the log has it now, and its timeline: runs, model steps, tools, questions, outputs, deliveries ' +
+    'and background processes. A model step is assumed to begin when the step or tool before it ended.',
   arguments: [sessionArgument],
   examples: [
     { command: 'angelia status 01a1e281-20d9-7563-b8f1-427765d52c50', does: 'everything about a session' },
     {
       command: 'angelia status 01a1e281-20d9-7563-b8f1-427765d52c50 --json | jq .outcome',
-      does: 'one field; the spans are under `timeline`',
+      does: 'one field; the timeline is under `timeline`',
     },
   ],
   calls: ['get /v1/sessions/{id}', 'get /v1/sessions/{id}/events'],

@@ -16,22 +16,25 @@ const MOST_FAILURES = 60;
 
 export const tail = defineCommand({
   name: 'tail',
-  summary: 'show what happens in all sessions, live',
+  summary: 'show the events of all sessions, live',
   description:
-    'Sessions that begin while it runs are shown from their first event, those at work already from now on. At most ' +
-    `${MOST_FOLLOWED} are followed at once. With --json each line is an event with its \`session_id\`.`,
+    'It shows new sessions from their first event, and sessions that are already at work from now on. It follows at most ' +
+    `${MOST_FOLLOWED} at once. With --json, each line is an event with its \`session_id\`.`,
   options: {
-    route: { value: 'name', summary: 'those of this route' },
+    route: { value: 'name', summary: 'only sessions of this route' },
     type: {
       value: 'type',
       many: true,
-      summary: 'only events of this type, or of this beginning: `delivery.`',
+      summary: 'only events of this type, or with this prefix: `delivery.`',
     },
   },
   examples: [
     { command: 'angelia tail', does: 'everything, until Ctrl-C' },
-    { command: 'angelia tail --route github-pr --type session.', does: 'what is said for one route' },
-    { command: 'angelia tail --json | jq -c "select(.type == \\"delivery.dead\\")"', does: 'an alarm' },
+    { command: 'angelia tail --route github-pr --type session.', does: 'statuses and answers of one route' },
+    {
+      command: 'angelia tail --json | jq -c "select(.type == \\"delivery.dead\\")"',
+      does: 'only deliveries that died',
+    },
   ],
   calls: ['get /v1/sessions', 'get /v1/sessions/{id}/stream'],
   run: async (context) => {

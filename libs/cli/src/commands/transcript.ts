@@ -12,7 +12,7 @@ export const transcript = defineCommand({
     {
       command:
         "angelia transcript 01a1e281-20d9-7563-b8f1-427765d52c50 --json | jq -r '.messages[-1].content'",
-      does: 'the last message alone',
+      does: 'only the last message',
     },
   ],
   calls: ['get /v1/sessions/{id}/transcript'],

@@ -7,21 +7,20 @@ import { sessionArgument, sessionPath } from './session-argument.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
 const idempotencyOption = {
-  'idempotency-key': { value: 'key', summary: 'repeated with the same key, it is taken once' },
+  'idempotency-key': { value: 'key', summary: 'a repeat with the same key has no effect' },
 } as const satisfies Readonly<Record<string, Option>>;
 
 const EXAMPLE = '01a1e281-20d9-7563-b8f1-427765d52c50';
 
 export const message = defineCommand({
   name: 'message',
-  summary: 'tell the agent something: a further turn',
+  summary: 'send the agent a message, as a further turn',
   description:
-    'While a question is open, a message is the answer to it. With --new-turn it is the next turn instead, and the ' +
-    'question is closed. On a session that has ended it opens a ' +
-    'continuation, whose id is printed.',
+    'While a question is open, a message is the answer to it. With --new-turn, the message becomes the next turn instead, and ' +
+    'the question is closed. If the session has ended, this opens a continuation and prints its id.',
   arguments: [sessionArgument, { name: 'text', summary: 'what to say; `-` reads it from stdin' }],
   options: {
-    'new-turn': { summary: 'do not take it for the answer to an open question: close the question' },
+    'new-turn': { summary: 'not an answer to the open question: close the question' },
     ...idempotencyOption,
     ...waitOptions,
   },
@@ -29,7 +28,7 @@ export const message = defineCommand({
     { command: `angelia message ${EXAMPLE} "Now look at the tests, too"`, does: 'a further turn' },
     {
       command: `git diff | angelia message ${EXAMPLE} - --wait`,
-      does: 'a long text, and wait for the answer',
+      does: 'send a long text and wait for the answer',
     },
   ],
   calls: ['post /v1/sessions/{id}/messages'],
@@ -42,13 +41,13 @@ export const message = defineCommand({
 export const answer = defineCommand({
   name: 'answer',
   summary: 'answer the open question of a session',
-  description: 'Without a text it shows the question. Exit code 6 when none is open.',
+  description: 'Without a text, it shows the question. Exit code 6 means that no question is open.',
   arguments: [
     sessionArgument,
     { name: 'text', optional: true, summary: 'the answer; `-` reads it from stdin' },
   ],
   options: {
-    choice: { value: 'n', summary: 'the n-th of the choices that came with the question' },
+    choice: { value: 'n', summary: 'the n-th choice of the question' },
     ...idempotencyOption,
     ...waitOptions,
   },
@@ -57,7 +56,7 @@ export const answer = defineCommand({
     { command: `angelia answer ${EXAMPLE} "the staging cluster"`, does: 'answer it' },
     {
       command: `angelia answer ${EXAMPLE} --choice 2 --wait`,
-      does: 'the second choice, then follow the session',
+      does: 'choose the second answer, then follow the session',
     },
   ],
   calls: ['post /v1/sessions/{id}/messages'],
@@ -88,12 +87,12 @@ export const answer = defineCommand({
 
 export const resume = defineCommand({
   name: 'resume',
-  summary: 'go on with a session that has ended, in a continuation',
+  summary: 'continue an ended session in a continuation',
   description:
-    'The continuation knows all that was said; its id is printed. Exit code 6 when the session has not ended.',
+    'The continuation has the whole conversation. This prints its id. Exit code 6 means that the session has not ended.',
   arguments: [sessionArgument],
   options: { ...idempotencyOption, ...waitOptions },
-  examples: [{ command: `angelia resume ${EXAMPLE} --wait`, does: 'let it finish what it left' }],
+  examples: [{ command: `angelia resume ${EXAMPLE} --wait`, does: 'let the agent finish' }],
   calls: ['post /v1/sessions/{id}/resume'],
   run: async (context) => {
     const { api, given } = context;
@@ -107,7 +106,8 @@ export const resume = defineCommand({
 export const cancel = defineCommand({
   name: 'cancel',
   summary: 'end sessions now',
-  description: 'They end as `cancelled`; what is under way is stopped. Exit code 6 for one that has ended.',
+  description:
+    'They end as `cancelled`, and their work stops. Exit code 6 means that a session has already ended.',
   arguments: [{ ...sessionArgument, many: true }],
   examples: [{ command: `angelia cancel ${EXAMPLE}`, does: 'stop it' }],
   calls: ['post /v1/sessions/{id}/cancel'],

@@ -6,8 +6,8 @@ import { followSession } from '../follow.ts';
 import { eventLine } from '../timeline/event-line.ts';
 
 export const waitOptions = {
-  wait: { summary: 'follow the session until all is settled; exit code 1 unless it succeeded' },
-  timeout: { value: 'time', summary: 'with --wait: no longer than this (90s, 5m, 2h)' },
+  wait: { summary: 'follow the session until it is settled; exit code 1 unless it succeeded' },
+  timeout: { value: 'time', summary: 'with --wait: the longest wait (90s, 5m, 2h)' },
 } as const satisfies Readonly<Record<string, Option>>;
 
 /**

@@ -4,7 +4,7 @@ import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
 
 const filters = {
-  route: { value: 'name', summary: 'those of this route' },
+  route: { value: 'name', summary: 'only webhooks of this route' },
   outcome: {
     value: 'outcome',
     values: [
@@ -20,7 +20,7 @@ const filters = {
       'unavailable',
       'error',
     ],
-    summary: 'only those of this outcome',
+    summary: 'only webhooks with this outcome',
   },
 } as const satisfies Readonly<Record<string, Option>>;
 
@@ -28,11 +28,11 @@ export const webhooksList = defineCommand({
   name: 'webhooks list',
   isDefault: true,
   summary: 'list webhooks that started no session, with the reason',
-  description: 'The last 50 of each route, outcome and reason are kept, for 7 days at most.',
+  description: 'Angelia keeps the last 50 of each route, outcome and reason, for at most 7 days.',
   options: { ...filters, limit: { value: 'n', summary: 'how many, up to 200 (50)' } },
   examples: [
     { command: 'angelia webhooks --route github-pr', does: 'why did nothing happen?' },
-    { command: 'angelia webhooks --outcome unauthorized', does: 'who signs with a wrong secret' },
+    { command: 'angelia webhooks --outcome unauthorized', does: 'webhooks with a wrong signature' },
   ],
   calls: ['get /v1/webhooks'],
   run: async ({ api, given, out, world }) => {
