@@ -1,13 +1,13 @@
-import { type Recorded, type RecordedOptions, recorded } from '@angelia/cli/testing';
+import { type RecordedRun, type RecordedRunOptions, runRecorded } from '@angelia/cli/testing';
 import { expect } from '@jest/globals';
 
 /** The command line as a test calls it; the surroundings are known once the stack is there. */
 export function commandLine(
   surroundings: () => { readonly cwd: string; readonly env: Record<string, string> },
 ) {
-  const angelia = (argv: readonly string[], options: RecordedOptions = {}): Promise<Recorded> => {
+  const angelia = (argv: readonly string[], options: RecordedRunOptions = {}): Promise<RecordedRun> => {
     const { cwd, env } = surroundings();
-    return recorded(argv, { cwd, ...options, env: { ...env, ...options.env } });
+    return runRecorded(argv, { cwd, ...options, env: { ...env, ...options.env } });
   };
 
   const succeeds = async (argv: readonly string[]): Promise<string> => {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import manifest from '../package.json' with { type: 'json' };
-import { recorded } from './testing/recorded-world.ts';
+import { runRecorded } from './testing/run-recorded.ts';
 
 const refused = async (...argv: string[]): Promise<string> => {
-  const { code, stdout, stderr } = await recorded(argv);
+  const { code, stdout, stderr } = await runRecorded(argv);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   return stderr;
 };
@@ -48,7 +48,7 @@ describe('a mistake on the command line', () => {
     [['retry', 'x.1', '--dead'], 'name the deliveries, or say --dead for all that are'],
   ])('%j is told in one line, with what was meant', async (argv, told) => {
     // A token, so that none of them fails for want of one.
-    const { code, stdout, stderr } = await recorded(argv, { env: { ANGELIA_ADMIN_TOKEN: 't' } });
+    const { code, stdout, stderr } = await runRecorded(argv, { env: { ANGELIA_ADMIN_TOKEN: 't' } });
     expect(`${code} ${stdout}${stderr}`).toContain(`2 angelia: `);
     expect(stderr).toContain(told);
   });
@@ -81,13 +81,13 @@ async function closedPort(): Promise<number> {
 
 describe('where it connects', () => {
   it('without a token it says where it looked, and exits with 4', async () => {
-    const { code, stderr } = await recorded(['sessions'], { cwd: '/nowhere' });
+    const { code, stderr } = await runRecorded(['sessions'], { cwd: '/nowhere' });
     expect(code).toBe(4);
     expect(stderr).toContain('there is no /nowhere/.angelia/admin-token');
   });
 
   it('what no header can hold is no token, and is told without it', async () => {
-    const { code, stderr } = await recorded(['sessions'], { env: { ANGELIA_ADMIN_TOKEN: 'two\nlines' } });
+    const { code, stderr } = await runRecorded(['sessions'], { env: { ANGELIA_ADMIN_TOKEN: 'two\nlines' } });
     expect([code, stderr]).toEqual([4, expect.stringContaining('ANGELIA_ADMIN_TOKEN: this is no token')]);
     expect(stderr).not.toContain('lines');
   });
@@ -97,9 +97,11 @@ describe('where it connects', () => {
     try {
       writeFileSync(join(dataDir, 'admin-token'), 'local-token\n');
       const env = { ANGELIA_DATA: dataDir };
-      const here = await recorded(['sessions', '--url', `http://127.0.0.1:${await closedPort()}`], { env });
+      const here = await runRecorded(['sessions', '--url', `http://127.0.0.1:${await closedPort()}`], {
+        env,
+      });
       expect(here.code).toBe(5);
-      const there = await recorded(['sessions', '--url', 'https://angelia.example.com'], { env });
+      const there = await runRecorded(['sessions', '--url', 'https://angelia.example.com'], { env });
       expect(there.code).toBe(4);
       expect(there.stderr).toContain('there is no admin token for angelia.example.com');
     } finally {
@@ -108,7 +110,7 @@ describe('where it connects', () => {
   });
 
   it('a server that is not there is 5', async () => {
-    const { code, stderr } = await recorded(['sessions'], {
+    const { code, stderr } = await runRecorded(['sessions'], {
       env: { ANGELIA_ADMIN_TOKEN: 't', ANGELIA_URL: `http://127.0.0.1:${await closedPort()}` },
     });
     expect([code, stderr]).toEqual([5, expect.stringContaining('does not answer (ECONNREFUSED)')]);
@@ -119,7 +121,7 @@ describe('where it connects', () => {
     try {
       mkdirSync(join(dataDir, 'etc'));
       writeFileSync(join(dataDir, 'etc', 'ports.json'), 'not json');
-      const { code, stderr } = await recorded(['rebuild'], { env: { ANGELIA_DATA: dataDir } });
+      const { code, stderr } = await runRecorded(['rebuild'], { env: { ANGELIA_DATA: dataDir } });
       expect([code, stderr]).toEqual([78, expect.stringContaining('ports.json is no JSON')]);
     } finally {
       rmSync(dataDir, { recursive: true });
@@ -127,14 +129,14 @@ describe('where it connects', () => {
   });
 
   it('without a database it says which variables name one, and exits with 78', async () => {
-    const { code, stderr } = await recorded(['rebuild']);
+    const { code, stderr } = await runRecorded(['rebuild']);
     expect([code, stderr]).toEqual([78, expect.stringContaining('set DATABASE_URL')]);
   });
 });
 
 describe('help', () => {
   it('without a command it is shown on stderr, as a mistake', async () => {
-    const { code, stdout, stderr } = await recorded([]);
+    const { code, stdout, stderr } = await runRecorded([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage  angelia <command>');
   });
@@ -142,7 +144,7 @@ describe('help', () => {
   it.each([[['help', 'routes', 'add']], [['routes', 'add', '--help']], [['routes', 'add', 'x', '-h']]])(
     '%j shows usage, options and examples',
     async (argv) => {
-      const { code, stdout } = await recorded(argv);
+      const { code, stdout } = await runRecorded(argv);
       expect(code).toBe(0);
       expect(stdout).toContain('Usage  angelia routes add <route> [options]');
       expect(stdout).toContain('--deliver-extra <key=value>');
@@ -151,7 +153,7 @@ describe('help', () => {
   );
 
   it('of a group it shows what is in it', async () => {
-    const { stdout } = await recorded(['routes', '--help']);
+    const { stdout } = await runRecorded(['routes', '--help']);
     expect(stdout).toContain('routes rotate-secret');
     expect(stdout.replace(/\s+/g, ' ')).toContain('(also: angelia routes)');
   });
@@ -159,8 +161,8 @@ describe('help', () => {
   it('--version is the version of the package', async () => {
     const { version } = manifest;
     expect(version).toMatch(/^\d+\.\d+\.\d+$/);
-    expect(await recorded(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
-    expect(JSON.parse((await recorded(['-V', '--json'])).stdout)).toEqual({ version });
+    expect(await runRecorded(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    expect(JSON.parse((await runRecorded(['-V', '--json'])).stdout)).toEqual({ version });
   });
 });
 
@@ -168,21 +170,21 @@ describe('what cannot be undone', () => {
   it.each([[['erase', '01a1e281-20d9-7563-b8f1-427765d52c50']], [['routes', 'remove', 'deploys']]])(
     '%j wants --yes where nobody can be asked',
     async (argv) => {
-      const { code, stderr } = await recorded(argv, { input: '', env: { ANGELIA_ADMIN_TOKEN: 't' } });
+      const { code, stderr } = await runRecorded(argv, { input: '', env: { ANGELIA_ADMIN_TOKEN: 't' } });
       expect([code, stderr]).toEqual([2, expect.stringContaining('say --yes if that is meant')]);
     },
   );
 
   it.each(['n\n', '\n', '', 'yess\n'])('typed %j at a terminal is a no', async (typed) => {
     const env = { ANGELIA_ADMIN_TOKEN: 't', ANGELIA_URL: `http://127.0.0.1:${await closedPort()}` };
-    const { code, stderr } = await recorded(['routes', 'remove', 'deploys'], { typed, env });
+    const { code, stderr } = await runRecorded(['routes', 'remove', 'deploys'], { typed, env });
     expect([code, stderr]).toEqual([1, expect.stringContaining('route deploys is deleted? [y/N] ')]);
     expect(stderr).toContain('nothing was done');
   });
 
   it('typed yes it is done, or tried', async () => {
     const env = { ANGELIA_ADMIN_TOKEN: 't', ANGELIA_URL: `http://127.0.0.1:${await closedPort()}` };
-    const { code } = await recorded(['routes', 'remove', 'deploys'], { typed: 'y\n', env });
+    const { code } = await runRecorded(['routes', 'remove', 'deploys'], { typed: 'y\n', env });
     expect(code).toBe(5);
   });
 });

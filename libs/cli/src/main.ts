@@ -11,14 +11,14 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /** Long enough to close a connection; nobody waits longer for a Ctrl-C. */
-const INTERRUPT_PATIENCE_MS = 1_000;
+const INTERRUPT_GRACE_MS = 1_000;
 
 // It may come twice for one Ctrl-C: from the terminal, and passed on by the Node in front of this one.
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupted.abort();
-    setTimeout(() => process.exit(EXIT.interrupted), INTERRUPT_PATIENCE_MS).unref();
+    setTimeout(() => process.exit(EXIT.interrupted), INTERRUPT_GRACE_MS).unref();
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Command, defineCommand } from '../command.ts';
+import { type Command, defineCommand } from '../command-line/command.ts';
 import { bashCompletion } from '../completion/bash.ts';
 import { fishCompletion } from '../completion/fish.ts';
 import { wordsOf } from '../completion/words.ts';

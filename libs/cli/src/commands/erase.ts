@@ -1,6 +1,6 @@
-import type { SessionRef } from '../api-types.ts';
-import { defineCommand } from '../command.ts';
-import { confirm, yesOption } from './confirm.ts';
+import type { SessionRef } from '../api/types.ts';
+import { defineCommand } from '../command-line/command.ts';
+import { confirm, yesOption } from '../terminal/confirm.ts';
 import { sessionArgument, sessionPath } from './session-argument.ts';
 
 export const erase = defineCommand({

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { readIfThere } from '../local-stack.ts';
+import { readIfThere } from '../local-stack/files.ts';
 
 /** The environment file holds secrets; the config does not. */
 const OWNER_ONLY = 0o600;
@@ -24,9 +24,9 @@ export const importHermesConfig = defineCommand({
     { command: 'angelia import-hermes', does: 'from ~/.hermes into this directory' },
     { command: 'angelia import-hermes /srv/hermes --to /etc/angelia', does: 'from and to other directories' },
   ],
-  run: async ({ given, out, world }) => {
-    const hermesHome = resolve(world.cwd, given.argument('directory') ?? join(homedir(), '.hermes'));
-    const target = resolve(world.cwd, given.text('to') ?? '.');
+  run: async ({ given, out, runtime }) => {
+    const hermesHome = resolve(runtime.cwd, given.argument('directory') ?? join(homedir(), '.hermes'));
+    const target = resolve(runtime.cwd, given.text('to') ?? '.');
     const configText = readIfThere(join(hermesHome, 'config.yaml'));
     if (configText === null) {
       throw new CliError(

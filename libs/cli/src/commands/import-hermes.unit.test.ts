@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { recorded } from '../testing/recorded-world.ts';
+import { runRecorded } from '../testing/run-recorded.ts';
 
 const TOKEN = '123456:a-token-of-the-bot';
 let cwd: string;
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
-const run = (...argv: string[]) => recorded(['import-hermes', ...argv], { cwd });
+const run = (...argv: string[]) => runRecorded(['import-hermes', ...argv], { cwd });
 
 describe('import-hermes', () => {
   it('writes a config without secrets and an environment file, both for the owner only', async () => {
@@ -64,7 +64,7 @@ describe('import-hermes', () => {
 
 describe('doctor', () => {
   it('refuses an address that is none', async () => {
-    const { code, stderr } = await recorded(['doctor', '--admin', 'delivery'], { cwd });
+    const { code, stderr } = await runRecorded(['doctor', '--admin', 'delivery'], { cwd });
     expect([code, stderr]).toEqual([2, expect.stringContaining('delivery=http://')]);
   });
 });

@@ -1,6 +1,6 @@
-import type { Query } from '../api.ts';
-import type { Page } from '../api-types.ts';
-import type { Context, Option } from '../command.ts';
+import type { Query } from '../api/client.ts';
+import type { Page } from '../api/types.ts';
+import type { Context, Option } from '../command-line/command.ts';
 
 /** As the API has it. */
 const LARGEST_PAGE = 200;

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Api } from '../api.ts';
-import type { Route } from '../api-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import type { Api } from '../api/client.ts';
+import type { Route } from '../api/types.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { confirm, yesOption } from '../terminal/confirm.ts';
+import { readInput } from '../terminal/read-input.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, fields, table } from '../terminal/table.ts';
-import { confirm, yesOption } from './confirm.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
-import { readInput } from './read-text.ts';
 
 const nameArgument = { name: 'route', summary: 'name of the route' };
 const pathOf = (name: string): string => `/v1/routes/${encodeURIComponent(name)}`;
@@ -211,9 +211,9 @@ function routeText(route: Route, client: Api, out: Context['out']): string {
   return `${head}\n\n${JSON.stringify(definition, null, 2)}`;
 }
 
-async function definitionOf({ given, world }: Context): Promise<Record<string, unknown>> {
+async function definitionOf({ given, runtime }: Context): Promise<Record<string, unknown>> {
   const file = given.text('file');
-  const fromFile = file === null ? {} : await parseDefinition(await readInput(world, file), file);
+  const fromFile = file === null ? {} : await parseDefinition(await readInput(runtime, file), file);
   const fromOptions: Record<string, unknown> = {};
   for (const key of ['prompt', 'agent', 'deliver', 'auth']) {
     const value = given.text(key);
@@ -250,10 +250,10 @@ async function secretOf(context: Context): Promise<{ secret?: string }> {
   return secret === null ? {} : { secret };
 }
 
-async function secretInFile({ given, world }: Context, option: string): Promise<string | null> {
+async function secretInFile({ given, runtime }: Context, option: string): Promise<string | null> {
   const file = given.text(option);
   if (file === null) return null;
-  const secret = (await readInput(world, file)).trim();
+  const secret = (await readInput(runtime, file)).trim();
   if (secret !== '') return secret;
   throw new CliError(EXIT.usage, `--${option} ${file}: there is no secret in it`);
 }

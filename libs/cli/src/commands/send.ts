@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { addressOf, parsed, reach, refusalOf } from '../api.ts';
-import { type Context, defineCommand } from '../command.ts';
-import { baseUrlOf } from '../connection.ts';
+import { addressOf, parsed, reach, refusalOf } from '../api/client.ts';
+import { baseUrlOf } from '../api/connection.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { routeAccess } from '../send/route-access.ts';
 import { type Scheme, schemeNamed, schemeNames } from '../send/sign.ts';
+import { isPiped, readInput, readStdin } from '../terminal/read-input.ts';
 import { toneOf } from '../terminal/style.ts';
-import { isPiped, readInput, readStdin } from './read-text.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
 /** When nothing else is given: what the demo route's prompt asks for. */
 const TEST_PAYLOAD = { text: 'Hello from angelia send' };
-const PATIENCE_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 
 interface Answer {
   readonly status: string;
@@ -67,12 +67,12 @@ export const send = defineCommand({
     },
   ],
   run: async (context) => {
-    const { given, out, world } = context;
+    const { given, out, runtime } = context;
     const name = given.argument('route') ?? '';
-    const baseUrl = baseUrlOf(world, given);
+    const baseUrl = baseUrlOf(runtime, given);
     const access = await routeAccess(context, name);
     const scheme = access.secret === null ? null : schemeNamed(access.scheme);
-    const nowMs = world.now();
+    const nowMs = runtime.now();
     const body = stamped(await bodyOf(context), scheme, nowMs);
     const headers = headersOf(context, {
       scheme,
@@ -88,7 +88,7 @@ export const send = defineCommand({
       method: 'POST',
       body,
       headers,
-      signal: AbortSignal.any([world.signal, AbortSignal.timeout(PATIENCE_MS)]),
+      signal: AbortSignal.any([runtime.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });
     if (!response.ok) throw await refusalOf(response, path);
     const answer = parsed<Answer>(await response.text(), baseUrl, !out.json);
@@ -111,13 +111,13 @@ function answerText(answer: Answer, style: Context['out']['style']): string {
   ].join('  ');
 }
 
-async function bodyOf({ given, world }: Context): Promise<string> {
+async function bodyOf({ given, runtime }: Context): Promise<string> {
   const data = given.text('data');
   const file = given.text('file');
   if (data !== null && file !== null) throw new CliError(EXIT.usage, 'give --data or --file, not both');
   if (data !== null) return data;
-  if (file !== null) return readInput(world, file);
-  const piped = isPiped(world) ? await readStdin(world) : '';
+  if (file !== null) return readInput(runtime, file);
+  const piped = isPiped(runtime) ? await readStdin(runtime) : '';
   return piped === '' ? JSON.stringify(TEST_PAYLOAD) : piped;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Page, Session } from '../api-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import type { Page, Session } from '../api/types.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
@@ -49,7 +49,7 @@ function filterOf({ given }: Context) {
 }
 
 async function watch(context: Context): Promise<undefined> {
-  const { out, world } = context;
+  const { out, runtime } = context;
   const seen = new Map<string, number>();
   if (out.isTerminal) out.raw(CLEAR_ALL);
   for (;;) {
@@ -68,7 +68,7 @@ async function watch(context: Context): Promise<undefined> {
       seen.clear();
       for (const { id, version } of page.items) seen.set(id, version);
     }
-    await pause(WATCH_MS, undefined, { signal: world.signal });
+    await pause(WATCH_MS, undefined, { signal: runtime.signal });
   }
 }
 
@@ -76,7 +76,7 @@ function sessionLine({ id, status, outcome, route, title }: Session): string {
   return `${id}  ${(outcome ?? status).padEnd('succeeded'.length)}  ${route}  ${title}`;
 }
 
-export function sessionTable(items: Page<Session>['items'], { out, world }: Context): string {
+export function sessionTable(items: Page<Session>['items'], { out, runtime }: Context): string {
   if (items.length === 0) return '';
   const columns: Column<Session>[] = [
     { head: 'SESSION', text: ({ id }) => id },
@@ -86,7 +86,7 @@ export function sessionTable(items: Page<Session>['items'], { out, world }: Cont
       tone: ({ status, outcome }) => toneOf(outcome ?? status),
     },
     { head: 'ROUTE', text: ({ route }) => route },
-    { head: 'STARTED', text: ({ created_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+    { head: 'STARTED', text: ({ created_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
     { head: 'DELIVERED', text: deliveriesText, tone: deliveriesTone },
     { head: 'TITLE', text: ({ title }) => title, flexible: true },
   ];

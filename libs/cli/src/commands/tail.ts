@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Api } from '../api.ts';
-import type { Page, Session } from '../api-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import type { Api } from '../api/client.ts';
+import { followSession } from '../api/follow-session.ts';
+import type { Page, Session } from '../api/types.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { followSession } from '../follow.ts';
 import { eventLine } from '../timeline/event-line.ts';
 
 /** How late a new session is noticed; what happens in it comes live. */
@@ -38,7 +38,7 @@ export const tail = defineCommand({
   ],
   calls: ['get /v1/sessions', 'get /v1/sessions/{id}/stream'],
   run: async (context) => {
-    const { api, given, out, world } = context;
+    const { api, given, out, runtime } = context;
     const client = api();
     const route = given.text('route');
     const following = new Map<string, Promise<void>>();
@@ -67,7 +67,7 @@ export const tail = defineCommand({
     for (const { id, version } of (await newest(client, route)).items) shown.set(id, version);
     out.note('waiting for what happens (Ctrl-C ends it)');
     for (let failures = 0; broken === null; ) {
-      await pause(LOOK_MS, undefined, { signal: world.signal });
+      await pause(LOOK_MS, undefined, { signal: runtime.signal });
       try {
         const { items } = await newest(client, route);
         for (const session of [...items].reverse()) {
@@ -90,7 +90,7 @@ export const tail = defineCommand({
 const MAY_PASS: ReadonlySet<number> = new Set([EXIT.unreachable, EXIT.tryLater]);
 
 async function showAll(
-  { out, given, world }: Context,
+  { out, given, runtime }: Context,
   client: Api,
   { id }: Session,
   after: number,
@@ -100,7 +100,7 @@ async function showAll(
   shown.set(id, after);
   for await (const event of followSession(client, id, {
     after,
-    signal: world.signal,
+    signal: runtime.signal,
     forTerminal: !out.json,
   })) {
     shown.set(id, event.version);

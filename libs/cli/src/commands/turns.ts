@@ -1,8 +1,8 @@
-import type { Session, SessionEvent, SessionRef } from '../api-types.ts';
-import { type Context, defineCommand, type Option } from '../command.ts';
+import type { Session, SessionEvent, SessionRef } from '../api/types.ts';
+import { type Context, defineCommand, type Option } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { forEach } from './each.ts';
-import { readStdin } from './read-text.ts';
+import { readStdin } from '../terminal/read-input.ts';
+import { forEachNamed } from './for-each.ts';
 import { sessionArgument, sessionPath } from './session-argument.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
@@ -113,7 +113,7 @@ export const cancel = defineCommand({
   calls: ['post /v1/sessions/{id}/cancel'],
   run: async ({ api, given, out }) => {
     const client = api();
-    return forEach({ out }, given.argumentsFrom('session'), async (id) => {
+    return forEachNamed({ out }, given.argumentsFrom('session'), async (id) => {
       const taken = await client.send<SessionRef>('POST', `/v1/sessions/${encodeURIComponent(id)}/cancel`);
       out.item(taken, () => `${taken.session_id} is cancelled`);
     });
@@ -146,9 +146,9 @@ function keyHeader({ given }: Context): Record<string, string> {
   return key === null ? {} : { 'idempotency-key': key };
 }
 
-async function textOf({ given, world }: Context): Promise<string> {
+async function textOf({ given, runtime }: Context): Promise<string> {
   const text = given.argument('text') ?? '';
-  return text === '-' ? readStdin(world) : text;
+  return text === '-' ? readStdin(runtime) : text;
 }
 
 interface Question {

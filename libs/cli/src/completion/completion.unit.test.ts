@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
-import { commands } from '../commands/table.ts';
+import { commands } from '../commands/all-commands.ts';
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
 import { wordsOf } from './words.ts';

@@ -1,5 +1,5 @@
-import type { Argument, Command, Option } from '../command.ts';
-import { globalOptions } from '../global-options.ts';
+import type { Argument, Command, Option } from '../command-line/command.ts';
+import { globalOptions } from '../command-line/global-options.ts';
 
 /** What a shell needs to know, without the rest. */
 export interface Words {

@@ -1,14 +1,14 @@
 import { isSecretKey, scrubber, secretsInUrl, secretValuesIn } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
+import { type LocalStack, readLocalStack } from '../local-stack/local-stack.ts';
 import { type CheckedConfig, checkConfig, environmentFindings } from './config.ts';
 import { type Finding, fault, reasonOf, skipped } from './finding.ts';
-import { isolated } from './isolated.ts';
-import { type LocalStack, readLocalStack } from './local-stack.ts';
 import { diskFindings, nodeFindings } from './machine.ts';
 import { mcpFindings } from './mcp-servers.ts';
 import { modelsFindings } from './models.ts';
 import { natsFindings } from './nats.ts';
 import { postgresFindings } from './postgres.ts';
+import { runCheck } from './run-check.ts';
 import { countServices, servicesFindings } from './services.ts';
 import { targetsFindings } from './targets/findings.ts';
 
@@ -43,7 +43,7 @@ export async function examine(options: ExamineOptions): Promise<Finding[]> {
   const env = { ...local.environment, ...given(options.env) };
   const { config, findings: configFindings } = checkedConfig(env);
   const check = (name: string, look: () => Promise<readonly Finding[]>) =>
-    isolated(name, timeoutMs * QUESTIONS_PER_CHECK, look);
+    runCheck(name, timeoutMs * QUESTIONS_PER_CHECK, look);
   const adminUrls = options.adminUrls ?? {};
 
   const found = await Promise.all([

@@ -3,7 +3,7 @@ import { eventually, startTelegram, withTestStack } from '@angelia/testkit';
 import { expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { importHermes } from '../hermes/import.ts';
-import { recorded } from '../testing/recorded-world.ts';
+import { runRecorded } from '../testing/run-recorded.ts';
 import { examine } from './examine.ts';
 import { renderFindings } from './render.ts';
 
@@ -91,7 +91,7 @@ it('a local stack is green, with nothing but its data directory known, routes of
         expect(text).not.toContain(secret);
       }
 
-      const told = await recorded(['doctor'], { env });
+      const told = await runRecorded(['doctor'], { env });
       expect([told.code, told.stdout]).toEqual([0, expect.stringMatching(/0 faults, 0 warnings, \d+ ok/)]);
 
       const accepted = await stack.post({ secret: SECRET, body: PAYLOAD });
@@ -109,7 +109,7 @@ it('a local stack is green, with nothing but its data directory known, routes of
       expect(gone.filter(({ check }) => check.startsWith('service.')).map(({ check }) => check)).toEqual([
         'service.delivery',
       ]);
-      const faulty = await recorded(['doctor'], { env });
+      const faulty = await runRecorded(['doctor'], { env });
       expect([faulty.code, faulty.stdout]).toEqual([1, expect.stringMatching(/^FAULT +service\.delivery/m)]);
     });
   } finally {

@@ -1,5 +1,5 @@
+import type { LocalStack } from '../local-stack/local-stack.ts';
 import { type Finding, fault, ok, reasonOf, skipped } from './finding.ts';
-import type { LocalStack } from './local-stack.ts';
 
 const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
 

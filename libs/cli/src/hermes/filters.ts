@@ -1,20 +1,20 @@
 import { compilePattern } from '@angelia/config';
 import { filterSchema } from '@angelia/contracts';
-import { isSection, type Section } from './reading.ts';
+import { isSection, type Section } from './untyped-values.ts';
 
 /** In the order in which Hermes looks for them: the first that it finds is the only one that counts. */
 const PRECEDENCE = [
   ...['all', 'any', 'not', 'exists', 'missing', 'equals', 'not_equals', 'contains', 'in', 'in_file', 'regex'],
 ] as const;
 
-export type Carried =
+export type ImportedFilter =
   | { readonly kind: 'filter'; readonly filter: Section; readonly notes: readonly string[] }
   /** Holds for every webhook: left out it means the same. */
   | { readonly kind: 'always' }
   /** Means nothing here, or never held in Hermes either. */
   | { readonly kind: 'not'; readonly reason: string };
 
-export function importFilter(spec: unknown, hermesHome: string): Carried {
+export function importFilter(spec: unknown, hermesHome: string): ImportedFilter {
   if (!isSection(spec)) return { kind: 'not', reason: 'is no filter, and never holds in Hermes' };
   const given = PRECEDENCE.filter(
     (name) => Object.hasOwn(spec, name) && (name !== 'missing' || spec.missing === true),
@@ -41,7 +41,7 @@ function importGroup(
   given: unknown,
   hermesHome: string,
   notes: string[],
-): Carried {
+): ImportedFilter {
   if (operator === 'not') {
     const inner = importFilter(given, hermesHome);
     if (inner.kind !== 'filter')
@@ -75,7 +75,7 @@ function operand(operator: string, value: unknown, hermesHome: string): unknown 
   return value;
 }
 
-function checked(filter: Section, notes: string[]): Carried {
+function checked(filter: Section, notes: string[]): ImportedFilter {
   const parsed = filterSchema.safeParse(filter);
   if (!parsed.success) return { kind: 'not', reason: parsed.error.issues[0]?.message ?? 'is no filter here' };
   if (typeof filter.regex === 'string') {

@@ -1,12 +1,12 @@
 import { Document, parseDocument } from 'yaml';
 import { importServers } from './mcp-servers.ts';
 import { importModels } from './models.ts';
-import { type Note, Notes } from './note.ts';
-import { countOf, isSection, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';
+import { type Note, Notes } from './notes.ts';
+import { removeRefused } from './remove-refused.ts';
 import { type ImportedRoute, importRoutes, type RouteSource } from './routes.ts';
-import { settle } from './settle.ts';
 import { importTargets, withExtra } from './targets.ts';
 import { DEFAULT_TOOLSETS, importToolsets } from './toolsets.ts';
+import { countOf, isSection, present, type Section, sectionOf, textOf, textsOf } from './untyped-values.ts';
 import { environmentText, parseDotenv, Variables, withReferences } from './variables.ts';
 
 export interface HermesFiles {
@@ -100,7 +100,7 @@ export function importHermes(files: HermesFiles): Imported {
     ),
   });
   noteSurroundings(hermes, webhook, imported, notes);
-  settle(config, variables, new Map(imported.map(({ name, place }) => [name, place])), notes);
+  removeRefused(config, variables, new Map(imported.map(({ name, place }) => [name, place])), notes);
 
   const used = variables.usedIn(config);
   return {

@@ -1,6 +1,15 @@
 import { isSecretKey } from '@angelia/config';
-import type { Notes } from './note.ts';
-import { asName, countOf, freeName, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';
+import type { Notes } from './notes.ts';
+import {
+  asName,
+  countOf,
+  freeName,
+  present,
+  type Section,
+  sectionOf,
+  textOf,
+  textsOf,
+} from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
 /** Our own names of the servers, and each by its name in Hermes. */

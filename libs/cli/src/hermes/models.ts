@@ -1,6 +1,15 @@
-import type { Notes } from './note.ts';
+import type { Notes } from './notes.ts';
 import { aliases, autoOrder, type Provider, providers } from './providers.ts';
-import { asName, countOf, freeName, isSection, present, type Section, sectionOf, textOf } from './reading.ts';
+import {
+  asName,
+  countOf,
+  freeName,
+  isSection,
+  present,
+  type Section,
+  sectionOf,
+  textOf,
+} from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
 export interface ImportedModels {

@@ -1,10 +1,19 @@
 import { INSECURE_NO_AUTH } from '@angelia/config';
 import { refusedHermesKeys } from '@angelia/contracts';
 import { hermesPath, importFilter } from './filters.ts';
-import type { Notes } from './note.ts';
-import { asName, freeName, isSection, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';
+import type { Notes } from './notes.ts';
 import { importAddress } from './targets.ts';
 import { importToolsets } from './toolsets.ts';
+import {
+  asName,
+  freeName,
+  isSection,
+  present,
+  type Section,
+  sectionOf,
+  textOf,
+  textsOf,
+} from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
 export interface RouteSource {
@@ -14,7 +23,7 @@ export interface RouteSource {
   readonly place: string;
 }
 
-export interface RouteSurroundings {
+export interface RouteContext {
   readonly variables: Variables;
   readonly notes: Notes;
   readonly hermesHome: string;
@@ -54,18 +63,18 @@ const KNOWN = new Set([
 const ALWAYS_THERE = ['log', 'github_comment'];
 const TARGETS = [...ALWAYS_THERE, 'telegram', 'discord', 'slack', 'matrix', 'mattermost', 'email'];
 
-export function importRoutes(sources: readonly RouteSource[], around: RouteSurroundings): ImportedRoute[] {
+export function importRoutes(sources: readonly RouteSource[], context: RouteContext): ImportedRoute[] {
   const names = new Set<string>();
   return sources.flatMap(({ name: written, route, place }) => {
     if (!isSection(route)) {
-      around.notes.add(place, 'is no route', 'it is left out');
+      context.notes.add(place, 'is no route', 'it is left out');
       return [];
     }
     const name = freeName(asName(written), (one) => names.has(one));
     if (name !== written) {
-      around.notes.add(place, `its name is ${name} here`, `let its sender post to /webhooks/${name}`);
+      context.notes.add(place, `its name is ${name} here`, `let its sender post to /webhooks/${name}`);
     }
-    const imported = importRoute(name, place, route, around);
+    const imported = importRoute(name, place, route, context);
     if (imported === null) return [];
     names.add(name);
     return [imported];
@@ -76,10 +85,10 @@ function importRoute(
   name: string,
   place: string,
   route: Section,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): ImportedRoute | null {
-  const { notes } = around;
-  const secret = secretOf(name, route, around);
+  const { notes } = context;
+  const secret = secretOf(name, route, context);
   if (secret === null) {
     notes.add(
       `${place}.secret`,
@@ -109,11 +118,11 @@ function importRoute(
     notes.add(`${place}.${key}`, `\`${key}\` is unknown`, 'it is left out');
   }
   refusedKeys(place, route, notes, close);
-  const target = targetOf(route, around, close);
+  const target = targetOf(route, context, close);
   const deliverOnly = route.deliver_only === true && target !== 'log';
-  if (!deliverOnly && !around.hasModel)
+  if (!deliverOnly && !context.hasModel)
     close('deliver', 'there is no model for its agent', 'add a model to `agents.default`');
-  const script = scriptOf(route, around.hermesHome, close);
+  const script = scriptOf(route, context.hermesHome, close);
   if (script !== undefined) {
     notes.add(
       `${place}.script`,
@@ -121,8 +130,8 @@ function importRoute(
       `give ${script} a \`#!\` line and \`chmod +x\`; HERMES_WEBHOOK_EVENT_TYPE is ANGELIA_EVENT_TYPE, HERMES_WEBHOOK_DELIVERY_ID is ANGELIA_DELIVERY_ID`,
     );
   }
-  const toolsets = toolsetsOf(place, route, deliverOnly, around);
-  const filters = filtersOf(place, route.filters, around, close);
+  const toolsets = toolsetsOf(place, route, deliverOnly, context);
+  const filters = filtersOf(place, route.filters, context, close);
   const made = present({
     secret,
     events: eventsOf(route.events),
@@ -165,12 +174,12 @@ function promptOf(place: string, prompt: unknown, notes: Notes): string {
 }
 
 /** undefined: the one of all routes; null: there is none at all. */
-function secretOf(name: string, route: Section, around: RouteSurroundings): string | undefined | null {
+function secretOf(name: string, route: Section, context: RouteContext): string | undefined | null {
   // A key that is there and empty counts in Hermes, too: it is refused.
   const written = Object.hasOwn(route, 'secret') ? (textOf(route.secret) ?? null) : undefined;
   if (written === null) return null;
-  if (written === undefined) return around.hasGlobalSecret ? undefined : null;
-  return written === INSECURE_NO_AUTH ? written : around.variables.secret(`${name}_WEBHOOK_SECRET`, written);
+  if (written === undefined) return context.hasGlobalSecret ? undefined : null;
+  return written === INSECURE_NO_AUTH ? written : context.variables.secret(`${name}_WEBHOOK_SECRET`, written);
 }
 
 type Close = (key: string, what: string, todo: string) => void;
@@ -200,7 +209,7 @@ function refusedKeys(place: string, route: Section, notes: Notes, close: Close):
   }
 }
 
-function targetOf(route: Section, { targets }: RouteSurroundings, close: Close): string {
+function targetOf(route: Section, { targets }: RouteContext, close: Close): string {
   const wanted = textOf(route.deliver) ?? 'log';
   if (!TARGETS.includes(wanted)) {
     close(
@@ -234,11 +243,11 @@ function scriptOf(route: Section, hermesHome: string, close: Close): string | un
   return undefined;
 }
 
-function filtersOf(place: string, given: unknown, around: RouteSurroundings, close: Close): Section[] {
+function filtersOf(place: string, given: unknown, context: RouteContext, close: Close): Section[] {
   if (given === undefined || given === null) return [];
   const list = Array.isArray(given) ? given : [given];
   return list.flatMap((spec, index) => {
-    const carried = importFilter(spec, around.hermesHome);
+    const carried = importFilter(spec, context.hermesHome);
     if (carried.kind === 'always') return [];
     if (carried.kind === 'not') {
       close(
@@ -249,7 +258,7 @@ function filtersOf(place: string, given: unknown, around: RouteSurroundings, clo
       return [];
     }
     for (const note of carried.notes)
-      around.notes.add(`${place}.filters.${index}`, note, 'write two filters if both should count');
+      context.notes.add(`${place}.filters.${index}`, note, 'write two filters if both should count');
     return [carried.filter];
   });
 }
@@ -286,11 +295,11 @@ function toolsetsOf(
   place: string,
   route: Section,
   deliverOnly: boolean,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): string[] | undefined {
   // Hermes drops a list that is empty or none, and the platform's stay.
   if (deliverOnly || !Array.isArray(route.toolsets) || textsOf(route.toolsets).length === 0) return undefined;
-  return importToolsets(`${place}.toolsets`, textsOf(route.toolsets), around.mcpServers, around.notes);
+  return importToolsets(`${place}.toolsets`, textsOf(route.toolsets), context.mcpServers, context.notes);
 }
 
 function coalesceOf(given: unknown): Section | undefined {

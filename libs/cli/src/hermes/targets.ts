@@ -1,14 +1,14 @@
-import type { Notes } from './note.ts';
-import { countOf, present, type Section, sectionOf, textOf } from './reading.ts';
+import type { Notes } from './notes.ts';
+import { countOf, present, type Section, sectionOf, textOf } from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
 /** How our target calls what Hermes calls `chat_id` and `thread_id` everywhere. */
-interface Words {
+interface AddressKeys {
   readonly chat: string;
   readonly thread?: string;
 }
 
-export const words: Readonly<Record<string, Words>> = {
+export const addressKeys: Readonly<Record<string, AddressKeys>> = {
   telegram: { chat: 'chat_id', thread: 'message_thread_id' },
   discord: { chat: 'channel_id', thread: 'thread_id' },
   slack: { chat: 'channel', thread: 'thread_ts' },
@@ -21,7 +21,7 @@ export const words: Readonly<Record<string, Words>> = {
 export function importTargets(config: Section, variables: Variables, notes: Notes): Record<string, unknown> {
   const platforms = sectionOf(config.platforms);
   const targets: Record<string, unknown> = {};
-  for (const name of Object.keys(words)) {
+  for (const name of Object.keys(addressKeys)) {
     const place = `platforms.${name}`;
     const platform = withExtra(platforms[name]);
     const options = optionsOf(name, platform, variables);
@@ -98,7 +98,7 @@ function emailOptions(platform: Section, variables: Variables): Section | null {
 }
 
 function homeOf(name: string, platform: Section, variables: Variables): Section {
-  const { chat, thread } = words[name] ?? { chat: 'chat_id' };
+  const { chat, thread } = addressKeys[name] ?? { chat: 'chat_id' };
   const home = sectionOf(platform.home_channel);
   const upper = name.toUpperCase();
   const variable =
@@ -116,7 +116,7 @@ export function importAddress(
   extra: Section,
   notes: Notes,
 ): Record<string, unknown> {
-  const { chat, thread } = words[target] ?? {};
+  const { chat, thread } = addressKeys[target] ?? {};
   const address: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(extra)) {
     if (value === '' || value === null) continue;

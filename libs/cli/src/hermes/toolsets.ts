@@ -1,4 +1,4 @@
-import type { Notes } from './note.ts';
+import type { Notes } from './notes.ts';
 
 /** What webhooks may do here when a route says nothing, of what Hermes allows them (web, vision, clarify). */
 export const DEFAULT_TOOLSETS = ['clarify'];

@@ -1,4 +1,4 @@
-import { freeName, isSection } from './reading.ts';
+import { freeName, isSection } from './untyped-values.ts';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const REFERENCE = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;

@@ -1,8 +1,8 @@
-import type { Route } from '../api-types.ts';
-import type { Context } from '../command.ts';
-import { readInput } from '../commands/read-text.ts';
-import { configEnvironment } from '../config-environment.ts';
+import type { Route } from '../api/types.ts';
+import type { Context } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { configEnvironment } from '../local-stack/config-environment.ts';
+import { readInput } from '../terminal/read-input.ts';
 import { usualScheme } from './sign.ts';
 
 /** How a webhook for this route is to be signed. */
@@ -56,22 +56,22 @@ function access(secret: string, scheme: string | null, event: string | null): Ro
   };
 }
 
-async function givenSecret({ given, world }: Context): Promise<string | null> {
+async function givenSecret({ given, runtime }: Context): Promise<string | null> {
   const file = given.text('secret-file');
   const secret = given.text('secret');
   if (file !== null && secret !== null)
     throw new CliError(EXIT.usage, 'give --secret or --secret-file, not both');
   if (file === null) return secret;
-  const read = (await readInput(world, file)).trim();
+  const read = (await readInput(runtime, file)).trim();
   if (read !== '') return read;
   throw new CliError(EXIT.usage, `--secret-file ${file}: there is no secret in it`);
 }
 
 /** With a secret at hand, a file that cannot be read is no reason to stop. */
-async function inConfigFile({ world }: Context, name: string, optional: boolean) {
+async function inConfigFile({ runtime }: Context, name: string, optional: boolean) {
   const { routeOfFile } = await import('@angelia/config/route-of-file');
   try {
-    return routeOfFile(name, configEnvironment(world));
+    return routeOfFile(name, configEnvironment(runtime));
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'startup_refused') throw error;
     if (optional) return { path: '', demo: false, route: null };

@@ -1,7 +1,7 @@
 import { type CliError, nameOfExit } from '../exit.ts';
-import type { World } from '../world.ts';
+import type { Runtime } from '../runtime.ts';
+import { jsonText } from './control-characters.ts';
 import { type Style, styleFor, wantsColour } from './style.ts';
-import { jsonText } from './visible.ts';
 
 /** What a command says. It never writes to a stream itself, so that `--json` holds everywhere. */
 export interface Output {
@@ -28,8 +28,8 @@ export interface Output {
 const USUAL_WIDTH = 80;
 const USUAL_HEIGHT = 24;
 
-export function outputFor(world: World, json: boolean): Output {
-  const { stdout, stderr, env } = world;
+export function outputFor(runtime: Runtime, json: boolean): Output {
+  const { stdout, stderr, env } = runtime;
   const isTerminal = stdout.isTTY === true;
   const write = (text: string): void => {
     if (text !== '') stdout.write(`${text}\n`);
@@ -46,7 +46,7 @@ export function outputFor(world: World, json: boolean): Output {
       if (!json) stderr.write(`${styleFor(wantsColour(env, stderr))('dim', text)}\n`);
     },
     failure: (error) => {
-      stderr.write(`${failureText(error, world, json)}\n`);
+      stderr.write(`${failureText(error, runtime, json)}\n`);
     },
     raw: (text) => {
       if (!json) stdout.write(text);
@@ -54,7 +54,7 @@ export function outputFor(world: World, json: boolean): Output {
   };
 }
 
-function failureText(error: CliError, world: World, json: boolean): string {
+function failureText(error: CliError, runtime: Runtime, json: boolean): string {
   const { message, exitCode, advice } = error;
   if (json) {
     return jsonText({
@@ -64,6 +64,6 @@ function failureText(error: CliError, world: World, json: boolean): string {
       ...(advice === null ? {} : { advice }),
     });
   }
-  const style = styleFor(wantsColour(world.env, world.stderr));
+  const style = styleFor(wantsColour(runtime.env, runtime.stderr));
   return `${style('bad', 'angelia:')} ${message}${advice === null ? '' : `\n${style('dim', `  ${advice}`)}`}`;
 }

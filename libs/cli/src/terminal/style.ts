@@ -1,4 +1,4 @@
-import type { Sink } from '../world.ts';
+import type { Sink } from '../runtime.ts';
 
 export type Tone = 'plain' | 'dim' | 'bold' | 'good' | 'bad' | 'warn' | 'accent';
 export type Style = (tone: Tone, text: string) => string;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { jsonText, withoutControlCharacters } from './control-characters.ts';
 import { styleFor, wantsColour } from './style.ts';
 import { type Column, fields, table } from './table.ts';
 import { agoText, durationText } from './time.ts';
-import { jsonText, visible } from './visible.ts';
 import { cut, displayWidth } from './width.ts';
 
 interface Row {
@@ -80,7 +80,9 @@ describe('colours', () => {
 
 describe('what others wrote', () => {
   it('cannot move the cursor, ring, or turn the text around', () => {
-    expect(visible('\u001b[2J\u001b[31mred\u001b[0m\u0007 \u009b1m \u202eabc\r\nnext\tx')).toBe(
+    expect(
+      withoutControlCharacters('\u001b[2J\u001b[31mred\u001b[0m\u0007 \u009b1m \u202eabc\r\nnext\tx'),
+    ).toBe(
       // Whole sequences go, in their 8-bit form, too; of other controls it is shown that they were there.
       'red\ufffd  \ufffdabc\nnext\tx',
     );

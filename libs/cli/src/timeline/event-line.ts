@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../api-types.ts';
+import type { SessionEvent } from '../api/types.ts';
 import type { Style, Tone } from '../terminal/style.ts';
 import { oneLine } from '../terminal/table.ts';
 import { clockText } from '../terminal/time.ts';

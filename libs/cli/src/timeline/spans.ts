@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../api-types.ts';
+import type { SessionEvent } from '../api/types.ts';
 
 /** One bar of the waterfall. */
 export interface Span {

@@ -1,6 +1,6 @@
 import { eventTypes } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
-import type { SessionEvent } from '../api-types.ts';
+import type { SessionEvent } from '../api/types.ts';
 import { styleFor } from '../terminal/style.ts';
 import { eventLine, spokenTypes } from './event-line.ts';
 import { spansOf } from './spans.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 /** Everything outside that a command may touch: the process in main.ts, a recording in tests. */
-export interface World {
+export interface Runtime {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CliError } from '../exit.ts';
-import { keptPorts, localUrl, readIfThere } from '../local-stack.ts';
+import { keptPorts, localUrl, readIfThere } from './files.ts';
 
 /**
  * What `npm start` left in `$ANGELIA_DATA` (INTERFACES.md, "Local stack files"), so that `angelia doctor` needs no

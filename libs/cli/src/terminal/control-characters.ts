@@ -8,7 +8,7 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2
  * Text of others (titles, answers, what a process printed) as a terminal may show it: an escape sequence in a webhook must
  * not move the cursor, rename the window or hide what stands around it.
  */
-export function visible(text: string): string {
+export function withoutControlCharacters(text: string): string {
   return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replace(CONTROL, '\ufffd');
 }
 

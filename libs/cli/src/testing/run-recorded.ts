@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import { runCli } from '../cli.ts';
-import type { World } from '../world.ts';
+import type { Runtime } from '../runtime.ts';
 
-export interface Recorded {
+export interface RecordedRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface RecordedOptions {
+export interface RecordedRunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** What is piped in; a terminal when absent. */
@@ -24,11 +24,14 @@ export interface RecordedOptions {
 }
 
 /** One call of the command line in this process, with everything that it wrote. */
-export async function recorded(argv: readonly string[], options: RecordedOptions = {}): Promise<Recorded> {
+export async function runRecorded(
+  argv: readonly string[],
+  options: RecordedRunOptions = {},
+): Promise<RecordedRun> {
   let stdout = '';
   let stderr = '';
   const { input, columns, now } = options;
-  const world: World = {
+  const runtime: Runtime = {
     env: options.env ?? {},
     cwd: options.cwd ?? '/nowhere',
     stdin: Object.assign(Readable.from([Buffer.from(input ?? options.typed ?? '')]), {
@@ -50,6 +53,6 @@ export async function recorded(argv: readonly string[], options: RecordedOptions
     signal: options.signal ?? new AbortController().signal,
     now: () => now ?? Date.now(),
   };
-  const code = await runCli(argv, world);
+  const code = await runCli(argv, runtime);
   return { code, stdout, stderr };
 }

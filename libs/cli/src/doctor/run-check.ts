@@ -4,7 +4,7 @@ import { type Finding, fault, reasonOf } from './finding.ts';
  * One check for itself: what it throws, and that it takes too long, are findings of their own, and the others go on.
  * Each question inside has a shorter limit; this one is for what nobody thought of.
  */
-export async function isolated(
+export async function runCheck(
   check: string,
   limitMs: number,
   look: () => Promise<readonly Finding[]>,

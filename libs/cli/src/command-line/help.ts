@@ -1,8 +1,8 @@
+import { exitMeanings } from '../exit.ts';
+import type { Style } from '../terminal/style.ts';
+import { padEnd } from '../terminal/width.ts';
 import type { Argument, Command, Option } from './command.ts';
-import { exitMeanings } from './exit.ts';
 import { globalOptions } from './global-options.ts';
-import type { Style } from './terminal/style.ts';
-import { padEnd } from './terminal/width.ts';
 
 const INDENT = '  ';
 /** Help is for reading, also on a wide screen. */

@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts';
+import type { Command } from '../command-line/command.ts';
 import { completionOf } from './completion.ts';
 import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
 import { deliveries, retry } from './deliveries.ts';

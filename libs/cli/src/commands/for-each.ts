@@ -8,7 +8,7 @@ const OF_ONE: readonly ExitCode[] = [EXIT.usage, EXIT.notFound, EXIT.refused];
  * Does it to each that was named. One that cannot be (it has ended meanwhile, it is not there) is told on stderr, does not
  * keep the next from it, and gives the exit code: the first such one's.
  */
-export async function forEach(
+export async function forEachNamed(
   { out }: { readonly out: Pick<Output, 'failure'> },
   names: readonly string[],
   action: (name: string) => Promise<void>,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { ok } from './finding.ts';
-import { isolated } from './isolated.ts';
 import { diskFindings, nodeFindings } from './machine.ts';
 import { isHealthy, renderFindings } from './render.ts';
+import { runCheck } from './run-check.ts';
 
 describe('a check for itself', () => {
   it('that throws is a fault with the reason', async () => {
-    const findings = await isolated('nats', 1_000, () => Promise.reject(new Error('out of luck')));
+    const findings = await runCheck('nats', 1_000, () => Promise.reject(new Error('out of luck')));
     expect(findings).toEqual([
       expect.objectContaining({
         check: 'nats',
@@ -17,14 +17,14 @@ describe('a check for itself', () => {
   });
 
   it('that never ends is a fault when its time is over', async () => {
-    const findings = await isolated('disk', 20, () => new Promise(() => {}));
+    const findings = await runCheck('disk', 20, () => new Promise(() => {}));
     expect(findings).toEqual([
       expect.objectContaining({ check: 'disk', state: 'fault', what: 'no answer within 0.02 s' }),
     ]);
   });
 
   it('that is good says what it found', async () => {
-    expect(await isolated('x', 1_000, async () => [ok('x', 'fine')])).toEqual([ok('x', 'fine')]);
+    expect(await runCheck('x', 1_000, async () => [ok('x', 'fine')])).toEqual([ok('x', 'fine')]);
   });
 });
 

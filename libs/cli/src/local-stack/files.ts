@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { CliError, EXIT } from './exit.ts';
-import type { World } from './world.ts';
+import { CliError, EXIT } from '../exit.ts';
+import type { Runtime } from '../runtime.ts';
 
 /** The files of the local stack that the command line reads (INTERFACES.md, "Local stack files"; deploy/local writes them). */
-export function dataDirectory({ env, cwd }: Pick<World, 'env' | 'cwd'>): string {
+export function dataDirectory({ env, cwd }: Pick<Runtime, 'env' | 'cwd'>): string {
   return resolve(cwd, env.ANGELIA_DATA || '.angelia');
 }
 
@@ -36,10 +36,10 @@ export function localUrl(dataDir: string, program: 'postgres' | 'nats'): string 
 }
 
 /** DATABASE_URL, else the Postgres of the local stack. */
-export function databaseUrl(world: World): string {
-  const { DATABASE_URL: given } = world.env;
+export function databaseUrl(runtime: Runtime): string {
+  const { DATABASE_URL: given } = runtime.env;
   if (given) return given;
-  const dataDir = dataDirectory(world);
+  const dataDir = dataDirectory(runtime);
   const kept = localUrl(dataDir, 'postgres');
   if (kept !== null) return kept;
   throw new CliError(

@@ -1,7 +1,7 @@
 import { parseConfigText, StartupError } from '@angelia/config';
 import { stringify } from 'yaml';
-import type { Notes } from './note.ts';
-import { isSection, type Section } from './reading.ts';
+import type { Notes } from './notes.ts';
+import { isSection, type Section } from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
 /** Each round takes away what one refusal names; more than this are a fault of ours. */
@@ -11,7 +11,7 @@ const MOST_ROUNDS = 50;
  * The config as our own loader takes it. What it refuses is what Hermes would have stumbled over only when a webhook
  * came (a target without an address, say): a route is closed for it, another key left out, and both are noted.
  */
-export function settle(
+export function removeRefused(
   config: Record<string, unknown>,
   variables: Variables,
   places: ReadonlyMap<string, string>,

@@ -1,5 +1,5 @@
+import { exitMeanings } from '../exit.ts';
 import type { Command, Option } from './command.ts';
-import { exitMeanings } from './exit.ts';
 import { globalOptions } from './global-options.ts';
 import { optionText, sentence, usageOf, wrapped } from './help.ts';
 

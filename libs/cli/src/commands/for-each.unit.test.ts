@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { CliError, EXIT, type ExitCode } from '../exit.ts';
-import { forEach } from './each.ts';
+import { forEachNamed } from './for-each.ts';
 
 const failing = (codes: Readonly<Record<string, ExitCode>>) => {
   const done: string[] = [];
@@ -9,7 +9,7 @@ const failing = (codes: Readonly<Record<string, ExitCode>>) => {
     done,
     told,
     run: (...names: string[]) =>
-      forEach({ out: { failure: ({ message }) => told.push(message) } }, names, async (name) => {
+      forEachNamed({ out: { failure: ({ message }) => told.push(message) } }, names, async (name) => {
         const code = codes[name];
         if (code !== undefined) throw new CliError(code, 'it cannot be');
         done.push(name);

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { CliError, EXIT } from '../exit.ts';
 import type { Argument, Command, Given, Option } from './command.ts';
-import { CliError, EXIT } from './exit.ts';
 import { globalOptions, refusedOptions } from './global-options.ts';
 import { suggest } from './suggest.ts';
 

@@ -1,6 +1,6 @@
-import type { Api } from './api.ts';
-import type { Output } from './terminal/output.ts';
-import type { World } from './world.ts';
+import type { Api } from '../api/client.ts';
+import type { Runtime } from '../runtime.ts';
+import type { Output } from '../terminal/output.ts';
 
 /**
  * A command as data: help, completion, docs/cli.md and the parser are all made of this. `run` imports what is heavy (the
@@ -55,7 +55,7 @@ export interface Example {
 }
 
 export interface Context {
-  readonly world: World;
+  readonly runtime: Runtime;
   readonly out: Output;
   readonly given: Given;
   /** Connects when it is first used: commands that need no server never ask for a token. */

@@ -1,13 +1,13 @@
 import { fstatSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CliError, EXIT } from '../exit.ts';
-import type { World } from '../world.ts';
+import type { Runtime } from '../runtime.ts';
 
 /** A file by its name, or stdin for `-`. @throws CliError 2 */
-export async function readInput(world: World, file: string): Promise<string> {
-  if (file === '-') return readStdin(world);
+export async function readInput(runtime: Runtime, file: string): Promise<string> {
+  if (file === '-') return readStdin(runtime);
   try {
-    return readFileSync(resolve(world.cwd, file), 'utf8');
+    return readFileSync(resolve(runtime.cwd, file), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CliError(
@@ -17,7 +17,7 @@ export async function readInput(world: World, file: string): Promise<string> {
   }
 }
 
-export async function readStdin({ stdin, signal }: World): Promise<string> {
+export async function readStdin({ stdin, signal }: Runtime): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of stdin) {
     signal.throwIfAborted();
@@ -27,7 +27,7 @@ export async function readStdin({ stdin, signal }: World): Promise<string> {
 }
 
 /** Whether something was piped or redirected into this command: not a terminal, and not /dev/null or what cron gives. */
-export function isPiped({ stdin }: World): boolean {
+export function isPiped({ stdin }: Runtime): boolean {
   if (stdin.isTTY === true) return false;
   const { fd } = stdin as { fd?: number };
   if (fd === undefined) return true;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Api, parsed, unreachable } from './api.ts';
-import type { SessionEvent } from './api-types.ts';
-import { CliError, EXIT } from './exit.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { type Api, parsed, unreachable } from './client.ts';
+import type { SessionEvent } from './types.ts';
 
 /** As the server asks for in `retry:`: it drains for a restart and is back within seconds. */
 const RECONNECT_MS = 2_000;

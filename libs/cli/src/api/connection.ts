@@ -1,23 +1,23 @@
 import { join, resolve } from 'node:path';
-import type { Given } from './command.ts';
-import { CliError, EXIT } from './exit.ts';
-import { dataDirectory, keptPorts, readIfThere } from './local-stack.ts';
-import type { World } from './world.ts';
+import type { Given } from '../command-line/command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { dataDirectory, keptPorts, readIfThere } from '../local-stack/files.ts';
+import type { Runtime } from '../runtime.ts';
 
 const DEFAULT_PORT = '8644';
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** What ingress listens on to be reached from everywhere, and where one reaches it from the same machine. */
 const REACHED_AT: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-export function baseUrlOf(world: World, given: Pick<Given, 'text'>): URL {
-  const { env } = world;
+export function baseUrlOf(runtime: Runtime, given: Pick<Given, 'text'>): URL {
+  const { env } = runtime;
   const named = given.text('url') ?? env.ANGELIA_URL;
   if (named) return parsedUrl(named);
   const host = env.ANGELIA_HOST || '127.0.0.1';
   const reached = REACHED_AT[host] ?? host;
   const port =
     env.ANGELIA_PORT === '0'
-      ? String(keptPorts(dataDirectory(world)).ingress ?? DEFAULT_PORT)
+      ? String(keptPorts(dataDirectory(runtime)).ingress ?? DEFAULT_PORT)
       : env.ANGELIA_PORT || DEFAULT_PORT;
   return parsedUrl(`http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`);
 }
@@ -39,16 +39,16 @@ function parsedUrl(text: string): URL {
  * From the file that was named, the environment, or the local stack. The local stack's token is for the local stack: it is
  * not sent to another machine, whatever `--url` says.
  */
-export function tokenOf(world: World, given: Pick<Given, 'text'>, url: URL): string {
+export function tokenOf(runtime: Runtime, given: Pick<Given, 'text'>, url: URL): string {
   const file = given.text('token-file');
   if (file !== null) {
-    const token = readIfThere(resolve(world.cwd, file))?.trim();
+    const token = readIfThere(resolve(runtime.cwd, file))?.trim();
     if (token) return sendable(token, `--token-file ${file}`);
     throw new CliError(EXIT.unauthorised, `--token-file ${file}: there is no token in it`);
   }
-  const fromEnvironment = world.env.ANGELIA_ADMIN_TOKEN?.trim();
+  const fromEnvironment = runtime.env.ANGELIA_ADMIN_TOKEN?.trim();
   if (fromEnvironment) return sendable(fromEnvironment, 'ANGELIA_ADMIN_TOKEN');
-  const kept = join(dataDirectory(world), 'admin-token');
+  const kept = join(dataDirectory(runtime), 'admin-token');
   const advice = 'set ANGELIA_ADMIN_TOKEN, or name a file that holds the token with --token-file';
   if (!LOOPBACK.test(url.hostname)) {
     throw new CliError(EXIT.unauthorised, `there is no admin token for ${url.host}`, advice);

@@ -1,8 +1,8 @@
-import { CliError, EXIT, type ExitCode } from './exit.ts';
-import { visible } from './terminal/visible.ts';
+import { CliError, EXIT, type ExitCode } from '../exit.ts';
+import { withoutControlCharacters } from '../terminal/control-characters.ts';
 
 /** Ingress answers within a second or says 503; what takes longer is a connection that leads nowhere. */
-const PATIENCE_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 
 export interface Api {
   readonly baseUrl: URL;
@@ -31,9 +31,9 @@ export interface ApiOptions {
 }
 
 export function openApi({ baseUrl, token, signal, forTerminal }: ApiOptions): Api {
-  const call = async (path: string, init: RequestInit & { patient?: boolean }): Promise<Response> => {
-    const { patient, ...request } = init;
-    const limits = [signal, ...(patient === true ? [] : [AbortSignal.timeout(PATIENCE_MS)])];
+  const call = async (path: string, init: RequestInit & { unlimited?: boolean }): Promise<Response> => {
+    const { unlimited, ...request } = init;
+    const limits = [signal, ...(unlimited === true ? [] : [AbortSignal.timeout(REQUEST_TIMEOUT_MS)])];
     const response = await reach(addressOf(baseUrl, path), {
       ...request,
       signal: AbortSignal.any(init.signal ? [...limits, init.signal] : limits),
@@ -58,7 +58,7 @@ export function openApi({ baseUrl, token, signal, forTerminal }: ApiOptions): Ap
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         }),
       ),
-    open: (path, headers, streamSignal) => call(path, { headers, signal: streamSignal, patient: true }),
+    open: (path, headers, streamSignal) => call(path, { headers, signal: streamSignal, unlimited: true }),
   };
 }
 
@@ -81,7 +81,7 @@ export function unreachable(url: URL, error: unknown): unknown {
   const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } };
   if (name === 'AbortError') return error;
   const why =
-    name === 'TimeoutError' ? `not within ${PATIENCE_MS / 1000} s` : (cause?.code ?? cause?.message);
+    name === 'TimeoutError' ? `not within ${REQUEST_TIMEOUT_MS / 1000} s` : (cause?.code ?? cause?.message);
   return new CliError(
     EXIT.unreachable,
     `${url.origin} does not answer (${why ?? 'the connection broke'})`,
@@ -128,7 +128,7 @@ export async function refusalOf(response: Response, path: string): Promise<CliEr
 async function saidIn(response: Response): Promise<string | null> {
   try {
     const { error } = JSON.parse(await response.text()) as { error?: unknown };
-    return typeof error === 'string' ? visible(error) : null;
+    return typeof error === 'string' ? withoutControlCharacters(error) : null;
   } catch {
     return null; // a proxy's page, or a connection that broke: either way nothing that we know how to read
   }
@@ -137,7 +137,7 @@ async function saidIn(response: Response): Promise<string | null> {
 export function parsed<T>(text: string, from: URL, forTerminal: boolean): T {
   try {
     return JSON.parse(text, (_key, value) =>
-      forTerminal && typeof value === 'string' ? visible(value) : value,
+      forTerminal && typeof value === 'string' ? withoutControlCharacters(value) : value,
     ) as T;
   } catch {
     throw new CliError(

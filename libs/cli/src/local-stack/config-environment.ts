@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { dataDirectory, readIfThere } from './local-stack.ts';
-import type { World } from './world.ts';
+import type { Runtime } from '../runtime.ts';
+import { dataDirectory, readIfThere } from './files.ts';
 
 /**
  * The environment as the local stack's services see it, for reading the config file: the file by its whole path, and the
  * secret of the demo route, which the launcher made.
  */
-export function configEnvironment(world: World): Record<string, string | undefined> {
-  const { env, cwd } = world;
+export function configEnvironment(runtime: Runtime): Record<string, string | undefined> {
+  const { env, cwd } = runtime;
   const beside = resolve(cwd, 'angelia.yaml');
   const config = env.ANGELIA_CONFIG
     ? resolve(cwd, env.ANGELIA_CONFIG)
@@ -16,7 +16,7 @@ export function configEnvironment(world: World): Record<string, string | undefin
       ? beside
       : undefined;
   const demoSecret =
-    env.ANGELIA_DEMO_SECRET || readIfThere(join(dataDirectory(world), 'etc', 'demo-secret'))?.trim();
+    env.ANGELIA_DEMO_SECRET || readIfThere(join(dataDirectory(runtime), 'etc', 'demo-secret'))?.trim();
   return {
     ...env,
     ...(config === undefined ? {} : { ANGELIA_CONFIG: config }),
