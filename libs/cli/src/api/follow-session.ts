@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { CliError, EXIT } from '../exit.ts';
+import { isRetryable } from '@angelia/contracts/errors';
+import { pause } from '@angelia/waiting';
+import { CliError } from '../exit.ts';
 import { type Api, parsed, unreachable } from './client.ts';
 import type { SessionEvent } from './types.ts';
 
@@ -37,20 +38,18 @@ export async function* followSession(
         yield event;
       }
       // Ended by the server: settled, or it drains. The next request tells which.
-      if (last === before) await pause(RECONNECT_MS, undefined, { signal: options.signal });
+      if (last === before) await pause(RECONNECT_MS, options.signal);
     } catch (error) {
       options.signal.throwIfAborted();
-      const mayPass = !(error instanceof CliError) || retryable.has(error.exitCode);
+      const mayPass = !(error instanceof CliError) || isRetryable(error);
       // What was never there is no outage.
       if (!mayPass || (last === 0 && failures === 0 && error instanceof CliError)) throw error;
       failures += 1;
       if (failures > MOST_FAILURES) throw error instanceof CliError ? error : unreachable(api.baseUrl, error);
-      await pause(RECONNECT_MS, undefined, { signal: options.signal });
+      await pause(RECONNECT_MS, options.signal);
     }
   }
 }
-
-const retryable: ReadonlySet<number> = new Set([EXIT.unreachable, EXIT.tryLater]);
 
 /** The `data` of each server-sent event. */
 export async function* messagesOf(response: Response): AsyncGenerator<string> {

@@ -20,7 +20,7 @@ export async function forEachNamed(
     } catch (error) {
       // Alone it is the command's own failure.
       if (!(error instanceof CliError) || !OF_ONE.includes(error.exitCode) || names.length === 1) throw error;
-      out.failure(new CliError(error.exitCode, `${name}: ${error.message}`, error.advice));
+      out.failure(new CliError(error.exitCode, `${name}: ${error.message}`, error.whatToDo));
       code ??= error.exitCode;
     }
   }

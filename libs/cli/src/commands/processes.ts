@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@angelia/waiting';
 import type { Process, ProcessOutput } from '../api/types.ts';
 import { defineCommand } from '../command-line/command.ts';
 import { toneOf } from '../terminal/style.ts';
@@ -78,7 +78,7 @@ export const processesOutput = defineCommand({
       if (!given.switch('follow')) return undefined;
       if (part.status !== 'running' && part.at_end) return undefined;
       offset = part.next_offset;
-      if (part.at_end) await pause(FOLLOW_MS, undefined, { signal: runtime.signal });
+      if (part.at_end) await pause(FOLLOW_MS, runtime.signal);
     }
   },
 });

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@angelia/waiting';
 import type { Page, Session } from '../api/types.ts';
 import { type Context, defineCommand } from '../command-line/command.ts';
 import { toneOf } from '../terminal/style.ts';
@@ -68,7 +68,7 @@ async function watch(context: Context): Promise<undefined> {
       seen.clear();
       for (const { id, version } of page.items) seen.set(id, version);
     }
-    await pause(WATCH_MS, undefined, { signal: runtime.signal });
+    await pause(WATCH_MS, runtime.signal);
   }
 }
 

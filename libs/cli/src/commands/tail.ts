@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { isRetryable } from '@angelia/contracts/errors';
+import { pause } from '@angelia/waiting';
 import type { Api } from '../api/client.ts';
 import { followSession } from '../api/follow-session.ts';
 import type { Page, Session } from '../api/types.ts';
@@ -67,7 +68,7 @@ export const tail = defineCommand({
     for (const { id, version } of (await newest(client, route)).items) shown.set(id, version);
     out.note('waiting for what happens (Ctrl-C ends it)');
     for (let failures = 0; broken === null; ) {
-      await pause(LOOK_MS, undefined, { signal: runtime.signal });
+      await pause(LOOK_MS, runtime.signal);
       try {
         const { items } = await newest(client, route);
         for (const session of [...items].reverse()) {
@@ -78,16 +79,13 @@ export const tail = defineCommand({
         failures = 0;
       } catch (error) {
         failures += 1;
-        if (!(error instanceof CliError) || !MAY_PASS.has(error.exitCode) || failures > MOST_FAILURES)
-          throw error;
+        if (!(error instanceof CliError) || !isRetryable(error) || failures > MOST_FAILURES) throw error;
         if (failures === 1) out.note(`${error.message}: trying again`);
       }
     }
     throw broken;
   },
 });
-
-const MAY_PASS: ReadonlySet<number> = new Set([EXIT.unreachable, EXIT.tryLater]);
 
 async function showAll(
   { out, given, runtime }: Context,

@@ -1,3 +1,4 @@
+import { AngeliaError } from '@angelia/contracts';
 import { Document, parseDocument } from 'yaml';
 import { importServers } from './mcp-servers.ts';
 import { importModels } from './models.ts';
@@ -31,8 +32,8 @@ export interface Imported {
   readonly notes: readonly Note[];
 }
 
-/** Thrown when a file of Hermes cannot be read at all. One line, without what stands in the file. */
-export class HermesUnreadable extends Error {
+/** A file of Hermes cannot be read. The message is one line and quotes nothing from the file. */
+export class HermesUnreadable extends AngeliaError {
   override readonly name = 'HermesUnreadable';
   readonly code = 'hermes_unreadable';
   readonly retryable = false;

@@ -1,4 +1,4 @@
-import { type CliError, nameOfExit } from '../exit.ts';
+import type { CliError } from '../exit.ts';
 import type { Runtime } from '../runtime.ts';
 import { jsonText } from './control-characters.ts';
 import { type Style, styleFor, wantsColour } from './style.ts';
@@ -55,15 +55,15 @@ export function outputFor(runtime: Runtime, json: boolean): Output {
 }
 
 function failureText(error: CliError, runtime: Runtime, json: boolean): string {
-  const { message, exitCode, advice } = error;
+  const { message, code, exitCode, whatToDo } = error;
   if (json) {
     return jsonText({
       error: message,
-      code: nameOfExit(exitCode),
+      code,
       exit_code: exitCode,
-      ...(advice === null ? {} : { advice }),
+      ...(whatToDo === null ? {} : { advice: whatToDo }),
     });
   }
   const style = styleFor(wantsColour(runtime.env, runtime.stderr));
-  return `${style('bad', 'angelia:')} ${message}${advice === null ? '' : `\n${style('dim', `  ${advice}`)}`}`;
+  return `${style('bad', 'angelia:')} ${message}${whatToDo === null ? '' : `\n${style('dim', `  ${whatToDo}`)}`}`;
 }
