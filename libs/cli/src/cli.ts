@@ -9,13 +9,13 @@ import type { Runtime } from './runtime.ts';
 import { outputFor } from './terminal/output.ts';
 import { VERSION } from './version.ts';
 
-/** One call of the command line, from its arguments to its exit code. Whatever goes wrong is one line on stderr. */
+/** Runs one call of the command line, from its arguments to its exit code. A failure is one line on stderr. */
 export async function runCli(
   argv: readonly string[],
   runtime: Runtime,
   commands: readonly Command[] = allCommands,
 ): Promise<number> {
-  // Known before anything is parsed, so that a wrong option is told as asked for, too.
+  // Read before parsing, so that a parse error is printed as JSON as well.
   const json = argv.includes('--json');
   try {
     return await dispatch(argv, runtime, commands, json);
@@ -43,7 +43,7 @@ async function dispatch(
     const { topic } = parsed;
     if (topic === null) {
       const text = overview(commands, out.style);
-      // Nothing was asked for: the same text, and the exit code of a mistake.
+      // No command was given: the same text, but the exit code of a usage error.
       if (!parsed.asked) runtime.stderr.write(`${text}\n`);
       else out.answer(helpJson(commands), () => text);
       return parsed.asked ? EXIT.ok : EXIT.usage;

@@ -1,6 +1,6 @@
 import { AngeliaError } from '@angelia/contracts/errors';
 
-/** What a script can tell from the exit code. They are part of the interface: add, never change. */
+/** Scripts read these codes. They are part of the interface: add codes, never change one. */
 export const EXIT = {
   ok: 0,
   failed: 1,

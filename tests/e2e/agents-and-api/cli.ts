@@ -178,7 +178,9 @@ export function cli(): void {
       expect(await refused(2, 'send', 'nowhere')).toContain('give its secret');
       expect(await refused(2, 'send', 'cli', '--data', '{bad')).toContain('not valid JSON');
       expect(await refused(2, 'send', 'cli', '--data', '{}', '--file', 'x')).toContain('not both');
-      expect(await refused(2, 'send', 'cli', '--file', 'absent.json')).toContain('absent.json is not there');
+      expect(await refused(2, 'send', 'cli', '--file', 'absent.json')).toContain(
+        'absent.json does not exist',
+      );
       expect(await refused(2, 'send', 'cli', '--header', 'x')).toContain('name=value');
       expect(await refused(2, 'send', 'cli', '--event', 'a\nb')).toContain('HTTP does not allow');
       expect(await refused(2, 'send', 'cli', '--scheme', 'stripe', '--event', 'x')).toContain('in the body');
@@ -275,7 +277,7 @@ export function cli(): void {
 
     it('tail shows what happens in all of them, from the first event on', async () => {
       const tailing = goingOn('tail', '--type', 'session.');
-      await eventually(() => tailing.seen().stderr.includes('waiting for what happens'));
+      await eventually(() => tailing.seen().stderr.includes('waiting for events'));
       const id = await settled('tailed');
       await eventually(() => tailing.seen().stdout.includes(`${id}  session.ended`));
       const { code, stdout } = await tailing.interrupted();
@@ -422,7 +424,7 @@ export function cli(): void {
     }
     await json('routes', 'rotate-secret', 'deploys');
     await eventually(async () => (await angelia(['send', 'deploys', '--secret', secret])).code === 4);
-    expect(await refused(6, 'routes', 'rotate-secret', 'cli')).toContain('is of the config file');
+    expect(await refused(6, 'routes', 'rotate-secret', 'cli')).toContain('is in the config file');
     expect(await refused(6, 'routes', 'add', 'cli', '--prompt', 'x')).not.toContain('--replace');
     expect(await refused(6, 'routes', 'add', 'deploys', '--prompt', 'x')).toContain('--replace');
 
@@ -458,7 +460,7 @@ export function cli(): void {
 
     writeFileSync(join(files, 'no-export.gz'), 'this is no gzip');
     expect(await refused(2, 'import', 'no-export.gz')).toContain('is not a line of an export');
-    expect(await refused(3, 'import', 'absent.gz')).toContain('is not there');
+    expect(await refused(3, 'import', 'absent.gz')).toContain('does not exist');
     const missing = await angelia(['export', UNKNOWN, '--to', 'exports']);
     expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining(UNKNOWN)]);
     const down = await angelia(['rebuild'], { env: { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' } });
@@ -491,7 +493,7 @@ export function cli(): void {
       const end = ended(child);
       await new Promise((resolve) => child.stderr.once('data', resolve));
       child.kill('SIGINT');
-      expect(await end).toEqual({ code: 130, stderr: 'waiting for what happens (Ctrl-C ends it)\n' });
+      expect(await end).toEqual({ code: 130, stderr: 'waiting for events (press Ctrl-C to stop)\n' });
     });
 
     it('does not show the secret of the config to anybody', async () => {

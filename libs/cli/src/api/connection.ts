@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime.ts';
 
 const DEFAULT_PORT = '8644';
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** What ingress listens on to be reached from everywhere, and where one reaches it from the same machine. */
+/** Addresses that mean "every interface", and how the same machine reaches them. */
 const REACHED_AT: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 export function baseUrlOf(runtime: Runtime, given: Pick<Given, 'text'>): URL {
@@ -27,46 +27,46 @@ function parsedUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new CliError(
       EXIT.usage,
-      `"${text}" is no address of a server: such as http://127.0.0.1:8644 is wanted`,
+      `"${text}" is not the address of a server: give one such as http://127.0.0.1:8644`,
     );
   }
-  // Behind a proxy it may have a path of its own; addresses are appended to it.
+  // Behind a proxy the address may have a path. Requests are appended to it.
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url;
 }
 
 /**
- * From the file that was named, the environment, or the local stack. The local stack's token is for the local stack: it is
- * not sent to another machine, whatever `--url` says.
+ * The admin token: from the file that the user names, the environment, or the local stack. The local stack's token never
+ * goes to another machine, whatever `--url` says.
  */
 export function tokenOf(runtime: Runtime, given: Pick<Given, 'text'>, url: URL): string {
   const file = given.text('token-file');
   if (file !== null) {
     const token = readIfThere(resolve(runtime.cwd, file))?.trim();
     if (token) return sendable(token, `--token-file ${file}`);
-    throw new CliError(EXIT.unauthorised, `--token-file ${file}: there is no token in it`);
+    throw new CliError(EXIT.unauthorised, `--token-file ${file}: the file holds no token`);
   }
   const fromEnvironment = runtime.env.ANGELIA_ADMIN_TOKEN?.trim();
   if (fromEnvironment) return sendable(fromEnvironment, 'ANGELIA_ADMIN_TOKEN');
   const kept = join(dataDirectory(runtime), 'admin-token');
-  const advice = 'set ANGELIA_ADMIN_TOKEN, or name a file that holds the token with --token-file';
+  const advice = 'set ANGELIA_ADMIN_TOKEN, or name a file with the token by --token-file';
   if (!LOOPBACK.test(url.hostname)) {
-    throw new CliError(EXIT.unauthorised, `there is no admin token for ${url.host}`, advice);
+    throw new CliError(EXIT.unauthorised, `no admin token for ${url.host}`, advice);
   }
   const token = readIfThere(kept)?.trim();
   if (token) return sendable(token, kept);
   throw new CliError(
     EXIT.unauthorised,
-    `there is no admin token: ANGELIA_ADMIN_TOKEN is not set, and there is no ${kept}`,
-    `${advice}; ANGELIA_DATA names the data directory of a local stack that was started elsewhere`,
+    `no admin token: ANGELIA_ADMIN_TOKEN is not set, and there is no ${kept}`,
+    `${advice}. If the local stack has another data directory, set ANGELIA_DATA`,
   );
 }
 
-/** What no header can hold is no token (a file of several lines, a pasted page): not sent, and told as what it is. */
+/** Refuses text that no header can hold, such as a file of several lines, and does not quote it. */
 function sendable(token: string, from: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new CliError(
     EXIT.unauthorised,
-    `${from}: this is no token: one line of printable characters is wanted`,
+    `${from}: this is not a token: a token is one line of printable characters`,
   );
 }

@@ -24,7 +24,7 @@ describe('docs/cli.md', () => {
     },
   );
 
-  it('no two commands have the same name, and no option hides one of every command', () => {
+  it('no two commands have the same name, and no option hides a global one', () => {
     expect(new Set(commands.map(({ name }) => name)).size).toBe(commands.length);
     const hidden = commands.flatMap(({ name, options = {} }) =>
       Object.keys(options)

@@ -25,7 +25,7 @@ export const deadLettersList = defineCommand({
       { head: 'REASON', text: ({ reason }) => reason, flexible: true },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
-    if (page.items.length === 0) out.note('there are none');
+    if (page.items.length === 0) out.note('there are no dead letters');
     noteMore(context, page);
     return undefined;
   },
@@ -45,7 +45,7 @@ export const deadLettersReplay = defineCommand({
         'POST',
         `/v1/dead-letters/${encodeURIComponent(id)}/replay`,
       );
-      out.item(taken, () => `dead letter ${taken.id} is tried again`);
+      out.item(taken, () => `dead letter ${taken.id} is being processed again`);
     });
   },
 });

@@ -68,7 +68,7 @@ function whatOf({
     .join('; ');
 }
 
-/** As the API has it, of one call. */
+/** The API's limit for one call. */
 const MOST_RETRIES = 1_000;
 
 interface Retried {
@@ -100,7 +100,7 @@ export const retry = defineCommand({
     if (ids.length > 0 === given.switch('dead')) {
       throw new CliError(
         EXIT.usage,
-        'name the deliveries, or say --dead for all that are',
+        'name the deliveries, or give --dead for all dead ones',
         'angelia help retry',
       );
     }
@@ -127,11 +127,11 @@ export const retry = defineCommand({
     out.answer(done, () =>
       [
         ...done.retried.map((id) => `${id} is sent again`),
-        ...done.refused.map(({ id, reason }) => out.style('warn', `${id} is not: ${reason}`)),
-        ...(done.retried.length + done.refused.length === 0 ? ['no delivery is dead'] : []),
+        ...done.refused.map(({ id, reason }) => out.style('warn', `${id} is not sent again: ${reason}`)),
+        ...(done.retried.length + done.refused.length === 0 ? ['there are no dead deliveries'] : []),
       ].join('\n'),
     );
-    if (done.more) out.note('there are more: call it again');
+    if (done.more) out.note('there are more: run it again');
     return undefined;
   },
 });

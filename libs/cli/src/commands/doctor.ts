@@ -33,7 +33,7 @@ export const doctor = defineCommand({
     const findings = await examine({
       env: configEnvironment(runtime),
       adminUrls: Object.fromEntries(given.texts('admin').map(adminUrl)),
-      // Not named: examine finds the port that a local stack picked.
+      // Without an address, examine finds the port that a local stack chose.
       ...(named ? { ingressUrl: baseUrlOf(runtime, given).href.replace(/\/$/, '') } : {}),
       ...(timeoutMs === null ? {} : { timeoutMs }),
       now: runtime.now,
@@ -49,6 +49,6 @@ function adminUrl(pair: string): [service: string, url: string] {
   if (service !== '' && URL.canParse(url)) return [service, url];
   throw new CliError(
     EXIT.usage,
-    `--admin ${pair}: a service and its URL are wanted, as delivery=http://10.0.0.3:9464`,
+    `--admin ${pair}: give a service and its URL, such as delivery=http://10.0.0.3:9464`,
   );
 }

@@ -1,12 +1,12 @@
 import { CliError, EXIT, type ExitCode } from '../exit.ts';
 import type { Output } from '../terminal/output.ts';
 
-/** Of one of several: the others are done all the same. What is wrong for all (no server, no token) ends the command. */
-const OF_ONE: readonly ExitCode[] = [EXIT.usage, EXIT.notFound, EXIT.refused];
+/** Failures that concern one name only. Any other failure (no server, no token) concerns all and ends the command. */
+const CONCERNS_ONE: readonly ExitCode[] = [EXIT.usage, EXIT.notFound, EXIT.refused];
 
 /**
- * Does it to each that was named. One that cannot be (it has ended meanwhile, it is not there) is told on stderr, does not
- * keep the next from it, and gives the exit code: the first such one's.
+ * Runs the action for each name. A failure of one (it has ended, it does not exist) goes to stderr and does not stop the
+ * others. The exit code is that of the first failure.
  */
 export async function forEachNamed(
   { out }: { readonly out: Pick<Output, 'failure'> },
@@ -18,8 +18,9 @@ export async function forEachNamed(
     try {
       await action(name);
     } catch (error) {
-      // Alone it is the command's own failure.
-      if (!(error instanceof CliError) || !OF_ONE.includes(error.exitCode) || names.length === 1) throw error;
+      // The failure of a single name is the failure of the command.
+      if (!(error instanceof CliError) || !CONCERNS_ONE.includes(error.exitCode) || names.length === 1)
+        throw error;
       out.failure(new CliError(error.exitCode, `${name}: ${error.message}`, error.whatToDo));
       code ??= error.exitCode;
     }

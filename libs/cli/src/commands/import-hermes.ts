@@ -31,7 +31,7 @@ export const importHermesConfig = defineCommand({
     if (configText === null) {
       throw new CliError(
         EXIT.notFound,
-        `${join(hermesHome, 'config.yaml')} is not there`,
+        `${join(hermesHome, 'config.yaml')} does not exist`,
         'name the directory of Hermes: angelia import-hermes <directory>',
       );
     }
@@ -41,7 +41,7 @@ export const importHermesConfig = defineCommand({
     if (there.length > 0 && !given.switch('force')) {
       throw new CliError(
         EXIT.refused,
-        `${there.join(' and ')} would be written over`,
+        `${there.join(' and ')} would be overwritten`,
         'give --force, or --to another directory',
       );
     }
@@ -60,7 +60,7 @@ export const importHermesConfig = defineCommand({
     write(yamlFile, imported.yaml);
     write(environmentFile, imported.environmentText);
     const { routes, notes } = imported;
-    // Names only: what the variables hold is in the file.
+    // Names only: the values are in the file.
     const variables = imported.environment.map(({ name, value }) => ({ name, known: value !== null }));
     out.answer({ files, routes, variables, notes }, () =>
       [`wrote ${yamlFile} and ${environmentFile}`, '', ...renderImport(imported)].join('\n'),
@@ -82,14 +82,14 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { recursive: true });
   } catch (error) {
-    throw new CliError(EXIT.failed, `${path} cannot be made (${(error as NodeJS.ErrnoException).code})`);
+    throw new CliError(EXIT.failed, `${path} cannot be created (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 
 function write(path: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: OWNER_ONLY });
-    // One that was there keeps its mode otherwise.
+    // `mode` does not change a file that exists.
     chmodSync(path, OWNER_ONLY);
   } catch (error) {
     throw new CliError(EXIT.failed, `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`);

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isRetryable } from '@angelia/contracts/errors';
 import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { configEnvironment } from '../local-stack/config-environment.ts';
 import { databaseUrl } from '../local-stack/files.ts';
 import { confirm, yesOption } from '../terminal/confirm.ts';
 
-// These work on the database itself, also while the services are down. What they do is in event-log and service-kit, and
-// only imported when one of them runs: a command of the API starts without pg, zod and the rest.
+// These commands work on the database, also while the services are down. Each imports event-log or service-kit only when it
+// runs, so that commands of the API start without pg, zod and the rest.
 
 const WHERE = 'It uses DATABASE_URL, or the Postgres of the local stack ($ANGELIA_DATA).';
 const MOST_DAYS = 36_500;
@@ -36,8 +37,8 @@ export const prune = defineCommand({
     await confirm(
       context,
       days === null
-        ? 'sessions older than the retention are deleted'
-        : `sessions that ended more than ${days} days ago are deleted`,
+        ? 'delete sessions that are older than the retention'
+        : `delete sessions that ended more than ${days} days ago`,
     );
     const { pruneNow } = await import('@angelia/service-kit/maintenance');
     const pruned = await onDatabase(() =>
@@ -107,7 +108,7 @@ export const importSessions = defineCommand({
     const url = databaseUrl(runtime);
     const files = given.argumentsFrom('file').map((file) => resolve(runtime.cwd, file));
     for (const file of files) {
-      if (!existsSync(file)) throw new CliError(EXIT.notFound, `${file} is not there`);
+      if (!existsSync(file)) throw new CliError(EXIT.notFound, `${file} does not exist`);
     }
     const { importFiles } = await import('@angelia/event-log');
     await onDatabase(() =>
@@ -139,7 +140,7 @@ export const rebuild = defineCommand({
   },
 });
 
-/** Errors of the log and of the config as the one line of the command line. */
+/** Turns errors of the log and of the config into a CliError. */
 async function onDatabase<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -148,12 +149,11 @@ async function onDatabase<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** By what they carry, not by their class: the classes are in what is imported late, and Node's own may be of another realm. */
+/** Read by its fields, not its class: the classes are imported late, and Node's own may come from another realm. */
 interface Thrown {
   readonly message: string;
   readonly code?: unknown;
-  readonly retryable?: unknown;
-  /** Of a connect to several addresses. */
+  /** Set when a connect tried several addresses. */
   readonly errors?: readonly Thrown[];
 }
 
@@ -167,11 +167,11 @@ export function databaseError(error: unknown): unknown {
   if (code === 'startup_refused') return new CliError(EXIT.config, told);
   if (code === 'unreadable_archive') return new CliError(EXIT.usage, told);
   if (code === '28P01' || code === '28000') return new CliError(EXIT.unauthorised, told);
-  if (thrown.retryable === true || CONNECT_ERRORS.has(String(code))) {
+  if (isRetryable(thrown) || CONNECT_ERRORS.has(String(code))) {
     return new CliError(
       EXIT.unreachable,
       told,
-      'is it running? DATABASE_URL names the Postgres that holds the log, ANGELIA_DATA the local stack',
+      'is it running? Set DATABASE_URL to the Postgres that holds the log, or ANGELIA_DATA for the local stack',
     );
   }
   return typeof code === 'string' ? new CliError(EXIT.failed, told) : error;

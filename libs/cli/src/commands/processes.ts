@@ -47,7 +47,7 @@ function statusOf({ status, exit_code: code, signal }: Process): string {
   return code === null ? `by ${signal}` : `exit ${code}`;
 }
 
-/** As the API has it, of one call. */
+/** The API's limit for one call. */
 const LARGEST_PART = 131_072;
 const FOLLOW_MS = 1_000;
 

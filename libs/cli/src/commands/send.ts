@@ -9,7 +9,7 @@ import { isPiped, readInput, readStdin } from '../terminal/read-input.ts';
 import { toneOf } from '../terminal/style.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
-/** When nothing else is given: what the demo route's prompt asks for. */
+/** The default body. The prompt of the demo route uses `text`. */
 const TEST_PAYLOAD = { text: 'Hello from angelia send' };
 const REQUEST_TIMEOUT_MS = 30_000;
 
@@ -95,7 +95,7 @@ export const send = defineCommand({
     out.item(answer, () => answerText(answer, out.style));
     if (!given.switch('wait')) return undefined;
     if (answer.session_id === undefined) {
-      throw new CliError(EXIT.failed, 'there is nothing to wait for: this webhook started no session');
+      throw new CliError(EXIT.failed, 'nothing to wait for: this webhook started no session');
     }
     return waitForSession(context, context.api(), answer.session_id);
   },
@@ -105,7 +105,7 @@ function answerText(answer: Answer, style: Context['out']['style']): string {
   const { status, session_id: session, delivery_id: delivery, reason } = answer;
   return [
     style(toneOf(status ?? ''), status ?? JSON.stringify(answer)),
-    ...(reason === undefined ? [] : [`because of its ${reason}`]),
+    ...(reason === undefined ? [] : [`reason: ${reason}`]),
     ...(session === undefined ? [] : [`session ${session}`]),
     ...(delivery === undefined ? [] : [style('dim', `delivery ${delivery}`)]),
   ].join('  ');
@@ -129,7 +129,7 @@ function stamped(body: string, scheme: Scheme | null, nowMs: number): string {
       return JSON.stringify(scheme.stamp(value as Record<string, unknown>, nowMs));
     }
   } catch {
-    // Not JSON: the server says so better, with the body as it is.
+    // Not JSON: the server's error message is better.
   }
   return body;
 }
@@ -151,7 +151,7 @@ function headersOf(
       if (given.text(option) === null) continue;
       throw new CliError(
         EXIT.usage,
-        `${signing.schemeName} has the ${option === 'event' ? 'event type' : 'delivery id'} in the body: put it there instead of --${option}`,
+        `scheme ${signing.schemeName} has the ${option === 'event' ? 'event type' : 'delivery id'} in the body: put it there instead of --${option}`,
       );
     }
   }
@@ -164,7 +164,7 @@ function headersOf(
   const further = given.texts('header').map((pair) => {
     const [, header, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[=:]\s*(.*)$/s.exec(pair) ?? [];
     if (header === undefined || value === undefined) {
-      throw new CliError(EXIT.usage, `--header wants name=value, not "${pair}"`);
+      throw new CliError(EXIT.usage, `--header needs name=value, not "${pair}"`);
     }
     return [header.toLowerCase(), value];
   });
@@ -174,7 +174,7 @@ function headersOf(
   } catch {
     throw new CliError(
       EXIT.usage,
-      'a header has characters that HTTP does not allow: look at --event, --delivery-id and --header',
+      'a header has characters that HTTP does not allow: check --event, --delivery-id and --header',
     );
   }
 }

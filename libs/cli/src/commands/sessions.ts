@@ -55,12 +55,12 @@ async function watch(context: Context): Promise<undefined> {
   for (;;) {
     const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
     if (!out.json && out.isTerminal) {
-      // What does not fit would scroll, and be drawn below itself: a line for the head, one for the cursor.
+      // More rows would scroll the screen. One line is for the head, one for the cursor.
       const fitting = page.items.slice(0, Math.max(1, out.height - 2));
       const text = fitting.length === 0 ? 'no sessions' : sessionTable(fitting, context);
       out.raw(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE}\n`)}${CLEAR_LINE}\n${CLEAR_BELOW}`);
     } else {
-      // Oldest first, as they would have come.
+      // Oldest first, in the order in which they started.
       for (const session of [...page.items].reverse()) {
         if (seen.get(session.id) === session.version) continue;
         out.item(session, () => sessionLine(session));
@@ -93,7 +93,7 @@ export function sessionTable(items: Page<Session>['items'], { out, runtime }: Co
   return table(items, columns, out);
 }
 
-/** `2`, `1 of 2` while some are pending, `1, 1 dead` */
+/** `2`; `1 of 2` while one is pending; `1, 1 dead` */
 export function deliveriesText({ deliveries: { pending, delivered, dead } }: Session): string {
   const sent = pending === 0 ? String(delivered) : `${delivered} of ${delivered + pending}`;
   return dead === 0 ? sent : `${sent}, ${dead} dead`;

@@ -7,12 +7,12 @@ import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { eventLine } from '../timeline/event-line.ts';
 
-/** How late a new session is noticed; what happens in it comes live. */
+/** How often it looks for new sessions. The events of a session arrive live. */
 const LOOK_MS = 1_000;
-/** Each is a stream, of which ingress has 200 for everybody. */
+/** Each session takes a stream. Ingress has 200 streams for all clients. */
 const MOST_FOLLOWED = 50;
 const PAGE = 100;
-/** A restart of the server takes seconds: about a minute of looks. */
+/** About a minute. A restart of the server takes seconds. */
 const MOST_FAILURES = 60;
 
 export const tail = defineCommand({
@@ -43,30 +43,30 @@ export const tail = defineCommand({
     const client = api();
     const route = given.text('route');
     const following = new Map<string, Promise<void>>();
-    /** Up to where a session was shown. */
+    /** The last version of each session that was shown. */
     const shown = new Map<string, number>();
-    let turnedAway = 0;
+    let notFollowed = 0;
     let broken: unknown = null;
 
     const follow = (session: Session, after: number): void => {
       if (following.has(session.id)) return;
       if (following.size >= MOST_FOLLOWED) {
-        if (turnedAway === 0) out.note(`more than ${MOST_FOLLOWED} sessions are at work: not all are shown`);
-        turnedAway += 1;
+        if (notFollowed === 0) out.note(`more than ${MOST_FOLLOWED} sessions are active: some are not shown`);
+        notFollowed += 1;
         return;
       }
       const ended = showAll(context, client, session, after, shown)
         .catch((error: unknown) => {
-          // It was pruned or erased meanwhile: there is nothing more to show of it.
+          // The session was pruned or erased: there is nothing more to show.
           if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) broken ??= error;
         })
         .finally(() => following.delete(session.id));
       following.set(session.id, ended);
     };
 
-    for (const session of await atWork(client, route)) follow(session, session.version);
+    for (const session of await activeSessions(client, route)) follow(session, session.version);
     for (const { id, version } of (await newest(client, route)).items) shown.set(id, version);
-    out.note('waiting for what happens (Ctrl-C ends it)');
+    out.note('waiting for events (press Ctrl-C to stop)');
     for (let failures = 0; broken === null; ) {
       await pause(LOOK_MS, runtime.signal);
       try {
@@ -80,7 +80,7 @@ export const tail = defineCommand({
       } catch (error) {
         failures += 1;
         if (!(error instanceof CliError) || !isRetryable(error) || failures > MOST_FAILURES) throw error;
-        if (failures === 1) out.note(`${error.message}: trying again`);
+        if (failures === 1) out.note(`${error.message}; trying again`);
       }
     }
     throw broken;
@@ -111,8 +111,8 @@ function newest(client: Api, route: string | null): Promise<Page<Session>> {
   return client.get('/v1/sessions', { route, limit: PAGE });
 }
 
-/** Also those that began long ago, and wait. */
-async function atWork(client: Api, route: string | null): Promise<Session[]> {
+/** Includes sessions that started long ago and wait. */
+async function activeSessions(client: Api, route: string | null): Promise<Session[]> {
   const pages = await Promise.all(
     ['running', 'queued', 'waiting'].map((status) =>
       client.get<Page<Session>>('/v1/sessions', { route, status, limit: PAGE }),

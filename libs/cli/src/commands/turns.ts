@@ -79,7 +79,7 @@ export const answer = defineCommand({
     }
     const chosen = nth === null ? undefined : question.choices[nth - 1];
     if (nth !== null && chosen === undefined) {
-      throw new CliError(EXIT.usage, 'this question has no choices: answer it with a text');
+      throw new CliError(EXIT.usage, 'this question has no choices: give a text');
     }
     return say(context, { text: chosen ?? (await textOf(context)) });
   },
@@ -99,7 +99,7 @@ export const resume = defineCommand({
     const taken = await api().send<SessionRef>('POST', `${sessionPath(given)}/resume`, {
       headers: keyHeader(context),
     });
-    return told(context, taken, 'goes on as');
+    return report(context, taken, 'continues as');
   },
 });
 
@@ -129,14 +129,16 @@ async function say(
     body,
     headers: keyHeader(context),
   });
-  return told(context, taken, 'is continued as');
+  return report(context, taken, 'continues as');
 }
 
-async function told(context: Context, taken: SessionRef, continued: string): Promise<number | undefined> {
+async function report(context: Context, taken: SessionRef, continued: string): Promise<number | undefined> {
   const { api, given, out } = context;
   const asked = given.argument('session');
   out.item(taken, () =>
-    taken.session_id === asked ? `${taken.session_id} has it` : `${asked} ${continued} ${taken.session_id}`,
+    taken.session_id === asked
+      ? `${taken.session_id} accepted it`
+      : `${asked} ${continued} ${taken.session_id}`,
   );
   return given.switch('wait') ? waitForSession(context, api(), taken.session_id) : undefined;
 }
@@ -167,7 +169,7 @@ async function openQuestion({ api, given }: Context): Promise<Question> {
     throw new CliError(
       EXIT.refused,
       `session ${session.id} has no open question (it is ${session.outcome ?? session.status})`,
-      `angelia message ${session.id} "..." tells it something`,
+      `to send it a message: angelia message ${session.id} "..."`,
     );
   }
   const { items } = await client.get<{ items: SessionEvent[] }>(`${sessionPath(given)}/events`);

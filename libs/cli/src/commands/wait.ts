@@ -11,8 +11,8 @@ export const waitOptions = {
 } as const satisfies Readonly<Record<string, Option>>;
 
 /**
- * Follows a session until nothing is left to do or to deliver, and says by the exit code how it went. With `--json` each
- * event is a line, and the session itself the last one.
+ * Follows a session until it is settled. The exit code says how it went. With `--json` each event is a line, and the last
+ * line is the session.
  */
 export async function waitForSession(
   { out, given, runtime }: Context,
@@ -30,7 +30,7 @@ export async function waitForSession(
     if (timeout?.aborted !== true || runtime.signal.aborted) throw error;
     throw new CliError(
       EXIT.timedOut,
-      `session ${id} is not settled within ${given.text('timeout')}: it goes on`,
+      `session ${id} is not settled within ${given.text('timeout')}. It goes on`,
       `angelia logs --follow ${id}`,
     );
   }

@@ -52,7 +52,7 @@ export const webhooksList = defineCommand({
       { head: 'SESSION', text: ({ session_id: id }) => id ?? '-' },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
-    if (answer.items.length === 0) out.note('none is known');
+    if (answer.items.length === 0) out.note('there are no such webhooks');
     return undefined;
   },
 });

@@ -4,8 +4,8 @@ import type { Runtime } from '../runtime.ts';
 import { dataDirectory, readIfThere } from './files.ts';
 
 /**
- * The environment as the local stack's services see it, for reading the config file: the file by its whole path, and the
- * secret of the demo route, which the launcher made.
+ * The environment of the local stack's services, for reading the config file: with the full path of the file, and with the
+ * secret of the demo route that the launcher generated.
  */
 export function configEnvironment(runtime: Runtime): Record<string, string | undefined> {
   const { env, cwd } = runtime;

@@ -3,28 +3,28 @@ import type { Runtime } from '../runtime.ts';
 import { jsonText } from './control-characters.ts';
 import { type Style, styleFor, wantsColour } from './style.ts';
 
-/** What a command says. It never writes to a stream itself, so that `--json` holds everywhere. */
+/** How a command prints. No command writes to a stream itself, so that `--json` works everywhere. */
 export interface Output {
   readonly json: boolean;
   readonly style: Style;
-  /** Of the terminal; without one, nothing is cut. */
+  /** Columns of the terminal. Without a terminal nothing is cut. */
   readonly width: number;
-  /** Lines of the terminal, for what is drawn over and over. */
+  /** Lines of the terminal, for commands that redraw the screen. */
   readonly height: number;
   readonly isTerminal: boolean;
-  /** The answer: one JSON document, or what `human` makes of it. */
+  /** Prints the answer: one JSON document, or the text from `human`. */
   answer(value: unknown, human: () => string): void;
-  /** One of many that come one after the other: a line of JSON, or a line of text. */
+  /** Prints one of several answers: a line of JSON, or a line of text. */
   item(value: unknown, human: () => string): void;
-  /** For a person, beside the answer: on stderr, and not with `--json`. */
+  /** Prints a hint for a person on stderr. Does nothing with `--json`. */
   note(text: string): void;
-  /** What went wrong, on stderr: the line that a person or, with `--json`, a program reads. */
+  /** Prints an error on stderr: text for a person, or with `--json` a line for a program. */
   failure(error: CliError): void;
-  /** Not with `--json`: as it is, without a newline of its own. */
+  /** Prints the text unchanged, without a newline. Does nothing with `--json`. */
   raw(text: string): void;
 }
 
-/** A terminal that does not say (a pipe made one up): what all can show. */
+/** For a terminal that does not report its size. Every terminal can show this. */
 const USUAL_WIDTH = 80;
 const USUAL_HEIGHT = 24;
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { CliError, EXIT } from '../exit.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** A file by its name, or stdin for `-`. @throws CliError 2 */
+/** The text of a file, or of stdin for `-`. @throws CliError 2 */
 export async function readInput(runtime: Runtime, file: string): Promise<string> {
   if (file === '-') return readStdin(runtime);
   try {
@@ -12,7 +12,7 @@ export async function readInput(runtime: Runtime, file: string): Promise<string>
     const { code } = error as NodeJS.ErrnoException;
     throw new CliError(
       EXIT.usage,
-      `${file} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}`,
+      `${file} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}`,
     );
   }
 }
@@ -26,7 +26,7 @@ export async function readStdin({ stdin, signal }: Runtime): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Whether something was piped or redirected into this command: not a terminal, and not /dev/null or what cron gives. */
+/** Whether text was piped or redirected into this command: stdin is not a terminal, not /dev/null, and not what cron gives. */
 export function isPiped({ stdin }: Runtime): boolean {
   if (stdin.isTTY === true) return false;
   const { fd } = stdin as { fd?: number };
@@ -35,6 +35,6 @@ export function isPiped({ stdin }: Runtime): boolean {
     const stat = fstatSync(fd);
     return stat.isFIFO() || stat.isFile();
   } catch {
-    return false; // it is closed
+    return false; // stdin is closed
   }
 }

@@ -11,19 +11,19 @@ export interface RecordedRun {
 export interface RecordedRunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What is piped in; a terminal when absent. */
+  /** Text that is piped in. If absent, stdin is a terminal. */
   readonly input?: string;
-  /** What a person types at that terminal. */
+  /** Text that a person types at that terminal. */
   readonly typed?: string;
-  /** Of a terminal on stdout; a pipe when absent. */
+  /** Width of the terminal on stdout. If absent, stdout is a pipe. */
   readonly columns?: number;
   readonly now?: number;
   readonly signal?: AbortSignal;
-  /** Told of what is written, as it is written: for commands that go on. */
+  /** Called after each write, for commands that keep running. */
   readonly onOutput?: (soFar: { readonly stdout: string; readonly stderr: string }) => void;
 }
 
-/** One call of the command line in this process, with everything that it wrote. */
+/** Runs the command line in this process and returns everything that it wrote. */
 export async function runRecorded(
   argv: readonly string[],
   options: RecordedRunOptions = {},
