@@ -4,7 +4,7 @@ import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
 import { quantile } from './quantile.ts';
 
-/** A burst every 10 ms: a timer cannot pace single events at 1,000/s, and webhooks come in bursts too. */
+/** A burst every 10 ms: a timer cannot pace single events at 1,000/s, and real webhooks arrive in bursts. */
 const BURST_MS = 10;
 
 /** From the commit (as the writer sees it) to the hint's arrival at a subscriber. */
@@ -28,7 +28,7 @@ export async function relayLag(options: {
   const unsubscribe = bus.subscribe('angelia.evt.bench.tick.*', (subject) => {
     const id = subject.slice(subject.lastIndexOf('.') + 1);
     const at = committedAt.get(id);
-    // The hint can overtake the answer of the append on its way to us: that is no lag at all.
+    // The hint can arrive before the answer to the append. That is a lag of zero.
     if (at === undefined) arrivedEarly.set(id, performance.now());
     else lags.push(performance.now() - at);
   });

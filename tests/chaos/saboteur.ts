@@ -7,10 +7,10 @@ import type { Way } from './failing-network.ts';
 import type { Injected } from './history.ts';
 import { type Fault, inWords, type Planned, SERVERS, type Server } from './schedule.ts';
 
-/** By service and server. */
+/** The connections by service and server. */
 export type Ways = ReadonlyMap<string, Readonly<Record<Server, Way>>>;
 
-/** Carries the schedule out, and keeps what was done when. Whatever it broke for a while it mends in time. */
+/** Runs the schedule and records what it did when. It ends every temporary fault in time. */
 export async function sabotage(
   schedule: readonly Planned[],
   stack: TestStack,
@@ -42,7 +42,7 @@ async function inject(fault: Fault, stack: TestStack, ways: Ways, signal: AbortS
       stack.kill(fault.program);
       return;
     case 'kill-everything':
-      // Who is down already is as dead as the others.
+      // A program that is already down counts as killed.
       for (const program of [...ways.keys(), ...SERVERS]) attempt(() => stack.kill(program));
       return;
     case 'restart':
@@ -96,7 +96,7 @@ function waysOf({ whose, server }: { whose: string; server: Server }, ways: Ways
   return [...ways].filter(([name]) => whose === 'all' || whose === name).map(([, way]) => way[server]);
 }
 
-/** Or until it is called off. */
+/** Waits for the time, or until the run is aborted. */
 async function waited(ms: number, signal: AbortSignal): Promise<void> {
   await pause(Math.max(0, ms), undefined, { signal }).catch(() => {});
 }
@@ -105,6 +105,6 @@ function attempt(what: () => unknown): void {
   try {
     what();
   } catch {
-    // Not there at this moment.
+    // It does not run at this moment.
   }
 }

@@ -22,7 +22,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { adminCall, isGone, of, prune, runnerOf } from './admin.ts';
+import { adminCall, eventsOf, isGone, prune, runnerOf } from './admin.ts';
 import { gate } from './gate.ts';
 
 // Seed 000: the first interim status consumed the delivery config, so the answer went to the log instead of Telegram. Every
@@ -106,7 +106,7 @@ function isInSomeLog(text: string, id = ''): boolean {
 
 /** The target of each delivery attempt of the session, from its events. */
 async function targetsOf(id: string): Promise<string[]> {
-  return of(await stack.events(id), 'delivery.attempted').map(({ data }) => String(data.target));
+  return eventsOf(await stack.events(id), 'delivery.attempted').map(({ data }) => String(data.target));
 }
 
 const asked = (input: string, of: 'm1' | 'm2') =>
@@ -150,7 +150,7 @@ describe('seed 000: where to deliver is a fact', () => {
     await stack.restarted('agent-runner', killed);
     await stack.waitForEnd(id, { settled: true });
     expect(telegram.shownIn('12')).toEqual([FALLBACK_NOTICE, 'the answer of A2']);
-    expect(of(await stack.events(id), 'run.started')).toHaveLength(2);
+    expect(eventsOf(await stack.events(id), 'run.started')).toHaveLength(2);
     expect(isInSomeLog('the answer of A2')).toBe(false);
     never.open();
   });
@@ -178,7 +178,7 @@ describe('seed 000: where to deliver is a fact', () => {
 
     telegram.behave({ kind: 'answer', answer: { status: 500, body: { ok: false, error_code: 500 } } });
     answered.open();
-    await eventually(async () => of(await stack.events(id), 'delivery.failed').length > 0);
+    await eventually(async () => eventsOf(await stack.events(id), 'delivery.failed').length > 0);
     await prune(stack);
     expect(await isGone(stack, id)).toBe(false);
     telegram.behave({ kind: 'take' });
@@ -223,7 +223,7 @@ describe('seed 000: where to deliver is a fact', () => {
       const id = await post('404', 'a chat that is not there');
       const { outcome, deliveries } = await stack.waitForEnd(id, { settled: true });
       expect({ outcome, ...deliveries }).toMatchObject({ outcome: 'succeeded', delivered: 0, dead: 2 });
-      const reasons = of(await stack.events(id), 'delivery.dead').map(({ data }) => data.reason);
+      const reasons = eventsOf(await stack.events(id), 'delivery.dead').map(({ data }) => data.reason);
       expect(reasons).toEqual([
         expect.stringContaining('chat not found'),
         expect.stringContaining('chat not found'),
@@ -243,7 +243,7 @@ describe('seed 000: where to deliver is a fact', () => {
       try {
         await deliveryWith(configOf({}));
         await stack.waitForEnd(id, { settled: true });
-        const dead = of(await stack.events(id), 'delivery.dead');
+        const dead = eventsOf(await stack.events(id), 'delivery.dead');
         expect(dead.map(({ data }) => data.reason)).toEqual([
           expect.stringContaining('`telegram` is not configured'),
           expect.stringContaining('`telegram` is not configured'),
@@ -255,7 +255,7 @@ describe('seed 000: where to deliver is a fact', () => {
         await stack.hold('delivery');
         await deliveryWith(wholeConfig());
       }
-      const final = of(await stack.events(id), 'session.final-response')[0]?.version;
+      const final = eventsOf(await stack.events(id), 'session.final-response')[0]?.version;
       expect((await adminCall(stack, 'POST', `/v1/deliveries/${id}.${final}/retry`)).status).toBe(202);
       await eventually(() => telegram.shownIn('15').length > 0);
       expect(telegram.shownIn('15')).toEqual(['answer to: where to']);

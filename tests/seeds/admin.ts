@@ -59,9 +59,9 @@ export async function isGone(stack: TestStack, id: string): Promise<boolean> {
   return response.status === 404;
 }
 
-export const of = (events: readonly EventView[], type: string): EventView[] =>
+export const eventsOf = (events: readonly EventView[], type: string): EventView[] =>
   events.filter((event) => event.type === type);
 
 /** The instance that started the last run: `agent-runner` or `agent-runner-2`. */
 export const runnerOf = (events: readonly EventView[]): string =>
-  String(of(events, 'run.started').at(-1)?.data.runner).split('#')[0] ?? '';
+  String(eventsOf(events, 'run.started').at(-1)?.data.runner).split('#')[0] ?? '';

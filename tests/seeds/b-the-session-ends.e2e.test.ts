@@ -19,7 +19,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { sideBySide, type Then, type Until } from '../side-by-side.ts';
-import { adminCall, isGone, of, prune, runnerOf } from './admin.ts';
+import { adminCall, eventsOf, isGone, prune, runnerOf } from './admin.ts';
 import { gate } from './gate.ts';
 
 // Seed 001: the code closed the session around a fire-and-forget call, before the session existed, so it stayed open for
@@ -123,7 +123,7 @@ async function expectEndedOnce(id: string, outcome: string): Promise<EventView[]
   const session = await stack.waitForEnd(id, { settled: true });
   expect(session).toMatchObject({ outcome, end_reason: 'webhook_complete' });
   const events = await stack.events(id);
-  expect(of(events, 'session.ended').map(({ data }) => data)).toMatchObject([
+  expect(eventsOf(events, 'session.ended').map(({ data }) => data)).toMatchObject([
     { outcome, reason: 'webhook_complete' },
   ]);
   return events;
@@ -175,7 +175,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
     behaviours.slow = () => never.opened.then(() => say('too late'));
     const id = await post('slow work', 'hasty');
     const events = await expectEndsOnce(id, 'failed', until);
-    expect(of(events, 'run.failed').map(({ data }) => data.code)).toEqual(['timeout']);
+    expect(eventsOf(events, 'run.failed').map(({ data }) => data.code)).toEqual(['timeout']);
     expect(sink.answersOf(id)).toEqual([expect.stringMatching(/^Sorry, this took longer than allowed/)]);
   });
 
@@ -188,7 +188,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
     killed = true;
     await until('the runners are back');
     const events = await expectEndsOnce(id, 'succeeded', until);
-    expect(of(events, 'run.started')).toHaveLength(2);
+    expect(eventsOf(events, 'run.started')).toHaveLength(2);
     expect(sink.answersOf(id)).toEqual(['found again']);
   });
 
@@ -236,7 +236,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
       frozen = true;
       await stack.waitForEnd(id, { settled: true });
       const events = await stack.events(id);
-      expect(of(events, 'session.ended')).toHaveLength(1);
+      expect(eventsOf(events, 'session.ended')).toHaveLength(1);
 
       answered.open();
       stack.thaw(runner);

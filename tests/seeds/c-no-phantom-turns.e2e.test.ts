@@ -26,7 +26,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
 import { sideBySide, type Then } from '../side-by-side.ts';
-import { adminCall, of } from './admin.ts';
+import { adminCall, eventsOf } from './admin.ts';
 
 // Seed 002: no stale resume, no phantom turns (C1 to C14 of SCENARIOS.md), on the whole system. The scenarios run side by
 // side and share the crashes; the story at the end of this file says what happens when. To see that nothing happens, a
@@ -187,9 +187,9 @@ const startedIn = (result: string | undefined) => JSON.parse(result ?? '{}').pro
 // Observations.
 
 const runsOf = (events: readonly EventView[]) =>
-  of(events, 'run.started').map(({ data }) => [data.turn, data.attempt, data.resumed]);
+  eventsOf(events, 'run.started').map(({ data }) => [data.turn, data.attempt, data.resumed]);
 const has = (id: string, type: string, times = 1) =>
-  eventually(async () => of(await stack.events(id), type).length >= times, {
+  eventually(async () => eventsOf(await stack.events(id), type).length >= times, {
     describe: `${id} has ${times} ${type}`,
   });
 const heard = (id: string, times = 1) =>
@@ -211,7 +211,7 @@ const trail = async (tasks: Record<string, string>) =>
 async function ended(id: string, outcome = 'succeeded'): Promise<EventView[]> {
   await stack.waitForEnd(id, { settled: true });
   const events = await stack.events(id);
-  expect(of(events, 'session.ended').map(({ data }) => [data.outcome, data.reason])).toEqual([
+  expect(eventsOf(events, 'session.ended').map(({ data }) => [data.outcome, data.reason])).toEqual([
     [outcome, 'webhook_complete'],
   ]);
   return events;
@@ -333,13 +333,13 @@ describe('seed 002: no stale resume, no phantom turns', () => {
 
       const expired = await ended(stale, 'expired');
       expect(runsOf(expired)).toEqual([[1, 1, false]]);
-      expect(of(expired, 'run.failed').map(({ data }) => data.code)).toEqual(['stale']);
+      expect(eventsOf(expired, 'run.failed').map(({ data }) => data.code)).toEqual(['stale']);
       expect(textsOf(stale)).toEqual([expect.stringContaining('was not resumed in time')]);
       expect(requestsOf('c3-stale')).toHaveLength(1);
 
       expect(sink.answersOf(queued)).toEqual(['answer to: c3-queued please']);
       // Each turn is judged alone: the one behind it had not started.
-      const both = of(await stack.events(followed), 'session.final-response');
+      const both = eventsOf(await stack.events(followed), 'session.final-response');
       expect(both.map(({ data }) => [data.turn, data.outcome])).toEqual([
         [1, 'expired'],
         [2, 'succeeded'],
@@ -441,11 +441,11 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       await until('a drain');
       const [first, second] = [await ended(finishes), await ended(hangs)];
       expect(runsOf(first)).toEqual([[1, 1, false]]);
-      expect(of(first, 'run.interrupted')).toEqual([]);
+      expect(eventsOf(first, 'run.interrupted')).toEqual([]);
       expect(sink.answersOf(finishes)).toEqual(['in time']);
       expect(requestsOf('c6-finishes')).toHaveLength(1);
 
-      expect(of(second, 'run.interrupted').map(({ data }) => data.reason)).toEqual(['drain']);
+      expect(eventsOf(second, 'run.interrupted').map(({ data }) => data.reason)).toEqual(['drain']);
       // The attempt that the drain ended does not count.
       expect(runsOf(second)).toEqual([
         [1, 1, false],
@@ -476,13 +476,13 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       ] as const) {
         await asked('c7', calls);
         // The model has just been asked, so the run is in the log whatever happens to it.
-        attemptsSoFar.push(of(await stack.events(id), 'run.started').at(-1)?.data.attempt);
+        attemptsSoFar.push(eventsOf(await stack.events(id), 'run.started').at(-1)?.data.attempt);
         await until(crash);
       }
       expect(attemptsSoFar).toEqual([1, 2, 1, 2]);
       const events = await ended(id, 'failed');
       expect(runsOf(events)).toHaveLength(4);
-      expect(of(events, 'run.failed').map(({ data }) => data.code)).toEqual(['attempts']);
+      expect(eventsOf(events, 'run.failed').map(({ data }) => data.code)).toEqual(['attempts']);
       expect(textsOf(id)).toEqual([expect.stringContaining('could not be finished')]);
       expect(timesRun('c7')).toBe(1);
     },
@@ -571,9 +571,9 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       for (const id of Object.values(tasks)) {
         const events = await ended(id);
         expect(runsOf(events)).toEqual([[1, 1, false]]);
-        expect(of(events, 'process.exited')).toHaveLength(1);
-        expect(of(events, 'process.completion-consumed').map(({ data }) => data.by)).toEqual(['kill']);
-        expect(of(events, 'session.final-response')).toHaveLength(1);
+        expect(eventsOf(events, 'process.exited')).toHaveLength(1);
+        expect(eventsOf(events, 'process.completion-consumed').map(({ data }) => data.by)).toEqual(['kill']);
+        expect(eventsOf(events, 'session.final-response')).toHaveLength(1);
       }
       expect(textsOf(running)).toEqual(['killed it']);
       expect(textsOf(exited)).toEqual(['it was over']);
@@ -670,7 +670,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(interrupting.sessionId).toBe(cut);
       for (const id of [queued, cut]) {
         const events = await ended(id);
-        expect(of(events, 'run.started')).toHaveLength(2);
+        expect(eventsOf(events, 'run.started')).toHaveLength(2);
         for (const generation of [1, 2]) expectOneTimer(events, generation);
         const kinds = sink.taken(id).map(({ payload }) => payload.type);
         expect(kinds.filter((type) => type === 'final-response')).toHaveLength(id === queued ? 2 : 1);
@@ -714,8 +714,8 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       await until('the third restart');
       for (const id of [payment, shell]) {
         const events = await ended(id);
-        expect(of(events, 'tool.started')).toHaveLength(1);
-        expect(of(events, 'tool.finished').map(({ data }) => data.outcome)).toEqual(['unknown']);
+        expect(eventsOf(events, 'tool.started')).toHaveLength(1);
+        expect(eventsOf(events, 'tool.finished').map(({ data }) => data.outcome)).toEqual(['unknown']);
         expect(textsOf(id)).toEqual([expect.stringMatching(/^told: .*(unknown|not known)/)]);
       }
       expect([bank.payments(), timesRun('c14-shell')]).toEqual([1, 1]);
@@ -765,7 +765,7 @@ const MATCHED = /^\[Background process proc_\S+ matched "READY"\]\nREADY now$/;
 const ANSWERED_MATCH = /^answer to: \[Background process proc_\S+ matched "READY"\]\nREADY now$/;
 
 function noticesIn(events: readonly EventView[]): unknown[] {
-  return of(events, 'turn.requested')
+  return eventsOf(events, 'turn.requested')
     .filter(({ data }) => data.source === 'process')
     .map(({ data }) => data.input);
 }
@@ -776,7 +776,7 @@ function expectOneTimer(events: readonly EventView[], generation: number): void 
   const from = events.find(({ type, data }) => type === 'run.started' && data.generation === generation);
   const to = events.find(({ type, version }) => closes.includes(type) && version > (from?.version ?? 0));
   const seconds = (Date.parse(to?.recorded_at ?? '') - Date.parse(from?.recorded_at ?? '')) / 1000;
-  const own = of(events, 'session.interim-status').filter(({ data }) => data.generation === generation);
+  const own = eventsOf(events, 'session.interim-status').filter(({ data }) => data.generation === generation);
   expect(own.length).toBeGreaterThan(0);
   expect(own.length).toBeLessThanOrEqual(Math.ceil(seconds / STATUS_SECONDS));
   for (const { version } of own) {

@@ -19,7 +19,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { message, of } from './admin.ts';
+import { eventsOf, message } from './admin.ts';
 import { type Gate, gate } from './gate.ts';
 
 // Seed 003: an answer was sent but not stored, so the next turn answered everything again. The sink shows what was sent, /v1
@@ -129,7 +129,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
     for (const [n, id] of ids.entries()) {
       await stack.waitForEnd(id, { settled: true });
       expect(await conversation(id)).toEqual([`user: once ${n}`, `assistant: answer to: once ${n}`]);
-      expect(of(await stack.events(id), 'session.final-response')).toHaveLength(1);
+      expect(eventsOf(await stack.events(id), 'session.final-response')).toHaveLength(1);
       expect(sink.answersOf(id)).toEqual([`answer to: once ${n}`]);
       expect(requestsOf(`once ${n}`)).toHaveLength(1);
     }
@@ -225,7 +225,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
     ]);
     // The run went on from the result and did not start again.
     expect(requestsOf('tools first').map(({ results }) => results.length)).toEqual([0, 1, 1]);
-    expect(of(await stack.events(id), 'tool.started')).toHaveLength(1);
+    expect(eventsOf(await stack.events(id), 'tool.started')).toHaveLength(1);
   });
 
   it('D7 the log cannot be written: nothing is sent; when it can be written again, everything is sent once', async () => {
