@@ -169,7 +169,7 @@ describe('make-env.sh', () => {
     withDirectory((cwd) => {
       writeFileSync(join(cwd, '.env'), 'POSTGRES_PASSWORD=old\n');
       const { status, stderr } = inShell('"$0" .env', cwd);
-      expect([status, stderr]).toEqual([1, 'make-env: .env is there already: move it away first\n']);
+      expect([status, stderr]).toEqual([1, 'make-env: .env already exists: move it away first\n']);
       expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('POSTGRES_PASSWORD=old\n');
     });
   });
