@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local';
+import { pause } from '@angelia/waiting';
 import { stringify } from 'yaml';
 import { benchAppend, benchCost } from './append.ts';
 import { cpuBetween, cpuSeconds } from './cpu.ts';
@@ -322,7 +323,7 @@ async function settled(stack: Stack): Promise<void> {
       const { items } = (await answer.json()) as { items: unknown[] };
       if (items.length === 0) break;
       if (Date.now() > deadline) throw new Error('the ingested sessions were not done within 5 minutes');
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await pause(500);
     }
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connectBus } from '@angelia/bus';
 import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
+import { pause } from '@angelia/waiting';
 import { quantile } from './quantile.ts';
 
 /** A burst every 10 ms: a timer cannot pace single events at 1,000/s, and real webhooks arrive in bursts. */
@@ -40,7 +41,7 @@ export async function relayLag(options: {
   const begun = performance.now();
   for (let burst = 0; burst < bursts; burst++) {
     const wait = begun + burst * BURST_MS - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await pause(wait);
     for (let i = 0; i < perBurst; i++) {
       const streamId = `bench-${randomUUID()}`;
       const event = { eventId: randomUUID(), type: 'bench.tick', data: { i }, meta: { actor: 'bench' } };
@@ -55,7 +56,7 @@ export async function relayLag(options: {
   await Promise.all(appends);
   const deadline = performance.now() + 10_000;
   while (lags.length < appends.length && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
   unsubscribe();
   await log.close();

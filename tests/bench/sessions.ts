@@ -1,3 +1,4 @@
+import { pause } from '@angelia/waiting';
 import { Client, signedPost } from './load.ts';
 import { quantile } from './quantile.ts';
 import type { BenchSink } from './sink.ts';
@@ -55,7 +56,7 @@ export async function latencyAtRate(
   const pending: Promise<number | undefined>[] = [];
   for (let i = 0; i < total; i++) {
     const wait = begun + (i * 1000) / options.rate - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await pause(wait);
     pending.push(oneSession(client, target, `${prefix}${i}`));
   }
   const latencies = (await Promise.all(pending)).filter((took) => took !== undefined);

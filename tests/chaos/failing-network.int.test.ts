@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openWay, type Way } from './failing-network.ts';
 
@@ -85,7 +86,7 @@ describe('the connection between a service and a server', () => {
     const two = await client();
     two.socket.write('too');
     // Without the silence the data would have arrived many times over.
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await pause(200);
     expect([one.heard(), two.heard(), one.gone()]).toEqual(['', '', false]);
     way.silence(false);
     await eventually(() => one.heard() === 'kept' && two.heard() === 'too');

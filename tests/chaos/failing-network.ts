@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@angelia/waiting';
 
 /** The connection from one service to one server: a TCP proxy on the loopback interface that fails as networks do. */
 export interface Way {

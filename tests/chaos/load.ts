@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { signatureHeaders, TEST_SECRET, type TestStack } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import type { Messaged, Posted } from './history.ts';
 import { KINDS, type Kind, promptOf } from './kinds.ts';
 import { randomFrom } from './random.ts';

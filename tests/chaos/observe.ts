@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ModelServer, Sink, TelegramStandIn } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import type { ViewsObserver } from '../e2e/views.ts';
 import type { History, LoggedEvent, ModelCall, Received } from './history.ts';
 import { keyOf } from './kinds.ts';

@@ -1,7 +1,6 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { openEventLog, pruneSessions } from '@angelia/event-log';
 import {
   type ModelServer,
@@ -15,6 +14,7 @@ import {
   type TelegramStandIn,
   type TestStack,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { ViewsObserver } from '../e2e/views.ts';
 import { judge, type Verdict } from './checker.ts';
 import { explained } from './explain.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { deleteHintStream, type TestStack } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { signalTree } from '../e2e/process-tree.ts';
 import type { Way } from './failing-network.ts';
 import type { Injected } from './history.ts';
@@ -22,7 +22,7 @@ export async function sabotage(
   const injected: Injected[] = [];
   await Promise.all(
     schedule.map(async ({ atMs, fault }) => {
-      await waited(begin + atMs - performance.now(), signal);
+      await pause(begin + atMs - performance.now(), signal);
       if (signal.aborted) return;
       say(`${(atMs / 1000).toFixed(1).padStart(6)} s  ${inWords(fault)}`);
       const from = Date.now();
@@ -52,7 +52,7 @@ async function inject(fault: Fault, stack: TestStack, ways: Ways, signal: AbortS
       const pid = stack.pid(fault.program);
       signalTree(pid, 'SIGSTOP');
       try {
-        await waited(fault.forMs, signal);
+        await pause(fault.forMs, signal);
       } finally {
         signalTree(pid, 'SIGCONT');
       }
@@ -86,7 +86,7 @@ async function during(
   const concerned = waysOf(fault, ways);
   for (const way of concerned) set(way, true);
   try {
-    await waited(fault.forMs, signal);
+    await pause(fault.forMs, signal);
   } finally {
     for (const way of concerned) set(way, false);
   }
@@ -94,11 +94,6 @@ async function during(
 
 function waysOf({ whose, server }: { whose: string; server: Server }, ways: Ways): Way[] {
   return [...ways].filter(([name]) => whose === 'all' || whose === name).map(([, way]) => way[server]);
-}
-
-/** Waits for the time, or until the run is aborted. */
-async function waited(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(Math.max(0, ms), undefined, { signal }).catch(() => {});
 }
 
 function attempt(what: () => unknown): void {

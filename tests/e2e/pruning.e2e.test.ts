@@ -5,7 +5,6 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { connectBus } from '@angelia/bus';
@@ -22,6 +21,7 @@ import {
   testRoute,
   unsettledHints,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ViewsObserver } from './views.ts';
 

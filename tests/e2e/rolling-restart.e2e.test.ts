@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   callTool,
   type EventView,
@@ -15,6 +14,7 @@ import {
   type TestStack,
   testConfig,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 // Every service is stopped and started again, one after the other, under load. Users only see some latency.

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pause } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { repository } from './overlays.ts';
 
@@ -152,6 +153,6 @@ const DEADLINE_MS = 20_000;
 async function until(condition: () => boolean): Promise<void> {
   for (const end = performance.now() + DEADLINE_MS; !condition(); ) {
     if (performance.now() > end) throw new Error(`not within ${DEADLINE_MS} ms; output of the init: ${said}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { addToStack, stack } from '../shared-stack.ts';
 import { ViewsObserver } from '../views.ts';

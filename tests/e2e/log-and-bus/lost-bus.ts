@@ -11,6 +11,7 @@ import {
   startSink,
   testRoute,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
@@ -112,7 +113,7 @@ export function lostBus(): void {
       await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true, maxRetries: 10 });
       const nats = stack.pid('nats');
       // The server does not notice while it has a block of messages in memory. It drops the block after about 10 s without traffic.
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      await pause(QUIET_MS);
       const second = await post('after the quiet', 10);
       await eachIsAnsweredOnce([...first, ...second]);
       expect(stack.pid('nats')).toBe(nats);

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   eventually,
   type PostAnswer,
@@ -7,6 +6,7 @@ import {
   TEST_SINK_SECRET,
   testRoute,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { signalTree } from '../process-tree.ts';
 import { addToStack, stack } from '../shared-stack.ts';
