@@ -15,7 +15,7 @@ import type { Toolsets } from './tools/tool-set.ts';
 
 export const RUNNER = Symbol('RUNNER');
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly config: Config;
   readonly models: Models;
   readonly toolsets: Toolsets;

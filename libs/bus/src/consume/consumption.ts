@@ -40,7 +40,7 @@ interface Received {
   reportedAt: number;
 }
 
-export interface ConsumptionContext {
+interface ConsumptionContext {
   readonly connection: Connection;
   readonly logger: BusLogger;
   readonly provision: (live: LiveConnection) => Promise<unknown>;

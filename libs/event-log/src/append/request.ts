@@ -41,7 +41,7 @@ export interface RateLimit {
   readonly perMinute: number;
 }
 
-export interface StreamVersion {
+interface StreamVersion {
   readonly streamId: string;
   readonly version: number;
 }

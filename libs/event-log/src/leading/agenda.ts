@@ -8,7 +8,7 @@ import type { EventLog } from '../event-log.ts';
 import { forgetExpired } from './forget-expired.ts';
 import type { HintOwner } from './rehint.ts';
 
-export interface AgendaOptions {
+interface AgendaOptions {
   readonly log: EventLog;
   readonly leadEpoch: number;
   readonly signal: AbortSignal;

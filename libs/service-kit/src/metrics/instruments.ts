@@ -1,15 +1,15 @@
 import type { LabelSet } from './label-sets.ts';
 
 /** The labels of an instrument, in the order in which they are shown. */
-export type Labels = Readonly<Record<string, LabelSet>>;
-export type LabelValues<L extends Labels> = {
+type Labels = Readonly<Record<string, LabelSet>>;
+type LabelValues<L extends Labels> = {
   readonly [Name in keyof L]: L[Name] extends LabelSet<infer Value> ? Value : never;
 };
 
 /** The name ends with it: Prometheus wants base units in names. */
-export type Unit = 's' | 'By' | '1';
+type Unit = 's' | 'By' | '1';
 
-export interface Definition<L extends Labels> {
+interface Definition<L extends Labels> {
   /** The name in Prometheus, with unit and `_total`. */
   readonly name: string;
   readonly help: string;
@@ -27,7 +27,7 @@ export type Exporter =
   | 'every service'
   | 'leader';
 
-export interface Series {
+interface Series {
   readonly labels: readonly string[];
   value: number;
 }
@@ -126,7 +126,7 @@ export class Gauge<L extends Labels = Labels> extends Instrument<L, Series> {
   }
 }
 
-export interface HistogramSeries {
+interface HistogramSeries {
   readonly labels: readonly string[];
   /** One more than bounds: the last counts what is above all of them. Not cumulative. */
   readonly counts: Float64Array;

@@ -51,7 +51,7 @@ export type Recovery =
   | { readonly action: 'expire'; readonly reason: ExpiryReason; readonly turn: number | null }
   | { readonly action: 'nothing'; readonly reason: 'unknown' | 'ended' };
 
-export type WaitReason = 'lease' | 'start_after' | 'clarification' | 'process';
+type WaitReason = 'lease' | 'start_after' | 'clarification' | 'process';
 
 export function recover(
   source: SessionState | readonly StreamEvent[],

@@ -15,7 +15,7 @@ import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 
-export interface SdkModelParts {
+interface SdkModelParts {
   /** The SDK's model, over this fetch. */
   readonly languageModel: (fetch: Fetch) => LanguageModelV4;
   readonly fetch: Fetch;

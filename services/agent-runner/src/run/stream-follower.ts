@@ -8,7 +8,7 @@ export interface Pings {
 }
 
 /** A run in progress, as the follower sees it. */
-export interface FollowedRun {
+interface FollowedRun {
   readonly loaded: Loaded;
   /** Monotonic time at which `loaded` was read or appended. */
   readonly seenAt: number;

@@ -14,7 +14,7 @@ import { outputEvent } from './output-message.ts';
 import { recordOutcome } from './record-outcome.ts';
 import { type Sent, sendOutput } from './send-output.ts';
 
-export interface AttemptInput {
+interface AttemptInput {
   readonly loaded: Loaded;
   readonly plan: SendPlan;
   /** When the plan was made, by the database's clock. */
@@ -25,7 +25,7 @@ export interface AttemptInput {
   readonly gate: SessionGate;
 }
 
-export interface Attempted {
+interface Attempted {
   /** The session after the attempt. If another sender claimed first, it holds the other's claim. */
   readonly loaded: Loaded;
   readonly verdict: Verdict;

@@ -13,7 +13,7 @@ export interface ComposeInput {
   readonly configured: ConfiguredTarget;
 }
 
-export type ComposeResult =
+type ComposeResult =
   | { readonly kind: 'composed'; readonly message: OutboundMessage; readonly chunks: readonly Chunk[] }
   /** The target's own code failed, as it would on every attempt. */
   | { readonly kind: 'failed'; readonly result: SendResult };

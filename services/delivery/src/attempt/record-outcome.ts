@@ -6,7 +6,7 @@ import type { SendResult } from '../targets/target.ts';
 import { afterFailure } from './retry-schedule.ts';
 import { retryUntilRecorded } from './retry-until-recorded.ts';
 
-export interface RecordInput {
+interface RecordInput {
   readonly loaded: Loaded;
   readonly plan: SendPlan;
   readonly result: SendResult;

@@ -1,9 +1,9 @@
 import type { Config } from '@angelia/contracts';
 import type { SendPlan } from '@angelia/session';
 
-export type RetryPolicy = Pick<Config['delivery'], 'retry_schedule_seconds' | 'max_age_seconds'>;
+type RetryPolicy = Pick<Config['delivery'], 'retry_schedule_seconds' | 'max_age_seconds'>;
 
-export type NextStep =
+type NextStep =
   | { readonly kind: 'retry'; readonly at: number; readonly counts: boolean }
   | { readonly kind: 'give-up'; readonly reason: string };
 

@@ -13,7 +13,7 @@ import { sendChunk } from './send-chunk.ts';
 import { openSendWindow } from './send-window.ts';
 import { statusMessage } from './status-message.ts';
 
-export interface SendInput {
+interface SendInput {
   readonly claim: Claim;
   readonly composed: { readonly message: OutboundMessage; readonly chunks: readonly Chunk[] };
   readonly plan: SendPlan;

@@ -11,7 +11,7 @@ import { releaseAbandonedClaim } from './abandoned-claim.ts';
 import { giveUp, tooManyUnknowns, waitLimitFor } from './give-up.ts';
 import { resolveAddress } from './resolve-address.ts';
 
-export interface SessionResult {
+interface SessionResult {
   /**
    * `done`: everything is settled, or not due: a timer, a hint or the sweep brings the session back. `waiting`: the session
    * waits at the gate, which wakes it.

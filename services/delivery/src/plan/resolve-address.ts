@@ -9,7 +9,7 @@ import { redactSecrets } from '../targets/redact-secrets.ts';
 import type { ConfiguredTarget } from '../targets/registry.ts';
 import type { TargetAddress } from '../targets/target.ts';
 
-export interface ResolvedAddress {
+interface ResolvedAddress {
   readonly configured: ConfiguredTarget;
   readonly address: TargetAddress;
 }

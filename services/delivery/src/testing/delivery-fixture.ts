@@ -25,7 +25,7 @@ export interface SenderOptions {
   readonly env?: Record<string, string>;
 }
 
-export interface NewSession {
+interface NewSession {
   readonly deliver: DeliveryTarget;
   readonly fallback?: DeliveryTarget;
   readonly interim?: 'message' | 'edit' | 'off';

@@ -13,7 +13,7 @@ import { processTool } from './process-tool.ts';
 import { terminalTool } from './terminal-tool.ts';
 import { type Call, type CallResult, failed, type OpenCall, openCalls } from './tool-call.ts';
 
-export interface CallsInFlightDeps {
+interface CallsInFlightDeps {
   readonly config: Config;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
   readonly directories: SessionDirectories;

@@ -16,7 +16,7 @@ import {
 import { StatusLines } from './status-lines.ts';
 import { type Call, type CallResult, failed, ok, type ToolDeps, unknownOutcome } from './tool-call.ts';
 
-export interface CommandAgentDeps extends ToolDeps {
+interface CommandAgentDeps extends ToolDeps {
   readonly sessions: Pick<Sessions, 'execute'>;
 }
 

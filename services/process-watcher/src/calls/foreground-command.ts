@@ -6,7 +6,7 @@ import { foregroundName } from '../session-directories.ts';
 import { ERRORS, OUTPUT } from '../supervisor/protocol.ts';
 
 /** A command that a call runs and waits for: `terminal` in the foreground, or an agent of kind `command`. */
-export interface ForegroundCommand {
+interface ForegroundCommand {
   readonly sessionId: SessionId;
   readonly callId: string;
   readonly argv: readonly string[];

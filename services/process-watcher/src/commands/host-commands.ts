@@ -35,7 +35,7 @@ const LOOK_MS = 1_000;
 /** Between two looks at a command that is stopped without its supervisor. */
 const STOP_LOOK_MS = 100;
 
-export interface CommandLine {
+interface CommandLine {
   readonly sessionId: SessionId;
   /** The name of its directory: a `foregroundName` or the id of a process. */
   readonly name: string;

@@ -41,7 +41,7 @@ const KILL_WAIT_MS = 2_000;
 /** How much `write` may keep in memory while the command does not read its input. */
 const STDIN_CAP_BYTES = 1_048_576;
 
-export interface CommandEvents {
+interface CommandEvents {
   ended(): void;
   matched(): void;
   /** Nothing is left to read or to wait for. */

@@ -12,7 +12,7 @@ export interface UserProcess {
 }
 
 /** With the users that it runs as: the real and the saved one. */
-export interface LivingProcess extends UserProcess {
+interface LivingProcess extends UserProcess {
   readonly users: readonly number[];
 }
 

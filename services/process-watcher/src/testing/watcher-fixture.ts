@@ -35,7 +35,7 @@ const silent = createLogger({
 
 const isRoot = process.getuid?.() === 0;
 
-export interface WatcherFixtureOptions {
+interface WatcherFixtureOptions {
   readonly processWatcher?: Readonly<Record<string, unknown>>;
   readonly agent?: Readonly<Record<string, unknown>>;
   /** Beside `default`. */
@@ -54,9 +54,9 @@ interface Slowed {
 }
 
 /** A tool's result as the model reads it, and its outcome. */
-export type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
+type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
 
-export type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
+type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
 
 export type WatcherFixture = Awaited<ReturnType<typeof watcherFixture>>;
 

@@ -21,7 +21,7 @@ const LONGEST_RETRY_MS = 60_000;
 /** A session that has commands on this host, and their names. */
 type Unsettled = readonly [id: SessionId, names: readonly string[]];
 
-export interface AdoptionDeps {
+interface AdoptionDeps {
   readonly sessions: Pick<Sessions, 'load'>;
   readonly directories: SessionDirectories;
   readonly commands: HostCommands;
