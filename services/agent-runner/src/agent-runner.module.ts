@@ -69,7 +69,7 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
           log,
           holder,
           logger,
-          look: (id) => runner.look(id),
+          checkSession: (id) => runner.checkSession(id),
           draining: () => drain.draining,
         });
         return runner;

@@ -54,7 +54,7 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
     return this.held.values();
   }
 
-  protected abstract begin(labels: readonly string[]): S;
+  protected abstract create(labels: readonly string[]): S;
 
   protected find(values: LabelValues<L>): S {
     const given = values as Readonly<Record<string, string>>;
@@ -65,14 +65,14 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
     }
     const known = this.held.get(key);
     if (known !== undefined) return known;
-    const begun = this.begin(this.#sets.length === 0 ? [] : key.split(SEPARATOR));
-    this.held.set(key, begun);
-    return begun;
+    const created = this.create(this.#sets.length === 0 ? [] : key.split(SEPARATOR));
+    this.held.set(key, created);
+    return created;
   }
 
   /** Starts every combination of closed sets, if they are few: a series that starts with its first count shows no increase. */
-  protected beginAll(): void {
-    if (this.mostSeries > MOST_BEGUN || this.#sets.some(({ values }) => values === null)) return;
+  protected createAll(): void {
+    if (this.mostSeries > MOST_CREATED || this.#sets.some(({ values }) => values === null)) return;
     const combinations = this.#sets.reduce<string[][]>(
       (rows, { values }) => rows.flatMap((row) => (values ?? []).map((value) => [...row, value])),
       [[]],
@@ -83,7 +83,7 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
   }
 }
 
-const MOST_BEGUN = 64;
+const MOST_CREATED = 64;
 
 /** A value that only goes up. */
 export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
@@ -91,7 +91,7 @@ export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
 
   constructor(definition: Definition<L>) {
     super(definition);
-    this.beginAll();
+    this.createAll();
   }
 
   add(values: LabelValues<L>, by = 1): void {
@@ -103,7 +103,7 @@ export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
     this.find(values).value = value;
   }
 
-  protected begin(labels: readonly string[]): Series {
+  protected create(labels: readonly string[]): Series {
     return { labels, value: 0 };
   }
 }
@@ -121,7 +121,7 @@ export class Gauge<L extends Labels = Labels> extends Instrument<L, Series> {
     this.held.clear();
   }
 
-  protected begin(labels: readonly string[]): Series {
+  protected create(labels: readonly string[]): Series {
     return { labels, value: 0 };
   }
 }
@@ -144,7 +144,7 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
   constructor(definition: Definition<L> & { readonly bounds: readonly number[] }) {
     super(definition);
     this.bounds = definition.bounds;
-    if (this.labelNames.length === 0) this.beginAll();
+    if (this.labelNames.length === 0) this.createAll();
   }
 
   observe(values: LabelValues<L>, value: number): void {
@@ -157,7 +157,7 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
     this.mirror?.(value, attributesOf(this.labelNames, series.labels));
   }
 
-  protected begin(labels: readonly string[]): HistogramSeries {
+  protected create(labels: readonly string[]): HistogramSeries {
     return { labels, counts: new Float64Array(this.bounds.length + 1), sum: 0 };
   }
 }

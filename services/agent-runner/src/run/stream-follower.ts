@@ -83,7 +83,7 @@ export class StreamFollower {
   }
 
   /** Somebody says that the stream of this session has changed. */
-  async look(sessionId: string): Promise<void> {
+  async checkSession(sessionId: string): Promise<void> {
     const run = this.#runs.get(sessionId);
     if (run !== undefined) await this.#readOne(run);
   }

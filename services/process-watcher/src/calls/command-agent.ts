@@ -96,7 +96,7 @@ function resultOf(
     case 'not_started':
       return failed(`the program could not be started: ${end.reason}`, { recorded });
     case 'lost':
-      return unknownOutcome(`the program was begun, but ${end.reason}`, { recorded });
+      return unknownOutcome(`the program was started, but ${end.reason}`, { recorded });
     case 'ended': {
       if (end.exitCode === 0 && !end.timedOut && !end.overMemory) return ok({ text }, { recorded });
       const how = end.timedOut

@@ -29,7 +29,7 @@ export async function startBackground(
     }
     if (commands.isFull) return failed(hostFullMessage(config));
   }
-  background.noteBegun(sessionId, processId);
+  background.noteStarting(sessionId, processId);
   const result = await start(call, processId, args, limits.max_wait_seconds, deps);
   if (result.outcome !== 'ok') background.noteOver(sessionId, processId);
   return result;

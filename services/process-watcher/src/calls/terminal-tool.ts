@@ -50,7 +50,7 @@ export async function terminalTool(call: Call, deps: ToolDeps): Promise<CallResu
     case 'not_started':
       return failed(`the command could not be started: ${end.reason}`, { recorded });
     case 'lost':
-      return unknownOutcome(`the command was begun, but ${end.reason}`, { recorded });
+      return unknownOutcome(`the command was started, but ${end.reason}`, { recorded });
     case 'ended':
       return ok(
         {

@@ -161,7 +161,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         ...more,
         ping: (subject) => {
           const id = sessionId(subject.split('.').at(-1) ?? '');
-          for (const other of watchers) void other.lookIfOurs(id).catch(() => {});
+          for (const other of watchers) void other.checkSessionIfOurs(id).catch(() => {});
         },
       });
       watchers.add(watcher);
@@ -265,13 +265,13 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     /** Starts a call, lets the watcher carry it out, and returns its result. */
     async run(watcher: Watcher, id: SessionId, tool: 'terminal' | 'process', args: Record<string, unknown>) {
       const callId = await fixture.call(id, tool, args);
-      await watcher.look(id);
+      await watcher.checkSession(id);
       return fixture.result(id, callId);
     },
     /** The same for several calls of one step. */
     async runAll(watcher: Watcher, id: SessionId, asked: readonly AskedTool[]): Promise<ToolResult[]> {
       const ids = await fixture.calls(id, asked);
-      await watcher.look(id);
+      await watcher.checkSession(id);
       return Promise.all(ids.map((callId) => fixture.result(id, callId)));
     },
     /** Starts a background process. Returns its id. */
