@@ -2,7 +2,7 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { decide } from '@angelia/session';
 import { eventually, fail, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { drainRuns } from './run/drain.ts';
+import { drainRuns } from './run/drain-runs.ts';
 import { type FixtureOptions, runnerFixture } from './testing/runner-fixture.ts';
 
 let server: ModelServer;

@@ -7,7 +7,7 @@ import type { PostToAgent } from './agents/http/agent-request.ts';
 import { type Claim, claim, expire, judge } from './claim/claim.ts';
 import type { Models } from './models/provide-models.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
-import { RunLeases } from './run/leases.ts';
+import { RunLeases } from './run/run-leases.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';

@@ -3,8 +3,8 @@ import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AppendResult } from '../append/request.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 
 let database: TestDatabase;
 let one: EventLog;

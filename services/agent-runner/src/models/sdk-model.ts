@@ -10,8 +10,8 @@ import { asModelFailure } from './as-model-failure.ts';
 import { limitCallTime } from './call-time-limits.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
 import { detectUnstreamed, type Fetch, UnstreamedAnswer } from './model-fetch.ts';
+import { tokensOfMessage, tokensOfRequest } from './rough-tokens.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
-import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 

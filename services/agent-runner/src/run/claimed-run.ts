@@ -6,7 +6,7 @@ import type { Executed, Loaded, Sessions } from '@angelia/sessions';
 import { pause, WakeUp } from '@angelia/waiting';
 import type { Claim } from '../claim/claim.ts';
 import { type FailureCode, failureTexts } from './failures.ts';
-import type { HeldLease, RunLeases } from './leases.ts';
+import type { HeldLease, RunLeases } from './run-leases.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import type { StreamFollower } from './stream-follower.ts';
 

@@ -8,8 +8,8 @@ import { retryUntilDone } from '../retry-until-done.ts';
 import type { SessionAffinity } from '../session-affinity.ts';
 import { foregroundName, processIdOf, type SessionDirectories } from '../session-directories.ts';
 import type { Tasks } from '../tasks.ts';
-import { commandAgent } from './command-agent.ts';
 import { processTool } from './process-tool.ts';
+import { commandAgent } from './run-command-agent.ts';
 import { terminalTool } from './terminal-tool.ts';
 import { type Call, type CallResult, failed, type OpenCall, openCalls } from './tool-call.ts';
 

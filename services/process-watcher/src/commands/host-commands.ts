@@ -122,7 +122,7 @@ export class HostCommands {
     return cwd === undefined ? work : resolve(work, cwd);
   }
 
-  /** Whether the command was begun, by us or by a predecessor. */
+  /** Whether the command was started, by us or by a predecessor. */
   wasBegun(id: SessionId, name: string): boolean {
     return existsSync(join(this.directory(id, name), START_MARKER_FILE));
   }

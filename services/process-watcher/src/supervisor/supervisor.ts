@@ -77,7 +77,7 @@ export class Supervisor {
     try {
       if (!(await this.#markStarted(request.dir))) return { status: 'begun_earlier' };
     } catch (error) {
-      // The disk is full. The command was not begun, so the file that says so must go.
+      // The disk is full. The command was not started, so remove its start marker.
       await rm(join(request.dir, START_MARKER_FILE), { force: true });
       return { status: 'failed', reason: (error as Error).message.split(',')[0] ?? '' };
     }

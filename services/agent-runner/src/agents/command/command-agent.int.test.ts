@@ -2,7 +2,7 @@ import type { AgentConfig, Config, EventData, EventType, RecordedEvent, SessionI
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { drainRuns } from '../../run/drain.ts';
+import { drainRuns } from '../../run/drain-runs.ts';
 import { type FixtureOptions, runnerFixture } from '../../testing/runner-fixture.ts';
 
 let world: Awaited<ReturnType<typeof runnerFixture>>;

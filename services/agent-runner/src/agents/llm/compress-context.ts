@@ -2,7 +2,7 @@ import type { EventData, RecordedEvent } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import { compressible, type Message } from '@angelia/session';
 import type { Model, ModelRequest } from '../../models/model.ts';
-import { roughTokens, tokensOfMessage, tokensOfRequest } from '../../models/tokens.ts';
+import { roughTokens, tokensOfMessage, tokensOfRequest } from '../../models/rough-tokens.ts';
 import type { Run } from '../../run/claimed-run.ts';
 import { type Answer, ConversationTooLong, type FallbackModels } from './model-fallback.ts';
 import { asMessages } from './render-prompt.ts';

@@ -1,6 +1,6 @@
 import type { Message } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
-import { roughTokens, tokensOfRequest } from '../../models/tokens.ts';
+import { roughTokens, tokensOfRequest } from '../../models/rough-tokens.ts';
 import { shortened, summaryRequest } from './compress-context.ts';
 
 const result = (content: string, n = 1): Message => ({ role: 'tool', content, tool_call_id: `c-${n}` });

@@ -3,7 +3,7 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { decideAll, type SessionCommand } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { drainRuns } from '../../run/drain.ts';
+import { drainRuns } from '../../run/drain-runs.ts';
 import { type FixtureOptions, runnerFixture } from '../../testing/runner-fixture.ts';
 import { callsFor, hangs, says, scriptedModel } from '../../testing/scripted-model.ts';
 import type { CallContext, RunnerTool, Tool, UserTool } from '../../tools/tool.ts';
