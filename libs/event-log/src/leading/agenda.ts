@@ -1,7 +1,6 @@
 import type { Owner } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { sql } from 'kysely';
-import type { ConnectionPool } from '../connection/connection-pool.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { milliseconds, type PreparedQuery, prepare, queries } from '../connection/query-builder.ts';
 import type { EventLog } from '../event-log.ts';
@@ -24,7 +23,7 @@ const PAGES_PER_PASS = 4;
 /** Not urgent: an expired key counts as unknown anyway. */
 const FORGET_MS = 60_000;
 
-/** A cursor in the order of due work. */
+/** Where a page of due work ended. */
 interface DueCursor {
   readonly due: number;
   readonly sessionId: string;
@@ -155,7 +154,7 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
         const from = cursors[index] ?? START;
         const first = rows.filter((row) => row.kind === index).map(toCursor);
         if (from === START && first.length < PAGE) await hintNew(kind, first, options, recent);
-        else cursors[index] = await hintPages(pool, kind, from, options, recent);
+        else cursors[index] = await hintPages(kind, from, options, recent);
       }
       // If rows are left, the next pass goes on at once. Otherwise a busy system could add more than is forgotten.
       if (performance.now() - forgottenAt > FORGET_MS && (await forgetExpired(pool)))
@@ -171,13 +170,13 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
 
 /** Returns where the next pass goes on. */
 async function hintPages(
-  pool: ConnectionPool,
   kind: Kind,
   from: DueCursor,
   options: AgendaOptions,
   recent: RecentHints,
 ): Promise<DueCursor> {
-  const { signal, sweepSeconds } = options;
+  const { log, signal, sweepSeconds } = options;
+  const pool = log.database.relaxed;
   let cursor = from;
   for (let page = 0; page < PAGES_PER_PASS && !signal.aborted; page += 1) {
     const due = (await pool.runPrepared(kind.page, { ...cursor, sweepSeconds })).map(toCursor);

@@ -20,9 +20,7 @@ const MIN_FLOOD_WAIT_SECONDS = 1;
 export function afterFailure(
   plan: Pick<SendPlan, 'failures' | 'recordedAt'>,
   failure: { readonly reason: string; readonly retryAfterSeconds?: number },
-  policy: RetryPolicy,
-  now: number,
-  random: () => number,
+  { policy, now, random }: { policy: RetryPolicy; now: number; random: () => number },
 ): NextStep {
   const asked = failure.retryAfterSeconds;
   const scheduled = policy.retry_schedule_seconds[plan.failures];

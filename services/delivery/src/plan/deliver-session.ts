@@ -62,14 +62,12 @@ async function nextStep(loaded: Loaded, gate: SessionGate, context: DeliveryCont
       return { kind: 'continue', loaded: (await appendCommand(context.sessions, loaded, command)).loaded };
     }
     case 'send':
-      return await send(loaded, plan, now, gate, context);
+      return await send({ loaded, plan, now }, gate, context);
   }
 }
 
 async function send(
-  loaded: Loaded,
-  plan: SendPlan,
-  now: number,
+  { loaded, plan, now }: { readonly loaded: Loaded; readonly plan: SendPlan; readonly now: number },
   gate: SessionGate,
   context: DeliveryContext,
 ): Promise<Step> {

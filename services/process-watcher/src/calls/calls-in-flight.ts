@@ -137,7 +137,9 @@ export class CallsInFlight {
 
   #hasFiles(id: SessionId, callId: string): boolean {
     const { commands } = this.#deps;
-    return commands.wasBegun(id, foregroundName(callId)) || commands.wasBegun(id, processIdOf(id, callId));
+    return (
+      commands.wasStarted(id, foregroundName(callId)) || commands.wasStarted(id, processIdOf(id, callId))
+    );
   }
 
   async #carryOut(call: Call, mayBegin: boolean): Promise<void> {

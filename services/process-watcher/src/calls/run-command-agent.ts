@@ -260,7 +260,7 @@ async function waitForCapacity(
   { commands }: CommandAgentDeps,
   name: string,
 ) {
-  while (commands.isFull && !commands.wasBegun(sessionId, name)) {
+  while (commands.isFull && !commands.wasStarted(sessionId, name)) {
     signal.throwIfAborted();
     if (stop.aborted) return false;
     await pause(CAPACITY_MS);

@@ -30,7 +30,7 @@ export async function terminalTool(call: Call, deps: ToolDeps): Promise<CallResu
   const { sessionId, callId } = call;
   const name = foregroundName(callId);
   const { commands } = deps;
-  if (commands.isFull && !commands.wasBegun(sessionId, name)) return failed(hostFullMessage(deps.config));
+  if (commands.isFull && !commands.wasStarted(sessionId, name)) return failed(hostFullMessage(deps.config));
   const end = await runForeground(
     {
       sessionId,

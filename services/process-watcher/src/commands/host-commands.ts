@@ -123,7 +123,7 @@ export class HostCommands {
   }
 
   /** Whether the command was started, by us or by a predecessor. */
-  wasBegun(id: SessionId, name: string): boolean {
+  wasStarted(id: SessionId, name: string): boolean {
     return existsSync(join(this.directory(id, name), START_MARKER_FILE));
   }
 

@@ -40,7 +40,7 @@ export function admit(received: Received, scheme: Scheme | null): Admission {
     payload,
     event,
     delivery: withSignedContent(
-      deliveryIdOf(headers, body, route.deliveryId, { payload, event }, scheme),
+      deliveryIdOf(received, route.deliveryId, { payload, event }, scheme),
       scheme?.signed?.(received),
     ),
   };

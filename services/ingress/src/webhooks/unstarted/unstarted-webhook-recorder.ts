@@ -193,7 +193,7 @@ function inOrder({ newest, webhooks }: Kind): UnstartedWebhook[] {
 
 /** From the headers only: the body of a refused request is not read. */
 function sentDeliveryId(headers: IncomingHttpHeaders): string | null {
-  const { id, from } = deliveryIdOf(headers, NO_BODY, null, { payload: null, event: null });
+  const { id, from } = deliveryIdOf({ headers, body: NO_BODY }, null, { payload: null, event: null });
   return from === 'sender' ? id : null;
 }
 
