@@ -12,7 +12,7 @@ export class LaunchError extends Error {
   }
 }
 
-export type LaunchErrorCode =
+type LaunchErrorCode =
   | 'ALREADY_RUNNING'
   | 'BAD_ENVIRONMENT'
   | 'CONFIG_REFUSED'

@@ -1,7 +1,7 @@
 import { AngeliaError } from '@angelia/contracts';
 
 /** What the bus throws. */
-export abstract class BusError extends AngeliaError {}
+abstract class BusError extends AngeliaError {}
 
 /** Thrown by every call that needs the server while it is away. Wait and call again: the bus reconnects by itself. */
 export class BusUnavailable extends BusError {

@@ -1,5 +1,5 @@
 export { agentsThatRunCommands, toolsetsOf } from './check/agents.ts';
-export { checkApiRoute } from './check/api-route.ts';
+export { checkApiRoute } from './check/check-api-route.ts';
 export { exposedFileProblems } from './check/exposed-files.ts';
 export { compilePattern, MOST_PATTERN_WORK } from './check/patterns.ts';
 export { INSECURE_NO_AUTH, isLoopback, isShortSecret } from './check/secrets.ts';

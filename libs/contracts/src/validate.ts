@@ -7,7 +7,7 @@ export interface ConfigProblem {
   readonly reason: string;
 }
 
-export type Validated<T> =
+type Validated<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: ConfigProblem[] };
 

@@ -13,7 +13,7 @@ import { Streams } from './read/streams.ts';
 import { SendRates } from './send-rates/send-rates.ts';
 import { Tail } from './tail/tail.ts';
 
-export interface EventLogOptions {
+interface EventLogOptions {
   readonly url: string;
   /** Stable name of the service instance. Postgres shows it as application_name. */
   readonly instance: string;

@@ -1,7 +1,6 @@
 export type { AppendRequest, RateLimit, ReleaseLease, StreamAppend, TakeLease } from './append/request.ts';
 export { toStorable } from './append/storable.ts';
 export { driverModules } from './connection/connection-pool.ts';
-export type { Logger } from './connection/logger.ts';
 export type { DeadLetter } from './diagnostics/dead-letters.ts';
 export type { LogStatus } from './diagnostics/log-status.ts';
 export type { UnstartedBatch, UnstartedWebhook } from './diagnostics/unstarted-webhooks.ts';
@@ -9,14 +8,8 @@ export {
   InvalidCursor,
   LogClosed,
   LogError,
-  LogOverloaded,
-  LogRefused,
   LogUnavailable,
-  MigrationMismatch,
-  NotMigrated,
-  UnreadableArchive,
   UnstorableEvent,
-  WrongCluster,
 } from './errors.ts';
 export { EventLog, openEventLog } from './event-log.ts';
 export type { Leases } from './leases/leases.ts';

@@ -67,7 +67,7 @@ export interface SessionState {
 export type StateDraft = { -readonly [K in keyof SessionState]: SessionState[K] };
 
 /** Captured when the webhook was accepted, never changed afterwards (invariant config-is-a-fact). */
-export interface CreatedFacts {
+interface CreatedFacts {
   readonly at: number;
   readonly route: string;
   readonly event: string | null;
@@ -106,7 +106,7 @@ export interface Notice {
 
 export type NoticeKind = NonNullable<EventData<'turn.requested'>['notice']>['kind'];
 
-export interface EndedFacts {
+interface EndedFacts {
   readonly at: number;
   readonly outcome: Outcome;
   readonly reason: string;

@@ -29,7 +29,7 @@ export interface Given {
   and(facts: readonly GivenFact[]): Given;
 }
 
-export interface When {
+interface When {
   readonly decision: Decision;
   /** The history with the new events. */
   readonly after: Given;

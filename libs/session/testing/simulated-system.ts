@@ -50,7 +50,7 @@ export interface Setting {
 }
 
 /** One command and its result. */
-export interface DecidedCommand {
+interface DecidedCommand {
   readonly command: SessionCommand;
   readonly before: SessionState;
   readonly appended: readonly SessionFact[];
@@ -66,7 +66,7 @@ export interface History {
 }
 
 /** A message that reached the platform: one part of an output. */
-export interface Arrival {
+interface Arrival {
   readonly session: string;
   readonly output: number;
   readonly via: string;

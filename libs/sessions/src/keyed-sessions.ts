@@ -27,7 +27,7 @@ export type KeyedPlan<Refusal> =
   | { readonly to: 'new'; readonly id: SessionId; readonly facts: readonly SessionFact[] }
   | { readonly to: 'none'; readonly refusal: Refusal };
 
-export type KeyedExecuted<Refusal> =
+type KeyedExecuted<Refusal> =
   | {
       readonly status: 'appended';
       readonly to: 'current' | 'new';
@@ -38,12 +38,12 @@ export type KeyedExecuted<Refusal> =
   | { readonly status: 'limited'; readonly retryAfterSeconds: number }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
-export type KeyedOptions = Pick<AppendOptions, 'key' | 'rateLimit' | 'actor' | 'traceparent'>;
+type KeyedOptions = Pick<AppendOptions, 'key' | 'rateLimit' | 'actor' | 'traceparent'>;
 
 /** Each conflict is progress of somebody else under the same key; see MAX_CONFLICTS in sessions.ts. */
 const MAX_CONFLICTS = 200;
 
-export interface KeyedSessionsOptions {
+interface KeyedSessionsOptions {
   readonly log: { readonly streams: Pick<Streams, 'readHead' | 'findByKey'> };
   readonly sessions: Pick<Sessions, 'fresh' | 'load' | 'refresh' | 'append'>;
   readonly instance: string;

@@ -108,7 +108,7 @@ export class TooManyConflicts extends AngeliaError {
  */
 const MAX_CONFLICTS = 200;
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly log: Pick<EventLog, 'append' | 'now'> & { readonly streams: Pick<Streams, 'read'> };
   /** The actor of the appended events. */
   readonly instance: string;

@@ -14,7 +14,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-export interface SpanOptions {
+interface SpanOptions {
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
   /** W3C traceparent of the event or hint that caused this work. Default: the active span is the parent. */

@@ -23,7 +23,7 @@ import { resumeRunsOfPreviousProcess } from './claim/previous-process.ts';
 import { HintsController } from './hints.controller.ts';
 import { provideModels } from './models/provide-models.ts';
 import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
-import { drainRuns } from './run/drain.ts';
+import { drainRuns } from './run/drain-runs.ts';
 import { RUNNER, Runner } from './runner.ts';
 import { MCP_SERVERS, McpServers } from './tools/mcp/mcp-servers.ts';
 import { provideToolsets } from './tools/provide-toolsets.ts';
@@ -69,7 +69,7 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
           log,
           holder,
           logger,
-          look: (id) => runner.look(id),
+          checkSession: (id) => runner.checkSession(id),
           draining: () => drain.draining,
         });
         return runner;

@@ -14,31 +14,31 @@ export class HintsController {
   /** The first turn is in the same append and has no hint of its own. */
   @EventPattern('session.created')
   sessionCreated(@Payload() hint: Hint): Promise<void> {
-    return this.#look(hint);
+    return this.#checkSession(hint);
   }
 
   @EventPattern('turn.requested')
   turnRequested(@Payload() hint: Hint): Promise<void> {
-    return this.#look(hint);
+    return this.#checkSession(hint);
   }
 
   @EventPattern('run.interrupted')
   runInterrupted(@Payload() hint: Hint): Promise<void> {
-    return this.#look(hint);
+    return this.#checkSession(hint);
   }
 
   @EventPattern('clarification.answered')
   clarificationAnswered(@Payload() hint: Hint): Promise<void> {
-    return this.#look(hint);
+    return this.#checkSession(hint);
   }
 
   /** From the timers and the sweep. */
   @EventPattern('hint.run')
   due(@Payload() hint: Hint): Promise<void> {
-    return this.runner.lookAtDue(sessionId(hint.stream_id));
+    return this.runner.checkDueSession(sessionId(hint.stream_id));
   }
 
-  #look(hint: Hint): Promise<void> {
-    return this.runner.look(sessionId(hint.stream_id));
+  #checkSession(hint: Hint): Promise<void> {
+    return this.runner.checkSession(sessionId(hint.stream_id));
   }
 }

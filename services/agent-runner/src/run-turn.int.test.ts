@@ -83,17 +83,17 @@ describe('turns of a session', () => {
     const runner = world.runner('a');
     const other = world.runner('b');
     const id = await world.create('first');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => slow.calls.length === 1);
     for (const input of ['second', 'third']) {
       await happened(id, message(input));
-      await Promise.all([runner.look(id), other.look(id)]);
+      await Promise.all([runner.checkSession(id), other.checkSession(id)]);
     }
     expect(dataOf(await world.events(id), 'run.started')).toHaveLength(1);
     slow.release();
     const events = await eventually(async () => {
       // As hints do.
-      await Promise.all([runner.look(id), other.look(id)]);
+      await Promise.all([runner.checkSession(id), other.checkSession(id)]);
       const now = await world.events(id);
       return now.some((event) => event.type === 'session.ended') && now;
     });
@@ -114,7 +114,7 @@ describe('turns of a session', () => {
     server.next(callTool('slow', {}));
     const runner = world.runner('a');
     const id = await world.create('old');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => slow.calls.length === 1);
     await happened(id, message('new', { source: 'webhook', interrupt: true }));
     runner.cancel(id);
@@ -133,7 +133,7 @@ describe('turns of a session', () => {
     server.next(callTool('slow', {}), say('first done'));
     const runner = world.runner('a');
     const id = await world.create('first');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => slow.calls.length === 1);
     await happened(id, message('second', { source: 'webhook' }));
     for (const input of ['third', 'fourth']) {
@@ -156,7 +156,7 @@ describe('turns of a session', () => {
     const runner = world.runner('a');
     const id = await world.create('first');
     await happened(id, message('second'), message('third'));
-    await runner.look(id);
+    await runner.checkSession(id);
     const events = await ended(id);
     expect(answersOf(events)).toEqual([
       [1, '  \n', true],
@@ -179,7 +179,7 @@ describe('turns of a session', () => {
       // Two more turns are there before its run starts; the last session has only one.
       const more = session === 3 ? [] : [message(String(++turns)), message(String(++turns))];
       if (more.length > 0) await happened(id, ...more);
-      await runner.look(id);
+      await runner.checkSession(id);
       const events = await ended(id);
       expect(answersOf(events)).toHaveLength(1 + more.length);
       if (session === 3) break;
@@ -205,17 +205,17 @@ describe('turns of a session', () => {
     server.next(callTool('slow', {}));
     const dead = world.runner('dead');
     const id = await world.create('first');
-    await dead.look(id);
+    await dead.checkSession(id);
     await eventually(() => slow.calls.length === 1);
     dead.cut();
     server.next(say('resumed', 500));
     const other = world.runner('other');
     await eventually(async () => {
-      await other.look(id);
+      await other.checkSession(id);
       return server.requests.length === 2;
     });
     await happened(id, message('second'));
-    await other.look(id);
+    await other.checkSession(id);
     const events = await ended(id);
     expect(answersOf(events)).toEqual([
       [1, 'resumed', false],

@@ -101,7 +101,7 @@ async function carryOut(
 function work(run: Run, agent: AgentConfig, deps: RunDeps): Promise<Loaded | null> {
   const kind = kindAtWork(run);
   if (kind !== null && kind !== agent.kind) {
-    const message = `this turn was begun by an agent of kind ${kind}, and is not begun again by one of kind ${agent.kind}`;
+    const message = `an agent of kind ${kind} started this turn, and an agent of kind ${agent.kind} does not start it again`;
     return run.fail('agent_lost', message);
   }
   switch (agent.kind) {

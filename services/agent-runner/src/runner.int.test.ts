@@ -2,7 +2,7 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { decide } from '@angelia/session';
 import { eventually, fail, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { drainRuns } from './run/drain.ts';
+import { drainRuns } from './run/drain-runs.ts';
 import { type FixtureOptions, runnerFixture } from './testing/runner-fixture.ts';
 
 let server: ModelServer;
@@ -43,7 +43,7 @@ describe('a run', () => {
     await given();
     server.next({ kind: 'answer', text: 'four', usage: { input: 9, output: 1 } });
     const id = await world.create('two and two');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(events.map((event) => event.type)).toEqual(WHOLE);
     expect(dataOf(events, 'model.responded')).toMatchObject([
@@ -67,10 +67,10 @@ describe('a run', () => {
     await given();
     const id = await world.create('once');
     const runners = [world.runner('a'), world.runner('b')];
-    await Promise.all(Array.from({ length: 20 }, (_, n) => runners[n % 2]?.look(id)));
+    await Promise.all(Array.from({ length: 20 }, (_, n) => runners[n % 2]?.checkSession(id)));
     await ended(id);
     await Promise.all(runners.map((runner) => runner.idle()));
-    await Promise.all(runners.map((runner) => runner.look(id)));
+    await Promise.all(runners.map((runner) => runner.checkSession(id)));
     expect(await world.types(id)).toEqual(WHOLE);
     expect(server.requests).toHaveLength(1);
   });
@@ -80,11 +80,11 @@ describe('a run', () => {
     server.next(say('first answer', 300));
     const id = await world.create('first');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await world.sessions.execute(id, ({ state }) =>
       decide(state, { type: 'request-turn', source: 'message', input: 'second', deliveryId: 'm2' }),
     );
-    await runner.look(id);
+    await runner.checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'session.final-response').map((data) => data.text)).toEqual([
       'first answer',
@@ -109,7 +109,7 @@ describe('a run', () => {
     const left = () => ids.filter((_, n) => !server.requests.some(({ input }) => input === `session ${n}`));
     // A list of three: most sessions are left to the queue view, and read from there when a slot comes free.
     const runner = world.runner('a', { waitingCap: 3, queued: left });
-    await Promise.all(ids.map((id) => runner.look(id)));
+    await Promise.all(ids.map((id) => runner.checkSession(id)));
     await Promise.all(ids.map(ended));
     clearInterval(watch);
     expect(most).toBe(2);
@@ -124,14 +124,14 @@ describe('a runner that dies', () => {
     const id = await world.create('work');
     const dead = world.runner('dead');
     const other = world.runner('other');
-    await dead.look(id);
+    await dead.checkSession(id);
     await eventually(() => server.requests.length === 1);
     dead.cut();
-    await other.look(id);
+    await other.checkSession(id);
     expect(dataOf(await world.events(id), 'run.started')).toHaveLength(1);
 
     const events = await eventually(async () => {
-      await other.look(id);
+      await other.checkSession(id);
       const now = await world.events(id);
       return now.some((event) => event.type === 'session.ended') && now;
     });
@@ -150,7 +150,7 @@ describe('a runner that dies', () => {
     expect(await world.events(id)).toHaveLength(events.length);
     // It takes on new work.
     const next = await world.create('next');
-    await dead.look(next);
+    await dead.checkSession(next);
     await ended(next);
   });
 
@@ -159,12 +159,12 @@ describe('a runner that dies', () => {
     server.next(hung('never'));
     const id = await world.create('work');
     const dead = world.runner('dead');
-    await dead.look(id);
+    await dead.checkSession(id);
     await eventually(() => server.requests.length === 1);
     dead.cut();
     const other = world.runner('other');
     await eventually(async () => {
-      await other.look(id);
+      await other.checkSession(id);
       return server.requests.length === 2;
     });
     const messages = server.requests[1]?.body.messages ?? [];
@@ -181,10 +181,10 @@ describe('a runner that is only slow', () => {
     const id = await world.create('slow');
     const slow = world.runner('slow');
     const other = world.runner('other');
-    await slow.look(id);
+    await slow.checkSession(id);
     const events = await eventually(
       async () => {
-        await other.look(id);
+        await other.checkSession(id);
         const now = await world.events(id);
         return now.some((event) => event.type === 'session.ended') && now;
       },
@@ -202,7 +202,7 @@ describe('a runner that cannot renew its lease', () => {
     server.next(hung('never'));
     const id = await world.create('work');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => server.requests.length === 1);
     runner.cut();
     // While it is cut off, nobody can have told it. leases.unit.test.ts checks that this is before the lease expires.
@@ -224,7 +224,7 @@ describe('a drain', () => {
     server.behave((request) => (request.input === 'hangs' ? hung('never') : say('in time', 300)));
     const [quick, left] = [await world.create('quick'), await world.create('hangs')];
     const runner = world.runner('a');
-    await Promise.all([runner.look(quick), runner.look(left)]);
+    await Promise.all([runner.checkSession(quick), runner.checkSession(left)]);
     await eventually(() => server.requests.length === 2);
     await drainRuns(runner).drain(Date.now() + 1_500, new AbortController().signal);
 
@@ -238,9 +238,9 @@ describe('a drain', () => {
     expect((await world.log.leases.read(`run:${left}`)).lease).toBe(null);
 
     // It takes on no more work, and another runner continues at once.
-    await expect(runner.look(left)).rejects.toMatchObject({ code: 'draining', retryable: true });
+    await expect(runner.checkSession(left)).rejects.toMatchObject({ code: 'draining', retryable: true });
     server.behave(say('resumed answer'));
-    await world.runner('b').look(left);
+    await world.runner('b').checkSession(left);
     const events = await ended(left);
     expect(
       dataOf(events, 'run.started').map((data) => [data.generation, data.resumed, data.attempt]),
@@ -256,7 +256,7 @@ describe('a drain', () => {
     server.behave(hung('never'));
     const id = await world.create('hangs');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => server.requests.length === 1);
     const hurry = new AbortController();
     hurry.abort();
@@ -279,7 +279,7 @@ describe('models that fail', () => {
     await given({ agent: { fallback_models: ['backup'] }, models: backup() });
     server.behave((request) => (request.body.model === 'm1' ? fail(503) : say('from the backup')));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(events.map((event) => event.type)).toEqual([
       ...WHOLE.slice(0, 3),
@@ -298,13 +298,13 @@ describe('models that fail', () => {
     server.behave((request) => (request.body.model === 'm1' ? fail(400) : hung('never')));
     const id = await world.create('work');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => server.requests.some(({ body }) => body.model === 'm2'));
     const hurry = new AbortController();
     hurry.abort();
     await drainRuns(runner).drain(Date.now() + 30_000, hurry.signal);
     server.behave((request) => (request.body.model === 'm1' ? fail(400) : say('from the backup')));
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'run.started')).toHaveLength(2);
     expect(dataOf(events, 'session.interim-status')).toHaveLength(1);
@@ -315,7 +315,7 @@ describe('models that fail', () => {
     await given();
     server.behave({ kind: 'status', status: 400, body: 'raw provider error' });
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(events.map((event) => event.type)).toEqual([
       ...WHOLE.slice(0, 3),
@@ -338,7 +338,7 @@ describe('a run that cannot be carried out', () => {
     await given({ agent: { timeout_seconds: 0.4 } });
     server.behave(hung('never'));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'timeout' }]);
     await eventually(() => server.requests[0]?.aborted);
@@ -347,10 +347,10 @@ describe('a run that cannot be carried out', () => {
   it('fails for that reason when its agent is gone from the config', async () => {
     await given();
     const id = await world.create('work');
-    await world.runner('a', { agentGone: true }).look(id);
+    await world.runner('a', { agentGone: true }).checkSession(id);
     expect(dataOf(await ended(id), 'run.failed')).toMatchObject([{ code: 'agent_missing' }]);
     const inherited = await world.create('work', 'constructor');
-    await world.runner('a').look(inherited);
+    await world.runner('a').checkSession(inherited);
     expect(dataOf(await ended(inherited), 'run.failed')).toMatchObject([{ code: 'agent_missing' }]);
     expect(server.requests).toHaveLength(0);
   });
@@ -359,7 +359,7 @@ describe('a run that cannot be carried out', () => {
     await given();
     server.next(say('zero \u0000 and half a pair \ud83d.'));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     expect(dataOf(await ended(id), 'session.final-response')).toMatchObject([
       { text: 'zero \ufffd and half a pair \ufffd.', outcome: 'succeeded' },
     ]);
@@ -372,7 +372,7 @@ describe('a cancel', () => {
     server.behave(hung('never'));
     const id = await world.create('work');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => server.requests.length === 1);
     await world.sessions.execute(id, ({ state }) => decide(state, { type: 'cancel', by: 'api' }));
     runner.cancel(id);
@@ -387,7 +387,7 @@ describe('a cancel', () => {
     server.next(say('the answer', 700));
     const id = await world.create('work');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => server.requests.length === 1);
     runner.cancel(id);
     expect((await ended(id)).map((event) => event.type)).toEqual(WHOLE);
@@ -399,7 +399,7 @@ describe('a cancel', () => {
     server.behave(hung('never'));
     const id = await world.create('work');
     const runner = world.runner('a', { deaf: true });
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => server.requests.length === 1);
     await world.sessions.execute(id, ({ state }) => decide(state, { type: 'cancel', by: 'api' }));
     await eventually(() => server.requests[0]?.aborted);

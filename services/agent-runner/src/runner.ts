@@ -7,7 +7,7 @@ import type { PostToAgent } from './agents/http/agent-request.ts';
 import { type Claim, claim, expire, judge } from './claim/claim.ts';
 import type { Models } from './models/provide-models.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
-import { RunLeases } from './run/leases.ts';
+import { RunLeases } from './run/run-leases.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
@@ -15,7 +15,7 @@ import type { Toolsets } from './tools/tool-set.ts';
 
 export const RUNNER = Symbol('RUNNER');
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly config: Config;
   readonly models: Models;
   readonly toolsets: Toolsets;
@@ -41,7 +41,7 @@ export interface RunnerOptions {
 /** A session that this runner is claiming or running. */
 interface InHand {
   /** A hint came meanwhile: look at the session once more when this is over. */
-  lookAgain: boolean;
+  checkAgain: boolean;
   readonly stop: StopSwitch;
 }
 
@@ -92,18 +92,18 @@ export class Runner {
   }
 
   /** Resolves when the session is claimed or waits in the queue, or there is nothing to do. Throws what the log throws. */
-  async look(id: SessionId): Promise<void> {
+  async checkSession(id: SessionId): Promise<void> {
     if (this.#queue.closed) throw new Draining();
     if (this.#markIfInHand(id)) return;
     if (this.#queue.hasFreeSlot) await this.#start(id, {});
     else await this.#enqueue(id);
   }
 
-  /** Like `look`, for a hint of the timers or the sweep: a turn that waited too long expires even if no slot is free. */
-  async lookAtDue(id: SessionId): Promise<void> {
+  /** Like `checkSession`, for a hint of the timers or the sweep: a turn that waited too long expires even if no slot is free. */
+  async checkDueSession(id: SessionId): Promise<void> {
     const full = !this.#queue.closed && !this.#queue.hasFreeSlot && !this.#inHand.has(id);
     if (full && this.#queueMayExpire) await this.#start(id, {});
-    else await this.look(id);
+    else await this.checkSession(id);
   }
 
   /** How many sessions are in hand. */
@@ -113,7 +113,7 @@ export class Runner {
 
   /** Somebody says that the session was cancelled. Only the event counts: if it is there, the run stops at once. */
   cancel(id: SessionId): void {
-    this.#inBackground(() => this.#follower.look(id));
+    this.#inBackground(() => this.#follower.checkSession(id));
   }
 
   /** Starts no runs after this. */
@@ -157,13 +157,13 @@ export class Runner {
   /** True if the session is in hand. Then the runner looks at it again afterwards. */
   #markIfInHand(id: SessionId): boolean {
     const inHand = this.#inHand.get(id);
-    if (inHand !== undefined) inHand.lookAgain = true;
+    if (inHand !== undefined) inHand.checkAgain = true;
     return inHand !== undefined;
   }
 
   /** Takes the session in hand, and claims and runs it if that is what the log asks for. */
   async #start(id: SessionId, offer: Offer): Promise<Tried> {
-    const inHand: InHand = { lookAgain: false, stop: new StopSwitch() };
+    const inHand: InHand = { checkAgain: false, stop: new StopSwitch() };
     this.#inHand.set(id, inHand);
     let started = false;
     try {
@@ -184,7 +184,7 @@ export class Runner {
     const verdict = await judge(loaded, this.#options);
     if (verdict.action === 'expire') {
       const after = await expire(loaded, verdict, this.#options);
-      inHand.lookAgain ||= hasMoreTurns(after);
+      inHand.checkAgain ||= hasMoreTurns(after);
     }
     if (verdict.action !== 'resume') return { outcome: 'nothing_to_do' };
 
@@ -222,7 +222,7 @@ export class Runner {
     this.#queue.runStarted(slot.route);
     try {
       const after = await runTurn(claimed, inHand.stop, this.#deps);
-      inHand.lookAgain ||= hasMoreTurns(after);
+      inHand.checkAgain ||= hasMoreTurns(after);
     } catch (error) {
       // The run stays open in the log. When its lease expires, the sweep has it resumed.
       this.#options.logger.error(
@@ -237,7 +237,7 @@ export class Runner {
 
   #letGo(id: SessionId, inHand: InHand): void {
     this.#inHand.delete(id);
-    if (inHand.lookAgain && !this.#queue.closed) this.#inBackground(() => this.look(id));
+    if (inHand.checkAgain && !this.#queue.closed) this.#inBackground(() => this.checkSession(id));
     if (this.#inHand.size > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }

@@ -2,7 +2,7 @@ import { decide, type RefusalCode, type SessionCommand } from '@angelia/session'
 import type { ExecuteOptions, Loaded, Sessions } from '@angelia/sessions';
 
 /** `loaded` is the session as it is now. */
-export type CommandResult =
+type CommandResult =
   | { readonly kind: 'appended'; readonly loaded: Loaded }
   /** The command changes nothing: it was already recorded. */
   | { readonly kind: 'unchanged'; readonly loaded: Loaded }

@@ -2,7 +2,7 @@ import type { AddressVariables } from '@angelia/config';
 import type { Config, HolderId } from '@angelia/contracts';
 import type { AnswerLinks, Logger } from '@angelia/service-kit';
 import type { Clock, Sessions } from '@angelia/sessions';
-import type { Targets } from './targets/registry.ts';
+import type { Targets } from './targets/target-registry.ts';
 
 /** What every step of a delivery works with. One per process. */
 export interface DeliveryContext {

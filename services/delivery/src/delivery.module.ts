@@ -23,7 +23,7 @@ import { DeliveryController } from './delivery.controller.ts';
 import { DeliveryDispatcher } from './plan/delivery-dispatcher.ts';
 import { resumeAfterRestart } from './plan/resume-after-restart.ts';
 import { StartTime } from './plan/start-time.ts';
-import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/registry.ts';
+import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/target-registry.ts';
 import { DISPATCHER, TARGETS } from './tokens.ts';
 
 @Module({

@@ -104,7 +104,7 @@ interface Pings {
         );
         bus.subscribe(
           watchPingSubject('*'),
-          (subject) => void onMessage(subject, watchPingSubject(''), (id) => watcher.lookIfOurs(id)),
+          (subject) => void onMessage(subject, watchPingSubject(''), (id) => watcher.checkSessionIfOurs(id)),
         );
         bus.respond(OUTPUT_SUBJECT, (request) => answerOutputRequest(request, watcher.commands));
         onCollect(() => metrics.sessionsWatched.set({}, watcher.sessionsInFlight));

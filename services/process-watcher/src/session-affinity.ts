@@ -73,7 +73,7 @@ export class SessionAffinity {
     if (another && lease.expiresAt > now) return { whose: 'theirs', now };
     if (!(await this.#take(resource))) return { whose: 'theirs', now };
     this.#held.add(resource);
-    // A watcher renews its lease before it begins a call, so it has not begun a call that started after that.
+    // A watcher renews its lease before it starts a call, so it cannot have started a call that is newer than its lease.
     return { whose: another && lease.renewedAt >= callStartedAt ? 'unknown' : 'ours', now };
   }
 

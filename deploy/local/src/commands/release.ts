@@ -78,7 +78,7 @@ export function nextVersion(current: string, wanted: string): string | null {
 }
 
 /** Null if there is nothing to release. */
-export function datedChangelog(text: string, version: string, today: Date): string | null {
+function datedChangelog(text: string, version: string, today: Date): string | null {
   const heading = '## Unreleased\n';
   const start = text.indexOf(heading);
   if (start === -1) return null;

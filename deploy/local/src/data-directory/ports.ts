@@ -36,7 +36,7 @@ function readKept(path: string): Record<string, number> {
   return Object.fromEntries(entries.filter((entry): entry is [string, number] => Number.isInteger(entry[1])));
 }
 
-export async function pickFree(host: string, except: ReadonlySet<number> = new Set()): Promise<number> {
+async function pickFree(host: string, except: ReadonlySet<number> = new Set()): Promise<number> {
   for (let tried = 0; tried < TRIES; tried++) {
     const port = randomInt(LOWEST, HIGHEST);
     if (!except.has(port) && (await isFree(port, host))) return port;
@@ -44,7 +44,7 @@ export async function pickFree(host: string, except: ReadonlySet<number> = new S
   throw new LaunchError('PORT_TAKEN', `no free port between ${LOWEST} and ${HIGHEST} on ${host}`);
 }
 
-export async function isFree(port: number, host: string): Promise<boolean> {
+async function isFree(port: number, host: string): Promise<boolean> {
   return (await tryListen(port, host)) === null;
 }
 

@@ -10,14 +10,14 @@ import { type Program, SupervisedProgram } from '../programs/supervised-program.
 import { waitUntilSaying } from '../wait-until.ts';
 import { findNatsServer } from './packaged-programs.ts';
 
-export interface Nats {
+interface Nats {
   readonly program: Program;
   /** With user and password, so that other users of this machine cannot publish. */
   readonly url: string;
   waitUntilReady(running: () => boolean): Promise<void>;
 }
 
-export interface NatsOptions {
+interface NatsOptions {
   readonly port?: number;
   readonly say?: (line: string) => void;
 }

@@ -14,7 +14,7 @@ const USUAL_DIRECTORIES = ['/usr/sbin', '/usr/local/bin', '/usr/bin', '/opt/home
 const HOW_TO_GET_IT =
   'nats-server was not found: install it (Debian, Ubuntu: apt install nats-server; macOS: brew install nats-server; others: github.com/nats-io/nats-server/releases), or set NATS_URL';
 
-export interface FindOptions {
+interface FindOptions {
   readonly path?: string;
   readonly cache?: string;
   readonly tools?: readonly string[];

@@ -11,7 +11,7 @@ import { type Program, SupervisedProgram } from '../programs/supervised-program.
 import { waitUntil, waitUntilSaying } from '../wait-until.ts';
 import { unprivilegedOwner, unprivilegedUser } from './unprivileged-user.ts';
 
-export interface Postgres {
+interface Postgres {
   readonly program: Program;
   readonly url: string;
   readonly superuserUrl: string;
@@ -22,7 +22,7 @@ export interface Postgres {
   waitUntilReady(pid: () => number | null): Promise<void>;
 }
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /**
    * False: no fsync. For tests, where nobody needs the data after a power failure. A killed Postgres loses nothing either
    * way.

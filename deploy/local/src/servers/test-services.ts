@@ -10,7 +10,7 @@ import { copyCluster, startPostgres } from './postgres.ts';
 
 const PREFIX = 'angelia-test-';
 
-export interface TestServices {
+interface TestServices {
   readonly postgresUrl: string;
   /** A data directory with a migrated cluster, from which whole stacks start (StackOptions). */
   readonly preparedCluster: string;

@@ -7,7 +7,7 @@ import { LaunchError } from '../launch-error.ts';
  * directory above them may be closed to everyone but root (`mktemp -d`, /root). `setpriv` then gives the program the one
  * capability to pass through such directories. It still owns and writes nothing but its data directory.
  */
-export interface ProgramUser {
+interface ProgramUser {
   readonly uid?: number;
   readonly gid?: number;
   wrap(command: string, args: readonly string[]): { command: string; args: string[] };

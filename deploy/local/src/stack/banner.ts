@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-export interface BannerFacts {
+interface BannerFacts {
   readonly url: string;
   /** Ingress replicas beyond the first. */
   readonly otherUrls: readonly string[];

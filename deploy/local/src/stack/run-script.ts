@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-export interface ScriptResult {
+interface ScriptResult {
   readonly exitCode: number;
   readonly output: string;
 }

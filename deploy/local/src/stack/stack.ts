@@ -54,7 +54,7 @@ export interface StackOptions {
   readonly parents?: ParentProcess[];
 }
 
-export interface Servers {
+interface Servers {
   readonly databaseUrl: string;
   readonly natsUrl: string;
 }

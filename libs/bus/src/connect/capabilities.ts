@@ -9,7 +9,7 @@ const since = {
   angelia: [2, 9, 0],
 } as const;
 
-export type Capability = keyof typeof since;
+type Capability = keyof typeof since;
 
 export function hasCapability(serverVersion: string, capability: Capability): boolean {
   const [major, minor, patch] = since[capability];

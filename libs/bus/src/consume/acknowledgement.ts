@@ -1,7 +1,7 @@
 import { nanos } from '@nats-io/transport-node';
 import type { HintVerdict } from '../types.ts';
 
-export const ACK = new TextEncoder().encode('+ACK');
+const ACK = new TextEncoder().encode('+ACK');
 export const IN_PROGRESS = new TextEncoder().encode('+WPI');
 /** Ends redelivery like an ack, but says that the message was not handled. */
 export const TERMINATE = new TextEncoder().encode('+TERM');

@@ -40,7 +40,7 @@ interface Received {
   reportedAt: number;
 }
 
-export interface ConsumptionContext {
+interface ConsumptionContext {
   readonly connection: Connection;
   readonly logger: BusLogger;
   readonly provision: (live: LiveConnection) => Promise<unknown>;
@@ -143,7 +143,8 @@ export class DurableConsumption implements Consumption {
   async #ensure(live: LiveConnection): Promise<void> {
     const { durable, type } = this.#options;
     const provision = () => this.#context.provision(live);
-    const ensure = () => ensureDurable(live.jsm, durable, type, this.#lastAlive, provision);
+    const ensure = () =>
+      ensureDurable(live.jsm, { durable, type, lastAlive: this.#lastAlive, beforeCreate: provision });
     const info = await ensure().catch(async (error: unknown) => {
       if (isTimeout(error)) await this.#replaceLeaderless(live);
       if (!isStreamNotFound(error)) throw error;
@@ -174,12 +175,10 @@ export class DurableConsumption implements Consumption {
   }
 
   async #pullUntilEnd(live: LiveConnection): Promise<string> {
-    const pulling = new PullSubscription(
-      live.nc,
-      this.durable,
-      (message) => this.#receive(message),
-      () => this.#pull(),
-    );
+    const pulling = new PullSubscription(live.nc, this.durable, {
+      onMessage: (message) => this.#receive(message),
+      onExpired: () => this.#pull(),
+    });
     void live.lost.then(() => pulling.end('connection lost'));
     const timer = setInterval(() => {
       pulling.checkSilence();

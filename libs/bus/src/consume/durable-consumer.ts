@@ -33,17 +33,21 @@ function durableConfig(type: string) {
   } satisfies Partial<ConsumerConfig>;
 }
 
+interface WantedDurable {
+  readonly durable: string;
+  readonly type: string;
+  /** When this process last heard from it. */
+  readonly lastAlive: number | null;
+  readonly beforeCreate: () => Promise<unknown>;
+}
+
 /**
- * Creates the durable consumer, or brings it up to date. `lastAlive`: when this process last heard from it. A consumer that
- * was deleted while the stream lived starts where it was and not at the start of the stream: that would fold an hour of
- * hints for nothing.
+ * Creates the durable consumer, or brings it up to date. A consumer that was deleted while the stream lived starts where it
+ * was and not at the start of the stream: that would fold an hour of hints for nothing.
  */
 export async function ensureDurable(
   jsm: JetStreamManager,
-  durable: string,
-  type: string,
-  lastAlive: number | null,
-  beforeCreate: () => Promise<unknown>,
+  { durable, type, lastAlive, beforeCreate }: WantedDurable,
 ): Promise<ConsumerInfo> {
   const wanted = durableConfig(type);
   let info: ConsumerInfo | null = null;

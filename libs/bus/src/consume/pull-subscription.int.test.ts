@@ -18,7 +18,9 @@ describe('a pull subscription', () => {
     bus = busOn(server);
     await bus.whenReady();
     await bus.provision();
-    await server.asOperator((jsm) => ensureDurable(jsm, DURABLE, TYPE, null, async () => {}));
+    await server.asOperator((jsm) =>
+      ensureDurable(jsm, { durable: DURABLE, type: TYPE, lastAlive: null, beforeCreate: async () => {} }),
+    );
     nc = await connect({ servers: `127.0.0.1:${server.port}` });
   });
   afterAll(async () => {
@@ -30,13 +32,11 @@ describe('a pull subscription', () => {
   it('knows what is outstanding, also after a request expired with half of its messages', async () => {
     let expiries = 0;
     let messages = 0;
-    const pulling = new PullSubscription(
-      nc,
-      DURABLE,
-      () => messages++,
-      () => expiries++,
-      1_000,
-    );
+    const pulling = new PullSubscription(nc, DURABLE, {
+      onMessage: () => messages++,
+      onExpired: () => expiries++,
+      expiresMs: 1_000,
+    });
     pulling.request(5);
     await bus.publishHints([outgoing(), outgoing()]);
     await eventually(() => messages === 2);
@@ -48,13 +48,10 @@ describe('a pull subscription', () => {
 
   it('ends when its durable is deleted', async () => {
     await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
-    await server.asOperator((jsm) => ensureDurable(jsm, 'deleted', TYPE, null, async () => {}));
-    const pulling = new PullSubscription(
-      nc,
-      'deleted',
-      () => {},
-      () => {},
+    await server.asOperator((jsm) =>
+      ensureDurable(jsm, { durable: 'deleted', type: TYPE, lastAlive: null, beforeCreate: async () => {} }),
     );
+    const pulling = new PullSubscription(nc, 'deleted', { onMessage: () => {}, onExpired: () => {} });
     pulling.request(1);
     await nc.flush();
     await server.asOperator((jsm) => jsm.consumers.delete(STREAM_NAME, 'deleted'));
@@ -62,12 +59,7 @@ describe('a pull subscription', () => {
   });
 
   it('ends when its durable does not exist, although the server stays silent', async () => {
-    const pulling = new PullSubscription(
-      nc,
-      'nobody',
-      () => {},
-      () => {},
-    );
+    const pulling = new PullSubscription(nc, 'nobody', { onMessage: () => {}, onExpired: () => {} });
     let reason = '';
     void pulling.ended.then((why) => {
       reason = why;
@@ -85,12 +77,7 @@ describe('a pull subscription', () => {
 
   it('stays open while the server sends heartbeats', async () => {
     await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
-    const pulling = new PullSubscription(
-      nc,
-      DURABLE,
-      () => {},
-      () => {},
-    );
+    const pulling = new PullSubscription(nc, DURABLE, { onMessage: () => {}, onExpired: () => {} });
     let ended = false;
     void pulling.ended.then(() => {
       ended = true;

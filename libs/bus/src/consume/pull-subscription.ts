@@ -15,6 +15,13 @@ const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 5_000;
 const DRAIN_TIMEOUT_MS = 2_000;
 
+interface PullOptions {
+  readonly onMessage: (message: Msg) => void;
+  /** A request has expired, so more may be requested. */
+  readonly onExpired: () => void;
+  readonly expiresMs?: number;
+}
+
 /**
  * Pull requests of one durable on one connection. It is *open* until something arrives that is not a message, a heartbeat
  * or an expired request; then it is *ended*, and the consumption ensures stream and durable and opens another one.
@@ -36,13 +43,10 @@ export class PullSubscription {
   #heardAt = performance.now();
   #suspect = false;
 
-  /** `onExpired`: a request has expired, so more may be requested. */
   constructor(
     nc: NatsConnection,
     durable: string,
-    onMessage: (message: Msg) => void,
-    onExpired: () => void,
-    expiresMs: number = EXPIRES_MS,
+    { onMessage, onExpired, expiresMs = EXPIRES_MS }: PullOptions,
   ) {
     this.#expiresMs = expiresMs;
     this.#nc = nc;

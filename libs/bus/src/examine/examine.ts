@@ -44,7 +44,7 @@ export interface ExaminedJetStream {
   }[];
 }
 
-export interface ExamineBusOptions {
+interface ExamineBusOptions {
   readonly url: string;
   /** For connecting and for each answer. */
   readonly timeoutMs: number;

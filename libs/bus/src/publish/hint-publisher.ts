@@ -9,7 +9,7 @@ import { publishAll } from './publish-hints.ts';
 /** Two requests each time. A stream that hands nothing out delays everybody for at most this long. */
 const CHECK_STREAM_MS = 5_000;
 
-export interface HintPublisherOptions {
+interface HintPublisherOptions {
   readonly logger: BusLogger;
   readonly provision: (live: LiveConnection) => Promise<unknown>;
   readonly onAck: (ack: PubAck) => void;

@@ -42,7 +42,7 @@ export function streamConfig(replicas: number) {
 }
 
 /** Identifies one life of the stream: a stream that was deleted and recreated has another `createdAt`. */
-export interface StreamSeen {
+interface StreamSeen {
   readonly createdAt: string;
   /** This call found no stream. */
   readonly created: boolean;

@@ -13,7 +13,7 @@ import { parseServerUrl } from '../connect/server-url.ts';
 
 const START_DEADLINE_MS = 15_000;
 
-export interface NatsServerOptions {
+interface NatsServerOptions {
   /** False: JetStream is off. */
   readonly jetstream?: boolean;
   readonly token?: string;
@@ -22,7 +22,7 @@ export interface NatsServerOptions {
   readonly member?: ClusterMember;
 }
 
-export interface ClusterMember {
+interface ClusterMember {
   /** The name of this server. JetStream knows its peers by it. */
   readonly name: string;
   readonly cluster: string;

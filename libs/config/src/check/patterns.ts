@@ -5,7 +5,7 @@ import { RE2JS } from 're2js';
  * A regular expression of a filter, run by RE2. RE2 never backtracks, so no payload can make a pattern of the operator or
  * of an API user stall the process. It has no look-around and no back reference.
  */
-export type Pattern = (text: string) => boolean;
+type Pattern = (text: string) => boolean;
 
 /**
  * The time is linear in instructions times characters. Most patterns take 0.1 to 4 ns for each of these, the worst that

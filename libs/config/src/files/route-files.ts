@@ -33,9 +33,9 @@ function valueFileProblems(place: string, filter: FilterConfig): ConfigProblem[]
   ];
 }
 
-function problemOf(place: string, look: () => unknown): ConfigProblem[] {
+function problemOf(place: string, open: () => unknown): ConfigProblem[] {
   try {
-    look();
+    open();
     return [];
   } catch (error) {
     if (!(error instanceof ValueFileUnreadable) && !(error instanceof SkillUnavailable)) throw error;

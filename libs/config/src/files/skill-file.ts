@@ -19,10 +19,10 @@ export class SkillUnavailable extends AngeliaError {
  * separators in the name, and the file must be inside the directory, whatever links there are.
  */
 export function readSkill(directory: string, name: string): string {
-  const places = [`${name}.md`, join(name, 'SKILL.md')].map((file) => realPathInside(directory, file));
-  const found = places.find((place) => 'path' in place);
+  const candidates = [`${name}.md`, join(name, 'SKILL.md')].map((file) => realPathInside(directory, file));
+  const found = candidates.find((candidate) => 'path' in candidate);
   if (found === undefined) {
-    const reasons = places.map((place) => ('reason' in place ? place.reason : ''));
+    const reasons = candidates.map((candidate) => ('reason' in candidate ? candidate.reason : ''));
     throw new SkillUnavailable(`skill ${name}: ${[...new Set(reasons)].join(', and ')}`);
   }
   return readText(name, found.path);

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { AngeliaError } from '@angelia/contracts';
 
 /** A list of values in a file, for `in_file`: a JSON list, a JSON object (its keys), or text with a value per line. */
-export interface ValueFile {
+interface ValueFile {
   /** @throws ValueFileUnreadable */
   values(): readonly unknown[];
 }

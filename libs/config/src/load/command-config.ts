@@ -26,7 +26,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /**
  * The variables that these sections name. This file does not import load.ts and its schemas: process-watcher calls this
- * and then executes itself again (bare-environment.ts), so everything loaded here is loaded twice.
+ * and then executes itself again (restart-without-secrets.ts), so everything loaded here is loaded twice.
  * @throws StartupError if the config cannot be read
  */
 export function commandVariables(env: NodeJS.ProcessEnv): ReadonlySet<string> {

@@ -2,13 +2,13 @@ import { type Config, type ConfigProblem, type ValidateOptions, validate } from 
 import { PLACEHOLDER } from './http-url.ts';
 import { isKnownTarget, type KnownTarget, SEEN_THROUGH, targetSchema } from './schemas.ts';
 
-export interface AddressProblem {
+interface AddressProblem {
   /** Within the address; empty: the address as a whole. */
   readonly key: string;
   readonly reason: string;
 }
 
-export type ParsedAddress =
+type ParsedAddress =
   | { readonly ok: true; readonly to: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly problems: readonly AddressProblem[] };
 

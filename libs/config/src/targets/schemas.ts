@@ -79,7 +79,7 @@ interface TargetSchema {
 
 /**
  * The targets that this version can deliver to. A new one is an entry here, an adapter in services/delivery/src/targets
- * and a line in its registry.ts (docs/targets.md).
+ * and a line in its target-registry.ts (docs/targets.md).
  */
 const targetSchemas = {
   log: { options: z.strictObject({}), address: z.strictObject({}) },

@@ -1,7 +1,7 @@
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { exportTo, importArchive } from './archive.ts';
 
-export interface ExportFilesOptions {
+interface ExportFilesOptions {
   readonly url: string;
   readonly directory: string;
   /** These, whatever their state. Absent: all sessions that have ended. */
@@ -11,7 +11,7 @@ export interface ExportFilesOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Exported {
+interface Exported {
   readonly sessions: number;
   readonly events: number;
   /** The given ids that are not in the log. */

@@ -61,7 +61,7 @@ export const CONNECTIONS_PER_SERVICE = 8;
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'];
 const NO_SCHEMA = new Set(['3F000', '42P01', '42703', '42883']);
 
-export interface ExamineOptions {
+interface ExamineOptions {
   readonly url: string;
   /** For connecting and for each statement. */
   readonly timeoutMs: number;

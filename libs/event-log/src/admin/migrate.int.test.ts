@@ -7,8 +7,8 @@ import pg from 'pg';
 import { openEventLog } from '../event-log.ts';
 import { TAIL_START } from '../tail/tail.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { migrate, raiseEpoch } from './migrate.ts';
 
 const command = fileURLToPath(new URL('../commands/migrate.ts', import.meta.url));

@@ -8,11 +8,11 @@ import { type Migration, readMigrations } from './migration-files.ts';
 import { ensureRoles, grantRights, MIGRATOR_ROLE } from './roles.ts';
 import { activeBuild, createBuild, switchTo } from './view-builds.ts';
 
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly url: string;
 }
 
-export interface MigrateResult {
+interface MigrateResult {
   /** Names of the migrations that this call applied. */
   readonly applied: string[];
   /** What is not as it should be although the work goes on, one line each. */

@@ -7,7 +7,7 @@ import type { EventLog } from '../event-log.ts';
 import { StreamReader } from '../read/stream-reader.ts';
 import { clearAbandonedBuilds } from './rebuild.ts';
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly log: EventLog;
   /** Sessions that ended longer ago than this. */
   readonly olderThanDays: number;

@@ -9,7 +9,7 @@ import type { ProjectSession } from '../views/session-views.ts';
 import { asMigrator, inTransaction } from './migrate.ts';
 import { activeBuild, createBuild, dropBuild, switchTo, unfinishedBuilds } from './view-builds.ts';
 
-export interface RebuildOptions {
+interface RebuildOptions {
   readonly url: string;
   readonly project: ProjectSession;
   readonly logger?: Logger;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 
 let database: TestDatabase;
 let one: EventLog;

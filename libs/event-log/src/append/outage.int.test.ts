@@ -4,8 +4,8 @@ import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 
 let database: TestDatabase;
 let proxy: CuttableProxy;

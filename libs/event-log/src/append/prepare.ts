@@ -94,9 +94,9 @@ function checkSeconds(seconds: number, what: string): void {
     throw new UnstorableEvent(`${what} is not a time: ${seconds}`);
 }
 
-function checkPool({ name, places }: NonNullable<TakeLease['pool']>): void {
+function checkPool({ name, capacity }: NonNullable<TakeLease['pool']>): void {
   checkText(name, 'the name of a pool');
-  if (!Number.isInteger(places) || places <= 0) {
-    throw new UnstorableEvent(`places of a pool is not a number of leases: ${places}`);
+  if (!Number.isInteger(capacity) || capacity <= 0) {
+    throw new UnstorableEvent(`the capacity of a pool is not a number of leases: ${capacity}`);
   }
 }

@@ -14,7 +14,7 @@ export interface TakeLease {
   readonly holder: string;
   readonly seconds: number;
   /** Refused (`full`) while this pool has that many other live leases, over all processes. */
-  readonly pool?: { readonly name: string; readonly places: number } | undefined;
+  readonly pool?: { readonly name: string; readonly capacity: number } | undefined;
 }
 
 /** Gives the lease back in the same transaction, if `holder` (default: the log's own) has it. */
@@ -41,7 +41,7 @@ export interface RateLimit {
   readonly perMinute: number;
 }
 
-export interface StreamVersion {
+interface StreamVersion {
   readonly streamId: string;
   readonly version: number;
 }

@@ -36,7 +36,7 @@ function toArrays(batch: readonly PreparedAppend[], holder: string): unknown[] {
     holder: [] as string[],
     seconds: [] as (number | null)[],
     pool: [] as (string | null)[],
-    places: [] as (number | null)[],
+    capacity: [] as (number | null)[],
   };
   const r = { append: [] as number[], resource: [] as string[], perMinute: [] as number[] };
   const s = {
@@ -74,7 +74,7 @@ function toArrays(batch: readonly PreparedAppend[], holder: string): unknown[] {
       l.seconds.push('seconds' in lease ? lease.seconds : null);
       const pool = 'seconds' in lease ? lease.pool : undefined;
       l.pool.push(pool?.name ?? null);
-      l.places.push(pool?.places ?? null);
+      l.capacity.push(pool?.capacity ?? null);
     }
     if (rateLimit) {
       r.append.push(append);
@@ -111,7 +111,7 @@ function toArrays(batch: readonly PreparedAppend[], holder: string): unknown[] {
     textArray(l.holder),
     float8Array(l.seconds),
     textArray(l.pool),
-    int4Array(l.places),
+    int4Array(l.capacity),
     int4Array(r.append),
     textArray(r.resource),
     int4Array(r.perMinute),

@@ -38,7 +38,7 @@ export function isRoleRefused(error: unknown): boolean {
 }
 
 /** Postgres could not make a value of what we sent. Only one append of the batch is to blame. */
-export function isDataError(error: unknown): boolean {
+function isDataError(error: unknown): boolean {
   const code = codeOf(error);
   return isSqlState(code) && (code.startsWith('22') || code.startsWith('23') || code.startsWith('54'));
 }

@@ -3,7 +3,7 @@ import { toStorable } from '../append/storable.ts';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 import { milliseconds, prepare, queries } from '../connection/query-builder.ts';
 
-export interface NewDeadLetter {
+interface NewDeadLetter {
   readonly streamId: string;
   readonly version: number;
   /** The handler that cannot process it, e.g. `projection`, `agent-runner`. */
@@ -17,7 +17,7 @@ export interface DeadLetter extends NewDeadLetter {
   readonly recordedAt: number;
 }
 
-export interface DeadLetterFilter {
+interface DeadLetterFilter {
   readonly limit: number;
   /** Only those older than this id. */
   readonly before?: number;

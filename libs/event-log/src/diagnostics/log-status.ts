@@ -3,7 +3,7 @@ import type { Database } from '../connection/database.ts';
 import { HEALTH_AGES, type LogHealth, toLogHealth } from './health.ts';
 
 /** What is not settled yet. */
-export interface OpenWork {
+interface OpenWork {
   /** Sessions by status; `ended` means that something is left to deliver or to watch. At most MAX_COUNTED in all. */
   readonly sessions: Readonly<Record<string, number>>;
   /** How long the longest waiting turn, and delivery, has been due. 0 if none is. */

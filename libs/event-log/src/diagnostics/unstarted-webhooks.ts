@@ -4,7 +4,7 @@ import type { ConnectionPool, Statement } from '../connection/connection-pool.ts
 import { milliseconds, queries } from '../connection/query-builder.ts';
 
 /** A kind of webhook that started no session. There are few kinds: each field has a small, closed set of values. */
-export interface UnstartedKind {
+interface UnstartedKind {
   readonly route: string;
   readonly outcome: string;
   readonly reason: string;
@@ -22,7 +22,7 @@ export interface UnstartedWebhook extends UnstartedKind {
   readonly requestedRoute: string | null;
 }
 
-export interface UnstartedCount extends UnstartedKind {
+interface UnstartedCount extends UnstartedKind {
   readonly webhooks: number;
   readonly firstAt: number;
   readonly lastAt: number;
@@ -43,7 +43,7 @@ const KEPT_DAYS = 7;
 /** There is one count per route and reason: a page for a person, or for a script that asks for one route. */
 const MAX_COUNTS = 1_000;
 
-export interface UnstartedFilter {
+interface UnstartedFilter {
   readonly route?: string | undefined;
   readonly outcome?: string | undefined;
   readonly limit: number;

@@ -4,8 +4,8 @@ import { pause } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { runAgenda } from './agenda.ts';
 import { hintAllUnsettled } from './rehint.ts';
 

@@ -1,14 +1,13 @@
 import type { Owner } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { sql } from 'kysely';
-import type { ConnectionPool } from '../connection/connection-pool.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { milliseconds, type PreparedQuery, prepare, queries } from '../connection/query-builder.ts';
 import type { EventLog } from '../event-log.ts';
 import { forgetExpired } from './forget-expired.ts';
 import type { HintOwner } from './rehint.ts';
 
-export interface AgendaOptions {
+interface AgendaOptions {
   readonly log: EventLog;
   readonly leadEpoch: number;
   readonly signal: AbortSignal;
@@ -24,14 +23,14 @@ const PAGES_PER_PASS = 4;
 /** Not urgent: an expired key counts as unknown anyway. */
 const FORGET_MS = 60_000;
 
-/** A place in the order of due work. */
-interface Place {
+/** Where a page of due work ended. */
+interface DueCursor {
   readonly due: number;
   readonly sessionId: string;
 }
-const START: Place = { due: 0, sessionId: '' };
+const START: DueCursor = { due: 0, sessionId: '' };
 
-interface PageParameters extends Place {
+interface PageParameters extends DueCursor {
   readonly sweepSeconds: number;
 }
 interface DueSession {
@@ -143,7 +142,7 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
   const { log, leadEpoch, signal, sweepSeconds } = options;
   const pool = log.database.relaxed;
   const recent = new RecentHints(sweepSeconds * 1_000);
-  const places = KINDS.map(() => START);
+  const cursors = KINDS.map(() => START);
   let forgottenAt = Number.NEGATIVE_INFINITY;
   let failing = false;
 
@@ -152,10 +151,10 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
       const rows = await pool.runPrepared(FIRST_PAGES, { ...START, sweepSeconds, leadEpoch });
       if (!rows.some((row) => row.kind === STILL_LEADING)) return;
       for (const [index, kind] of KINDS.entries()) {
-        const from = places[index] ?? START;
-        const first = rows.filter((row) => row.kind === index).map(toPlace);
+        const from = cursors[index] ?? START;
+        const first = rows.filter((row) => row.kind === index).map(toCursor);
         if (from === START && first.length < PAGE) await hintNew(kind, first, options, recent);
-        else places[index] = await hintPages(pool, kind, from, options, recent);
+        else cursors[index] = await hintPages(kind, from, options, recent);
       }
       // If rows are left, the next pass goes on at once. Otherwise a busy system could add more than is forgotten.
       if (performance.now() - forgottenAt > FORGET_MS && (await forgetExpired(pool)))
@@ -171,29 +170,29 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
 
 /** Returns where the next pass goes on. */
 async function hintPages(
-  pool: ConnectionPool,
   kind: Kind,
-  from: Place,
+  from: DueCursor,
   options: AgendaOptions,
   recent: RecentHints,
-): Promise<Place> {
-  const { signal, sweepSeconds } = options;
-  let place = from;
+): Promise<DueCursor> {
+  const { log, signal, sweepSeconds } = options;
+  const pool = log.database.relaxed;
+  let cursor = from;
   for (let page = 0; page < PAGES_PER_PASS && !signal.aborted; page += 1) {
-    const due = (await pool.runPrepared(kind.page, { ...place, sweepSeconds })).map(toPlace);
+    const due = (await pool.runPrepared(kind.page, { ...cursor, sweepSeconds })).map(toCursor);
     await hintNew(kind, due, options, recent);
     const last = due.at(-1);
     if (last === undefined || due.length < PAGE) return START;
-    place = last;
+    cursor = last;
   }
-  return place;
+  return cursor;
 }
 
-const toPlace = ({ session_id, due }: DueSession): Place => ({ sessionId: session_id, due });
+const toCursor = ({ session_id, due }: DueSession): DueCursor => ({ sessionId: session_id, due });
 
 async function hintNew(
   { owner, page }: Kind,
-  due: readonly Place[],
+  due: readonly DueCursor[],
   { hint }: AgendaOptions,
   recent: RecentHints,
 ): Promise<void> {
@@ -215,17 +214,17 @@ class RecentHints {
     this.#keepMs = keepMs;
   }
 
-  isNew(kind: string, place: Place): boolean {
-    const known = this.#hinted.get(`${kind} ${place.sessionId}`);
-    return known === undefined || known.due !== place.due || performance.now() - known.at >= this.#keepMs;
+  isNew(kind: string, cursor: DueCursor): boolean {
+    const known = this.#hinted.get(`${kind} ${cursor.sessionId}`);
+    return known === undefined || known.due !== cursor.due || performance.now() - known.at >= this.#keepMs;
   }
 
   /** In order of time, with the oldest in front. Bounded by what is hinted within sweepSeconds. */
-  add(kind: string, place: Place): void {
+  add(kind: string, cursor: DueCursor): void {
     const now = performance.now();
-    const name = `${kind} ${place.sessionId}`;
+    const name = `${kind} ${cursor.sessionId}`;
     this.#hinted.delete(name);
-    this.#hinted.set(name, { due: place.due, at: now });
+    this.#hinted.set(name, { due: cursor.due, at: now });
     for (const [old, { at }] of this.#hinted) {
       if (now - at < this.#keepMs) break;
       this.#hinted.delete(old);

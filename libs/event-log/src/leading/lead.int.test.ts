@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { lead } from './lead.ts';
 
 let database: TestDatabase;

@@ -3,7 +3,7 @@ import type { ConnectionPool, Statement } from '../connection/connection-pool.ts
 import { messageOf } from '../connection/postgres-errors.ts';
 import type { EventLog } from '../event-log.ts';
 
-export interface LeadOptions {
+interface LeadOptions {
   readonly log: EventLog;
   readonly name: string;
   readonly holder: string;

@@ -6,7 +6,7 @@ import type { EventLog } from '../event-log.ts';
 /** Publishes "look at these streams" to the service that owns this kind of work. */
 export type HintOwner = (owner: Owner, streamIds: readonly string[]) => Promise<void>;
 
-export interface RehintOptions {
+interface RehintOptions {
   readonly log: EventLog;
   readonly signal: AbortSignal;
   readonly hint: HintOwner;

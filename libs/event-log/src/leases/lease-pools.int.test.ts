@@ -3,8 +3,8 @@ import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AppendResult } from '../append/request.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 
 let database: TestDatabase;
 let one: EventLog;
@@ -23,7 +23,7 @@ afterAll(async () => {
 function take(
   log: EventLog,
   pool: string | undefined,
-  places: number,
+  capacity: number,
   { stream = randomUUID() as string, version = 0, seconds = 60 } = {},
 ): Promise<AppendResult> {
   return log.append({
@@ -32,7 +32,7 @@ function take(
       resource: `run:${stream}`,
       holder: log.holder,
       seconds,
-      pool: pool === undefined ? undefined : { name: pool, places },
+      pool: pool === undefined ? undefined : { name: pool, capacity },
     },
   });
 }
@@ -40,7 +40,7 @@ const count = (results: AppendResult[], status: AppendResult['status']) =>
   results.filter((result) => result.status === status).length;
 
 describe('a pool of leases', () => {
-  it('has its number of places over all replicas that ask at once', async () => {
+  it('has its capacity over all replicas that ask at once', async () => {
     const pool = randomUUID();
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => take(i % 2 ? one : two, pool, 3)));
     expect(count(results, 'appended')).toBe(3);

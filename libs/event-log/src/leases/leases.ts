@@ -3,14 +3,14 @@ import { textArray } from '../connection/binary-array.ts';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 
 /** Who works on something, and until when. Not history: it may be lost or wrong without harm. */
-export interface Lease {
+interface Lease {
   readonly holder: string;
   readonly expiresAt: number;
   readonly renewedAt: number;
 }
 
 /** Compare with `now` of the same answer: only the database's clock counts. */
-export interface LeaseNow {
+interface LeaseNow {
   readonly lease: Lease | null;
   readonly now: number;
 }

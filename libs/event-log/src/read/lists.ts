@@ -4,7 +4,7 @@ import { queries } from '../connection/query-builder.ts';
 import type { Schema } from '../connection/schema.ts';
 import { InvalidCursor } from '../errors.ts';
 
-export interface SessionFilter {
+interface SessionFilter {
   readonly route?: string;
   readonly status?: string;
   readonly limit: number;
@@ -12,7 +12,7 @@ export interface SessionFilter {
   readonly cursor?: string;
 }
 
-export interface ListedSession {
+interface ListedSession {
   readonly sessionId: string;
   readonly version: number;
   readonly route: string;
@@ -26,7 +26,7 @@ export interface ListedSession {
   readonly state: unknown;
 }
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   readonly status?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly target?: string | undefined;
@@ -46,7 +46,7 @@ export interface ListedDelivery {
   readonly detail: unknown;
 }
 
-export interface ProcessFilter {
+interface ProcessFilter {
   readonly sessionId?: string;
   readonly processId?: string;
   readonly status?: string;

@@ -5,7 +5,7 @@ import type { ConnectionPool, Statement } from '../connection/connection-pool.ts
 import { StreamReader, toRecordedEvent } from './stream-reader.ts';
 
 /** The route and agent of a session, as `session.created` says. */
-export interface SessionRoute {
+interface SessionRoute {
   readonly route: string;
   readonly agent: string;
 }

@@ -4,8 +4,8 @@ import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
 
 let database: TestDatabase;

@@ -4,8 +4,8 @@ import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type EventLog, openEventLog } from '../event-log.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { TAIL_START, type TailCursor } from './tail.ts';
 
 let database: TestDatabase;

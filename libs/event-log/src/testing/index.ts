@@ -1,2 +1,2 @@
-export { createTemplateDatabase, createTestDatabase, type TestDatabase } from './database.ts';
 export { insertRaw, type RawRow } from './raw-insert.ts';
+export { createTemplateDatabase, createTestDatabase, type TestDatabase } from './test-database.ts';

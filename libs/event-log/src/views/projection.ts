@@ -9,7 +9,7 @@ import { viewsCheckpoint } from './build-names.ts';
 import { PageProjector } from './page-projector.ts';
 import type { Measured, ProjectSession } from './session-views.ts';
 
-export interface ProjectionOptions {
+interface ProjectionOptions {
   readonly log: EventLog;
   readonly leadEpoch: number;
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '@angelia/contracts';
 
 /** Rows of the read models, as the injected projection makes them. Times are in milliseconds; null means none. */
-export interface SessionRow {
+interface SessionRow {
   readonly route: string;
   readonly status: string;
   readonly outcome: string | null;

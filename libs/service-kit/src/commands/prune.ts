@@ -1,5 +1,5 @@
 import { runCommand } from '@angelia/event-log/admin';
-import { pruneNow } from '../maintenance/prune.ts';
+import { pruneNow } from '../maintenance/prune-now.ts';
 
 /** `prune [days]`; people use `angelia prune`. */
 await runCommand('prune', async (url) => {

@@ -1,5 +1,5 @@
 import { runCommand } from '@angelia/event-log/admin';
-import { rebuildNow } from '../maintenance/rebuild.ts';
+import { rebuildNow } from '../maintenance/rebuild-now.ts';
 
 /** `rebuild`; people use `angelia rebuild`. */
 await runCommand('rebuild', async (url) => {

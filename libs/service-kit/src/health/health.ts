@@ -3,9 +3,9 @@ import { LATE, within } from '@angelia/waiting';
 export type CheckResult =
   | { readonly ok: true; readonly [detail: string]: unknown }
   | { readonly ok: false; readonly reason: string; readonly [detail: string]: unknown };
-export type Check = () => CheckResult | Promise<CheckResult>;
+type Check = () => CheckResult | Promise<CheckResult>;
 
-export interface Readiness {
+interface Readiness {
   readonly ready: boolean;
   readonly status: 'ready' | 'not ready' | 'draining';
   readonly checks: Readonly<Record<string, CheckResult>>;

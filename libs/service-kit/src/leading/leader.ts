@@ -31,7 +31,7 @@ export interface Leader {
 
 export type LedLoop = 'relay' | 'projection' | 'agenda' | 'prune';
 
-export interface LeaderOptions {
+interface LeaderOptions {
   readonly log: EventLog;
   readonly bus: Bus;
   readonly config: Config;

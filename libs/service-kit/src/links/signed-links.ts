@@ -1,14 +1,14 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 /** What a link is for. Each purpose has its own key, so a token for one is not valid for the other. */
-export type LinkPurpose = 'answer' | 'callback';
+type LinkPurpose = 'answer' | 'callback';
 
 /**
  * Makes and checks the tokens of links that work without the admin token. A token names something in the log (a session and
  * a question, a session and a call) and proves that we made it. It holds no time and is not stored. The state of what it
  * names decides whether it may still be used, which also makes it single-use.
  */
-export interface SignedLinks {
+interface SignedLinks {
   /** `<part>.<part>.<mac>`. A part has letters, digits, - and _, so a URL holds the token unencoded. */
   token(...parts: readonly [string, ...string[]]): string;
   /** The parts; null: not a token that we made for this purpose. */

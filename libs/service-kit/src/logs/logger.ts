@@ -5,7 +5,7 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 
 export type { Logger } from 'pino';
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly service: string;
   readonly instance: string;
   readonly level: string;

@@ -1,2 +1,2 @@
-export { pruneNow } from './prune.ts';
-export { rebuildNow } from './rebuild.ts';
+export { pruneNow } from './prune-now.ts';
+export { rebuildNow } from './rebuild-now.ts';

@@ -1,11 +1,10 @@
 import type { AnyInstrument } from './instruments.ts';
 
 /** Marks around the table in docs/observe.md. */
-export const REFERENCE_BEGIN =
-  '<!-- metrics: written by libs/service-kit/src/commands/write-metrics-table.ts -->';
-export const REFERENCE_END = '<!-- metrics end -->';
+const REFERENCE_BEGIN = '<!-- metrics: written by libs/service-kit/src/commands/write-metrics-table.ts -->';
+const REFERENCE_END = '<!-- metrics end -->';
 
-export function metricsTable(instruments: readonly AnyInstrument[]): string {
+function metricsTable(instruments: readonly AnyInstrument[]): string {
   const rows = instruments.map(({ kind, definition, labelNames, mostSeries }) => [
     `\`${definition.name}\``,
     kind,

@@ -1,15 +1,15 @@
 import type { LabelSet } from './label-sets.ts';
 
 /** The labels of an instrument, in the order in which they are shown. */
-export type Labels = Readonly<Record<string, LabelSet>>;
-export type LabelValues<L extends Labels> = {
+type Labels = Readonly<Record<string, LabelSet>>;
+type LabelValues<L extends Labels> = {
   readonly [Name in keyof L]: L[Name] extends LabelSet<infer Value> ? Value : never;
 };
 
 /** The name ends with it: Prometheus wants base units in names. */
-export type Unit = 's' | 'By' | '1';
+type Unit = 's' | 'By' | '1';
 
-export interface Definition<L extends Labels> {
+interface Definition<L extends Labels> {
   /** The name in Prometheus, with unit and `_total`. */
   readonly name: string;
   readonly help: string;
@@ -27,7 +27,7 @@ export type Exporter =
   | 'every service'
   | 'leader';
 
-export interface Series {
+interface Series {
   readonly labels: readonly string[];
   value: number;
 }
@@ -54,7 +54,7 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
     return this.held.values();
   }
 
-  protected abstract begin(labels: readonly string[]): S;
+  protected abstract create(labels: readonly string[]): S;
 
   protected find(values: LabelValues<L>): S {
     const given = values as Readonly<Record<string, string>>;
@@ -65,14 +65,14 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
     }
     const known = this.held.get(key);
     if (known !== undefined) return known;
-    const begun = this.begin(this.#sets.length === 0 ? [] : key.split(SEPARATOR));
-    this.held.set(key, begun);
-    return begun;
+    const created = this.create(this.#sets.length === 0 ? [] : key.split(SEPARATOR));
+    this.held.set(key, created);
+    return created;
   }
 
   /** Starts every combination of closed sets, if they are few: a series that starts with its first count shows no increase. */
-  protected beginAll(): void {
-    if (this.mostSeries > MOST_BEGUN || this.#sets.some(({ values }) => values === null)) return;
+  protected createAll(): void {
+    if (this.mostSeries > MOST_CREATED || this.#sets.some(({ values }) => values === null)) return;
     const combinations = this.#sets.reduce<string[][]>(
       (rows, { values }) => rows.flatMap((row) => (values ?? []).map((value) => [...row, value])),
       [[]],
@@ -83,7 +83,7 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
   }
 }
 
-const MOST_BEGUN = 64;
+const MOST_CREATED = 64;
 
 /** A value that only goes up. */
 export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
@@ -91,7 +91,7 @@ export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
 
   constructor(definition: Definition<L>) {
     super(definition);
-    this.beginAll();
+    this.createAll();
   }
 
   add(values: LabelValues<L>, by = 1): void {
@@ -103,7 +103,7 @@ export class Counter<L extends Labels = Labels> extends Instrument<L, Series> {
     this.find(values).value = value;
   }
 
-  protected begin(labels: readonly string[]): Series {
+  protected create(labels: readonly string[]): Series {
     return { labels, value: 0 };
   }
 }
@@ -121,12 +121,12 @@ export class Gauge<L extends Labels = Labels> extends Instrument<L, Series> {
     this.held.clear();
   }
 
-  protected begin(labels: readonly string[]): Series {
+  protected create(labels: readonly string[]): Series {
     return { labels, value: 0 };
   }
 }
 
-export interface HistogramSeries {
+interface HistogramSeries {
   readonly labels: readonly string[];
   /** One more than bounds: the last counts what is above all of them. Not cumulative. */
   readonly counts: Float64Array;
@@ -144,7 +144,7 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
   constructor(definition: Definition<L> & { readonly bounds: readonly number[] }) {
     super(definition);
     this.bounds = definition.bounds;
-    if (this.labelNames.length === 0) this.beginAll();
+    if (this.labelNames.length === 0) this.createAll();
   }
 
   observe(values: LabelValues<L>, value: number): void {
@@ -157,7 +157,7 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
     this.mirror?.(value, attributesOf(this.labelNames, series.labels));
   }
 
-  protected begin(labels: readonly string[]): HistogramSeries {
+  protected create(labels: readonly string[]): HistogramSeries {
     return { labels, counts: new Float64Array(this.bounds.length + 1), sum: 0 };
   }
 }

@@ -17,7 +17,7 @@ import { metrics } from './catalogue.ts';
  */
 export type RecordedMeasure = Measured & Measure;
 
-export function projectAndMeasure(
+function projectAndMeasure(
   previous: unknown,
   events: readonly StreamEvent[],
 ): ReturnType<typeof projectSession> & { readonly measured: readonly RecordedMeasure[] } {

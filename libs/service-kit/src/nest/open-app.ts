@@ -11,7 +11,7 @@ import { connectJetStream, type JetStreamStrategy } from '../transport/jetstream
 import { nestLogger } from './nest-logger.ts';
 import { ServiceKitModule } from './service-kit.module.ts';
 
-export interface App {
+interface App {
   /** Of the public HTTP server; undefined: this service has none. */
   readonly port: number | undefined;
   /** Starts the consumers of the service's @EventPattern handlers. */

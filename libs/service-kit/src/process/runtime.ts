@@ -26,7 +26,7 @@ export interface ServiceRuntime {
   readonly health: Health;
 }
 
-export interface OpenRuntimeOptions {
+interface OpenRuntimeOptions {
   readonly environment: Environment;
   readonly config: Config;
   readonly addressVariables: AddressVariables;

@@ -65,11 +65,11 @@ export class RunningService {
   }
 }
 
-export function repositoryPath(path: string): string {
+function repositoryPath(path: string): string {
   return fileURLToPath(new URL(`../../../../${path}`, import.meta.url));
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -128,7 +128,7 @@ export function connectJetStream(app: INestApplication, strategy: JetStreamStrat
   microservice.setIsInitHookCalled(true);
 }
 
-export function durableName(service: string, type: string): string {
+function durableName(service: string, type: string): string {
   return `${service}-${type.replaceAll('.', '_')}`;
 }
 

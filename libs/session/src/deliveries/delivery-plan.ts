@@ -16,7 +16,7 @@ import type { OpenOutput, OutputKind, SessionState } from '../state.ts';
  * not delay an answer that way. Each gets one attempt. If that fails, and there is a newer output or its turn is
  * answered, it is dropped. Dead outputs hold back nothing.
  */
-export type DeliveryPlan =
+type DeliveryPlan =
   | SendPlan
   /** Somebody is sending it, or its retry is not due. Check again at `until`. */
   | { readonly action: 'wait'; readonly output: number; readonly until: number }

@@ -139,7 +139,7 @@ export function processMatched(state: SessionState, command: RecordProcessMatche
   if (!matchIsCurrent(state, process, kind)) return withEndIfOpen(state, [matched]);
   const text = overload ? overloadNotice : matchNotice;
   const notice = text(process, command.pattern, command.line);
-  return accept(matched, noticeTurn(state, state.lastTurn + 1, process.processId, kind, notice));
+  return accept(matched, noticeTurn(state, state.lastTurn + 1, process.processId, { kind, notice }));
 }
 
 export function processExited(state: SessionState, command: RecordProcessExited): Decision {
@@ -202,7 +202,7 @@ export function withNotices(state: SessionState, decision: Decision): Decision {
   return accept(
     ...decision.events,
     ...due.flatMap(({ processId, untold }, n) =>
-      untold ? [noticeTurn(after, after.lastTurn + 1 + n, processId, untold.kind, untold.notice)] : [],
+      untold ? [noticeTurn(after, after.lastTurn + 1 + n, processId, untold)] : [],
     ),
   );
 }
@@ -237,7 +237,12 @@ function matchIsCurrent(state: SessionState, process: ProcessState, kind: Notice
   });
 }
 
-function noticeTurn(state: SessionState, turn: number, processId: string, kind: NoticeKind, notice: Notice) {
+function noticeTurn(
+  state: SessionState,
+  turn: number,
+  processId: string,
+  { kind, notice }: { readonly kind: NoticeKind; readonly notice: Notice },
+) {
   return turnRequested({
     turn,
     source: 'process',

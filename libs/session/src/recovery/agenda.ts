@@ -7,7 +7,7 @@ import { processesAwaitedUntil } from './recover.ts';
  * When each service should look at the session if nothing else happens. The queue view, the due timers and the sweep are
  * made of this. A time in the past means "now"; it is the time at which the work became due. Null: nothing to do.
  */
-export interface Agenda {
+interface Agenda {
   /** agent-runner: a turn to start or resume, or a deadline to enforce. */
   readonly run: number | null;
   /** A run is open. It is never due: its runner works on it as long as the lease is alive. */

@@ -51,7 +51,7 @@ export type Recovery =
   | { readonly action: 'expire'; readonly reason: ExpiryReason; readonly turn: number | null }
   | { readonly action: 'nothing'; readonly reason: 'unknown' | 'ended' };
 
-export type WaitReason = 'lease' | 'start_after' | 'clarification' | 'process';
+type WaitReason = 'lease' | 'start_after' | 'clarification' | 'process';
 
 export function recover(
   source: SessionState | readonly StreamEvent[],
@@ -79,17 +79,17 @@ export function recover(
       return { action: 'wait', until: lease.expiresAt, reason: 'lease' };
     }
     const renewedAt = lease !== null && lease.holder === state.run.runner ? lease.renewedAt : null;
-    return resumeIfFresh(head, latest(head.lastSignAt, renewedAt), now, policy, {
-      resumed: true,
-      takeover: true,
-    });
+    if (!isRecent(latest(head.lastSignAt, renewedAt), policy.freshnessSeconds, now))
+      return expire('stale', head.turn);
+    return resume(head, policy, { resumed: true, takeover: true });
   }
   if (head.interruptedAt !== null) {
     if (!isRecent(head.interruptedAt, policy.maxInterruptionSeconds, now))
       return expire('interrupted', head.turn);
     return resume(head, policy, { resumed: true, takeover: false });
   }
-  return resumeIfFresh(head, head.lastSignAt, now, policy, { resumed: false, takeover: false });
+  if (!isRecent(head.lastSignAt, policy.freshnessSeconds, now)) return expire('stale', head.turn);
+  return resume(head, policy, { resumed: false, takeover: false });
 }
 
 function neverStarted(head: OpenTurn, now: number): Recovery {
@@ -103,17 +103,6 @@ function neverStarted(head: OpenTurn, now: number): Recovery {
 interface RunKind {
   readonly resumed: boolean;
   readonly takeover: boolean;
-}
-
-function resumeIfFresh(
-  head: OpenTurn,
-  lastSignAt: number | null,
-  now: number,
-  policy: RecoveryPolicy,
-  kind: RunKind,
-): Recovery {
-  if (!isRecent(lastSignAt, policy.freshnessSeconds, now)) return expire('stale', head.turn);
-  return resume(head, policy, kind);
 }
 
 function resume(head: OpenTurn, policy: RecoveryPolicy, kind: RunKind): Recovery {

@@ -4,7 +4,7 @@ import { transcript } from './transcript.ts';
 import { fenceNote, hasFence } from './untrusted-text.ts';
 
 /** One message of the conversation, without tool calls. */
-export interface Utterance {
+interface Utterance {
   readonly role: 'user' | 'assistant';
   readonly content: string;
 }

@@ -64,7 +64,7 @@ export function transcript(events: readonly StreamEvent[]): Message[] {
 }
 
 /** The part of the conversation that a summary can replace. */
-export interface Compressible {
+interface Compressible {
   /** The rows to summarise, oldest first, including the input of the current turn. */
   readonly older: readonly Message[];
   /** The rows that disappear. If there are none, only a shorter input can help. */

@@ -17,7 +17,7 @@ import type { SessionState } from '../state.ts';
  *   text below the first line of a notice). No text of ours is beside it that it could imitate, and a reader of the
  *   message finds exactly the original text. A line that begins with `[`, as our own notes do, is fenced nevertheless.
  */
-export type Surroundings = 'sentence' | 'alone';
+type Surroundings = 'sentence' | 'alone';
 
 /** In hexadecimal digits: 48 bits. An attacker has one guess per message and does not learn whether it was right. */
 const MARK_LENGTH = 12;

@@ -4,7 +4,7 @@ import { transcript } from '../transcript/transcript.ts';
 import type { CreateSession } from './decide-turns.ts';
 
 /** What a continuation inherits from the session that it continues. The rest is its own first turn. */
-export type Continuation = Pick<
+type Continuation = Pick<
   CreateSession,
   | 'route'
   | 'event'

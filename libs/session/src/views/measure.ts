@@ -33,9 +33,9 @@ export type Measure =
 
 export type Milestone = 'started' | 'first-status' | 'final' | 'delivered';
 /** `lost`: another run took over. `asked`: the run ended with a question to a person. */
-export type RunOutcome = Outcome | 'interrupted' | 'lost' | 'asked';
+type RunOutcome = Outcome | 'interrupted' | 'lost' | 'asked';
 /** `held`: the target asked us to wait. `unknown`: no response came. After these and `failed` another attempt follows. */
-export type DeliveryOutcome = 'delivered' | 'failed' | 'held' | 'unknown' | 'dead' | 'dropped';
+type DeliveryOutcome = 'delivered' | 'failed' | 'held' | 'unknown' | 'dead' | 'dropped';
 
 export function measure(before: SessionState, event: StreamEvent, after: SessionState): Measure[] {
   const fact = event as RecordedFact;

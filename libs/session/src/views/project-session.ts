@@ -16,14 +16,14 @@ import { processSummary } from './session-summary.ts';
  * processes that these events touch. The rows do not depend on how the events are split into batches (invariant
  * views-are-disposable).
  */
-export interface SessionViews {
+interface SessionViews {
   readonly state: SessionState;
   readonly session: SessionViewRow;
   readonly deliveries: readonly DeliveryViewRow[];
   readonly processes: readonly ProcessViewRow[];
 }
 
-export interface SessionViewRow {
+interface SessionViewRow {
   readonly version: number;
   readonly route: string;
   readonly status: SessionStatus;

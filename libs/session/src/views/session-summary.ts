@@ -29,7 +29,7 @@ export interface SessionSummary {
   readonly clarification?: { readonly id: string; readonly deadline: string };
 }
 
-export interface DeliveryCounts {
+interface DeliveryCounts {
   readonly pending: number;
   readonly delivered: number;
   readonly dead: number;
@@ -83,7 +83,7 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
   };
 }
 
-export function deliveryCounts(state: SessionState): DeliveryCounts {
+function deliveryCounts(state: SessionState): DeliveryCounts {
   const dead = state.outputs.filter((output) => output.status === 'dead').length;
   return {
     pending: state.outputs.length - dead,

@@ -9,7 +9,7 @@ export interface ModelAnswer {
   readonly usage: { readonly input: number; readonly output: number };
 }
 
-export interface AnsweredCall {
+interface AnsweredCall {
   readonly id: string;
   readonly name: string;
   /** As the model writes them. They need not be JSON. */
@@ -26,7 +26,7 @@ export interface ChatRequest {
   readonly max_tokens?: number;
 }
 
-export interface ChatTool {
+interface ChatTool {
   readonly type: 'function';
   readonly function: {
     readonly name: string;
@@ -35,7 +35,7 @@ export interface ChatTool {
   };
 }
 
-export interface ChatToolCall {
+interface ChatToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
@@ -64,7 +64,7 @@ export interface ModelProtocol {
   streamedError(message: string, type: string): string;
 }
 
-export interface StreamedAnswer {
+interface StreamedAnswer {
   /** Before the first token. */
   readonly head: readonly string[];
   /** Each is a token or a piece of arguments. */

@@ -97,7 +97,7 @@ export interface ModelRequest {
   answered: boolean;
 }
 
-export type ModelBehaviour = (request: ModelRequest) => ModelStep | Promise<ModelStep>;
+type ModelBehaviour = (request: ModelRequest) => ModelStep | Promise<ModelStep>;
 
 export interface ModelServer {
   /** For `base_url`: ends in `/v1`. */

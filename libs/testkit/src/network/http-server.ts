@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface ListeningServer {
+interface ListeningServer {
   readonly server: Server;
   readonly port: number;
   readonly url: string;

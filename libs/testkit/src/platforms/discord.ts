@@ -6,7 +6,7 @@ import {
   startStandIn,
 } from './stand-in.ts';
 
-export interface DiscordMessage {
+interface DiscordMessage {
   readonly id: string;
   readonly channelId: string;
   readonly nonce: string | null;

@@ -6,7 +6,7 @@ import {
   startStandIn,
 } from './stand-in.ts';
 
-export interface GithubComment {
+interface GithubComment {
   readonly id: number;
   readonly repo: string;
   readonly number: number;

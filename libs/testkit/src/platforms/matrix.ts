@@ -6,7 +6,7 @@ import {
   startStandIn,
 } from './stand-in.ts';
 
-export interface MatrixEvent {
+interface MatrixEvent {
   readonly id: string;
   readonly roomId: string;
   readonly content: Readonly<Record<string, unknown>>;

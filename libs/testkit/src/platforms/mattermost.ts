@@ -6,7 +6,7 @@ import {
   startStandIn,
 } from './stand-in.ts';
 
-export interface MattermostPost {
+interface MattermostPost {
   readonly id: string;
   readonly channelId: string;
   readonly rootId: string;

@@ -36,7 +36,7 @@ export interface SinkPayload {
   readonly possible_duplicate: boolean;
 }
 
-export interface SinkMessage {
+interface SinkMessage {
   readonly at: number;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -50,7 +50,7 @@ export interface SinkMessage {
   readonly behaviour: SinkBehaviour;
 }
 
-export type SinkDecision = (payload: SinkPayload) => SinkBehaviour | Promise<SinkBehaviour>;
+type SinkDecision = (payload: SinkPayload) => SinkBehaviour | Promise<SinkBehaviour>;
 
 export interface Sink {
   readonly url: string;

@@ -6,7 +6,7 @@ import {
   startStandIn,
 } from './stand-in.ts';
 
-export interface SlackMessage {
+interface SlackMessage {
   readonly ts: string;
   readonly channel: string;
   readonly threadTs: string | null;

@@ -22,7 +22,7 @@ export type SmtpBehaviour =
   /** The mail is taken, and the answer is not SMTP. */
   | { readonly kind: 'garbled' };
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly from: string;
   /** From the envelope. */
   readonly to: readonly string[];
@@ -49,7 +49,7 @@ export interface SmtpStandIn {
   stop(): Promise<void>;
 }
 
-export interface SmtpOptions {
+interface SmtpOptions {
   readonly user?: string;
   readonly password?: string;
   /** `starttls` (default) offers TLS, `tls` uses it from the start, `none` has no TLS. */

@@ -48,7 +48,7 @@ export interface StandIn {
   stop(): Promise<void>;
 }
 
-export interface StandInPlatform {
+interface StandInPlatform {
   /** Whether the request sends or changes a message, so that `behave` applies. To others `behaveToReads` applies. */
   isMessage(request: Pick<PlatformRequest, 'method' | 'path'>): boolean;
   /** Checks the request against the documentation, stores the message and answers as documented. */

@@ -22,7 +22,7 @@ export interface TestStackOptions {
   readonly say?: (line: string) => void;
 }
 
-export interface SessionView {
+interface SessionView {
   readonly id: string;
   readonly status: 'queued' | 'running' | 'waiting' | 'ended';
   readonly outcome: string | null;

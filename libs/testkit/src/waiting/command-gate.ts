@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface Gate {
+interface Gate {
   /** A shell command that waits until the gate is open. It does not poll, so many can wait at once. Later ones pass. */
   readonly wait: string;
   open(): Promise<void>;

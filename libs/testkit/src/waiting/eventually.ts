@@ -1,7 +1,7 @@
 // Not `pause` of libs/waiting: a test may have replaced the global timers with fake ones.
 import { setTimeout as pause } from 'node:timers/promises';
 
-export interface EventuallyOptions {
+interface EventuallyOptions {
   /** Default: often at first, then less often. Most checks are requests, and they take time from the system under test. */
   readonly everyMs?: number;
   /** What the test waits for. Part of the failure message. */

@@ -5,7 +5,7 @@ import type { Loaded } from '@angelia/sessions';
 import type { Run } from '../run/claimed-run.ts';
 
 /** The result of the turn's call to its agent. */
-export type AgentResult = Pick<EventData<'tool.finished'>, 'outcome' | 'result'>;
+type AgentResult = Pick<EventData<'tool.finished'>, 'outcome' | 'result'>;
 
 /** Null: the call has no result yet. */
 export function resultOf({ events, state }: Loaded, turn: number): AgentResult | null {

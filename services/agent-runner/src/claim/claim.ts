@@ -128,11 +128,11 @@ export async function expire(
 }
 
 /** A route of the config has its current limit, so that a raised limit helps sessions that wait. Others: as captured. */
-function poolOf(config: Config, { state }: Loaded): { name: string; places: number } | undefined {
+function poolOf(config: Config, { state }: Loaded): { name: string; capacity: number } | undefined {
   const { route: name = '', maxConcurrency = null } = state.created ?? {};
   const route = Object.hasOwn(config.routes, name) ? config.routes[name] : undefined;
-  const places = route === undefined ? maxConcurrency : route.max_concurrency;
-  return places == null ? undefined : { name: `route:${name}`, places };
+  const capacity = route === undefined ? maxConcurrency : route.max_concurrency;
+  return capacity == null ? undefined : { name: `route:${name}`, capacity };
 }
 
 /** An agent that is gone from the config has no policy: its turns are claimed, and fail for that reason. */

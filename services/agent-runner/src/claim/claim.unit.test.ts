@@ -25,7 +25,7 @@ describe('a claim', () => {
       log: { leases: { read: () => Promise.reject(new Error('not asked')) }, status: { lastAwayAt: null } },
       holder: holderId('a', 'test'),
     });
-    expect(pool).toEqual({ name: 'route:constructor', places: 2 });
+    expect(pool).toEqual({ name: 'route:constructor', capacity: 2 });
   });
 
   it('is not made when a coalesced webhook has moved the window meanwhile', async () => {

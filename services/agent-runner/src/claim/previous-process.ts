@@ -14,17 +14,17 @@ export async function resumeRunsOfPreviousProcess(options: {
   readonly log: { readonly leases: Pick<Leases, 'freeOf'> };
   readonly holder: HolderId;
   readonly logger: Logger;
-  readonly look: (id: SessionId) => Promise<void>;
+  readonly checkSession: (id: SessionId) => Promise<void>;
   readonly draining: () => boolean;
 }): Promise<void> {
-  const { log, holder, logger, look, draining } = options;
+  const { log, holder, logger, checkSession, draining } = options;
   while (!draining()) {
     try {
       const freed = await log.leases.freeOf(instanceOf(holder), holder);
       const sessions = freed.filter(isRun).map((resource) => sessionId(resource.slice(PREFIX.length)));
       if (sessions.length > 0)
         logger.info({ sessions: sessions.length }, 'freed the leases of the previous process');
-      for (const id of sessions) await look(id);
+      for (const id of sessions) await checkSession(id);
       return;
     } catch (error) {
       // Postgres is away or not migrated yet. The sweep finds sessions that were freed and not looked at.

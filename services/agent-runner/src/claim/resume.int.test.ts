@@ -29,13 +29,13 @@ const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T):
   events.filter((event) => event.type === type).map((event) => event.data as EventData<T>);
 
 /** Looks again and again, as the sweep does, until the condition holds. */
-const lookedAtUntil = async (
-  runner: Pick<Runner, 'look'>,
+const checkedUntil = async (
+  runner: Pick<Runner, 'checkSession'>,
   id: SessionId,
   isSo: (events: readonly RecordedEvent[]) => boolean,
 ): Promise<RecordedEvent[]> =>
   eventually(async () => {
-    await runner.look(id);
+    await runner.checkSession(id);
     const events = await world.events(id);
     return isSo(events) && events;
   });
@@ -48,7 +48,7 @@ async function lostRun(id: SessionId, instance: string) {
   model.next(hangs);
   const runner = world.runner(instance);
   await eventually(async () => {
-    await runner.look(id);
+    await runner.checkSession(id);
     return model.left() === 0;
   });
   runner.cut();
@@ -62,13 +62,13 @@ describe('a crash loop', () => {
     await lostRun(id, 'first');
     await lostRun(id, 'second');
     const third = world.runner('third');
-    const events = await lookedAtUntil(third, id, isOver);
+    const events = await checkedUntil(third, id, isOver);
     // Each attempt was counted before the model was asked.
     expect(dataOf(events, 'run.started').map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'attempts' }]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ outcome: 'failed', silent: false }]);
     expect(dataOf(events, 'session.ended')).toMatchObject([{ outcome: 'failed' }]);
-    await third.look(id);
+    await third.checkSession(id);
     expect(await world.events(id)).toHaveLength(events.length);
     expect(model.requests).toHaveLength(2);
   });
@@ -82,7 +82,7 @@ describe('a crash loop', () => {
       await lostRun(id, `runner-${n}`);
     }
     model.next(says('done at last'));
-    const events = await lookedAtUntil(world.runner('last'), id, isOver);
+    const events = await checkedUntil(world.runner('last'), id, isOver);
     expect(dataOf(events, 'run.started').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done at last' }]);
   });
@@ -94,13 +94,13 @@ describe('freshness', () => {
     const id = await world.create('slow');
     model.next(hangs);
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     // Nothing is written meanwhile; only the lease shows that the run is alive.
     await pause(2_000);
     runner.cut();
     expect(await world.log.leases.freeOf('a', 'a#next')).toEqual([`run:${id}`]);
     model.next(says('resumed'));
-    const events = await lookedAtUntil(world.runner('b'), id, isOver);
+    const events = await checkedUntil(world.runner('b'), id, isOver);
     expect(dataOf(events, 'run.started')).toMatchObject([{ resumed: false }, { resumed: true, attempt: 2 }]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'resumed' }]);
   });
@@ -111,9 +111,9 @@ describe('freshness', () => {
     await lostRun(id, 'dead');
     for (let restart = 1; restart <= 5; restart += 1) {
       await pause(200);
-      await world.runner(`restarted-${restart}`).look(id);
+      await world.runner(`restarted-${restart}`).checkSession(id);
     }
-    const events = await lookedAtUntil(world.runner('last'), id, isOver);
+    const events = await checkedUntil(world.runner('last'), id, isOver);
     expect(dataOf(events, 'run.started')).toHaveLength(1);
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'stale' }]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ outcome: 'expired', silent: false }]);
@@ -125,7 +125,7 @@ describe('freshness', () => {
     for (const id of [soon, late]) {
       model.next(hangs);
       const draining = world.runner(`drained-${id}`);
-      await draining.look(id);
+      await draining.checkSession(id);
       await eventually(async () => hasRuns(1)(await world.events(id)));
       draining.close();
       draining.interruptAll();
@@ -133,11 +133,11 @@ describe('freshness', () => {
     }
     await pause(300);
     const runner = world.runner('next');
-    expect(dataOf(await lookedAtUntil(runner, soon, isOver), 'session.ended')).toMatchObject([
+    expect(dataOf(await checkedUntil(runner, soon, isOver), 'session.ended')).toMatchObject([
       { outcome: 'succeeded' },
     ]);
     await pause(3_000);
-    const events = await lookedAtUntil(runner, late, isOver);
+    const events = await checkedUntil(runner, late, isOver);
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'interrupted' }]);
     expect(dataOf(events, 'run.started')).toHaveLength(1);
   });
@@ -150,18 +150,18 @@ describe('runs that were lost because Postgres was away', () => {
     const other = world.runner('other', { lastAwayAt: () => performance.now() });
     const cutOff = world.runner('cut off');
     model.next(hangs);
-    await cutOff.look(id);
+    await cutOff.checkSession(id);
     for (const n of [1, 2, 3]) {
       await eventually(() => model.requests.length === n);
       cutOff.cut();
       await pause(LEASE_SECONDS * 1_500);
-      await other.look(id);
+      await other.checkSession(id);
       expect(dataOf(await world.events(id), 'run.started')).toHaveLength(n);
       // When Postgres is back, the original runner reports and continues by itself.
       model.next(n < 3 ? hangs : says('at last'));
       cutOff.mend();
     }
-    const events = await lookedAtUntil(other, id, isOver);
+    const events = await checkedUntil(other, id, isOver);
     expect(dataOf(events, 'run.interrupted').map(({ reason }) => reason)).toEqual(
       Array.from({ length: 3 }, () => 'infrastructure'),
     );
@@ -174,7 +174,7 @@ describe('runs that were lost because Postgres was away', () => {
     const id = await world.create('work');
     await lostRun(id, 'same');
     const again = world.runner('same', { lastAwayAt: () => performance.now() });
-    expect(dataOf(await lookedAtUntil(again, id, isOver), 'run.started')).toHaveLength(2);
+    expect(dataOf(await checkedUntil(again, id, isOver), 'run.started')).toHaveLength(2);
   });
 });
 
@@ -182,8 +182,8 @@ it('a late hint for a session that was pruned or erased since is acked, and noth
   await given();
   const gone = newSessionId();
   const runner = world.runner('a');
-  await runner.look(gone);
-  await runner.lookAtDue(gone);
+  await runner.checkSession(gone);
+  await runner.checkDueSession(gone);
   expect(await world.events(gone)).toEqual([]);
   expect(runner.size).toBe(0);
 });
@@ -193,7 +193,7 @@ describe('a run is not resumed when the operator has withdrawn what it needs', (
   const resumedWith = async (id: SessionId, config: (config: Config) => Config) => {
     await lostRun(id, 'before');
     const asked = model.requests.length;
-    const events = await lookedAtUntil(world.runner('after', { config }), id, isOver);
+    const events = await checkedUntil(world.runner('after', { config }), id, isOver);
     return { events, asked: model.requests.length - asked };
   };
   const withTelegram = (config: Config): Config => ({
@@ -214,15 +214,15 @@ describe('a run is not resumed when the operator has withdrawn what it needs', (
     await given();
     const id = await world.create('work', 'default', [], { deliver: telegram });
     const failing = world.runner('without');
-    await failing.look(id);
-    const events = await lookedAtUntil(failing, id, isOver);
+    await failing.checkSession(id);
+    const events = await checkedUntil(failing, id, isOver);
     const [failed] = dataOf(events, 'run.failed');
     expect(failed).toMatchObject({ code: 'target_missing' });
     expect(failed?.message).toContain('telegram');
     expect(model.requests).toHaveLength(0);
 
     const configured = await world.create('work', 'default', [], { deliver: telegram });
-    const done = await lookedAtUntil(world.runner('with', { config: withTelegram }), configured, isOver);
+    const done = await checkedUntil(world.runner('with', { config: withTelegram }), configured, isOver);
     expect(dataOf(done, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);
   });
 
@@ -232,7 +232,7 @@ describe('a run is not resumed when the operator has withdrawn what it needs', (
       deliver: telegram,
       fallbackTarget: { target: 'log', to: {}, untrusted_address: false },
     });
-    const events = await lookedAtUntil(world.runner('without'), id, isOver);
+    const events = await checkedUntil(world.runner('without'), id, isOver);
     expect(dataOf(events, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);
   });
 
@@ -243,16 +243,16 @@ describe('a run is not resumed when the operator has withdrawn what it needs', (
       api_routes: { allowed_toolsets },
     });
     const made = await world.create('work', 'default', [], { toolsets: ['terminal'], apiRoute: true });
-    const refused = await lookedAtUntil(world.runner('a', { config: allowing(['clarify']) }), made, isOver);
+    const refused = await checkedUntil(world.runner('a', { config: allowing(['clarify']) }), made, isOver);
     expect(dataOf(refused, 'run.failed')).toMatchObject([{ code: 'not_allowed' }]);
     expect(model.requests).toHaveLength(0);
 
     const allowed = await world.create('work', 'default', [], { apiRoute: true });
-    const done = await lookedAtUntil(world.runner('b', { config: allowing(['terminal']) }), allowed, isOver);
+    const done = await checkedUntil(world.runner('b', { config: allowing(['terminal']) }), allowed, isOver);
     expect(dataOf(done, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);
     // Only its agent limits a route that the operator wrote.
     const written = await world.create('work', 'default', [], { toolsets: ['terminal'] });
-    const ended = await lookedAtUntil(world.runner('c', { config: allowing([]) }), written, isOver);
+    const ended = await checkedUntil(world.runner('c', { config: allowing([]) }), written, isOver);
     expect(dataOf(ended, 'session.ended')).toMatchObject([{ outcome: 'succeeded' }]);
   });
 });

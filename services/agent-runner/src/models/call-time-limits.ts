@@ -1,7 +1,7 @@
 import { LONGEST_TIMER_MS } from '@angelia/waiting';
 import { ModelFailure } from './model.ts';
 
-export interface CallTimeLimits {
+interface CallTimeLimits {
   readonly stall_seconds: number;
   readonly timeout_seconds: number;
 }

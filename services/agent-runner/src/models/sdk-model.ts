@@ -10,12 +10,12 @@ import { asModelFailure } from './as-model-failure.ts';
 import { limitCallTime } from './call-time-limits.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
 import { detectUnstreamed, type Fetch, UnstreamedAnswer } from './model-fetch.ts';
+import { tokensOfMessage, tokensOfRequest } from './rough-tokens.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
-import { tokensOfMessage, tokensOfRequest } from './tokens.ts';
 
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 
-export interface SdkModelParts {
+interface SdkModelParts {
   /** Makes the SDK's model, over this fetch. Costly: the SDK builds and compiles its schemas for each model that it makes. */
   readonly languageModel: (fetch: Fetch) => LanguageModelV4;
   readonly fetch: Fetch;

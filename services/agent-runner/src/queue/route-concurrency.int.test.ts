@@ -46,7 +46,7 @@ describe('max_concurrency of a route', () => {
     const most = watchMost();
     const ids = await create(16, 'session');
     const runners = [world.runner('a'), world.runner('b')];
-    await Promise.all(ids.map((id, n) => runners[n % 2]?.look(id)));
+    await Promise.all(ids.map((id, n) => runners[n % 2]?.checkSession(id)));
     await Promise.all(ids.map(ended));
     expect(most()).toBe(2);
     expect(server.requests).toHaveLength(16);
@@ -60,7 +60,7 @@ describe('max_concurrency of a route', () => {
       ['1', '2', '3'].map((n) => world.create(`raised ${n}`, 'default', [], { maxConcurrency: 1 })),
     );
     let most = watchMost();
-    await Promise.all(raised.map((id) => runner.look(id)));
+    await Promise.all(raised.map((id) => runner.checkSession(id)));
     await Promise.all(raised.map(ended));
     expect(most()).toBe(3);
     const captured = await Promise.all(
@@ -69,7 +69,7 @@ describe('max_concurrency of a route', () => {
       ),
     );
     most = watchMost();
-    await Promise.all(captured.map((id) => runner.look(id)));
+    await Promise.all(captured.map((id) => runner.checkSession(id)));
     await Promise.all(captured.map(ended));
     expect(most()).toBe(1);
   });
@@ -81,9 +81,9 @@ describe('max_concurrency of a route', () => {
     const quiet = await world.create('quiet', 'default', [], { route: 'other' });
     // The queue view without the routes that are full.
     const runner = world.runner('a', { waitingCap: 4, queued: () => (asked('quiet') === 0 ? [quiet] : []) });
-    await Promise.all(flood.map((id) => runner.look(id)));
+    await Promise.all(flood.map((id) => runner.checkSession(id)));
     await eventually(() => asked('flood') === 1);
-    await runner.look(quiet);
+    await runner.checkSession(quiet);
     await ended(quiet);
     expect(asked('flood')).toBe(1);
     runner.interruptAll();
@@ -99,9 +99,9 @@ describe('max_concurrency of a route', () => {
     // The queue view: routes taking turns.
     const queued = () => [quiet, ...left(flood, 'flood')];
     const runner = world.runner('a', { waitingCap: 2, queued });
-    await Promise.all(flood.slice(0, 10).map((id) => runner.look(id)));
-    await runner.look(quiet);
-    for (const id of flood.slice(10)) await runner.look(id);
+    await Promise.all(flood.slice(0, 10).map((id) => runner.checkSession(id)));
+    await runner.checkSession(quiet);
+    for (const id of flood.slice(10)) await runner.checkSession(id);
     await ended(quiet);
     expect(asked('flood')).toBeLessThan(10);
     await Promise.all(flood.map(ended));
@@ -115,9 +115,9 @@ describe('max_concurrency of a route', () => {
       [0, 1, 2].map((n) => world.create(`quiet ${n}`, 'default', [], { route: 'other' })),
     );
     const runner = world.runner('a');
-    await Promise.all(flood.map((id) => runner.look(id)));
+    await Promise.all(flood.map((id) => runner.checkSession(id)));
     const before = asked('flood');
-    await Promise.all(quiet.map((id) => runner.look(id)));
+    await Promise.all(quiet.map((id) => runner.checkSession(id)));
     await Promise.all(quiet.map(ended));
     // The quiet route's share is two slots of four: its three runs take as long as about four of the flood's.
     expect(asked('flood') - before).toBeLessThan(20);
@@ -137,7 +137,7 @@ describe('max_concurrency of a route', () => {
       return asked('session') < 3 ? [third] : [];
     };
     const runner = world.runner('a', { waitingCap: 1, queued });
-    for (const id of [busy, first, second, third]) await runner.look(id);
+    for (const id of [busy, first, second, third]) await runner.checkSession(id);
     await Promise.all([first, second, third].map(ended));
     runner.close();
     runner.interruptAll();
@@ -148,11 +148,11 @@ describe('max_concurrency of a route', () => {
     server.next(hung('lost'));
     const [first, second] = (await create(2, 'session')) as [SessionId, SessionId];
     const dead = world.runner('dead');
-    await dead.look(first);
+    await dead.checkSession(first);
     await eventually(() => server.requests.length === 1);
     dead.cut();
     const alive = world.runner('alive');
-    await alive.look(second);
+    await alive.checkSession(second);
     expect(await world.types(second)).not.toContain('run.started');
     await ended(second);
     dead.interruptAll();
@@ -179,9 +179,9 @@ describe('max_concurrency of a route', () => {
     ])('%s: the hung call is aborted and the session that waits is started', async (_case, signalled) => {
       const [first, second] = await oneRunsOneWaits();
       const runner = world.runner('a');
-      await runner.look(first);
+      await runner.checkSession(first);
       await eventually(() => server.inFlight() === 1);
-      await runner.look(second);
+      await runner.checkSession(second);
       expect(await world.types(second)).not.toContain('run.started');
       await cancel(first);
       if (signalled) runner.cancel(first);
@@ -194,10 +194,10 @@ describe('max_concurrency of a route', () => {
     it('of a dead runner’s run frees its place for another one', async () => {
       const [first, second] = await oneRunsOneWaits();
       const dead = world.runner('dead');
-      await dead.look(first);
+      await dead.checkSession(first);
       await eventually(() => server.inFlight() === 1);
       dead.cut();
-      await world.runner('alive').look(second);
+      await world.runner('alive').checkSession(second);
       await cancel(first);
       await ended(second);
       dead.interruptAll();
@@ -210,13 +210,13 @@ describe('a turn that waits too long to be started', () => {
     await given({ agent: { max_concurrency: 1 }, routes: { hook: { secret: 's', max_queue_seconds: 1 } } });
     server.next(hung('x'));
     const runner = world.runner('a');
-    await runner.look(await world.create('busy'));
+    await runner.checkSession(await world.create('busy'));
     const late = await world.create('late', 'default', [], { queueDeadline: Date.now() + 300 });
     const patient = await world.create('patient', 'default', [], { queueDeadline: Date.now() + 60_000 });
-    for (const id of [late, patient]) await runner.look(id);
+    for (const id of [late, patient]) await runner.checkSession(id);
     // The sweep hints queued sessions every few seconds.
     await eventually(async () => {
-      for (const id of [late, patient]) await runner.lookAtDue(id);
+      for (const id of [late, patient]) await runner.checkDueSession(id);
       return (await world.types(late)).includes('session.ended');
     });
     const events = await world.events(late);
@@ -241,7 +241,7 @@ describe('a run that is interrupted by a newer webhook', () => {
     server.next(hung('never seen'));
     const id = await world.create('old');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => server.requests.length === 1);
     await interrupt(id, 'new');
     runner.cancel(id);
@@ -261,10 +261,10 @@ describe('a run that is interrupted by a newer webhook', () => {
     server.next(say('too late', 500));
     const id = await world.create('old');
     const first = world.runner('a');
-    await first.look(id);
+    await first.checkSession(id);
     await eventually(() => server.requests.length === 1);
     await interrupt(id, 'new');
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     await ended(id);
     await first.idle();
     const events = await world.events(id);

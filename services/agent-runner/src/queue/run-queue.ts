@@ -16,7 +16,7 @@ export type Tried =
   | { readonly outcome: 'started'; readonly agent: string }
   | { readonly outcome: 'route_full' | 'waits' | 'nothing_to_do' };
 
-export interface RunQueueOptions {
+interface RunQueueOptions {
   /** `max_concurrency` of each agent. */
   readonly limits: ReadonlyMap<string, number>;
   readonly waitingCap?: number | undefined;

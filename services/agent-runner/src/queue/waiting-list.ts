@@ -225,14 +225,14 @@ export class WaitingList {
   }
 }
 
-export interface WaitingListOptions {
+interface WaitingListOptions {
   readonly cap?: number | undefined;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
 
 /** The queue view: each route's longest waiting first, routes taking turns, without `exceptRoutes`. */
-export type ReadQueue = (
+type ReadQueue = (
   limit: number,
   exceptRoutes: readonly string[],
 ) => Promise<readonly Pick<QueuedSession, 'sessionId' | 'route'>[]>;
@@ -264,4 +264,4 @@ const WAITING_CAP = 256;
  * One query of the view: a query per 64 sessions is no load. A line that is blocked or refilled holds no more than that,
  * since the next page is one query away.
  */
-export const VIEW_PAGE = 64;
+const VIEW_PAGE = 64;

@@ -6,21 +6,21 @@ import type { Executed, Loaded, Sessions } from '@angelia/sessions';
 import { pause, WakeUp } from '@angelia/waiting';
 import type { Claim } from '../claim/claim.ts';
 import { type FailureCode, failureTexts } from './failures.ts';
-import type { HeldLease, RunLeases } from './leases.ts';
+import type { HeldLease, RunLeases } from './run-leases.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import type { StreamFollower } from './stream-follower.ts';
 
-export type InterimKind = EventData<'session.interim-status'>['kind'];
+type InterimKind = EventData<'session.interim-status'>['kind'];
 
 /**
  * A function where the commands depend on earlier appends of this run (the numbers of statuses). It is called once, when
  * those are done: a try whose answer was lost may be in the log, and the next try must repeat the same commands, or they
  * are recorded twice.
  */
-export type Commands = readonly SessionCommand[] | ((state: SessionState) => readonly SessionCommand[]);
+type Commands = readonly SessionCommand[] | ((state: SessionState) => readonly SessionCommand[]);
 
 /** A function where the commands depend on the time (`silentSeconds`). It is called anew for each try. */
-export type LastCommands = readonly SessionCommand[] | (() => readonly SessionCommand[]);
+type LastCommands = readonly SessionCommand[] | (() => readonly SessionCommand[]);
 
 /** A claimed run: what the code of an agent may do with it. */
 export interface Run {

@@ -5,7 +5,7 @@ import type { Loaded } from '@angelia/sessions';
 import { expect, it } from '@jest/globals';
 import type { Claim } from '../claim/claim.ts';
 import { ClaimedRun, type ClaimedRunDeps, nextStatus } from './claimed-run.ts';
-import { RunLeases } from './leases.ts';
+import { RunLeases } from './run-leases.ts';
 import { StopSwitch } from './stop-switch.ts';
 import { StreamFollower } from './stream-follower.ts';
 

@@ -31,7 +31,7 @@ describe('"Still working"', () => {
     await given({ agent: { status_interval_seconds: 0.1 } });
     server.next(say('answer', 1_000));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     await ended(id);
     const said = await statuses(id);
     expect(said.length).toBeGreaterThanOrEqual(3);
@@ -48,12 +48,12 @@ describe('"Still working"', () => {
     server.next(hung('first'));
     const runner = world.runner('a');
     const id = await world.create('first');
-    await runner.look(id);
+    await runner.checkSession(id);
     for (const input of ['second', 'third']) {
       await world.sessions.execute(id, ({ state }) =>
         decide(state, { type: 'request-turn', source: 'message', input, deliveryId: input }),
       );
-      await runner.look(id);
+      await runner.checkSession(id);
     }
     await eventually(async () => (await statuses(id)).length >= 5);
     const events = await world.events(id);
@@ -74,12 +74,12 @@ describe('"Still working"', () => {
     server.behave(hung('never'));
     const id = await world.create('work');
     const frozen = world.runner('frozen');
-    await frozen.look(id);
+    await frozen.checkSession(id);
     await eventually(() => server.requests.length === 1);
     frozen.cut();
     const other = world.runner('other');
     await eventually(async () => {
-      await other.look(id);
+      await other.checkSession(id);
       return server.requests.length === 2;
     });
     frozen.mend();
@@ -102,7 +102,7 @@ describe('"Still working"', () => {
     await given({ agent: { status_interval_seconds: 0 } });
     server.next(say('answer', 300));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     await ended(id);
     expect(await statuses(id)).toEqual([]);
   });

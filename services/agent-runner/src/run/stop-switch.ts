@@ -1,4 +1,4 @@
-import type { LeaseLoss } from './leases.ts';
+import type { LeaseLoss } from './run-leases.ts';
 
 /**
  * Why a run is stopped from outside. It is the reason of the run's abort signal. What follows:

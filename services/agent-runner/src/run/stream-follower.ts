@@ -8,7 +8,7 @@ export interface Pings {
 }
 
 /** A run in progress, as the follower sees it. */
-export interface FollowedRun {
+interface FollowedRun {
   readonly loaded: Loaded;
   /** Monotonic time at which `loaded` was read or appended. */
   readonly seenAt: number;
@@ -83,7 +83,7 @@ export class StreamFollower {
   }
 
   /** Somebody says that the stream of this session has changed. */
-  async look(sessionId: string): Promise<void> {
+  async checkSession(sessionId: string): Promise<void> {
     const run = this.#runs.get(sessionId);
     if (run !== undefined) await this.#readOne(run);
   }

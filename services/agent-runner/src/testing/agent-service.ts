@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
-export interface AskedAgent {
+interface AskedAgent {
   readonly headers: IncomingHttpHeaders;
   readonly body: Record<string, unknown>;
   /** The client disconnected before it had its answer. */

@@ -55,7 +55,7 @@ describe('a question to the user', () => {
     const runner = await given({ clarify: { timeout_seconds: 600 } });
     model.next(clarify(QUESTION));
     const id = await world.create('paint it');
-    await runner.look(id);
+    await runner.checkSession(id);
     const asked = await has(id, 'clarification.requested');
     expect(asked).toMatchObject({ ...QUESTION, on_timeout: 'end', turn: 1, generation: 1 });
     // By the database's clock, counted from when the step was recorded.
@@ -69,8 +69,8 @@ describe('a question to the user', () => {
     expect(state.run).toBeNull();
     expect((await world.log.leases.read(runResource(id))).lease).toBeNull();
     // However often a runner looks at it.
-    await runner.look(id);
-    await runner.lookAtDue(id);
+    await runner.checkSession(id);
+    await runner.checkDueSession(id);
     await runner.idle();
     expect(model.requests).toHaveLength(1);
     expect((await world.types(id)).at(-1)).toBe('clarification.requested');
@@ -80,11 +80,11 @@ describe('a question to the user', () => {
     const first = await given();
     model.next(clarify(QUESTION), says('Blue it is.'));
     const id = await world.create('paint it');
-    await first.look(id);
+    await first.checkSession(id);
     await has(id, 'clarification.requested');
     await first.idle();
     await answer(id, 'Blue');
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     expect(await has(id, 'session.ended')).toMatchObject({ outcome: 'succeeded' });
     expect(await has(id, 'session.final-response')).toMatchObject({ text: 'Blue it is.' });
     expect(lastRows(2)).toMatchObject([
@@ -99,12 +99,12 @@ describe('a question to the user', () => {
     const runner = await given({ max_concurrency: 1 });
     model.next(clarify(QUESTION), clarify(QUESTION), clarify(QUESTION), says('one'));
     const ids = [await world.create('a'), await world.create('b'), await world.create('c')];
-    for (const id of ids) await runner.look(id);
+    for (const id of ids) await runner.checkSession(id);
     for (const id of ids) await has(id, 'clarification.requested');
     await runner.idle();
     const [, second] = ids as [SessionId, SessionId];
     await answer(second, 'Red');
-    await runner.look(second);
+    await runner.checkSession(second);
     await has(second, 'session.ended');
   });
 
@@ -117,15 +117,15 @@ describe('a question to the user', () => {
       ),
     );
     const id = await world.create('paint it');
-    await runner.look(id);
+    await runner.checkSession(id);
     expect(await has(id, 'clarification.requested')).toMatchObject({ question: 'One?', choices: [] });
     await runner.idle();
     await answer(id, '1');
-    await runner.look(id);
+    await runner.checkSession(id);
     expect(await has(id, 'clarification.requested', 2)).toMatchObject({ question: 'Two?' });
     await runner.idle();
     await answer(id, '2');
-    await runner.look(id);
+    await runner.checkSession(id);
     await has(id, 'session.ended');
     expect(lastRows(2)).toMatchObject([{ content: '{"answer":"1"}' }, { content: '{"answer":"2"}' }]);
   });
@@ -134,7 +134,7 @@ describe('a question to the user', () => {
     const runner = await given();
     model.next(clarify({ question: ' ' }));
     const id = await world.create('paint it');
-    await runner.look(id);
+    await runner.checkSession(id);
     await has(id, 'session.ended');
     expect(await world.types(id)).not.toContain('clarification.requested');
     expect(await has(id, 'tool.finished')).toMatchObject({
@@ -147,7 +147,7 @@ describe('a question to the user', () => {
 describe('a question that nobody answers (C5)', () => {
   const due = async (runner: Awaited<ReturnType<typeof given>>, id: SessionId): Promise<void> => {
     await eventually(async () => {
-      await runner.lookAtDue(id);
+      await runner.checkDueSession(id);
       return (await world.types(id)).includes('clarification.timed-out');
     });
   };
@@ -156,7 +156,7 @@ describe('a question that nobody answers (C5)', () => {
     const runner = await given({ clarify: { timeout_seconds: 0.3 } });
     model.next(clarify(QUESTION));
     const id = await world.create('paint it');
-    await runner.look(id);
+    await runner.checkSession(id);
     await has(id, 'clarification.requested');
     await due(runner, id);
     expect(await has(id, 'session.ended')).toMatchObject({ outcome: 'expired', reason: 'webhook_complete' });
@@ -171,7 +171,7 @@ describe('a question that nobody answers (C5)', () => {
     const runner = await given({ clarify: { timeout_seconds: 0.3, on_timeout: 'continue' } });
     model.next(clarify(QUESTION), says('I took red.'));
     const id = await world.create('paint it');
-    await runner.look(id);
+    await runner.checkSession(id);
     await has(id, 'clarification.requested');
     await due(runner, id);
     expect(await has(id, 'session.ended')).toMatchObject({ outcome: 'succeeded' });
@@ -182,10 +182,10 @@ describe('a question that nobody answers (C5)', () => {
     const runner = await given({ clarify: { timeout_seconds: 0.3 } });
     model.next(clarify(QUESTION), says('It is noon.'));
     const id = await world.create('paint it');
-    await runner.look(id);
+    await runner.checkSession(id);
     await has(id, 'clarification.requested');
     await message(id, 'what time is it?');
-    await runner.look(id);
+    await runner.checkSession(id);
     expect(model.requests).toHaveLength(1);
     await due(runner, id);
     expect(await has(id, 'session.final-response', 2)).toMatchObject({ turn: 2, text: 'It is noon.' });

@@ -49,7 +49,7 @@ export interface CallContext {
   readonly signal: AbortSignal;
 }
 
-export interface AskContext {
+interface AskContext {
   readonly run: Run;
   readonly agent: LlmAgentConfig;
   readonly callId: string;

@@ -6,15 +6,15 @@ import type { DeliveryContext } from '../delivery-context.ts';
 import type { Verdict } from '../gate/circuits.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
-import type { ConfiguredTarget } from '../targets/registry.ts';
 import type { SendResult, TargetAddress } from '../targets/target.ts';
+import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import { claimOutput } from './claim-output.ts';
 import { composeOutput } from './compose-output.ts';
 import { outputEvent } from './output-message.ts';
 import { recordOutcome } from './record-outcome.ts';
 import { type Sent, sendOutput } from './send-output.ts';
 
-export interface AttemptInput {
+interface AttemptInput {
   readonly loaded: Loaded;
   readonly plan: SendPlan;
   /** When the plan was made, by the database's clock. */
@@ -25,7 +25,7 @@ export interface AttemptInput {
   readonly gate: SessionGate;
 }
 
-export interface Attempted {
+interface Attempted {
   /** The session after the attempt. If another sender claimed first, it holds the other's claim. */
   readonly loaded: Loaded;
   readonly verdict: Verdict;

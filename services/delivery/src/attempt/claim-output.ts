@@ -4,7 +4,7 @@ import { appendCommand } from '../append-command.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
 import { type ClaimTimes, type ClockReading, claimTimes, readClocks } from './send-window.ts';
 
-export interface ClaimInput {
+interface ClaimInput {
   readonly loaded: Loaded;
   readonly plan: SendPlan;
   readonly plannedAt: number;
@@ -18,7 +18,7 @@ export interface Claim {
   readonly times: ClaimTimes;
 }
 
-export type ClaimResult =
+type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: Claim }
   /** Another sender was faster, or the session changed. */
   | { readonly kind: 'lost'; readonly loaded: Loaded };

@@ -1,8 +1,8 @@
 import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import type { DeliveryContext } from '../delivery-context.ts';
-import type { ConfiguredTarget } from '../targets/registry.ts';
 import type { OutboundMessage, SendResult } from '../targets/target.ts';
+import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import type { Chunk } from '../text/cut/chunk.ts';
 import { outputMessage } from './output-message.ts';
 import { resumeChunks } from './resume-chunks.ts';
@@ -13,7 +13,7 @@ export interface ComposeInput {
   readonly configured: ConfiguredTarget;
 }
 
-export type ComposeResult =
+type ComposeResult =
   | { readonly kind: 'composed'; readonly message: OutboundMessage; readonly chunks: readonly Chunk[] }
   /** The target's own code failed, as it would on every attempt. */
   | { readonly kind: 'failed'; readonly result: SendResult };

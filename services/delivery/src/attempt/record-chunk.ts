@@ -5,14 +5,14 @@ import type { Claim } from './claim-output.ts';
 import { retryUntilRecorded } from './retry-until-recorded.ts';
 import { readClocks } from './send-window.ts';
 
-export interface RecordChunkInput {
+interface RecordChunkInput {
   readonly claim: Claim;
   readonly plan: SendPlan;
   /** `number` counts from 1. */
   readonly taken: { readonly number: number; readonly count: number; readonly receipt: string | null };
 }
 
-export type RecordChunkResult =
+type RecordChunkResult =
   | { readonly kind: 'renewed'; readonly claim: Claim }
   /** The claim is no longer ours. */
   | { readonly kind: 'overtaken' };

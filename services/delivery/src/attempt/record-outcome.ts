@@ -6,7 +6,7 @@ import type { SendResult } from '../targets/target.ts';
 import { afterFailure } from './retry-schedule.ts';
 import { retryUntilRecorded } from './retry-until-recorded.ts';
 
-export interface RecordInput {
+interface RecordInput {
   readonly loaded: Loaded;
   readonly plan: SendPlan;
   readonly result: SendResult;
@@ -54,7 +54,7 @@ function outcomeCommand(result: SendResult, plan: SendPlan, context: DeliveryCon
     case 'unknown':
     case 'retryable': {
       const now = context.sessions.clock.now();
-      const next = afterFailure(plan, result, context.policy, now, context.random);
+      const next = afterFailure(plan, result, { policy: context.policy, now, random: context.random });
       if (next.kind === 'give-up') {
         return { type: 'give-up-delivery', output, attempt, via, reason: next.reason };
       }

@@ -1,9 +1,9 @@
 import type { Config } from '@angelia/contracts';
 import type { SendPlan } from '@angelia/session';
 
-export type RetryPolicy = Pick<Config['delivery'], 'retry_schedule_seconds' | 'max_age_seconds'>;
+type RetryPolicy = Pick<Config['delivery'], 'retry_schedule_seconds' | 'max_age_seconds'>;
 
-export type NextStep =
+type NextStep =
   | { readonly kind: 'retry'; readonly at: number; readonly counts: boolean }
   | { readonly kind: 'give-up'; readonly reason: string };
 
@@ -20,9 +20,7 @@ const MIN_FLOOD_WAIT_SECONDS = 1;
 export function afterFailure(
   plan: Pick<SendPlan, 'failures' | 'recordedAt'>,
   failure: { readonly reason: string; readonly retryAfterSeconds?: number },
-  policy: RetryPolicy,
-  now: number,
-  random: () => number,
+  { policy, now, random }: { policy: RetryPolicy; now: number; random: () => number },
 ): NextStep {
   const asked = failure.retryAfterSeconds;
   const scheduled = policy.retry_schedule_seconds[plan.failures];

@@ -1,6 +1,6 @@
 import type { EditResult, SendRequest, SendResult, Target } from '../targets/target.ts';
 
-export interface ChunkInput {
+interface ChunkInput {
   readonly target: Target;
   /** The request as a first attempt would make it. */
   readonly request: SendRequest;

@@ -4,8 +4,8 @@ import { pause } from '@angelia/waiting';
 import type { DeliveryContext } from '../delivery-context.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
-import type { ConfiguredTarget } from '../targets/registry.ts';
 import type { OutboundMessage, SendResult, TargetAddress } from '../targets/target.ts';
+import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import type { Chunk } from '../text/cut/chunk.ts';
 import type { Claim } from './claim-output.ts';
 import { recordChunk } from './record-chunk.ts';
@@ -13,7 +13,7 @@ import { sendChunk } from './send-chunk.ts';
 import { openSendWindow } from './send-window.ts';
 import { statusMessage } from './status-message.ts';
 
-export interface SendInput {
+interface SendInput {
   readonly claim: Claim;
   readonly composed: { readonly message: OutboundMessage; readonly chunks: readonly Chunk[] };
   readonly plan: SendPlan;

@@ -12,7 +12,7 @@ import type { SendWindow } from '../targets/target.ts';
  */
 export interface ClaimTimes {
   readonly requestMs: number;
-  /** A request that has not begun this long after the claim was requested is not begun at all. */
+  /** A request that has not started this long after the claim was requested is not sent. */
   readonly beginWithinMs: number;
   readonly deadlineMs: number;
 }

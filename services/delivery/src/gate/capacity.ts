@@ -7,7 +7,7 @@ export interface CapacityLimits {
 }
 
 /** A send takes a slot in each of its pools. */
-export interface Pool {
+interface Pool {
   readonly name: string;
   readonly slots: number;
 }

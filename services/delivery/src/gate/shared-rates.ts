@@ -4,7 +4,7 @@ import type { WaitScope } from '../targets/target.ts';
 import { chatOf, LONGEST_PAUSE_SECONDS, type SendGate, type SendIntent } from './send-gate.ts';
 
 /** Null: there is no turn within the time that was given, or Postgres cannot tell now. */
-export type Turn = { readonly waitMs: number } | null;
+type Turn = { readonly waitMs: number } | null;
 
 /**
  * The platforms' rates over all replicas together (docs/adr/0010). Before it sends to a platform that has a rate, a session

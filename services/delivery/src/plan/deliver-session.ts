@@ -11,7 +11,7 @@ import { releaseAbandonedClaim } from './abandoned-claim.ts';
 import { giveUp, tooManyUnknowns, waitLimitFor } from './give-up.ts';
 import { resolveAddress } from './resolve-address.ts';
 
-export interface SessionResult {
+interface SessionResult {
   /**
    * `done`: everything is settled, or not due: a timer, a hint or the sweep brings the session back. `waiting`: the session
    * waits at the gate, which wakes it.
@@ -62,14 +62,12 @@ async function nextStep(loaded: Loaded, gate: SessionGate, context: DeliveryCont
       return { kind: 'continue', loaded: (await appendCommand(context.sessions, loaded, command)).loaded };
     }
     case 'send':
-      return await send(loaded, plan, now, gate, context);
+      return await send({ loaded, plan, now }, gate, context);
   }
 }
 
 async function send(
-  loaded: Loaded,
-  plan: SendPlan,
-  now: number,
+  { loaded, plan, now }: { readonly loaded: Loaded; readonly plan: SendPlan; readonly now: number },
   gate: SessionGate,
   context: DeliveryContext,
 ): Promise<Step> {

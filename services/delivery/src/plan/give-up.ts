@@ -7,7 +7,7 @@ import type { DeliveryContext } from '../delivery-context.ts';
 const DOWN_TOO_LONG = 'the target is down, and was for as long as the retry schedule is';
 const TOO_OLD = 'the target is down, and the next attempt would be past its max_age_seconds';
 
-export interface WaitLimit {
+interface WaitLimit {
   /** By the database's clock. */
   readonly until: number;
   readonly reason: string;

@@ -6,10 +6,10 @@ import {
 } from '@angelia/config';
 import type { DeliveryTarget } from '@angelia/contracts';
 import { redactSecrets } from '../targets/redact-secrets.ts';
-import type { ConfiguredTarget } from '../targets/registry.ts';
 import type { TargetAddress } from '../targets/target.ts';
+import type { ConfiguredTarget } from '../targets/target-registry.ts';
 
-export interface ResolvedAddress {
+interface ResolvedAddress {
   readonly configured: ConfiguredTarget;
   readonly address: TargetAddress;
 }

@@ -2,7 +2,7 @@ import type { Chunk } from '../text/cut/chunk.ts';
 
 /**
  * The port that every platform implements: one adapter per target, in platforms/ or in a folder of its own, listed in
- * registry.ts. To add one: its schema in libs/config/src/targets, an adapter here, a line in the registry (docs/targets.md).
+ * target-registry.ts. To add one: its schema in libs/config/src/targets, an adapter here, a line in the registry (docs/targets.md).
  *
  * The core (../plan, ../gate, ../attempt) owns order, claims, retries, waits, circuits and limits. An adapter knows its
  * platform's requests and answers and nothing else. It keeps no state except its connections.

@@ -8,7 +8,7 @@ import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
 import type { DeliveryContext } from '../delivery-context.ts';
 import { DeliveryDispatcher, DISPATCHER_LIMITS, type DispatcherLimits } from '../plan/delivery-dispatcher.ts';
-import { loadAdapters, openTargets, type Targets } from '../targets/registry.ts';
+import { loadAdapters, openTargets, type Targets } from '../targets/target-registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
 
@@ -25,7 +25,7 @@ export interface SenderOptions {
   readonly env?: Record<string, string>;
 }
 
-export interface NewSession {
+interface NewSession {
   readonly deliver: DeliveryTarget;
   readonly fallback?: DeliveryTarget;
   readonly interim?: 'message' | 'edit' | 'off';

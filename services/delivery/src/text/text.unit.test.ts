@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { DUPLICATE_MARK } from './cut/chunk.ts';
 import { cutMarkdown } from './cut/cut-markdown.ts';
 import { chunksWithoutMentions } from './cut/neutralize-mentions.ts';
-import { MAX_CHARACTERS, MAX_MESSAGES } from './cut/output-limit.ts';
+import { limitOutput, MAX_CHARACTERS, MAX_MESSAGES } from './cut/output-limit.ts';
 import { renderChunks } from './cut/render-chunks.ts';
 import { discordMarkdown } from './markup/discord-markdown.ts';
 import { writePlain } from './markup/line-layout.ts';
@@ -16,6 +16,9 @@ import { textOf } from './read/document.ts';
 import { sectionsOf } from './read/parse-sections.ts';
 
 const plainText: Markup = { block: (block) => writePlain(block, (text) => text) };
+
+/** Markdown as written, limited and cut as chunksWithoutMentions does. */
+const cutSource = (source: string, limit: number) => cutMarkdown(limitOutput(source), limit);
 
 const MARKUPS: readonly [string, Markup][] = [
   ['Telegram HTML', telegramHtml],
@@ -295,7 +298,7 @@ describe('an output that is too long', () => {
       200_000,
     ],
     ['github', (source) => chunksWithoutMentions(source, 65_000).map((chunk) => ({ text: chunk })), 65_000],
-    ['mattermost', (source) => cutMarkdown(source, 16_000).map((chunk) => ({ text: chunk })), 16_000],
+    ['mattermost', (source) => cutSource(source, 16_000).map((chunk) => ({ text: chunk })), 16_000],
   ];
 
   it.each(sendable)('is cut where 100,000 characters end, and says so: %s', (name, compose) => {
@@ -320,7 +323,7 @@ describe('an output that is too long', () => {
       measure: utf16Units,
     });
     expect(chunks.at(-1)?.text).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
-    const [comment] = cutMarkdown(`\`\`\`js\n${text(200_000)}`, 1_000_000);
+    const [comment] = cutSource(`\`\`\`js\n${text(200_000)}`, 1_000_000);
     expect(comment).toMatch(/\n```\n\n\.\.\. cut at 100,000 characters[^`]*$/);
   });
 
@@ -453,19 +456,19 @@ describe('cutting', () => {
   });
 
   it('counts bytes if the platform does', () => {
-    for (const chunk of cutMarkdown('ש'.repeat(1_000), 300, utf8Bytes)) {
-      expect(utf8Bytes(chunk)).toBeLessThanOrEqual(300);
+    for (const chunk of renderChunks('ש'.repeat(1_000), plainText, { limit: 300, measure: utf8Bytes })) {
+      expect(utf8Bytes(chunk.text)).toBeLessThanOrEqual(300);
     }
   });
 
   it('leaves Markdown that fits exactly as written', () => {
     const text = '| a |\n|---|\n| b |\n\n\n* c\n';
-    expect(cutMarkdown(text, 300)).toEqual([text]);
+    expect(cutSource(text, 300)).toEqual([text]);
   });
 
   it('reopens the fences of Markdown that is cut as written, longer than those inside', () => {
     const code = Array.from({ length: 30 }, () => 'some ``` code').join('\n');
-    for (const chunk of cutMarkdown(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
+    for (const chunk of cutSource(`before\n\n\`\`\`\`md\n${code}\n\`\`\`\`\n\nafter`, 200)) {
       expect(chunk.match(/^````/gm)?.length ?? 0).toBe(chunk.includes('some') ? 2 : 0);
     }
   });
@@ -556,7 +559,7 @@ it('Markdown that is cut as written loses nothing either', () => {
       // The info after a fence is repeated with it.
       const source = document.replaceAll('``` a b', '');
       fc.pre(/[^\s\p{Cf}\p{Cc}]/u.test(source));
-      const chunks = cutMarkdown(source, limit);
+      const chunks = cutSource(source, limit);
       fc.pre(chunks.length < MAX_MESSAGES);
       for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(limit);
       expect(letters(chunks.map(withoutNumber).join(''))).toBe(letters(source.toWellFormed()));

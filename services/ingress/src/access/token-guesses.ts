@@ -8,7 +8,7 @@ const MOST_CLIENTS = 10_000;
 const MOST_KNOWN = 1_000;
 
 /** `unchecked`: the token was not compared. */
-export type Verdict = 'right' | 'wrong' | 'slowed' | 'unchecked';
+type Verdict = 'right' | 'wrong' | 'slowed' | 'unchecked';
 
 /**
  * Slows down guesses of the admin token, per client network. A client without tries left is answered without a comparison,

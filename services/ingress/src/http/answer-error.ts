@@ -8,7 +8,7 @@ import { Refusal } from './refusal.ts';
 /** The log is back within seconds (a restart) or away for long. Senders double their own delay after that anyway. */
 const RETRY_AFTER_SECONDS = 5;
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
   readonly retryAfterSeconds: number | null;

@@ -12,7 +12,7 @@ import type { Route } from '../webhooks/route.ts';
 import { type MasterKey, NO_MASTER_KEY, type Opened } from './master-key.ts';
 
 /** A route made by API, as stored in its stream. */
-export interface StoredApiRoute {
+interface StoredApiRoute {
   readonly name: string;
   /** Of its stream. The API calls it the revision. */
   readonly version: number;
@@ -23,7 +23,7 @@ export interface StoredApiRoute {
 }
 
 /** The result of a definition under this config and this master key. Another start may get another result. */
-export type CompiledApiRoute =
+type CompiledApiRoute =
   | { readonly usable: true; readonly route: Route; readonly effective: Readonly<Record<string, unknown>> }
   | { readonly usable: false; readonly problem: string };
 

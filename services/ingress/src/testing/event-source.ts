@@ -1,7 +1,7 @@
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { ADMIN_TOKEN, type TestIngress } from './ingress.ts';
 
-export interface SeenEvent {
+interface SeenEvent {
   readonly id: number;
   readonly type: string;
   readonly version: number;

@@ -1,8 +1,8 @@
 import { routeFileProblems, StartupError } from '@angelia/config';
 import type { AuthScheme, Config, RouteConfig } from '@angelia/contracts';
 import { eventNames } from './admit/event-type.ts';
-import { schemeNamed } from './authenticate/registry.ts';
 import { prepareSecret, type Scheme } from './authenticate/scheme.ts';
+import { schemeNamed } from './authenticate/scheme-registry.ts';
 import { isPublicKey } from './authenticate/standard-secret.ts';
 import { compileFilters } from './filter/compile-filters.ts';
 import { compileTemplate, type Template } from './payload/template.ts';

@@ -55,7 +55,15 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
       scope.removeAllContentTypeParsers();
       // `*` covers every type. The usual one is named too, because Fastify caches the parser only of a named type.
       scope.addContentTypeParser(['application/json', '*'], (request, payload, done) =>
-        readBody(this.#budget, payload, () => clientNetworkOf(request.ip), this.#maxBodyBytes, done),
+        readBody(
+          payload,
+          {
+            budget: this.#budget,
+            network: () => clientNetworkOf(request.ip),
+            limit: this.#maxBodyBytes,
+          },
+          done,
+        ),
       );
       scope.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
       scope.post<{ Params: { route: string } }>('/webhooks/:route', {

@@ -169,7 +169,7 @@ describe('a background process', () => {
     expect(await fixture.waitFor(id, 'process.exited')).toMatchObject({ exit_code: 9, output_tail: 'bye' });
     await fixture.crash(next);
     const third = await fixture.watcher(SECOND);
-    await third.look(id);
+    await third.checkSession(id);
     expect(await notices(id)).toEqual([`[Background process ${processId} exited with exit code 9]\nbye`]);
     await fixture.crash(third);
   });
@@ -188,12 +188,12 @@ describe('a background process', () => {
         },
       },
     }));
-    await other.look(id);
-    await other.lookForLost();
+    await other.checkSession(id);
+    await other.checkForLost();
     expect(await fixture.of(id, 'process.lost')).toEqual([]);
     await fixture.crash(gone);
     await fixture.isGone(SECOND);
-    await other.lookForLost();
+    await other.checkForLost();
     await fixture.waitFor(id, 'process.lost');
     expect(await notices(id)).toEqual([`[Background process ${processId} was lost]`]);
     expect(await fixture.run(other, id, 'terminal', { command: 'echo here' })).toMatchObject({
@@ -251,7 +251,7 @@ describe('a process that prints', () => {
     const { pid } = await fixture.waitFor(id, 'process.started');
     const supervisor = Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]);
     let most = 0;
-    const look = setInterval(() => {
+    const polling = setInterval(() => {
       const rss = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${supervisor}/status`, 'utf8'))?.[1];
       most = Math.max(most, Number(rss));
     }, 50);
@@ -260,7 +260,7 @@ describe('a process that prints', () => {
       exit_code: 6,
       output_tail: expect.stringMatching(/x\nend$/),
     });
-    clearInterval(look);
+    clearInterval(polling);
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThan(250_000);
     expect(process.memoryUsage().rss - heap).toBeLessThan(100 * 1_048_576);
@@ -391,7 +391,7 @@ describe('a watcher that starts again', () => {
     await tell(id, processId, next);
     await fixture.waitFor(id, 'process.exited');
     expect(await fixture.of(id, 'process.matched')).toHaveLength(MATCHES);
-    // Quadratic would be some 10,000. This is a look, the matches and the end.
+    // Quadratic would be some 10,000. This is a check, the matches and the end.
     expect(read).toBeLessThan(5 * MATCHES);
     await fixture.crash(next);
   });
@@ -455,7 +455,7 @@ describe('a supervisor in trouble', () => {
       await hangs.commands.stop(id, processId, 0);
       await eventually(() => !isThere(pid));
       const callId = await fixture.call(id, 'terminal', { command: 'echo once >> ran' });
-      await hangs.look(id);
+      await hangs.checkSession(id);
       // The start gets no answer and is requested again.
       for (const running of [2, 1, 2]) {
         await eventually(() => hangs.commands.running === running);

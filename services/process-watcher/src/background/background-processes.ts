@@ -24,10 +24,10 @@ interface RecordedMatches {
 /**
  * Follows background processes, from their start to the record of their end.
  *
- *   begun --process.started--> tracked --process.matched*--> tracked --process.exited | lost--> settled
+ *   starting --process.started--> tracked --process.matched*--> tracked --process.exited | lost--> settled
  *
  * Everything tracked here is also on disk (session-directories.ts, `running`): a watcher that starts again continues
- * where this one stopped. A report that comes twice is recorded once (libs/session/src/processes.ts).
+ * where this one stopped. A report that comes twice is recorded once (libs/session/src/processes).
  */
 export class BackgroundProcesses {
   readonly #config: Config;
@@ -37,8 +37,8 @@ export class BackgroundProcesses {
   readonly #signal: AbortSignal;
   /** By process id. Resolves when the end is in the log, or when the process is not followed any more. Never rejects. */
   readonly #tracked = new Map<string, Promise<void>>();
-  /** Begun here and not known to have ended. The log learns of them a moment later. */
-  readonly #begun = new Map<SessionId, Set<string>>();
+  /** Started here and not known to have ended. The log may not have them yet. */
+  readonly #starting = new Map<SessionId, Set<string>>();
 
   constructor(options: {
     readonly config: Config;
@@ -62,18 +62,18 @@ export class BackgroundProcesses {
   /** The ids of a session's living processes: those that its state shows, and those that the log does not know yet. */
   aliveOf(id: SessionId, recorded: readonly ProcessState[]): ReadonlySet<string> {
     const running = recorded.filter(({ status }) => status === 'running').map(({ processId }) => processId);
-    return new Set([...running, ...(this.#begun.get(id) ?? [])]);
+    return new Set([...running, ...(this.#starting.get(id) ?? [])]);
   }
 
-  noteBegun(id: SessionId, processId: string): void {
-    const begun = this.#begun.get(id) ?? new Set();
-    this.#begun.set(id, begun.add(processId));
+  noteStarting(id: SessionId, processId: string): void {
+    const starting = this.#starting.get(id) ?? new Set();
+    this.#starting.set(id, starting.add(processId));
   }
 
   noteOver(id: SessionId, processId: string): void {
-    const begun = this.#begun.get(id);
-    begun?.delete(processId);
-    if (begun?.size === 0) this.#begun.delete(id);
+    const starting = this.#starting.get(id);
+    starting?.delete(processId);
+    if (starting?.size === 0) this.#starting.delete(id);
   }
 
   /** Follows a process whose start is in the log, until its end is. */

@@ -6,7 +6,7 @@ import { MATCHES_FILE, type MatchRecord } from '../supervisor/protocol.ts';
 const PART_BYTES = 65_536;
 const NEWLINE = 0x0a;
 
-export interface Matches {
+interface Matches {
   readonly matches: readonly MatchRecord[];
   /** Where to continue; the same position if there is nothing more. */
   readonly next: number;

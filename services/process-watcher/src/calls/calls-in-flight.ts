@@ -8,12 +8,12 @@ import { retryUntilDone } from '../retry-until-done.ts';
 import type { SessionAffinity } from '../session-affinity.ts';
 import { foregroundName, processIdOf, type SessionDirectories } from '../session-directories.ts';
 import type { Tasks } from '../tasks.ts';
-import { commandAgent } from './command-agent.ts';
 import { processTool } from './process-tool.ts';
+import { commandAgent } from './run-command-agent.ts';
 import { terminalTool } from './terminal-tool.ts';
 import { type Call, type CallResult, failed, type OpenCall, openCalls } from './tool-call.ts';
 
-export interface CallsInFlightDeps {
+interface CallsInFlightDeps {
   readonly config: Config;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
   readonly directories: SessionDirectories;
@@ -25,10 +25,10 @@ export interface CallsInFlightDeps {
   readonly logger: Logger;
 }
 
-/** A look at a session that is under way. */
-export interface Look {
+/** A check of a session that is in progress. */
+export interface SessionCheck {
   readonly id: SessionId;
-  /** Calls that ended since the look began: the stream that it has read may still show them as open. */
+  /** Calls that ended since the check began: the stream that it has read may still show them as open. */
   readonly ended: Set<string>;
 }
 
@@ -48,7 +48,7 @@ interface SessionInFlight {
 export class CallsInFlight {
   readonly #deps: CallsInFlightDeps;
   readonly #sessions = new Map<SessionId, SessionInFlight>();
-  readonly #looks = new Set<Look>();
+  readonly #checks = new Set<SessionCheck>();
 
   constructor(deps: CallsInFlightDeps) {
     this.#deps = deps;
@@ -63,26 +63,26 @@ export class CallsInFlight {
     return this.#sessions.get(id)?.calls.has(callId) ?? false;
   }
 
-  beginLook(id: SessionId): Look {
-    const look: Look = { id, ended: new Set() };
-    this.#looks.add(look);
-    return look;
+  beginCheck(id: SessionId): SessionCheck {
+    const check: SessionCheck = { id, ended: new Set() };
+    this.#checks.add(check);
+    return check;
   }
 
-  endLook(look: Look): void {
-    this.#looks.delete(look);
+  endCheck(check: SessionCheck): void {
+    this.#checks.delete(check);
   }
 
   /** Begins to carry out a call. False if it belongs to another watcher. */
-  async take(look: Look, loaded: Loaded, call: OpenCall): Promise<boolean> {
+  async take(check: SessionCheck, loaded: Loaded, call: OpenCall): Promise<boolean> {
     const { affinity, tasks } = this.#deps;
     const { id } = loaded;
     const { callId } = call;
     const { whose, now } = await affinity.claim(id, call.startedAt);
     if (whose === 'theirs') return false;
-    // Another look took the call meanwhile, and its result is in the log. Taken again, it would be carried out twice,
-    // since its files are gone (C14; found by the chaos, seed 11: Postgres was frozen between the look and the claim).
-    if (look.ended.has(callId)) return true;
+    // Another check took the call meanwhile, and its result is in the log. Taken again, it would be carried out twice,
+    // since its files are gone (C14; found by the chaos, seed 11: Postgres was frozen between the check and the claim).
+    if (check.ended.has(callId)) return true;
     if (this.has(id, callId) || tasks.signal.aborted) return true;
     this.#noteTaken(id, callId);
     const stop = this.#add(loaded, callId);
@@ -118,7 +118,7 @@ export class CallsInFlight {
   }
 
   #remove(id: SessionId, callId: string): void {
-    for (const look of this.#looks) if (look.id === id) look.ended.add(callId);
+    for (const check of this.#checks) if (check.id === id) check.ended.add(callId);
     const calls = this.#sessions.get(id)?.calls;
     calls?.delete(callId);
     if (calls !== undefined && calls.size > 0) return;
@@ -137,7 +137,9 @@ export class CallsInFlight {
 
   #hasFiles(id: SessionId, callId: string): boolean {
     const { commands } = this.#deps;
-    return commands.wasBegun(id, foregroundName(callId)) || commands.wasBegun(id, processIdOf(id, callId));
+    return (
+      commands.wasStarted(id, foregroundName(callId)) || commands.wasStarted(id, processIdOf(id, callId))
+    );
   }
 
   async #carryOut(call: Call, mayBegin: boolean): Promise<void> {
@@ -193,10 +195,10 @@ export class CallsInFlight {
   }
 }
 
-/** Another watcher may have begun the call, and is gone with its files (C14). */
+/** Another watcher may have started the call, and is gone with its files (C14). */
 const BEGUN_ELSEWHERE: CallResult = {
   outcome: 'unknown',
   result: JSON.stringify({
-    error: 'the host that this was begun on is gone: whether it was carried out is not known',
+    error: 'the host that started this is gone, and it is not known whether it was carried out',
   }),
 };

@@ -39,7 +39,7 @@ describe('a foreground command', () => {
     });
   });
 
-  it('runs once, even if a look that saw it open claims it after its end (seed 11 of the chaos)', async () => {
+  it('runs once, even if a check that saw it open claims it after its end (seed 11 of the chaos)', async () => {
     const claims: (() => void)[] = [];
     let slow = false;
     const two = await fixture.watcher('slow', undefined, (own) => ({
@@ -54,10 +54,10 @@ describe('a foreground command', () => {
     const id = await fixture.running();
     const callId = await fixture.call(id, 'terminal', { command: 'echo done >> effects; cat effects' });
     slow = true;
-    const late = two.look(id);
+    const late = two.checkSession(id);
     await eventually(() => claims.length === 1);
     slow = false;
-    await two.look(id);
+    await two.checkSession(id);
     expect(await fixture.result(id, callId)).toMatchObject({ output: 'done\n' });
     await eventually(() => two.sessionsInFlight === 0);
     claims[0]?.();
@@ -117,15 +117,15 @@ describe('a foreground command', () => {
     const callId = await fixture.call(id, 'terminal', {
       command: 'echo first; yes 0123456789 | head -c 20000000; echo last',
     });
-    await watcher.look(id);
+    await watcher.checkSession(id);
     const dir = join(fixture.dataDirectory, 'processes', id, foregroundName(callId));
     let most = 0;
-    const look = setInterval(() => {
+    const polling = setInterval(() => {
       if (existsSync(dir))
         most = Math.max(most, readdirSync(dir).filter((name) => name.startsWith('output.')).length);
     }, 5);
     const { output } = await fixture.result(id, callId);
-    clearInterval(look);
+    clearInterval(polling);
     expect(String(output).length).toBeLessThan(40_000);
     expect(output).toMatch(/bytes left out \.\.\.\]\n[\s\S]*last\n$/);
     expect(most).toBeLessThanOrEqual(2);
@@ -186,7 +186,7 @@ describe('a foreground command', () => {
   it('of a cancelled session is ended', async () => {
     const id = await fixture.running();
     await fixture.call(id, 'terminal', { command: 'echo $$ > pid; sleep 300' });
-    await watcher.look(id);
+    await watcher.checkSession(id);
     const file = workFile(id, 'pid');
     const pid = await eventually(() => (existsSync(file) && Number(readFileSync(file, 'utf8'))) || null);
     expect(isThere(pid)).toBe(true);
@@ -200,10 +200,15 @@ describe('a foreground command', () => {
     const second = await fixture.watcher('process-watcher-2');
     const id = await fixture.running();
     const callId = await fixture.call(id, 'terminal', { command: `echo x >> times; ${WAITS}; cat times` });
-    await Promise.all([watcher.look(id), second.look(id), watcher.look(id), second.look(id)]);
+    await Promise.all([
+      watcher.checkSession(id),
+      second.checkSession(id),
+      watcher.checkSession(id),
+      second.checkSession(id),
+    ]);
     await goOn(id);
     expect(await fixture.result(id, callId)).toMatchObject({ output: 'x\n' });
-    await Promise.all([watcher.look(id), second.look(id)]);
+    await Promise.all([watcher.checkSession(id), second.checkSession(id)]);
     expect((await fixture.of(id, 'tool.finished')).map(({ outcome }) => outcome)).toEqual(['ok']);
     await fixture.crash(second);
   });
@@ -214,7 +219,7 @@ describe('a foreground command', () => {
     const callId = await fixture.call(id, 'terminal', {
       command: `echo x >> times; ${WAITS}; cat times; exit 5`,
     });
-    await first.look(id);
+    await first.checkSession(id);
     await eventually(() => existsSync(workFile(id, 'times')));
     await fixture.crash(first);
     await goOn(id);
@@ -231,14 +236,14 @@ describe('a foreground command', () => {
     const id = await fixture.running();
     const command = `echo x >> ${shared}/times; cd ${shared}; ${WAITS}`;
     const callId = await fixture.call(id, 'terminal', { command });
-    await Promise.all([watcher.look(id), other.look(id)]);
+    await Promise.all([watcher.checkSession(id), other.checkSession(id)]);
     await writeFile(join(shared, 'go'), '');
     expect(await fixture.result(id, callId)).toMatchObject({ outcome: 'ok' });
     expect(readFileSync(join(shared, 'times'), 'utf8')).toBe('x\n');
     // From now on the session is that watcher's, whichever hears of it first.
     const [{ watcher: owner } = { watcher: null }] = await fixture.of(id, 'tool.finished');
     const next = await fixture.call(id, 'terminal', { command: 'pwd' });
-    await (owner === 'other-host' ? watcher : other).look(id);
+    await (owner === 'other-host' ? watcher : other).checkSession(id);
     const { output } = await fixture.result(id, next);
     const host = owner === 'other-host' ? elsewhere : fixture.dataDirectory;
     expect(String(output).includes(host) || String(output).includes('angelia-work-')).toBe(true);
@@ -253,7 +258,7 @@ describe('a foreground command', () => {
     const callId = await fixture.call(id, 'terminal', {
       command: 'echo $PPID > pid; echo x >> times; sleep 300',
     });
-    await first.look(id);
+    await first.checkSession(id);
     const work = join(fixture.dataDirectory, 'processes', id, 'work');
     // The command may be faster than the supervisor, which records the start.
     const started = join(fixture.dataDirectory, 'processes', id, foregroundName(callId), 'started.json');

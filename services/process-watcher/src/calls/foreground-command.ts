@@ -6,7 +6,7 @@ import { foregroundName } from '../session-directories.ts';
 import { ERRORS, OUTPUT } from '../supervisor/protocol.ts';
 
 /** A command that a call runs and waits for: `terminal` in the foreground, or an agent of kind `command`. */
-export interface ForegroundCommand {
+interface ForegroundCommand {
   readonly sessionId: SessionId;
   readonly callId: string;
   readonly argv: readonly string[];
@@ -36,7 +36,7 @@ export type ForegroundEnd =
       readonly outputBytes: number;
     }
   | { readonly kind: 'not_started'; readonly reason: string }
-  /** It was begun, and nobody knows how it ended. */
+  /** It was started, and nobody knows how it ended. */
   | { readonly kind: 'lost'; readonly reason: string }
   /** The caller's `stop` ended it. */
   | { readonly kind: 'stopped' };
@@ -46,7 +46,7 @@ const FOREGROUND_GRACE_MS = 2_000;
 
 /**
  * Runs one command once, however often this is called for the same call: after a restart of the watcher it waits for the
- * command that was begun before. The supervisor keeps the time limit. `stop` ends the command. `signal` only ends the
+ * command that was started before. The supervisor keeps the time limit. `stop` ends the command. `signal` only ends the
  * waiting, by a throw: the command keeps running.
  */
 export async function runForeground(

@@ -31,10 +31,10 @@ describe('the process tool', () => {
       const id = await fixture.running();
       const processId = await begin(id, 'read line; echo ready; exit 5', { notify_on_complete: true });
       const callId = await fixture.call(id, 'process', { action: 'wait', process_id: processId });
-      if (when === 'while it waits') await watcher.look(id);
+      if (when === 'while it waits') await watcher.checkSession(id);
       await tell(id, processId);
       await fixture.waitFor(id, 'process.exited');
-      if (when !== 'while it waits') await watcher.look(id);
+      if (when !== 'while it waits') await watcher.checkSession(id);
       expect(await fixture.result(id, callId)).toEqual({
         outcome: 'ok',
         process_id: processId,
@@ -65,7 +65,7 @@ describe('the process tool', () => {
     const id = await fixture.running();
     const processId = await begin(id, 'read line; exit 3', { notify_on_complete: true });
     const callId = await fixture.call(id, 'process', { action: 'wait', process_id: processId });
-    await watcher.look(id);
+    await watcher.checkSession(id);
     // The run gave up the call (interrupted, out of time); the watcher notices that once a second.
     await fixture.execute(id, {
       type: 'finish-tool',

@@ -19,7 +19,7 @@ import {
   unknownOutcome,
 } from './tool-call.ts';
 
-export interface ProcessToolDeps extends ToolDeps {
+interface ProcessToolDeps extends ToolDeps {
   readonly sessions: Pick<Sessions, 'execute' | 'load'>;
 }
 

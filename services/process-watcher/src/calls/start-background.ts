@@ -20,7 +20,7 @@ export async function startBackground(
   const processId = processIdOf(sessionId, callId);
   const agent = config.agents[state.created?.agent ?? ''];
   const limits = agent?.kind === 'llm' ? agent.processes : { max_per_session: 0, max_wait_seconds: 0 };
-  if (!commands.wasBegun(sessionId, processId)) {
+  if (!commands.wasStarted(sessionId, processId)) {
     const alive = background.aliveOf(sessionId, state.processes);
     if (alive.size >= limits.max_per_session) {
       return failed(
@@ -29,7 +29,7 @@ export async function startBackground(
     }
     if (commands.isFull) return failed(hostFullMessage(config));
   }
-  background.noteBegun(sessionId, processId);
+  background.noteStarting(sessionId, processId);
   const result = await start(call, processId, args, limits.max_wait_seconds, deps);
   if (result.outcome !== 'ok') background.noteOver(sessionId, processId);
   return result;

@@ -30,7 +30,7 @@ export async function terminalTool(call: Call, deps: ToolDeps): Promise<CallResu
   const { sessionId, callId } = call;
   const name = foregroundName(callId);
   const { commands } = deps;
-  if (commands.isFull && !commands.wasBegun(sessionId, name)) return failed(hostFullMessage(deps.config));
+  if (commands.isFull && !commands.wasStarted(sessionId, name)) return failed(hostFullMessage(deps.config));
   const end = await runForeground(
     {
       sessionId,
@@ -50,7 +50,7 @@ export async function terminalTool(call: Call, deps: ToolDeps): Promise<CallResu
     case 'not_started':
       return failed(`the command could not be started: ${end.reason}`, { recorded });
     case 'lost':
-      return unknownOutcome(`the command was begun, but ${end.reason}`, { recorded });
+      return unknownOutcome(`the command was started, but ${end.reason}`, { recorded });
     case 'ended':
       return ok(
         {

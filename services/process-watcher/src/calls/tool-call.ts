@@ -57,7 +57,7 @@ export function failed(error: string, more: Partial<CallResult> = {}): CallResul
   return { outcome: 'error', result: JSON.stringify({ error }), ...more };
 }
 
-/** For a call that was begun, and whose effect is not known. */
+/** For a call that was started and whose effect is unknown. */
 export function unknownOutcome(error: string, more: Partial<CallResult> = {}): CallResult {
   return { outcome: 'unknown', result: JSON.stringify({ error }), ...more };
 }

@@ -93,7 +93,7 @@ describe('a daemon that hides', () => {
   asRoot('is ended when its session is cancelled', async () => {
     const id = await fixture.running();
     await fixture.call(id, 'terminal', { command: `(${daemon}) > pid; sleep 300` });
-    await watcher.look(id);
+    await watcher.checkSession(id);
     const file = join(directoryOf(id), 'work', 'pid');
     const pid = await eventually(() => printed(existsSync(file) && readFileSync(file, 'utf8')));
     expect(isThere(pid)).toBe(true);

@@ -8,13 +8,13 @@ import { withLimits } from '../isolation/limits.ts';
 import type { SessionDirectories } from '../session-directories.ts';
 import { isAlive, membersOf, signalGroup } from '../supervisor/process-identity.ts';
 import {
-  BEGUN_FILE,
-  type BegunRecord,
   EXIT_FILE,
   type ExitRecord,
   MARK_VARIABLE,
   type ProcessIdentity,
+  START_MARKER_FILE,
   STARTED_FILE,
+  type StartMarker,
   type StartReply,
   type StartRequest,
   type StopReply,
@@ -31,11 +31,11 @@ import { commandEnvironment } from './shell.ts';
 /** Between SIGTERM and SIGKILL: time for a program to save something before it ends. */
 const GRACE_MS = 3_000;
 /** How often to look for the end of a command if the supervisor says nothing: it may have died. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Between two looks at a command that is stopped without its supervisor. */
 const STOP_LOOK_MS = 100;
 
-export interface CommandLine {
+interface CommandLine {
   readonly sessionId: SessionId;
   /** The name of its directory: a `foregroundName` or the id of a process. */
   readonly name: string;
@@ -122,9 +122,9 @@ export class HostCommands {
     return cwd === undefined ? work : resolve(work, cwd);
   }
 
-  /** Whether the command was begun, by us or by a predecessor. */
-  wasBegun(id: SessionId, name: string): boolean {
-    return existsSync(join(this.directory(id, name), BEGUN_FILE));
+  /** Whether the command was started, by us or by a predecessor. */
+  wasStarted(id: SessionId, name: string): boolean {
+    return existsSync(join(this.directory(id, name), START_MARKER_FILE));
   }
 
   /** Starts a command once: a second call says how the first one went. */
@@ -137,7 +137,7 @@ export class HostCommands {
     const dir = this.directory(id, name);
     // Counted from here on, so that commands that begin at the same time count as well.
     this.#running.add(dir);
-    let reply: StartReply = { status: 'failed', reason: 'it was not begun' };
+    let reply: StartReply = { status: 'failed', reason: 'it was not started' };
     try {
       const request = this.#startRequest(line);
       reply =
@@ -212,7 +212,7 @@ export class HostCommands {
           );
         }
         if (end !== null) return end;
-        await wakeUp.wait(LOOK_MS, signal);
+        await wakeUp.wait(CHECK_MS, signal);
       }
     } finally {
       waits.delete(wakeUp);
@@ -365,10 +365,10 @@ export class HostCommands {
     dir: string,
     request: R & Parameters<SupervisorClient['askAt']>[1],
   ) {
-    const begun = readJson<BegunRecord>(join(dir, BEGUN_FILE));
-    if (begun === null) return null;
+    const marker = readJson<StartMarker>(join(dir, START_MARKER_FILE));
+    if (marker === null) return null;
     try {
-      return await this.#supervisors.askAt(begun.supervisor, request);
+      return await this.#supervisors.askAt(marker.supervisor, request);
     } catch (error) {
       if (error instanceof SupervisorSilent) return 'silent';
       throw error;

@@ -114,7 +114,7 @@ onSmallDisk('on a full disk a command is refused with a clear error, and later o
     const callId = await fixture.call(id, 'terminal', {
       command: 'head -c 2000000 /dev/zero > fill 2>/dev/null; echo gone',
     });
-    await other.look(id);
+    await other.checkSession(id);
     // The supervisor has tried to write the output, and then the exit code.
     const exit = join(disk, 'processes', id, foregroundName(callId), `${EXIT_FILE}.tmp`);
     await eventually(() => existsSync(exit));

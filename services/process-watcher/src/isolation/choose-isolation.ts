@@ -10,7 +10,7 @@ import { namespaces } from './namespaces.ts';
 import { ownUser } from './own-user.ts';
 import type { ProbeDirectories } from './probe.ts';
 
-export interface ChooseOptions {
+interface ChooseOptions {
   readonly config: Config;
   readonly users: Pick<UserPolicy, 'separateUsers'>;
   readonly directories: ProbeDirectories;

@@ -23,7 +23,7 @@ process.chdir(directory);
 
 /** How long to stay without commands and watchers. A watcher that restarts is back much sooner. */
 const IDLE_MS = 30_000;
-const LOOK_MS = 2_000;
+const CHECK_MS = 2_000;
 
 const sockets = new Set<Socket>();
 const supervisor = new Supervisor(directory, (event, dir) => {
@@ -40,9 +40,9 @@ protectFromOutOfMemory();
 const server = createServer(serve);
 await listen(server);
 let idleSince = performance.now();
-setInterval(() => void look(), LOOK_MS);
+setInterval(() => void exitWhenUnused(), CHECK_MS);
 
-async function look(): Promise<void> {
+async function exitWhenUnused(): Promise<void> {
   if (!existsSync(SOCKET_NAME)) {
     await supervisor.stopAll();
     // Somebody removed the data directory: remove the sessions' files too.

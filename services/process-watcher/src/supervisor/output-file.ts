@@ -33,12 +33,12 @@ export class OutputFile {
   write(chunk: Buffer): void {
     let rest = chunk;
     while (rest.length > 0) {
-      const room = this.#segmentBytes - (this.#written - this.#segmentStart);
-      if (room <= 0) {
+      const free = this.#segmentBytes - (this.#written - this.#segmentStart);
+      if (free <= 0) {
         this.#rotate();
         continue;
       }
-      const part = rest.subarray(0, room);
+      const part = rest.subarray(0, free);
       rest = rest.subarray(part.length);
       if (!this.#append(part)) return;
     }

@@ -56,21 +56,21 @@ export class PatternWatch {
 
   /** Searches the unfinished line (a prompt, for example). Called when nothing was printed for a moment. */
   settle(): MatchRecord[] {
-    return this.off || this.#lineMatched || this.#line.length === 0 ? [] : this.#look(this.#line);
+    return this.off || this.#lineMatched || this.#line.length === 0 ? [] : this.#matchLine(this.#line);
   }
 
   #extend(part: Buffer): MatchRecord[] {
     const line = Buffer.concat([this.#line, part]);
     // Most matches wait for the end of their line, so that the notice shows the whole line. A long line is searched here,
     // because only its last bytes are kept. They are a copy, since a slice would keep the whole chunk in memory.
-    const found = line.length > LONGEST_LINE_BYTES && !this.#lineMatched ? this.#look(line) : [];
+    const found = line.length > LONGEST_LINE_BYTES && !this.#lineMatched ? this.#matchLine(line) : [];
     this.#line = Buffer.from(line.subarray(-LONGEST_LINE_BYTES));
     return found;
   }
 
   #complete(part: Buffer): MatchRecord[] {
     const line = this.#line.length === 0 ? part : Buffer.concat([this.#line, part]);
-    const found = this.#lineMatched ? [] : this.#look(line);
+    const found = this.#lineMatched ? [] : this.#matchLine(line);
     this.#line = Buffer.alloc(0);
     this.#lineMatched = false;
     return found;
@@ -85,14 +85,14 @@ export class PatternWatch {
       const at = Math.min(...hits);
       const start = lines.lastIndexOf(NEWLINE, at) + 1;
       const end = lines.indexOf(NEWLINE, at);
-      found.push(...this.#look(lines.subarray(start, end)));
+      found.push(...this.#matchLine(lines.subarray(start, end)));
       this.#lineMatched = false;
       from = end + 1;
     }
     return found;
   }
 
-  #look(line: Buffer): MatchRecord[] {
+  #matchLine(line: Buffer): MatchRecord[] {
     const hit = this.#patterns.find(({ bytes }) => line.includes(bytes));
     if (hit === undefined) return [];
     this.#lineMatched = true;

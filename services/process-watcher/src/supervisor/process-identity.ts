@@ -4,7 +4,7 @@ import { MARK_VARIABLE, type ProcessIdentity } from './protocol.ts';
 let known: string | undefined;
 
 /** Changes with every boot of the machine. */
-export function bootId(): string {
+function bootId(): string {
   known ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown';
   return known;
 }

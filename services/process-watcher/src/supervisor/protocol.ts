@@ -18,7 +18,7 @@ import type { Socket } from 'node:net';
 export const PROTOCOL = 3;
 export const SOCKET_NAME = `supervisor-${PROTOCOL}.sock`;
 
-export const BEGUN_FILE = 'begun.json';
+export const START_MARKER_FILE = 'begun.json';
 export const STARTED_FILE = 'started.json';
 export const EXIT_FILE = 'exit.json';
 export const MATCHES_FILE = 'matches.jsonl';
@@ -32,7 +32,7 @@ export const ERRORS = 'errors';
  */
 export const MARK_VARIABLE = 'ANGELIA_COMMAND_ID';
 
-export interface BegunRecord {
+export interface StartMarker {
   readonly at: string;
   /** The directory of the supervisor that has the command. */
   readonly supervisor: string;

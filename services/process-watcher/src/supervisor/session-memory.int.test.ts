@@ -95,7 +95,7 @@ asRoot(
 asRoot('a program that is the agent reports the memory limit too', async () => {
   const id = await fixture.running({ agent: 'hungry', toolsets: null });
   await fixture.execute(id, { type: 'start-agent', generation: 1, kind: 'command', arguments: '{}' });
-  await watcher.look(id);
+  await watcher.checkSession(id);
   expect(await fixture.result(id, 'agent-1')).toEqual({
     outcome: 'error',
     error: `the program was ended, as ${REASON}`,

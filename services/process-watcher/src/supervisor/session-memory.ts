@@ -12,13 +12,13 @@ export interface LimitedSession {
 }
 
 /** What a command allocates between two looks is seen too late: some 300 MB per CPU (1 GB in 0.8 s of CPU). */
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 /**
- * A look reads all of /proc: 2 to 6 ms of CPU for 200 processes. On a host with thousands of processes the looks are rarer,
+ * A check reads all of /proc: 2 to 6 ms of CPU for 200 processes. On a host with thousands of processes the checks are rarer,
  * so that they take at most a twentieth of a CPU, but still frequent enough to enforce a limit.
  */
-const LOOK_SHARE = 20;
-const LOOK_AT_MOST_MS = 1_000;
+const CHECK_SHARE = 20;
+const CHECK_AT_MOST_MS = 1_000;
 /** Time for the exact count, which counts shared memory once. What is not counted by then enters with its full size. */
 const EXACT_MS = 500;
 
@@ -31,7 +31,7 @@ export class SessionMemory {
   readonly #onOver: (session: LimitedSession) => void;
   #isWatching = false;
 
-  /** `onOver` is called at each look, for each session that uses more than it may. */
+  /** `onOver` is called at each check, for each session that uses more than it may. */
   constructor(sessions: () => readonly LimitedSession[], onOver: (session: LimitedSession) => void) {
     this.#sessions = sessions;
     this.#onOver = onOver;
@@ -41,14 +41,14 @@ export class SessionMemory {
   watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    this.#lookIn(LOOK_MS);
+    this.#checkIn(CHECK_MS);
   }
 
-  #lookIn(ms: number): void {
-    setTimeout(() => void this.#look(), ms);
+  #checkIn(ms: number): void {
+    setTimeout(() => void this.#check(), ms);
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const sessions = this.#sessions();
     this.#isWatching = sessions.length > 0;
     if (!this.#isWatching) return;
@@ -60,9 +60,9 @@ export class SessionMemory {
       tookMs = performance.now() - began;
       for (const session of await over) this.#onOver(session);
     } catch {
-      // No file descriptor is left to read /proc with. The next look tries again.
+      // No file descriptor is left to read /proc with. The next check tries again.
     }
-    this.#lookIn(Math.max(LOOK_MS, Math.min(LOOK_SHARE * tookMs, LOOK_AT_MOST_MS)));
+    this.#checkIn(Math.max(CHECK_MS, Math.min(CHECK_SHARE * tookMs, CHECK_AT_MOST_MS)));
   }
 }
 

@@ -33,15 +33,15 @@ const LAST_OUTPUT_MS = 1_000;
 /** How often the watch searches an unfinished line. */
 const SETTLE_MS = 500;
 /** Between two checks whether a signalled group is gone. */
-const LOOK_MS = 50;
+const CHECK_MS = 50;
 /** Between two checks whether what a command left running is gone. */
-const LEFTOVERS_LOOK_MS = 3_000;
+const LEFTOVERS_CHECK_MS = 3_000;
 /** What survives SIGKILL for this long is stuck in the kernel. */
 const KILL_WAIT_MS = 2_000;
 /** How much `write` may keep in memory while the command does not read its input. */
 const STDIN_CAP_BYTES = 1_048_576;
 
-export interface CommandEvents {
+interface CommandEvents {
   ended(): void;
   matched(): void;
   /** Nothing is left to read or to wait for. */
@@ -204,7 +204,7 @@ export class SupervisedCommand {
     for (const until = performance.now() + withinMs; ; ) {
       if (this.#alive().length === 0) return true;
       if (performance.now() >= until) return false;
-      await pause(LOOK_MS);
+      await pause(CHECK_MS);
     }
   }
 
@@ -216,7 +216,7 @@ export class SupervisedCommand {
     child.stdout?.on('data', (chunk: Buffer) => {
       this.#lastOutputAt = performance.now();
       this.#output.write(chunk);
-      this.#look(chunk);
+      this.#searchOutput(chunk);
     });
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#lastOutputAt = performance.now();
@@ -233,7 +233,7 @@ export class SupervisedCommand {
     });
   }
 
-  #look(chunk: Buffer): void {
+  #searchOutput(chunk: Buffer): void {
     // Output from before the end may arrive after the exit. Once the end is being recorded, nothing is searched.
     if (this.#watch.off || this.#outputOver) return;
     this.#report(this.#watch.take(chunk));
@@ -318,17 +318,19 @@ export class SupervisedCommand {
     const { lifetimeMs, idleMs, graceMs } = this.#request;
     this.#after(Math.min(lifetimeMs, LONGEST_TIMER_MS), () => this.#stopAt('lifetime', graceMs));
     if (idleMs === null) return;
-    const look = (): void => {
+    const stopIfIdle = (): void => {
       const idle = performance.now() - this.#lastOutputAt;
       if (idle >= idleMs) this.#stopAt('idle', graceMs);
-      else this.#after(idleMs - idle, look);
+      else this.#after(idleMs - idle, stopIfIdle);
     };
-    this.#after(idleMs, look);
+    this.#after(idleMs, stopIfIdle);
   }
 
   /** If this fails (no file descriptor is left to read /proc with), it tries again: a limit must hold. */
   #stopAt(limit: Limit, graceMs: number): void {
-    this.stop(limit, graceMs).catch(() => this.#after(LEFTOVERS_LOOK_MS, () => this.#stopAt(limit, graceMs)));
+    this.stop(limit, graceMs).catch(() =>
+      this.#after(LEFTOVERS_CHECK_MS, () => this.#stopAt(limit, graceMs)),
+    );
   }
 
   #after(ms: number, work: () => void): void {
@@ -351,7 +353,7 @@ export class SupervisedCommand {
     if (!this.#recorded || !this.#closed) return;
     // A server that it started and that prints nothing still belongs to it, and can be killed and limited.
     if (this.#mayBeAlive()) {
-      this.#after(LEFTOVERS_LOOK_MS, () => this.#overIfSo());
+      this.#after(LEFTOVERS_CHECK_MS, () => this.#overIfSo());
       return;
     }
     for (const timer of this.#timers) clearTimeout(timer);

@@ -16,7 +16,7 @@ import {
 } from './protocol.ts';
 
 /** Thrown for a request that got no answer because the supervisor is gone. The files say whether it was carried out. */
-export class SupervisorGone extends AngeliaError {
+class SupervisorGone extends AngeliaError {
   override readonly name = 'SupervisorGone';
   readonly code = 'supervisor_gone';
   readonly retryable = true;

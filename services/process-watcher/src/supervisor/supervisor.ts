@@ -2,10 +2,10 @@ import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { signalOne } from './process-identity.ts';
 import {
-  BEGUN_FILE,
-  type BegunRecord,
   type Replies,
   type Request,
+  START_MARKER_FILE,
+  type StartMarker,
   type StartReply,
   type StartRequest,
 } from './protocol.ts';
@@ -75,10 +75,10 @@ export class Supervisor {
 
   async #startOnce(request: StartRequest): Promise<StartReply> {
     try {
-      if (!(await this.#begin(request.dir))) return { status: 'begun_earlier' };
+      if (!(await this.#markStarted(request.dir))) return { status: 'begun_earlier' };
     } catch (error) {
-      // The disk is full. The command was not begun, so the file that says so must go.
-      await rm(join(request.dir, BEGUN_FILE), { force: true });
+      // The disk is full. The command was not started, so remove its start marker.
+      await rm(join(request.dir, START_MARKER_FILE), { force: true });
       return { status: 'failed', reason: (error as Error).message.split(',')[0] ?? '' };
     }
     // A command that started now would be ended with the others, without a recorded reason.
@@ -125,20 +125,20 @@ export class Supervisor {
       if (session.ownUser !== null) await endProcessesOf(session.ownUser);
       await Promise.all(stopped);
     };
-    // If it fails (no file descriptor is left to read /proc with), the next look tries again.
+    // If it fails (no file descriptor is left to read /proc with), the next check tries again.
     const ended = ending().catch(() => {});
     this.#ending.set(session.id, ended);
     void ended.finally(() => this.#ending.delete(session.id));
   }
 
   /**
-   * Durably marks the command as begun before it starts: whatever crashes from here on, nobody starts it a second time
-   * (C14). False if it was begun before.
+   * Durably marks the command as started before it starts: whatever crashes from here on, nobody starts it a second time
+   * (C14). False if it was marked before.
    */
-  async #begin(dir: string): Promise<boolean> {
-    const record: BegunRecord = { at: new Date().toISOString(), supervisor: this.#directory };
+  async #markStarted(dir: string): Promise<boolean> {
+    const record: StartMarker = { at: new Date().toISOString(), supervisor: this.#directory };
     try {
-      const file = await open(join(dir, BEGUN_FILE), 'wx', 0o600);
+      const file = await open(join(dir, START_MARKER_FILE), 'wx', 0o600);
       try {
         await file.writeFile(JSON.stringify(record));
         await file.sync();

@@ -12,7 +12,7 @@ export interface UserProcess {
 }
 
 /** With the users that it runs as: the real and the saved one. */
-export interface LivingProcess extends UserProcess {
+interface LivingProcess extends UserProcess {
   readonly users: readonly number[];
 }
 
@@ -33,9 +33,9 @@ export interface Spared {
 /** What survives SIGKILL for this long is stuck in the kernel. Generous, because a fork bomb keeps all CPUs busy. */
 const KILL_WAIT_MS = 5_000;
 /** Between two checks whether the killed processes are gone. */
-const LOOK_MS = 10;
+const CHECK_MS = 10;
 /** A process of another program may end between two looks, but rarely three times in a row. */
-const LOOKS = 3;
+const CHECKS = 3;
 
 /**
  * Kills everything that its own user may signal, in one kernel call that no process can escape. It must run as that user
@@ -101,7 +101,7 @@ export async function endProcessesOf(
   const seen = new Set<number>();
   let hasKilledAll = false;
   for (const until = performance.now() + KILL_WAIT_MS; ; ) {
-    const { left, fresh } = look(uid, spared, seen);
+    const { left, fresh } = listProcesses(uid, spared, seen);
     if (left.length === 0 && (spared !== null || hasKilledAll || !mayHide(uid))) {
       return { ended: seen.size, survivors: [] };
     }
@@ -114,11 +114,11 @@ export async function endProcessesOf(
       for (const pid of left) signalOne(pid, 'SIGKILL');
     }
     if (isTimeUp) return { ended: seen.size - left.length, survivors: left };
-    await pause(LOOK_MS);
+    await pause(CHECK_MS);
   }
 }
 
-function look(uid: number, spared: Spared | null, seen: Set<number>) {
+function listProcesses(uid: number, spared: Spared | null, seen: Set<number>) {
   const left = without(processesOf(uid), spared);
   const fresh = left.filter((pid) => !seen.has(pid));
   for (const pid of fresh) seen.add(pid);
@@ -130,7 +130,7 @@ function look(uid: number, spared: Spared | null, seen: Set<number>) {
  * or a zombie, before we can look at it. So is any other process that ends just now, but hardly every time.
  */
 function mayHide(uid: number): boolean {
-  return Array.from({ length: LOOKS }).every(() =>
+  return Array.from({ length: CHECKS }).every(() =>
     statuses().some(({ status }) => status === null || credentialsOf(status).includes(uid)),
   );
 }

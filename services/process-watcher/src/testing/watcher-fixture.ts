@@ -35,7 +35,7 @@ const silent = createLogger({
 
 const isRoot = process.getuid?.() === 0;
 
-export interface WatcherFixtureOptions {
+interface WatcherFixtureOptions {
   readonly processWatcher?: Readonly<Record<string, unknown>>;
   readonly agent?: Readonly<Record<string, unknown>>;
   /** Beside `default`. */
@@ -54,9 +54,9 @@ interface Slowed {
 }
 
 /** A tool's result as the model reads it, and its outcome. */
-export type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
+type ToolResult = { readonly outcome: string } & Readonly<Record<string, unknown>>;
 
-export type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
+type AskedTool = readonly [tool: 'terminal' | 'process', args: Record<string, unknown>];
 
 export type WatcherFixture = Awaited<ReturnType<typeof watcherFixture>>;
 
@@ -161,7 +161,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
         ...more,
         ping: (subject) => {
           const id = sessionId(subject.split('.').at(-1) ?? '');
-          for (const other of watchers) void other.lookIfOurs(id).catch(() => {});
+          for (const other of watchers) void other.checkSessionIfOurs(id).catch(() => {});
         },
       });
       watchers.add(watcher);
@@ -265,13 +265,13 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
     /** Starts a call, lets the watcher carry it out, and returns its result. */
     async run(watcher: Watcher, id: SessionId, tool: 'terminal' | 'process', args: Record<string, unknown>) {
       const callId = await fixture.call(id, tool, args);
-      await watcher.look(id);
+      await watcher.checkSession(id);
       return fixture.result(id, callId);
     },
     /** The same for several calls of one step. */
     async runAll(watcher: Watcher, id: SessionId, asked: readonly AskedTool[]): Promise<ToolResult[]> {
       const ids = await fixture.calls(id, asked);
-      await watcher.look(id);
+      await watcher.checkSession(id);
       return Promise.all(ids.map((callId) => fixture.result(id, callId)));
     },
     /** Starts a background process. Returns its id. */

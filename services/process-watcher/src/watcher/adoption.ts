@@ -21,7 +21,7 @@ const LONGEST_RETRY_MS = 60_000;
 /** A session that has commands on this host, and their names. */
 type Unsettled = readonly [id: SessionId, names: readonly string[]];
 
-export interface AdoptionDeps {
+interface AdoptionDeps {
   readonly sessions: Pick<Sessions, 'load'>;
   readonly directories: SessionDirectories;
   readonly commands: HostCommands;
@@ -29,7 +29,7 @@ export interface AdoptionDeps {
   readonly affinity: SessionAffinity;
   readonly tasks: Tasks;
   readonly logger: Logger;
-  readonly look: (id: SessionId) => Promise<void>;
+  readonly checkSession: (id: SessionId) => Promise<void>;
 }
 
 /** At a start: continues what a predecessor left on this host, and ends what nobody can ask for any more. */
@@ -68,7 +68,7 @@ export class Adoption {
   }
 
   async #adopt(id: SessionId, names: readonly string[]): Promise<void> {
-    const { sessions, affinity, commands, background, look } = this.#deps;
+    const { sessions, affinity, commands, background, checkSession } = this.#deps;
     const loaded = await sessions.load(id);
     if (!(await affinity.isOurs(loaded))) return;
     const { processes } = loaded.state;
@@ -85,6 +85,6 @@ export class Adoption {
       if (processes.some(({ processId }) => processId === name)) commands.markSettled(id, name);
       else await background.abandon(id, name);
     }
-    await look(id);
+    await checkSession(id);
   }
 }

@@ -6,7 +6,7 @@ import type { SessionDirectories } from '../session-directories.ts';
 import type { Tasks } from '../tasks.ts';
 import type { SessionUsers } from '../users/session-users.ts';
 
-export interface CleanupDeps {
+interface CleanupDeps {
   readonly config: Config;
   readonly sessions: Pick<Sessions, 'load'>;
   readonly directories: SessionDirectories;

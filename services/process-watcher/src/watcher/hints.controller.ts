@@ -10,21 +10,21 @@ export class HintsController {
 
   @EventPattern('tool.started')
   toolStarted(@Payload() hint: Hint): Promise<void> {
-    return this.#look(hint);
+    return this.#checkSession(hint);
   }
 
   @EventPattern('process.kill-requested')
   killRequested(@Payload() hint: Hint): Promise<void> {
-    return this.#look(hint);
+    return this.#checkSession(hint);
   }
 
   /** From timers and the sweep. */
   @EventPattern('hint.process')
   due(@Payload() hint: Hint): Promise<void> {
-    return this.#look(hint);
+    return this.#checkSession(hint);
   }
 
-  async #look(hint: Hint): Promise<void> {
-    if (isSessionId(hint.stream_id)) await this.watcher.look(hint.stream_id);
+  async #checkSession(hint: Hint): Promise<void> {
+    if (isSessionId(hint.stream_id)) await this.watcher.checkSession(hint.stream_id);
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from '@angelia/service-kit';
 import type { ProcessState } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { BackgroundProcesses } from '../background/background-processes.ts';
-import { CallsInFlight, type Look } from '../calls/calls-in-flight.ts';
+import { CallsInFlight, type SessionCheck } from '../calls/calls-in-flight.ts';
 import { openCalls } from '../calls/tool-call.ts';
 import { HostCommands } from '../commands/host-commands.ts';
 import type { Isolation } from '../isolation/isolation.ts';
@@ -28,7 +28,7 @@ export interface WatcherOptions {
   readonly isolation: Isolation;
   readonly instance: string;
   readonly logger: Logger;
-  /** Tells the other watchers to look at a session. */
+  /** Tells the other watchers to check a session. */
   readonly ping: (subject: string) => void;
   /** As in `HostCommands`. */
   readonly answerMs?: number | undefined;
@@ -39,7 +39,7 @@ export interface WatcherOptions {
 const REFRESH_MS = 1_000;
 /** Reads one stream per session that has files here. The files are kept for days. */
 const TIDY_MS = 3_600_000;
-/** How often to look for processes that belong to no command: this reads all of /proc, which takes some 10 ms. */
+/** How often to check for processes that belong to no command: this reads all of /proc, which takes some 10 ms. */
 const STRAYS_MS = 30_000;
 
 /** Carries out the calls that the log asks for, each once, and follows the background processes of this host. */
@@ -97,7 +97,7 @@ export class Watcher {
       affinity,
       tasks,
       logger,
-      look: (id) => this.look(id),
+      checkSession: (id) => this.checkSession(id),
     });
   }
 
@@ -105,7 +105,7 @@ export class Watcher {
   async start(): Promise<void> {
     this.#affinity.start();
     this.#tasks.every(REFRESH_MS, () => this.#calls.refresh(this.#calls.sessions));
-    this.#tasks.every(this.#options.config.timing.sweep_seconds * 1000, () => this.lookForLost());
+    this.#tasks.every(this.#options.config.timing.sweep_seconds * 1000, () => this.checkForLost());
     this.#tasks.every(TIDY_MS, () => this.cleanup.removeOldFiles());
     this.#tasks.every(STRAYS_MS, () => this.cleanup.endStrays());
     this.#users.adopt();
@@ -114,27 +114,27 @@ export class Watcher {
   }
 
   /** Resolves when what the log asks for is in flight here, or is another watcher's. Throws what the log throws. */
-  look(id: SessionId): Promise<void> {
-    return this.#look(id, () => this.#options.ping(watchPingSubject(id)));
+  checkSession(id: SessionId): Promise<void> {
+    return this.#check(id, () => this.#options.ping(watchPingSubject(id)));
   }
 
   /** For a session of which another watcher says that it is not its own. */
-  lookIfOurs(id: SessionId): Promise<void> {
-    return this.#look(id, () => {});
+  checkSessionIfOurs(id: SessionId): Promise<void> {
+    return this.#check(id, () => {});
   }
 
-  async #look(id: SessionId, tellOthers: () => void): Promise<void> {
+  async #check(id: SessionId, tellOthers: () => void): Promise<void> {
     if (this.#tasks.signal.aborted) return;
-    const look = this.#calls.beginLook(id);
+    const check = this.#calls.beginCheck(id);
     try {
-      await this.#takeWork(look, tellOthers);
+      await this.#takeWork(check, tellOthers);
     } finally {
-      this.#calls.endLook(look);
+      this.#calls.endCheck(check);
     }
   }
 
-  async #takeWork(look: Look, tellOthers: () => void): Promise<void> {
-    const { id } = look;
+  async #takeWork(check: SessionCheck, tellOthers: () => void): Promise<void> {
+    const { id } = check;
     const loaded = await this.#options.sessions.load(id);
     if (loaded.state.created === null) return;
     const calls = openCalls(loaded).filter(({ callId }) => !this.#calls.has(id, callId));
@@ -142,7 +142,7 @@ export class Watcher {
     if (calls.length === 0 && running.length === 0) return;
     if (!(await this.#affinity.isOurs(loaded))) return tellOthers();
     for (const process of running) this.#follow(loaded, process);
-    for (const call of calls) if (!(await this.#calls.take(look, loaded, call))) tellOthers();
+    for (const call of calls) if (!(await this.#calls.take(check, loaded, call))) tellOthers();
   }
 
   /** If the process's host is gone for good, its files are not here: then it is lost, and is recorded as lost. */
@@ -163,14 +163,14 @@ export class Watcher {
   }
 
   /** Looks at every session with a process that is recorded as running and that nobody follows. */
-  async lookForLost(): Promise<void> {
+  async checkForLost(): Promise<void> {
     const sessions = await sessionsWithLostProcesses({
       lists: this.#options.log.lists,
       affinity: this.#affinity,
       instance: this.#options.instance,
       background: this.#background,
     });
-    await this.#tasks.forEach(sessions, (id) => this.look(id), 'looked at');
+    await this.#tasks.forEach(sessions, (id) => this.checkSession(id), 'checked');
   }
 
   /** A message says that the session was cancelled. Only the event in the log counts. */

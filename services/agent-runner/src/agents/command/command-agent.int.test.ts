@@ -2,7 +2,7 @@ import type { AgentConfig, Config, EventData, EventType, RecordedEvent, SessionI
 import { decide, type SessionCommand } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { drainRuns } from '../../run/drain.ts';
+import { drainRuns } from '../../run/drain-runs.ts';
 import { type FixtureOptions, runnerFixture } from '../../testing/runner-fixture.ts';
 
 let world: Awaited<ReturnType<typeof runnerFixture>>;
@@ -51,7 +51,7 @@ describe('an agent of kind command', () => {
   it('is started by an event, and what process-watcher reports is the answer', async () => {
     await given();
     const id = await world.create('do it', 'program');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const started = await has(id, 'tool.started');
     expect(dataOf(started, 'tool.started')).toEqual([
       { generation: 1, turn: 1, call_id: 'agent-1', tool: 'agent', arguments: '{}', waits_for: null },
@@ -72,7 +72,7 @@ describe('an agent of kind command', () => {
   it('gets its result even if no ping announces it', async () => {
     await given();
     const id = await world.create('do it', 'program');
-    await world.runner('a', { deaf: true }).look(id);
+    await world.runner('a', { deaf: true }).checkSession(id);
     await has(id, 'tool.started');
     await reports(id, 'ok', { text: 'done' });
     await has(id, 'session.ended');
@@ -85,7 +85,7 @@ describe('an agent of kind command', () => {
   ] as const)('that ends %s %j fails the run: %s', async (outcome, result, code, message) => {
     await given();
     const id = await world.create('do it', 'program');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     await has(id, 'tool.started');
     await reports(id, outcome, result);
     const events = await has(id, 'session.ended');
@@ -99,12 +99,12 @@ describe('an agent of kind command', () => {
     await given({}, { leaseSeconds: 5 });
     const first = world.runner('first');
     const id = await world.create('do it', 'program');
-    await first.look(id);
+    await first.checkSession(id);
     await has(id, 'tool.started');
     const hurry = new AbortController();
     hurry.abort();
     await drainRuns(first).drain(Date.now() + 30_000, hurry.signal);
-    await world.runner('second').look(id);
+    await world.runner('second').checkSession(id);
     await eventually(async () => dataOf(await world.events(id), 'run.started').length === 2);
     await reports(id, 'ok', { text: 'still mine' });
     const events = await has(id, 'session.ended');
@@ -116,13 +116,13 @@ describe('an agent of kind command', () => {
     await given({}, { leaseSeconds: 1 });
     const dead = world.runner('dead');
     const id = await world.create('do it', 'program');
-    await dead.look(id);
+    await dead.checkSession(id);
     await has(id, 'tool.started');
     dead.cut();
     await reports(id, 'ok', { text: 'in between' });
     const other = world.runner('other');
     await eventually(async () => {
-      await other.look(id);
+      await other.checkSession(id);
       return (await world.types(id)).includes('session.ended');
     });
     const events = await world.events(id);
@@ -136,12 +136,12 @@ describe('an agent of kind command', () => {
       await given({}, { leaseSeconds: 5 });
       const first = world.runner('first');
       const id = await world.create('do it', 'program');
-      await first.look(id);
+      await first.checkSession(id);
       await has(id, 'tool.started');
       const hurry = new AbortController();
       hurry.abort();
       await drainRuns(first).drain(Date.now() + 30_000, hurry.signal);
-      await world.runner('second', { config: (config) => withKind(config, kind) }).look(id);
+      await world.runner('second', { config: (config) => withKind(config, kind) }).checkSession(id);
       const events = await has(id, 'session.ended');
       expect(dataOf(events, 'run.failed')).toMatchObject([{ generation: 2, code: 'agent_lost' }]);
     },
@@ -159,7 +159,7 @@ describe('an agent of kind command', () => {
       await happened(id, { type: 'start-run', ...run });
       await happened(id, { type: 'record-model-response', generation: 1, ...answer, usage, toolCalls });
       await happened(id, { type: 'interrupt-run', generation: 1, reason: 'drain' });
-      await world.runner('second', { config: (config) => withKind(config, kind) }).look(id);
+      await world.runner('second', { config: (config) => withKind(config, kind) }).checkSession(id);
       const events = await has(id, 'session.ended');
       expect(dataOf(events, 'run.failed')).toMatchObject([{ generation: 2, code: 'agent_lost' }]);
     },
@@ -169,10 +169,10 @@ describe('an agent of kind command', () => {
     await given();
     const runner = world.runner('a');
     const id = await world.create('first', 'program');
-    await runner.look(id);
+    await runner.checkSession(id);
     await has(id, 'tool.started');
     await happened(id, { type: 'request-turn', source: 'message', input: 'second', deliveryId: 'm2' });
-    await runner.look(id);
+    await runner.checkSession(id);
     await reports(id, 'ok', { text: 'one' });
     await eventually(async () => dataOf(await world.events(id), 'tool.started').length === 2);
     await reports(id, 'ok', { text: 'two' }, 2);
@@ -187,14 +187,14 @@ describe('an agent of kind command', () => {
     await given({ timeout_seconds: 0.4 });
     const runner = world.runner('a');
     const cancelled = await world.create('do it', 'program');
-    await runner.look(cancelled);
+    await runner.checkSession(cancelled);
     await has(cancelled, 'tool.started');
     await happened(cancelled, { type: 'cancel', by: 'api' });
     runner.cancel(cancelled);
     await runner.idle();
     expect((await world.types(cancelled)).at(-1)).toBe('session.ended');
     const late = await world.create('do it', 'program');
-    await runner.look(late);
+    await runner.checkSession(late);
     const events = await has(late, 'session.ended');
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'timeout' }]);
   });

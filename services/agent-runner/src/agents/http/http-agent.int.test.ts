@@ -54,7 +54,7 @@ const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T):
 const types = (events: readonly RecordedEvent[]) => events.slice(2).map((event) => event.type);
 async function run(input = 'do it', runner = world.runner('a')) {
   const id = await world.create(input, 'elsewhere');
-  await runner.look(id);
+  await runner.checkSession(id);
   return id;
 }
 
@@ -105,7 +105,7 @@ describe('an agent of kind http', () => {
     await world.sessions.execute(id, ({ state }) =>
       decide(state, { type: 'request-turn', source: 'message', input: 'second', deliveryId: 'm2' }),
     );
-    await runner.look(id);
+    await runner.checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'session.final-response').map((data) => data.text)).toEqual([
       're: first',
@@ -166,7 +166,7 @@ describe('an agent of kind http', () => {
     dead.cut();
     const other = world.runner('other');
     await eventually(async () => {
-      await other.look(id);
+      await other.checkSession(id);
       return service.asked.length === 2;
     });
     expect(service.asked.map(({ headers }) => headers['webhook-id'])).toEqual([
@@ -186,7 +186,7 @@ describe('an agent of kind http', () => {
     );
     const third = world.runner('third');
     const events = await eventually(async () => {
-      await third.look(id);
+      await third.checkSession(id);
       const now = await world.events(id);
       return now.some((event) => event.type === 'session.ended') && now;
     });

@@ -51,7 +51,7 @@ const given = async (over: Omit<FixtureOptions, 'modelUrl'> = {}, contextTokens 
 };
 const run = async (input: string): Promise<{ id: SessionId; events: RecordedEvent[] }> => {
   const id = await world.create(input);
-  await world.runner('a').look(id);
+  await world.runner('a').checkSession(id);
   const events = await eventually(async () => {
     const now = await world.events(id);
     return now.some((event) => event.type === 'session.ended') && now;
@@ -229,12 +229,12 @@ describe('a run that is lost after it compressed', () => {
     });
     const id = await world.create('read');
     const dead = world.runner('dead');
-    await dead.look(id);
+    await dead.checkSession(id);
     await eventually(() => steps === 1);
     dead.cut();
     const other = world.runner('other');
     const events = await eventually(async () => {
-      await other.look(id);
+      await other.checkSession(id);
       const now = await world.events(id);
       return now.some((event) => event.type === 'session.ended') && now;
     });

@@ -2,7 +2,7 @@ import type { EventData, RecordedEvent } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import { compressible, type Message } from '@angelia/session';
 import type { Model, ModelRequest } from '../../models/model.ts';
-import { roughTokens, tokensOfMessage, tokensOfRequest } from '../../models/tokens.ts';
+import { roughTokens, tokensOfMessage, tokensOfRequest } from '../../models/rough-tokens.ts';
 import type { Run } from '../../run/claimed-run.ts';
 import { type Answer, ConversationTooLong, type FallbackModels } from './model-fallback.ts';
 import { asMessages } from './render-prompt.ts';
@@ -11,7 +11,7 @@ import { asMessages } from './render-prompt.ts';
  * Context compression: when the conversation nears the model's window, a summary by the model replaces the older steps.
  * It is recorded (`context.compressed`), so that every later run goes on from it. The log keeps the original steps.
  *
- * Shares of the window. Together they leave room for the system prompt, the tools and a long answer.
+ * Shares of the window. Together they leave space for the system prompt, the tools and a long answer.
  */
 /** Compress from here on. The rest is for the answer, and for a count of ours that is off by a fifth. */
 const FULL_AT = 0.8;
@@ -110,16 +110,16 @@ function tokensOfRows(rows: readonly Message[]): number {
 async function askForSummary(
   models: FallbackModels,
   older: readonly Message[],
-  room: number,
+  budget: number,
 ): Promise<Answer> {
   try {
-    return await models.ask(summaryRequest(older, room), {
-      canShorten: room > LEAST_TO_SUMMARISE,
+    return await models.ask(summaryRequest(older, budget), {
+      canShorten: budget > LEAST_TO_SUMMARISE,
       wantsText: true,
     });
   } catch (error) {
     if (!(error instanceof ConversationTooLong)) throw error;
-    return askForSummary(models, older, room / 2);
+    return askForSummary(models, older, budget / 2);
   }
 }
 
@@ -127,16 +127,16 @@ async function askForSummary(
 const LEAST_TO_SUMMARISE = 1_000;
 
 /** The record is one text, not a conversation: a model would continue a conversation instead of summarising it. */
-export function summaryRequest(older: readonly Message[], room: number): ModelRequest {
+export function summaryRequest(older: readonly Message[], budget: number): ModelRequest {
   const texts = older.map(asText);
-  let each = room;
+  let each = budget;
   let record = texts.join('\n\n');
   // Shorten long rows first: a file that was read says less about the work than ten short steps.
-  while (roughTokens(record) > room && each > SHORTEST_ROW) {
+  while (roughTokens(record) > budget && each > SHORTEST_ROW) {
     each /= 2;
     record = texts.map((text) => shortened(text, each)).join('\n\n');
   }
-  const content = `<record>\n${shortened(record, room)}\n</record>\n\nWrite the summary.`;
+  const content = `<record>\n${shortened(record, budget)}\n</record>\n\nWrite the summary.`;
   return { system: INSTRUCTIONS, messages: [{ role: 'user', content }], tools: [] };
 }
 

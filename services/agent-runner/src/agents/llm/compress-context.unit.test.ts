@@ -1,11 +1,11 @@
 import type { Message } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
-import { roughTokens, tokensOfRequest } from '../../models/tokens.ts';
+import { roughTokens, tokensOfRequest } from '../../models/rough-tokens.ts';
 import { shortened, summaryRequest } from './compress-context.ts';
 
 const result = (content: string, n = 1): Message => ({ role: 'tool', content, tool_call_id: `c-${n}` });
-const recordOf = (rows: readonly Message[], room: number) =>
-  summaryRequest(rows, room).messages[0]?.content ?? '';
+const recordOf = (rows: readonly Message[], budget: number) =>
+  summaryRequest(rows, budget).messages[0]?.content ?? '';
 
 describe('the request for a summary', () => {
   it('holds the record as one text: who said what, which calls, which results', () => {

@@ -57,7 +57,7 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
     if (answered === null) continue;
     const { model, reply } = answered;
     if (reply.toolCalls.length === 0) return answer(run, model, turn, reply);
-    await recordStep(run, model, turn, reply, toolDeps);
+    await recordStep(run, turn, answered, toolDeps);
   }
 }
 
@@ -118,9 +118,8 @@ function answer(run: Run, model: string, turn: OpenTurn, reply: ModelReply): Pro
 /** Records the answer and starts the calls that it asks for, in one append. */
 async function recordStep(
   run: Run,
-  model: string,
   turn: OpenTurn,
-  reply: ModelReply,
+  { model, reply }: { readonly model: string; readonly reply: ModelReply },
   { tools }: ToolDeps,
 ): Promise<void> {
   const step = turn.step + 1;

@@ -6,7 +6,7 @@ import { callWithRetry } from '../../models/call-with-retry.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from '../../models/model.ts';
 import type { Models } from '../../models/provide-models.ts';
 
-export interface FallbackOptions {
+interface FallbackOptions {
   readonly models: Models;
   /** Called right before each call of a model. Returns the run's signal; throws if the run must not go on. */
   readonly assertHeld: () => AbortSignal;

@@ -36,7 +36,7 @@ const ended = (id: Awaited<ReturnType<typeof world.create>>) =>
 describe('the skills of a session', () => {
   it('reach the model as part of its instructions, all of them, in order', async () => {
     const id = await world.create('the pull request', 'default', ['review', 'tone']);
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     await ended(id);
     const [system, user] = server.requests[0]?.body.messages ?? [];
     expect(system).toMatchObject({
@@ -49,7 +49,7 @@ describe('the skills of a session', () => {
   it('fail the run for that reason when one is gone, and the model is not asked', async () => {
     const id = await world.create('the pull request', 'default', ['tone', 'review']);
     rmSync(join(directory, 'review'), { recursive: true });
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(server.requests).toEqual([]);
     expect(events.find((event) => event.type === 'run.failed')?.data).toMatchObject({

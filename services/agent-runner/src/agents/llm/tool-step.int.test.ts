@@ -3,7 +3,7 @@ import type { EventData, EventType, RecordedEvent, SessionId } from '@angelia/co
 import { decideAll, type SessionCommand } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { drainRuns } from '../../run/drain.ts';
+import { drainRuns } from '../../run/drain-runs.ts';
 import { type FixtureOptions, runnerFixture } from '../../testing/runner-fixture.ts';
 import { callsFor, hangs, says, scriptedModel } from '../../testing/scripted-model.ts';
 import type { CallContext, RunnerTool, Tool, UserTool } from '../../tools/tool.ts';
@@ -114,7 +114,7 @@ describe('a run without tools', () => {
     await given([], { agent: { toolsets: [] } });
     const id = await world.create('work');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await runner.idle();
     await ended(id);
     expect(runner.asked).toMatchObject({ append: 2, readStream: 1, lease: 0 });
@@ -128,7 +128,7 @@ describe('a step with tool calls', () => {
     model.next(callsFor({ name: 'add', args: { a: 2, b: 3 } }), says('five'));
     const id = await world.create('add');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     const events = await ended(id);
     expect(events.slice(2).map(({ type }) => type)).toEqual([
       'run.started',
@@ -157,7 +157,7 @@ describe('a step with tool calls', () => {
       says('done'),
     );
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'session.interim-status')).toMatchObject([{ kind: 'agent', text: 'Let me look.' }]);
     expect(events.slice(3, 6).map(({ type }) => type)).toEqual([
@@ -186,7 +186,7 @@ describe('a step with tool calls', () => {
       ),
     );
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect([together.mostAtOnce(), alone.mostAtOnce()]).toEqual([2, 1]);
     expect(order.slice(4)).toEqual(['begin 1', 'end 1', 'begin 3', 'end 3']);
@@ -209,7 +209,7 @@ describe('a step with tool calls', () => {
       says('sorry'),
     );
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'tool.started').map(({ call_id }) => call_id)).toEqual(['call_5']);
     expect(dataOf(events, 'tool.finished').map(({ call_id, outcome }) => `${call_id} ${outcome}`)).toEqual([
@@ -238,7 +238,7 @@ describe('a step with tool calls', () => {
     ]);
     model.next(callsFor({ name: 'throws' }, { name: 'floods' }, { name: 'zero' }));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     await ended(id);
     const [thrown, flood, zero] = toolRows();
     expect(thrown).toBe('the disk is full');
@@ -252,7 +252,7 @@ describe('a step with tool calls', () => {
     await given([act]);
     model.next(callsFor(...Array.from({ length: 40 }, () => ({ name: 'act' }))));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const outcomes = dataOf(await ended(id), 'tool.finished').map(({ outcome }) => outcome);
     expect(act.calls).toHaveLength(32);
     expect(outcomes.filter((outcome) => outcome === 'error')).toHaveLength(8);
@@ -264,7 +264,7 @@ describe('a step with tool calls', () => {
     await given([count]);
     model.next(callsFor({ name: 'count', args: { n: 1 } }), callsFor({ name: 'count', args: { n: 2 } }));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(count.calls.map(({ callId }) => callId)).toEqual(['call_1', 'call_1_2_1']);
     expect(toolRows()).toEqual(['number 1', 'number 2']);
@@ -296,7 +296,7 @@ describe('a step with tool calls', () => {
     model.next(callsFor({ name: 'person' }, { name: 'act' }, { name: 'person' }), says('blue it is'));
     const id = await world.create('paint');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     const asked = await has(id, 'clarification.requested');
     expect(asked.map(({ type }) => type).slice(-2)).toEqual(['tool.finished', 'clarification.requested']);
     await runner.idle();
@@ -310,11 +310,11 @@ describe('a step with tool calls', () => {
       by: 'api',
     });
     await happened(id, answer('call_1'));
-    await runner.look(id);
+    await runner.checkSession(id);
     await has(id, 'clarification.requested', 2);
     await runner.idle();
     await happened(id, answer('call_3'));
-    await runner.look(id);
+    await runner.checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'blue it is' }]);
     expect(act.calls).toHaveLength(1);
@@ -327,7 +327,7 @@ describe('limits', () => {
     await given([tool('again')], { agent: { max_steps: 3 } });
     model.next(...Array.from({ length: 9 }, () => callsFor({ name: 'again' })));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(model.requests).toHaveLength(3);
     expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'max_steps' }]);
@@ -339,7 +339,7 @@ describe('limits', () => {
     await given([tool('again')], { agent: { budget: { max_tokens: 4 } } });
     model.next(...Array.from({ length: 9 }, () => callsFor({ name: 'again' })));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     expect(dataOf(await ended(id), 'run.failed')).toMatchObject([{ code: 'budget' }]);
     expect(model.requests).toHaveLength(2);
   });
@@ -355,7 +355,7 @@ describe('limits', () => {
     await given([endless], { agent: { timeout_seconds: 0.3 } });
     model.next(callsFor({ name: 'endless' }));
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     expect(dataOf(await ended(id), 'run.failed')).toMatchObject([{ code: 'timeout' }]);
     expect(stopped).toBe(true);
   });
@@ -363,7 +363,7 @@ describe('limits', () => {
   it('fails for that reason when a toolset of the session is no longer configured', async () => {
     await given([]);
     const id = await world.create('work', 'default', [], { toolsets: ['mcp:gone'] });
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const [failed] = dataOf(await ended(id), 'run.failed');
     expect(failed).toMatchObject({ code: 'toolset_missing' });
     expect(failed?.message).toContain('mcp:gone');
@@ -374,7 +374,7 @@ describe('limits', () => {
     await given([tool('act')]);
     model.next(callsFor({ name: 'act' }));
     const id = await world.create('work', 'default', [], { toolsets: ['terminal'] });
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const events = await ended(id);
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['terminal', 'process']);
     expect(dataOf(events, 'tool.finished')).toMatchObject([{ outcome: 'error' }]);
@@ -388,7 +388,7 @@ describe('a call that process-watcher carries out', () => {
     await given([]);
     model.next(callsFor(command, command), says('made'));
     const id = await world.create('make');
-    await world.runner('a', { deaf: true }).look(id);
+    await world.runner('a', { deaf: true }).checkSession(id);
     await has(id, 'tool.started', 2);
     await happened(id, finished('call_1', '{"exit_code":0}'));
     await happened(id, finished('call_2', '{"exit_code":1}'));
@@ -407,7 +407,7 @@ describe('a call that process-watcher carries out', () => {
       says('made'),
     );
     const id = await world.create('make');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     const took: number[] = [];
     for (let n = 0; n < STEPS; n += 1) {
       const startedAt = performance.now();
@@ -424,7 +424,7 @@ describe('a call that process-watcher carries out', () => {
     await given([]);
     model.next(callsFor({ ...command, args: { ...command.args, timeout_seconds: 0.2 } }));
     const id = await world.create('make');
-    await world.runner('a', { watcherGraceSeconds: 0.2 }).look(id);
+    await world.runner('a', { watcherGraceSeconds: 0.2 }).checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'tool.finished')).toMatchObject([{ outcome: 'unknown' }]);
     expect(toolRows()[0]).toContain('outcome of this call is unknown');
@@ -440,7 +440,7 @@ describe('a call that process-watcher carries out', () => {
     ]);
     await happened(id, finished('call_1', 'the first result'));
     model.next(says('made'));
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     // The second was only asked for: it is started now.
     await has(id, 'tool.started', 2);
     await happened(id, finished('call_2', 'the second result'));
@@ -461,7 +461,7 @@ describe('a call that process-watcher carries out', () => {
     model.next(callsFor({ ...command, args: { command: 'sleep 99', timeout_seconds: 99 } }, { name: 'bad' }));
     const id = await world.create('make');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     expect(dataOf(await ended(id), 'run.failed')).toMatchObject([{ code: 'internal' }]);
     await runner.idle();
   });
@@ -471,11 +471,11 @@ describe('a call that process-watcher carries out', () => {
     model.next(callsFor(command), says('made'));
     const id = await world.create('make');
     const first = world.runner('a');
-    await first.look(id);
+    await first.checkSession(id);
     await has(id, 'tool.started');
     const hurry = AbortSignal.abort();
     await drainRuns(first).drain(Date.now() + 5_000, hurry);
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     await has(id, 'run.started', 2);
     await happened(id, finished('call_1', 'survived'));
     const events = await ended(id);
@@ -490,7 +490,7 @@ describe('a runner that died in the middle of a step', () => {
     await given([act]);
     const id = await leftBehind('work', () => [responded({ name: 'act' })]);
     model.next(says('done'));
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     const events = await ended(id);
     expect(act.calls).toHaveLength(1);
     expect(model.requests).toHaveLength(1);
@@ -504,7 +504,7 @@ describe('a runner that died in the middle of a step', () => {
       responded({ name: 'act' }, { name: 'act' }),
       started('call_1', 'act'),
     ]);
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     const events = await ended(id);
     expect(act.calls.map(({ callId }) => callId)).toEqual(['call_2']);
     expect(
@@ -523,7 +523,7 @@ describe('a runner that died in the middle of a step', () => {
       started('call_1', 'act'),
       finished('call_1', 'was done', generation),
     ]);
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     await ended(id);
     expect(act.calls).toEqual([]);
     expect(toolRows()).toEqual(['was done']);
@@ -534,7 +534,7 @@ describe('a runner that died in the middle of a step', () => {
     const id = await leftBehind('work', () => [
       { ...(responded() as Extract<SessionCommand, { type: 'record-model-response' }>), text: 'the answer' },
     ]);
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     const events = await ended(id);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'the answer', generation: 2 }]);
     expect(model.requests).toHaveLength(0);
@@ -563,7 +563,7 @@ describe('a run that is stopped while a tool works', () => {
     model.next(callsFor({ name: 'stubborn' }));
     const id = await world.create('work');
     const runner = world.runner('a', { deaf: true });
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => work.calls.length === 1);
     await happened(id, { type: 'cancel', by: 'api' });
     if (!silent) runner.cancel(id);
@@ -578,13 +578,13 @@ describe('a run that is stopped while a tool works', () => {
     model.next(callsFor({ name: 'stubborn' }));
     const id = await world.create('work');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => work.calls.length === 1);
     runner.cut();
     await eventually(() => work.abortedAt());
     runner.mend();
     await has(id, 'run.interrupted');
-    await world.runner('b').look(id);
+    await world.runner('b').checkSession(id);
     const events = await ended(id);
     expect(work.calls).toHaveLength(1);
     expect(dataOf(events, 'tool.finished')).toMatchObject([{ outcome: 'unknown' }]);
@@ -599,7 +599,7 @@ describe('a run that is stopped while a tool works', () => {
       return callsFor({ name: 'act' });
     });
     const id = await world.create('work');
-    await world.runner('a').look(id);
+    await world.runner('a').checkSession(id);
     // Nobody took over meanwhile: it reports the interruption and starts again.
     const events = await ended(id);
     expect(dataOf(events, 'run.interrupted')).toMatchObject([{ generation: 1, reason: 'infrastructure' }]);
@@ -614,7 +614,7 @@ describe('a run that is stopped while a tool works', () => {
     model.next(callsFor({ name: 'act' }), says('from the second'), says('never'));
     const id = await world.create('work');
     const first = world.runner('a', { deaf: true });
-    await first.look(id);
+    await first.checkSession(id);
     await eventually(() => act.calls.length === 1);
     await happened(id, {
       type: 'start-run',
@@ -637,7 +637,7 @@ describe('a run that is stopped while a tool works', () => {
     model.next(callsFor({ name: 'stubborn' }), says('the newer one'));
     const id = await world.create('work');
     const runner = world.runner('a');
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => work.calls.length === 1);
     await happened(id, {
       type: 'request-turn',
@@ -665,7 +665,7 @@ describe('a model that hangs', () => {
     });
     const id = await world.create('work');
     const runner = world.runner('a', { deaf: true });
-    await runner.look(id);
+    await runner.checkSession(id);
     await eventually(() => model.requests.length === 1);
     await happened(id, { type: 'cancel', by: 'api' });
     await runner.idle();

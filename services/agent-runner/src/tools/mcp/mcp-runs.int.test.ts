@@ -47,7 +47,7 @@ it('a run has the tools of its MCP server, with their answers and errors', async
     says('all seen'),
   );
   const id = await world.create('go');
-  await runner.look(id);
+  await runner.checkSession(id);
   await has(id, 'session.ended');
   expect(model.requests[0]?.tools.map(({ name }) => name)).toContain('mcp__tools__echo');
   expect(model.requests[1]?.messages.slice(-3)).toMatchObject([
@@ -66,7 +66,7 @@ it('a run that cannot get its tools fails for that reason, and the user is told'
   await stop();
   const runner = await given(url);
   const id = await world.create('go');
-  await runner.look(id);
+  await runner.checkSession(id);
   expect(await has(id, 'run.failed')).toMatchObject([
     {
       code: 'toolset_unavailable',
@@ -88,7 +88,7 @@ it('a cancelled run ends at once, in a call and while it waits for a silent serv
   try {
     const waiting = await given(`http://127.0.0.1:${(mute.address() as AddressInfo).port}/mcp`);
     const first = await world.create('go');
-    await waiting.look(first);
+    await waiting.checkSession(first);
     await has(first, 'run.started');
     await cancel(first);
     waiting.cancel(first);
@@ -99,7 +99,7 @@ it('a cancelled run ends at once, in a call and while it waits for a silent serv
     const calling = await given(server.url);
     model.next(callsFor({ name: 'mcp__tools__slow' }));
     const second = await world.create('go');
-    await calling.look(second);
+    await calling.checkSession(second);
     await has(second, 'tool.started');
     await cancel(second);
     calling.cancel(second);

@@ -8,7 +8,7 @@ import type * as undici from 'undici';
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** Gets each line of the program's stderr, up to a bound. The caller removes secrets before it shortens a line. */
-export type OnStderr = (line: string) => void;
+type OnStderr = (line: string) => void;
 const MOST_STDERR_LINE = 8_000;
 
 /** Makes a transport that is not started yet. The SDK is loaded only if a server is used. */

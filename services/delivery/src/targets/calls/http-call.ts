@@ -140,7 +140,7 @@ export function callHttp(
 }
 
 /** What a broken request means. Once the status of the answer is known, this no longer matters. */
-export function classifyError(
+function classifyError(
   error: Error,
   written: boolean,
   origin: string,

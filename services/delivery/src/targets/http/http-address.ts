@@ -6,7 +6,7 @@ import type { TargetAddress, TargetSettings } from '../target.ts';
  * The address or a header cannot be used as it is. The message goes to events: it names the key, never a value, which could be
  * a secret.
  */
-export class BadAddress extends AngeliaError {
+class BadAddress extends AngeliaError {
   readonly code = 'bad_address';
   readonly retryable = false;
   override readonly name = 'BadAddress';

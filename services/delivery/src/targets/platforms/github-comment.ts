@@ -61,8 +61,8 @@ export function githubCommentTarget(): Target {
     },
 
     compose({ text }) {
-      const room = MAX_CHARACTERS - markerOf('').length - DUPLICATE_MARK.length - 8;
-      return chunksWithoutMentions(text, room).map((chunk) => ({ text: chunk }));
+      const limit = MAX_CHARACTERS - markerOf('').length - DUPLICATE_MARK.length - 8;
+      return chunksWithoutMentions(text, limit).map((chunk) => ({ text: chunk }));
     },
 
     async send(request) {

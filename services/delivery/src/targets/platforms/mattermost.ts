@@ -46,8 +46,8 @@ export function mattermostTarget(): Target {
     }),
 
     compose({ text }) {
-      const room = MAX_CHARACTERS - DUPLICATE_MARK.length - 2;
-      return chunksWithoutMentions(text, room).map((chunk) => ({ text: chunk }));
+      const limit = MAX_CHARACTERS - DUPLICATE_MARK.length - 2;
+      return chunksWithoutMentions(text, limit).map((chunk) => ({ text: chunk }));
     },
 
     async send(request) {

@@ -225,7 +225,7 @@ async function emailHarness(): Promise<TargetHarness> {
 }
 
 /** About what a browser shows of our own HTML. */
-export function htmlAsText(html: string): string {
+function htmlAsText(html: string): string {
   return html
     .replace(/^[\s\S]*<body>/, '')
     .replaceAll(/<[^>]*>/g, ' ')

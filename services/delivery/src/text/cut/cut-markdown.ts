@@ -1,31 +1,25 @@
-import { type Markup, type Measure, utf16Units } from '../markup/markup.ts';
+import { type Markup, utf16Units } from '../markup/markup.ts';
 import type { Block } from '../read/document.ts';
 import { readSource } from '../read/read-markdown.ts';
-import { type LimitedOutput, limitOutput } from './output-limit.ts';
+import type { LimitedOutput } from './output-limit.ts';
 import { NOTHING_TO_SHOW, packBlocks } from './render-chunks.ts';
 
 /**
  * For platforms that render Markdown themselves. A text that fits stays as written. A longer one is cut between paragraphs,
- * with code fences closed and reopened, numbered `(1/3)`, and within output-limit.ts.
+ * with code fences closed and reopened, numbered `(1/3)`.
  */
-export function cutMarkdown(source: string, limit: number, measure: Measure = utf16Units): readonly string[] {
-  return cutLimited(limitOutput(source), limit, measure);
-}
-
-/** The same for a text that was limited before something else changed it. */
-export function cutLimited(
+export function cutMarkdown(
   { text: source, end, characters }: LimitedOutput,
   limit: number,
-  measure: Measure = utf16Units,
 ): readonly string[] {
   const text = source.toWellFormed();
   const isEmpty = !/[^\s\p{Cf}\p{Cc}]/u.test(text);
   if (end.length === 0) {
     if (isEmpty) return [NOTHING_TO_SHOW];
-    if (measure(text) <= limit) return [text];
+    if (utf16Units(text) <= limit) return [text];
   }
   const blocks = readSource(isEmpty ? NOTHING_TO_SHOW : text);
-  return packBlocks([...blocks, ...end], asWritten, { limit, measure }, characters).map(
+  return packBlocks([...blocks, ...end], asWritten, { limit, measure: utf16Units }, characters).map(
     (chunk) => chunk.text,
   );
 }

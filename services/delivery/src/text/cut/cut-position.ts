@@ -23,7 +23,7 @@ function wholeCodePoints(text: string, at: number): number {
 /** A cut further back than this share of what fits would leave a message half empty for a nicer end. */
 const EARLIEST_SHARE = 0.5;
 
-export interface Cut {
+interface Cut {
   /** The first part ends here and the second begins at `next`. The white space between them is dropped. */
   readonly end: number;
   readonly next: number;

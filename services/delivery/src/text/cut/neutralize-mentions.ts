@@ -3,7 +3,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 import { sectionsOf } from '../read/parse-sections.ts';
-import { cutLimited } from './cut-markdown.ts';
+import { cutMarkdown } from './cut-markdown.ts';
 import { limitOutput } from './output-limit.ts';
 
 /** A zero-width space. With it, `@name` mentions nobody, and `![label](address)` is a link after a `!`. */
@@ -51,11 +51,11 @@ const SPARE = 64;
 export function chunksWithoutMentions(source: string, limit: number): readonly string[] {
   const limited = limitOutput(source);
   const harmless = (text: string) => ({ ...limited, text });
-  const cut = cutLimited(harmless(withoutMentions(limited.text)), limit - SPARE);
+  const cut = cutMarkdown(harmless(withoutMentions(limited.text)), limit - SPARE);
   if (cut.length === 1) return cut;
   const chunks = cut.map(withoutMentions);
   if (chunks.every((chunk) => chunk.length <= limit)) return chunks;
-  return cutLimited(harmless(neutralizeAt(linksForMedia(limited.text, []), [])), limit);
+  return cutMarkdown(harmless(neutralizeAt(linksForMedia(limited.text, []), [])), limit);
 }
 
 function neutralizeAt(text: string, kept: readonly Range[]): string {

@@ -5,7 +5,7 @@ import { type Chunk, DUPLICATE_MARK } from './chunk.ts';
 import { cutNotice, limitOutput, MAX_MESSAGES } from './output-limit.ts';
 import { splitBlocks } from './split-blocks.ts';
 
-export interface ChunkLimits {
+interface ChunkLimits {
   /** The longest message, as the platform counts it. */
   readonly limit: number;
   readonly measure: Measure;

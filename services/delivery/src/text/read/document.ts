@@ -39,7 +39,7 @@ export interface TextBlock extends Position {
   readonly hanging: boolean;
 }
 
-export interface CodeBlock extends Position {
+interface CodeBlock extends Position {
   readonly kind: 'code';
   readonly language: string;
   readonly text: string;

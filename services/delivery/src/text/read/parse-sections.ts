@@ -3,7 +3,7 @@
  * characters of `*a_` take 0.2 s, 60,000 more than 8 s; 4,000 of `a\n=\n`, each a heading, 0.2 s). A stranger may decide what
  * an agent writes, and one message must not stop all other deliveries.
  */
-export interface Section {
+interface Section {
   readonly text: string;
   /** False: it is too long or too tangled to parse, and is shown as written. */
   readonly parse: boolean;

@@ -9,7 +9,7 @@ import { Refusal } from '../../http/refusal.ts';
 export const COMMIT_TIMEOUT_MS = 4_000;
 
 /** Answered with 503. The sender sends the webhook again and then learns what became of this one. */
-export class CommitUnknown extends AngeliaError {
+class CommitUnknown extends AngeliaError {
   readonly code = 'commit_unknown';
   readonly retryable = true;
   override readonly name = 'CommitUnknown';

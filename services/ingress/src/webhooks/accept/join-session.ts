@@ -28,7 +28,7 @@ import type { Keying } from '../render/session-key.ts';
 import { traceOf } from '../trace.ts';
 import { type AcceptableWebhook, type Acceptance, creationOf, rateLimited } from './create-session.ts';
 
-export interface JoinContext {
+interface JoinContext {
   readonly keyedSessions: Pick<KeyedSessions, 'execute'>;
   readonly bus: Pick<Bus, 'ping'>;
 }

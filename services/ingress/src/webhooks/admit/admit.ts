@@ -7,7 +7,7 @@ import type { Received } from '../receive/receive.ts';
 import { type DeliveryId, deliveryIdOf, withSignedContent } from './delivery-id.ts';
 import { eventTypeOf, isNamed } from './event-type.ts';
 
-export type Admission =
+type Admission =
   | Admitted
   /** The route does not list this event. */
   | { readonly kind: 'ignored'; readonly reason: 'event'; readonly event: string | null }
@@ -40,7 +40,7 @@ export function admit(received: Received, scheme: Scheme | null): Admission {
     payload,
     event,
     delivery: withSignedContent(
-      deliveryIdOf(headers, body, route.deliveryId, { payload, event }, scheme),
+      deliveryIdOf(received, route.deliveryId, { payload, event }, scheme),
       scheme?.signed?.(received),
     ),
   };

@@ -2,8 +2,8 @@ import type { AuthScheme } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { Refusal } from '../../http/refusal.ts';
 import { receivedOf, routeOf } from '../../testing/route.ts';
-import { schemeNamed } from '../authenticate/registry.ts';
 import type { Scheme } from '../authenticate/scheme.ts';
+import { schemeNamed } from '../authenticate/scheme-registry.ts';
 import { admit } from './admit.ts';
 import { deliveryKey } from './delivery-id.ts';
 

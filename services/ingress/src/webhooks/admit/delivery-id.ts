@@ -51,8 +51,7 @@ interface SignedOnce {
  * delivery. If it does not, see `withSignedContent`.
  */
 export function deliveryIdOf(
-  headers: IncomingHttpHeaders,
-  body: Buffer,
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
   template: Template | null,
   values: TemplateValues,
   /** The one that authenticated the sender. */

@@ -1,7 +1,7 @@
 import { Refusal } from '../../http/refusal.ts';
 import type { Received } from '../receive/receive.ts';
-import { schemes } from './registry.ts';
 import type { Scheme } from './scheme.ts';
+import { schemes } from './scheme-registry.ts';
 
 /**
  * Step 2: proves the identity of the sender on the raw bytes, before the answer reveals anything about the body.

@@ -4,7 +4,7 @@ import type { AuthScheme } from '@angelia/contracts';
 import type { ProviderNames } from './provider-names.ts';
 import { isPublicKey, type StandardKeys, standardKeysOf } from './standard-secret.ts';
 
-/** One way for a sender to prove its identity. To add a provider, add a file in schemes/ and a line in registry.ts. */
+/** One way for a sender to prove its identity. To add a provider, add a file in schemes/ and a line in scheme-registry.ts. */
 export interface Scheme {
   /** As in a route's `auth`. */
   readonly name: AuthScheme;

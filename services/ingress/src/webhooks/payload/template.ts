@@ -34,7 +34,7 @@ export type Quote = (value: string, kind: 'block' | 'text') => string;
 
 /** The limits of Hermes: enough to see what happened, and one large payload cannot fill the model's context. */
 export const RAW_LIMIT = 4000;
-export const VALUE_LIMIT = 2000;
+const VALUE_LIMIT = 2000;
 
 const PLACEHOLDER = /\{([a-zA-Z0-9_.]+)\}/g;
 const UNKNOWN_EVENT = 'unknown';

@@ -1,6 +1,6 @@
 import { Refusal } from '../../http/refusal.ts';
 
-export interface BodyLimits {
+interface BodyLimits {
   /** For all connections together. */
   readonly totalBytes: number;
   readonly bytesPerNetwork: number;

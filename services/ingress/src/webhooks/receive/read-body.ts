@@ -12,6 +12,14 @@ const BLOCK_BYTES = 8192;
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
+interface BodyReadOptions {
+  readonly budget: BodyBudget;
+  /** The network of the sender, which shares one part of the budget. */
+  readonly network: () => string;
+  /** In bytes. */
+  readonly limit: number;
+}
+
 /**
  * Reads the body of a sender that is not authenticated yet. A body that arrives in one part, as most webhooks do, is
  * passed on without a copy and costs the budget nothing. For others the budget counts what is held.
@@ -19,10 +27,8 @@ type Done = (error: Error | null, body?: Buffer) => void;
  * @param done gets the bytes, or a Refusal 400, 408, 413 or 503, or the error of the connection
  */
 export function readBody(
-  budget: BodyBudget,
   request: IncomingMessage,
-  network: () => string,
-  limit: number,
+  { budget, network, limit }: BodyReadOptions,
   done: Done,
 ): void {
   const announced = Number(request.headers['content-length'] ?? Number.NaN);

@@ -53,7 +53,7 @@ export function renderInput(route: Route, values: TemplateValues, mark: string):
 const unquoted: Quote = (value) => value;
 
 /**
- * Which values are fenced, and why: libs/session/src/untrusted.ts.
+ * Which values are fenced, and why: libs/session/src/transcript/untrusted-text.ts.
  * @param alone the prompt is this one value
  */
 function fence(mark: string, alone: boolean): Quote {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 
-export interface ScriptRun {
+interface ScriptRun {
   /** The real path of an executable file. */
   readonly path: string;
   readonly input: string;
@@ -11,7 +11,7 @@ export interface ScriptRun {
   readonly maxOutputBytes: number;
 }
 
-export type ScriptEnd =
+type ScriptEnd =
   | { readonly kind: 'ended'; readonly output: string }
   | { readonly kind: 'failed'; readonly reason: string };
 

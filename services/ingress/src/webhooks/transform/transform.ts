@@ -16,14 +16,14 @@ export interface Script {
   readonly maxOutputBytes: number;
 }
 
-export interface ScriptInput {
+interface ScriptInput {
   readonly route: string;
   readonly payload: unknown;
   readonly event: string | null;
   readonly deliveryId: string;
 }
 
-export type Transformed =
+type Transformed =
   | { readonly kind: 'transformed'; readonly payload: unknown }
   | { readonly kind: 'ignored'; readonly reason: 'script'; readonly why: 'script' | 'script_failed' };
 

@@ -22,7 +22,7 @@ const FORGET_EVERY_MS = 3_600_000;
 const LAST_FLUSH_MS = 1_000;
 
 /** No route can have this name. All names without a route share one ring, so a scanner fills only that. */
-export const UNKNOWN_ROUTE = '(unknown)';
+const UNKNOWN_ROUTE = '(unknown)';
 const OTHER_KIND = '(others)';
 const ROUTE_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 const NO_BODY = Buffer.alloc(0);
@@ -40,7 +40,7 @@ interface Kind {
   newest: UnstartedWebhook[];
 }
 
-export interface RecordedRequest {
+interface RecordedRequest {
   readonly routeName: string;
   readonly headers: IncomingHttpHeaders;
 }
@@ -193,7 +193,7 @@ function inOrder({ newest, webhooks }: Kind): UnstartedWebhook[] {
 
 /** From the headers only: the body of a refused request is not read. */
 function sentDeliveryId(headers: IncomingHttpHeaders): string | null {
-  const { id, from } = deliveryIdOf(headers, NO_BODY, null, { payload: null, event: null });
+  const { id, from } = deliveryIdOf({ headers, body: NO_BODY }, null, { payload: null, event: null });
   return from === 'sender' ? id : null;
 }
 

@@ -9,7 +9,7 @@ import { Refusal } from '../../../http/refusal.ts';
 import { NOW_MS, routeOf } from '../../../testing/route.ts';
 import type { Route } from '../../route.ts';
 import { authenticate } from '../authenticate.ts';
-import { schemes } from '../registry.ts';
+import { schemes } from '../scheme-registry.ts';
 
 type Headers = Record<string, string>;
 

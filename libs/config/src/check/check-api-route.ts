@@ -4,7 +4,7 @@ import { targetOptions } from '../targets/schemas.ts';
 import { agentNamed, toolsetsOf } from './agents.ts';
 import { crossReferenceProblems } from './cross-references.ts';
 
-export type CheckedRoute =
+type CheckedRoute =
   | { readonly ok: true; readonly config: Config; readonly route: RouteConfig }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 

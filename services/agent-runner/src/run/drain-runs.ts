@@ -5,7 +5,7 @@ import { pause } from '@angelia/waiting';
 const HANDOVER_SHARE = 0.2;
 const HANDOVER_MAX_MS = 3_000;
 
-export interface Drainable {
+interface Drainable {
   /** Starts no runs after this. */
   close(): void;
   /** Resolves when no run is left. */

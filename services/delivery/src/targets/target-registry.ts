@@ -47,7 +47,7 @@ const adapters: Readonly<Record<KnownTarget, () => Promise<Open>>> = {
   telegram: async () => (await import('./platforms/telegram.ts')).telegramTarget,
 };
 
-export type LoadedAdapters = ReadonlyMap<KnownTarget, Open>;
+type LoadedAdapters = ReadonlyMap<KnownTarget, Open>;
 
 /** A target that needs a credential and has none is not opened. No route can name it, only an older session. */
 export const configuredTargets = (config: Config): readonly KnownTarget[] =>

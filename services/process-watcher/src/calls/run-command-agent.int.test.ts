@@ -47,7 +47,7 @@ async function begun(agent: string, over: Partial<CreateSession> = {}): Promise<
 }
 async function run(agent: string, over: Partial<CreateSession> = {}) {
   const id = await begun(agent, over);
-  await watcher.look(id);
+  await watcher.checkSession(id);
   return { id, result: await fixture.result(id, 'agent-1') };
 }
 const said = async (id: SessionId) =>
@@ -118,7 +118,7 @@ describe('a program that is the agent', () => {
 
   it('reports them while it works, not only at its end', async () => {
     const id = await begun('waits');
-    await watcher.look(id);
+    await watcher.checkSession(id);
     await eventually(async () => (await said(id)).length === 1);
     expect(await fixture.of(id, 'tool.finished')).toEqual([]);
     await touch(id, 'go');
@@ -151,11 +151,11 @@ describe('a program that is the agent', () => {
   it('keeps running without a watcher, is not started again, and reports nothing twice', async () => {
     const id = await begun('waits');
     const first = await fixture.watcher();
-    await first.look(id);
+    await first.checkSession(id);
     await eventually(async () => (await said(id)).length === 1);
     await fixture.crash(first);
     const second = await fixture.watcher();
-    await second.look(id);
+    await second.checkSession(id);
     await touch(id, 'go');
     expect(await fixture.result(id, 'agent-1')).toEqual({ outcome: 'ok', text: 'done' });
     expect(readFileSync(work(id, 'starts'), 'utf8')).toBe('x\n');
@@ -168,7 +168,7 @@ describe('a program that is the agent', () => {
 
   it('outlives the runner: its result counts, and its statuses belong to the run that has the turn by then', async () => {
     const id = await begun('waits');
-    await watcher.look(id);
+    await watcher.checkSession(id);
     await eventually(async () => (await said(id)).length === 1);
     await fixture.execute(id, { type: 'interrupt-run', generation: 1, reason: 'drain' });
     await fixture.startRun(id, 1);
@@ -182,7 +182,7 @@ describe('a program that is the agent', () => {
 
   it('is ended when its session is cancelled', async () => {
     const id = await begun('waits');
-    await watcher.look(id);
+    await watcher.checkSession(id);
     await eventually(() => existsSync(work(id, 'starts')));
     await fixture.execute(id, { type: 'cancel', by: 'api' });
     await watcher.cancelled(id);
@@ -198,7 +198,7 @@ describe('a program that is the agent', () => {
       kind: 'command',
       arguments: '{"command":["touch","x"]}',
     });
-    await watcher.look(id);
+    await watcher.checkSession(id);
     expect(await fixture.result(id, 'agent-1')).toMatchObject({ outcome: 'error' });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type LeaseLoss, RunLeases } from './leases.ts';
+import { type LeaseLoss, RunLeases } from './run-leases.ts';
 
 /** A lease of 20 s, checked every 2.5 s of a clock that the test moves. */
 function leases(renew: (resources: readonly string[]) => Promise<readonly string[]>) {

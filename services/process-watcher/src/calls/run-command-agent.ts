@@ -16,7 +16,7 @@ import {
 import { StatusLines } from './status-lines.ts';
 import { type Call, type CallResult, failed, ok, type ToolDeps, unknownOutcome } from './tool-call.ts';
 
-export interface CommandAgentDeps extends ToolDeps {
+interface CommandAgentDeps extends ToolDeps {
   readonly sessions: Pick<Sessions, 'execute'>;
 }
 
@@ -96,7 +96,7 @@ function resultOf(
     case 'not_started':
       return failed(`the program could not be started: ${end.reason}`, { recorded });
     case 'lost':
-      return unknownOutcome(`the program was begun, but ${end.reason}`, { recorded });
+      return unknownOutcome(`the program was started, but ${end.reason}`, { recorded });
     case 'ended': {
       if (end.exitCode === 0 && !end.timedOut && !end.overMemory) return ok({ text }, { recorded });
       const how = end.timedOut
@@ -260,7 +260,7 @@ async function waitForCapacity(
   { commands }: CommandAgentDeps,
   name: string,
 ) {
-  while (commands.isFull && !commands.wasBegun(sessionId, name)) {
+  while (commands.isFull && !commands.wasStarted(sessionId, name)) {
     signal.throwIfAborted();
     if (stop.aborted) return false;
     await pause(CAPACITY_MS);

@@ -1,6 +1,6 @@
 import { type Config, parseConfig } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { checkApiRoute } from './api-route.ts';
+import { checkApiRoute } from './check-api-route.ts';
 
 function configOf(more: object = {}): Config {
   const parsed = parseConfig({

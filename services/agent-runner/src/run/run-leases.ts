@@ -18,7 +18,7 @@ interface Holding {
   readonly onLost: (loss: LeaseLoss) => void;
 }
 
-export interface RunLeasesOptions {
+interface RunLeasesOptions {
   /** One statement for all. Returns those that are still held. */
   readonly renew: (resources: readonly string[]) => Promise<readonly string[]>;
   readonly seconds: number;
