@@ -89,4 +89,4 @@ export {
   type TerminalArguments,
   terminalArguments,
 } from './tool-arguments.ts';
-export { type ConfigProblem, notA, type ValidateOptions, validate } from './validate.ts';
+export { type ConfigProblem, inOneLine, notA, type ValidateOptions, validate } from './validate.ts';

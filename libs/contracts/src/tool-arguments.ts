@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { validate } from './validate.ts';
+import { inOneLine, validate } from './validate.ts';
 
 /**
  * The arguments of the tools that process-watcher carries out (INTERFACES.md, "Tools that a model sees"). The runner
@@ -108,8 +108,6 @@ export function parseToolArguments<T extends z.ZodType>(
 ): { readonly ok: true; readonly args: z.output<T> } | { readonly ok: false; readonly problem: string } {
   const checked = validate(schema, args);
   if (checked.ok) return { ok: true, args: checked.value };
-  const problem = checked.problems
-    .map(({ place, reason }) => (place === '' ? reason : `${place}: ${reason}`))
-    .join('; ');
-  return { ok: false, problem };
+  const lines = checked.problems.map(({ place, reason }) => (place === '' ? reason : `${place}: ${reason}`));
+  return { ok: false, problem: inOneLine(lines) };
 }

@@ -41,6 +41,11 @@ export function validate<T extends z.ZodType>(
   return { ok: false, problems: issues.flatMap((issue) => problemsOf(issue, quote, options)) };
 }
 
+/** Several problems in one line: sentences follow each other, everything else is separated by semicolons. */
+export function inOneLine(problems: readonly string[]): string {
+  return problems.reduce((line, problem) => `${line}${line.endsWith('.') ? ' ' : '; '}${problem}`);
+}
+
 /**
  * A sentence for the `error` of a schema: `this is not <what>. <advice>`, or that the value is missing. Never quotes the
  * value, so it fits URLs and credentials.

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { configSchema, parseConfig } from './index.ts';
-import { validate } from './validate.ts';
+import { inOneLine, validate } from './validate.ts';
 
 const linesOf = (schema: z.ZodType, value: unknown): string[] => {
   const checked = validate(schema, value);
@@ -342,3 +342,9 @@ function randomNumbers(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
+
+it('several problems make one line: sentences follow each other, the rest is separated', () => {
+  expect(inOneLine(['a: this is wrong. Mend it.', 'b: no', 'c: yes'])).toBe(
+    'a: this is wrong. Mend it. b: no; c: yes',
+  );
+});

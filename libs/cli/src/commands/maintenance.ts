@@ -15,7 +15,7 @@ const MOST_DAYS = 36_500;
 
 export const prune = defineCommand({
   name: 'prune',
-  summary: 'delete sessions that are older than the retention, now',
+  summary: 'delete ended sessions that are older than the retention, now',
   description:
     `The services do this every hour, by \`retention\` of the config (docs/backup.md). With \`retention.export\`, sessions are ` +
     `written to files first. ${WHERE}`,

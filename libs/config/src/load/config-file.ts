@@ -31,5 +31,10 @@ export function parseYaml(text: string, path: string): unknown {
     throw new StartupError([`config file ${path}: line ${line}: ${error.message}`]);
   }
   // Anchors are allowed. The library's default limit on aliases (100) keeps a hostile file small.
-  return document.toJS();
+  try {
+    return document.toJS();
+  } catch (cause) {
+    const reason = `an alias (*name) is wrong: ${(cause as Error).message}`;
+    throw new StartupError([`config file ${path}: ${reason}`], { cause });
+  }
 }

@@ -386,6 +386,18 @@ describe('targets', () => {
 });
 
 describe('files', () => {
+  it('refuses an alias without an anchor with a sentence', () => {
+    expect(linesOf('secret: *nowhere')[0]).toMatch(
+      /^angelia: config file angelia\.yaml: an alias .* is wrong/,
+    );
+  });
+
+  it('never shows the password in a URL that cannot be parsed', () => {
+    const lines = linesOf('targets: { telegram: { bot_token: t, api_base: "https://user:s3cr3tpw@x y" } }');
+    expect(lines[0]).toContain('targets.telegram.api_base: this is not an http or https URL');
+    expect(lines.join()).not.toContain('s3cr3tpw');
+  });
+
   it('names the line of a YAML error', () => {
     expect(linesOf('secret: a\nlimits: [')[0]).toMatch(/^angelia: config file angelia\.yaml: line [23]: /);
   });

@@ -9,7 +9,9 @@ export const text = z
   .transform(String)
   .pipe(z.string().min(1));
 
-export const credential = z.string({ error: notA('a string', 'Set it.') }).min(1);
+export const credential = z
+  .string({ error: notA('a string', 'Write it as a string, in quotes if it is a number.') })
+  .min(1);
 
 /** The URL of a platform's API; a slash at its end is removed. */
 export const apiBase = z
@@ -18,7 +20,8 @@ export const apiBase = z
     error: notA('an http or https URL', 'Write one such as https://example.com.'),
   })
   .refine(
-    (url) => new URL(url).username === '' && new URL(url).password === '',
+    // Also called for a value that is no URL: that problem is told already.
+    (url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''),
     'this URL has a user or a password, which would not be sent. Remove them.',
   )
   .transform((url) => url.replace(/\/+$/, ''));

@@ -27,6 +27,9 @@ export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give th
 export function parseQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
   const checked = validate(schema, query);
   if (checked.ok) return checked.value;
+  const repeated = Object.entries(query ?? {}).find(([, value]) => Array.isArray(value))?.[0];
+  if (repeated !== undefined)
+    throw new Refusal(400, 'bad_query', `query parameter \`${repeated}\`: it is given twice. Give it once.`);
   throw new Refusal(400, 'bad_query', `query parameter ${firstOf(checked.problems)}`);
 }
 
@@ -37,7 +40,10 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infe
   }
   const checked = validate(schema, body);
   if (checked.ok) return checked.value;
-  throw new Refusal(400, 'bad_body', `body field ${firstOf(checked.problems)}`);
+  const [problem] = checked.problems;
+  const subject =
+    problem?.place === '' ? `the body: ${problem.reason}` : `body field ${firstOf(checked.problems)}`;
+  throw new Refusal(400, 'bad_body', subject);
 }
 
 function firstOf([problem]: readonly ConfigProblem[]): string {

@@ -1,6 +1,7 @@
 import { checkApiRoute, StartupError } from '@angelia/config';
 import {
   type Config,
+  inOneLine,
   type RecordedEvent,
   routeEventSchemas,
   routeStreamId,
@@ -88,7 +89,7 @@ export function compileApiRoute(
   const checked = checkApiRoute(config, name, { ...definition, secret }, listenHost);
   if (!checked.ok) {
     const problems = checked.problems.map(({ place, reason }) => `\`${place}\`: ${reason}`);
-    return { usable: false, problem: problems.join('; ') };
+    return { usable: false, problem: inOneLine(problems) };
   }
   try {
     const route = compileRoutes(checked.config, { untrustedAddresses: true }).get(name);
@@ -98,6 +99,6 @@ export function compileApiRoute(
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
     const lines = error.lines.map((line) => line.replace(`routes.${name}.`, ''));
-    return { usable: false, problem: lines.join('; ') };
+    return { usable: false, problem: inOneLine(lines) };
   }
 }

@@ -4,6 +4,7 @@ import type { Bus } from '@angelia/bus';
 import { literalApiRoute } from '@angelia/config';
 import {
   type ConfigProblem,
+  inOneLine,
   type NewEvent,
   ROUTES_PING_SUBJECT,
   ROUTES_STREAM,
@@ -257,7 +258,7 @@ function literal(wanted: Readonly<Record<string, unknown>>): Record<string, unkn
   const route = literalApiRoute(wanted, problems);
   if (problems.length === 0) return route;
   const told = problems.slice(0, MOST_REPORTED).map(({ place, reason }) => `\`${place}\`: ${reason}`);
-  throw new Refusal(400, 'bad_route', told.join('; '));
+  throw new Refusal(400, 'bad_route', inOneLine(told));
 }
 
 function refuseBeyondBounds(definition: Readonly<Record<string, unknown>>): void {
