@@ -20,20 +20,20 @@ describe('the image', () => {
   });
 
   it('has every service and every command as a program', () => {
-    // What is no program of its own, and what only those need who change the code.
+    // Files that are not programs, and programs that only developers need.
     const others = [
       'libs/contracts/src/commands/write-schema.ts',
       'libs/event-log/src/commands/command-line.ts',
       'libs/service-kit/src/commands/write-metrics-table.ts',
     ];
-    // Those of the command line are one program, `angelia`.
+    // The commands of the command line are one program, `angelia`.
     const commands = files('libs/{config,contracts,event-log,service-kit}/src/commands/*.ts').filter(
       (path) => !path.endsWith('.test.ts') && !others.includes(path),
     );
     expect(inImage.sort()).toEqual([...files('services/*/src/main.ts'), ...commands].sort());
   });
 
-  it('is built with the manifest of every package of the workspace', () => {
+  it('is built with the manifest of every workspace package', () => {
     expect(dockerfile).toMatch(/^COPY \. \.\nRUN .*\n.*find \. -name package\.json/m);
     const ignored = read('.dockerignore')
       .split('\n')
@@ -49,12 +49,12 @@ describe('the image', () => {
     }
   });
 
-  it('is built with the pnpm of the launcher, which is checked by its hash, and with no other program of npm', () => {
+  it("is built with the launcher's pnpm, whose hash is checked, and with no other program from npm", () => {
     expect(dockerfile).toMatch(/^COPY deploy\/local\/bootstrap \/bootstrap\nRUN .*providePnpm/m);
     expect(dockerfile).not.toMatch(/npm (install|i|exec|ci)\b|npx|corepack/);
   });
 
-  it('lets the services, and no other user, to the config that is mounted into it', () => {
+  it('lets only the services read the mounted config', () => {
     expect(dockerfile).toContain('install -d -o root -g node -m 0750 /etc/angelia\n');
     expect(read('docker-compose.yml')).toContain('ANGELIA_CONFIG: /etc/angelia/angelia.yaml\n');
   });
@@ -68,7 +68,7 @@ describe('docker-compose.yml', () => {
   };
   const { services } = parse(text, { merge: true }) as { services: Record<string, Service> };
 
-  it('takes every right away from every container, and gives back what is listed', () => {
+  it('drops all capabilities of every container, and adds only listed ones', () => {
     for (const service of Object.values(services)) {
       expect(service).toMatchObject({
         cap_drop: ['ALL'],
@@ -92,7 +92,7 @@ describe('docker-compose.yml', () => {
     for (const [, service] of ours) expect(service.read_only).toBe(true);
   });
 
-  it('bounds memory and processes of every container', () => {
+  it('limits memory and processes of every container', () => {
     for (const [name, { mem_limit, pids_limit }] of Object.entries(services)) {
       expect([name, mem_limit, pids_limit]).toEqual([
         name,
@@ -102,7 +102,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('gives every service the memory that it has in Kubernetes, at least', () => {
+  it('gives every service at least the memory that it has in Kubernetes', () => {
     const bytes = (text: string) => Number.parseInt(text, 10) * (/g/i.test(text) ? 1024 : 1);
     for (const name of ['ingress', 'agent-runner', 'delivery', 'process-watcher']) {
       const [, limit = ''] =
@@ -111,7 +111,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('has commands on a network with Postgres, NATS and who fetches metrics alone, and NATS listens there for clients only', () => {
+  it('puts commands on a network with only Postgres, NATS and Prometheus, where NATS listens for clients only', () => {
     const on = (network: string) =>
       Object.keys(services).filter((name) => (services[name]?.networks ?? ['default']).includes(network));
     expect(on('commands')).toEqual(['postgres', 'nats', 'process-watcher', 'prometheus']);
@@ -120,11 +120,11 @@ describe('docker-compose.yml', () => {
     expect(read('deploy/docker/nats.conf')).toMatch(/^http: 127\.0\.0\.1:8222$/m);
   });
 
-  it('cuts off half-open logins soon', () => {
+  it('ends half-open logins soon', () => {
     expect(services.postgres?.command).toEqual(['postgres', '-c', 'authentication_timeout=5s']);
   });
 
-  it('gives every service the time that its drain may take', () => {
+  it('gives every service enough time to drain', () => {
     const [, drain] = /^\| `ANGELIA_DRAIN_SECONDS` +\| `(\d+)`/m.exec(read('docs/configure.md')) ?? [];
     const shutdown = read('libs/service-kit/src/process/shutdown.ts');
     const [, closing] = /CLOSING_STEP_MS = ([\d_]+)/.exec(shutdown) ?? [];
@@ -142,7 +142,7 @@ describe('docker-compose.yml', () => {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:.*:(8644|16686|9090|3000)$/);
   });
 
-  it('wants no variable that .env.example does not name', () => {
+  it('needs no variable that .env.example does not name', () => {
     const wanted = new Set([...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name));
     const named = [...read('.env.example').matchAll(/^(\w+)=$/gm)].map(([, name]) => name);
     expect([...wanted].sort()).toEqual(named.sort());
@@ -154,7 +154,7 @@ describe('make-env.sh', () => {
   const inShell = (command: string, cwd: string) =>
     spawnSync('sh', ['-c', `umask 022; ${command}`, script], { cwd, encoding: 'utf8' });
 
-  it.each(['"$0" .env', '"$0" > .env'])('%s makes a file that only its owner can read', (command) => {
+  it.each(['"$0" .env', '"$0" > .env'])('%s creates a file that only its owner can read', (command) => {
     withDirectory((cwd) => {
       expect(inShell(command, cwd).status).toBe(0);
       expect((statSync(join(cwd, '.env')).mode & 0o777).toString(8)).toBe('600');
@@ -165,18 +165,18 @@ describe('make-env.sh', () => {
     });
   });
 
-  it('does not overwrite secrets that are in use', () => {
+  it('does not overwrite existing secrets', () => {
     withDirectory((cwd) => {
       writeFileSync(join(cwd, '.env'), 'POSTGRES_PASSWORD=old\n');
       const { status, stderr } = inShell('"$0" .env', cwd);
-      expect([status, stderr]).toEqual([1, 'make-env: .env is there already: move it away first\n']);
+      expect([status, stderr]).toEqual([1, 'make-env: .env already exists: move it away first\n']);
       expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('POSTGRES_PASSWORD=old\n');
     });
   });
 });
 
 describe('pin-images.sh', () => {
-  /** Stands in for docker, as there may be none: knows a digest of every image but those of `unknown`. */
+  /** A stand-in for docker, because there may be none. It knows a digest of every image except those in `unknown`. */
   const engine = (unknown: string) => `#!/bin/sh
 case $* in *"${unknown}"*) [ "$1" = pull ] || exit 0 ;; esac
 [ "$1" = pull ] && exit 0
@@ -197,7 +197,7 @@ echo "docker.io/library/\${ref%:*}@sha256:$(printf %064d 7)"
     .flatMap((text) => [...text.matchAll(/^ *(?:image:|FROM) (\S+)/gm)].map(([, ref = '']) => ref))
     .filter((ref) => ref !== 'angelia:local');
 
-  it('finds every image: each can be named by a variable', () => {
+  it('finds every image: a variable can set each of them', () => {
     for (const image of images) expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z/]+:[\w.-]+\}$/);
   });
 
@@ -212,7 +212,7 @@ echo "docker.io/library/\${ref%:*}@sha256:$(printf %064d 7)"
     });
   });
 
-  it('writes nothing when one has no digest', () => {
+  it('writes nothing when one image has no digest', () => {
     withDirectory((cwd) => {
       expect(pin(cwd, 'nats:2')).toEqual({ status: 1, env: 'NATS_IMAGE=nats:old\nKEPT=1\n' });
     });

@@ -1,28 +1,28 @@
 import { it } from '@jest/globals';
 
-/** Waits until the story has come to this moment, and it is over. */
+/** Waits until this moment of the story is over. */
 export type Until<Moment extends string> = (moment: Moment) => Promise<void>;
-/** Waits until no scenario has anything to do before this moment, then does it. */
+/** Waits until no scenario has anything left to do before this moment, then runs it. */
 export type Then<Moment extends string> = (moment: Moment, act?: () => Promise<void>) => Promise<void>;
 
 interface Scenario {
   readonly begin: () => void;
-  /** The moment that it waits for, and how to go on; null while it is at work. */
+  /** The moment that it waits for, and how to continue it; null while it runs. */
   waiting: { readonly moment: string; go(): void; fail(error: unknown): void } | null;
   over: boolean;
 }
 
 /**
- * Scenarios that run at the same time on one stack: what they wait for passes once for all of them, and they share what
- * happens to the stack. That is the story, a list of moments (`the runners are killed`, `all is back`). A moment comes when
- * every scenario is over or waits for it or for a later one, so that a scenario reads as if it were alone:
+ * Scenarios that run at the same time on one stack. They share waiting times and what happens to the stack: the story, a list
+ * of moments (`the runners are killed`, `all is back`). A moment comes when every scenario has ended or waits for it or for a
+ * later one. So a scenario reads as if it were alone:
  *
  *   together.it('C9 ...', async (until) => {
  *     await post(...);
  *     await until('the runners are killed');
  *     ...
  *
- * Each is reported as a test of its own. The bodies begin in `begin`, not when Jest comes to the test.
+ * Jest reports each as its own test. The bodies start in `begin`, not when Jest reaches the test.
  */
 export function sideBySide<Moment extends string = never>(timeoutMs: number) {
   const scenarios: Scenario[] = [];
@@ -43,12 +43,12 @@ export function sideBySide<Moment extends string = never>(timeoutMs: number) {
   return {
     it(name: string, body: (until: Until<Moment>) => Promise<void>): void {
       const end = Promise.withResolvers<void>();
-      end.promise.catch(() => {}); // Jest may come to this test later than it fails.
+      end.promise.catch(() => {}); // It may fail before Jest reaches this test.
       const until: Until<Moment> = async (moment) => {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         const goingOn = <T>(how: (value: T) => void) => {
           return (value: T) => {
-            scenario.waiting = null; // at once: the next moment must wait for it again
+            scenario.waiting = null; // now, so that the next moment waits for it again
             how(value);
           };
         };
@@ -72,7 +72,7 @@ export function sideBySide<Moment extends string = never>(timeoutMs: number) {
       it(name, () => end.promise, timeoutMs);
     },
 
-    /** For `beforeAll`: begins all scenarios, and the story. */
+    /** For `beforeAll`: starts all scenarios and the story. */
     begin(tellStory: (then: Then<Moment>) => Promise<void> = async () => {}): void {
       for (const { begin } of scenarios) begin();
       story = tellStory(then).then(
@@ -81,13 +81,13 @@ export function sideBySide<Moment extends string = never>(timeoutMs: number) {
       );
     },
 
-    /** For `afterAll`: nobody needs the stack any more. */
+    /** For `afterAll`: waits until no scenario needs the stack. */
     async over(): Promise<void> {
       await story;
     },
   };
 
-  /** After the story: who waits for another moment fails. */
+  /** After the story, a scenario that still waits for a moment fails. */
   async function leaveNobodyWaiting(reason: (moment: string) => unknown): Promise<void> {
     while (!scenarios.every(({ over }) => over)) {
       for (const { waiting } of scenarios) waiting?.fail(reason(waiting.moment));

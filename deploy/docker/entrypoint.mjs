@@ -1,4 +1,4 @@
-// Which program this container is: the first argument. Imported, not spawned, so that signals reach the service itself.
+// Runs the program that the first argument names. Imported, not spawned, so that signals reach the service itself.
 const programs = {
   ingress: '../../dist/ingress.js',
   'agent-runner': '../../dist/agent-runner.js',
@@ -14,12 +14,12 @@ const programs = {
 const name = process.argv[2] ?? '';
 const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
 if (program === undefined) {
-  console.error(`angelia: unknown program \`${name}\`: name one of ${Object.keys(programs).join(', ')}`);
+  console.error(`angelia: unknown program \`${name}\`: give one of ${Object.keys(programs).join(', ')}`);
   process.exit(78);
 }
 process.argv.splice(2, 1);
-// The first process of a container has no default action for signals: until the program listens for them itself, and
-// where it never does (migrate), a stop would be unheard and end in SIGKILL.
+// The first process of a container has no default action for signals. Until the program handles them, or if it never does
+// (migrate), a stop would be ignored and end in SIGKILL.
 for (const [signal, number] of [
   ['SIGTERM', 15],
   ['SIGINT', 2],

@@ -1,5 +1,5 @@
-// Takes out of node_modules what no program reads: types and sources (Node loads no TypeScript from there), source maps
-// of others, and the manuals and tests that some packages ship. Half of all bytes. Licences stay.
+// Removes from node_modules what no program reads: types and sources (Node loads no TypeScript from there), source maps, and
+// the manuals and tests of some packages. That is half of all bytes. Licences stay.
 //
 //   node trim.mjs <node_modules/.pnpm>
 
@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 
 const UNREAD_FILE = /\.([cm]?ts|map|md|markdown|flow|tsbuildinfo)$/i;
 const LICENCE = /^(licen[cs]e|copying|notice|third.?party)/i;
-/** Only beside a package's manifest: deeper down a directory of that name may be part of the program. */
+/** Only beside a package's manifest. Deeper down, such a directory may be part of the program. */
 const UNREAD_DIRECTORY = new Set([
   '.github',
   '__tests__',

@@ -3,19 +3,19 @@ import { type EventLog, openEventLog, type ProjectSession } from '@angelia/event
 import { rebuildViews } from '@angelia/event-log/admin';
 import { createTestDatabase, insertRaw, type RawRow } from '@angelia/event-log/testing';
 
-/** `url`: a Postgres with fsync on, whose login may create databases. Each figure has a database of its own. */
+/** `url`: a Postgres with fsync on, whose login may create databases. Each figure gets a new database. */
 export interface BenchTarget {
   readonly url: string;
 }
 
 const EVENTS = 24_000;
 const EVENTS_PER_APPEND = 2;
-/** As many appends as one flush takes wait at any time: what a busy service has under way. */
+/** At any time as many appends wait as one flush takes, as in a busy service. */
 const CALLERS = 512;
 const APPENDS_PER_FLUSH = 256;
 const ROUNDS = 3;
 
-/** Ordered by time, as the services' session ids are (uuid v7). */
+/** Ordered by time, like the services' session ids (uuid v7). */
 function newStreamId(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
@@ -27,7 +27,7 @@ interface Append {
   readonly events: RawRow['event'][];
 }
 
-/** Streams that begin and go on, with a payload like a webhook's rendered prompt. */
+/** New and continued streams, with a payload like a webhook's rendered prompt. */
 function someAppends(events: number): Append[] {
   const appends: Append[] = [];
   const text = 'A pull request was opened; review it. "Quoted", ünïcode, and a line\n'.repeat(6);
@@ -50,7 +50,7 @@ function someAppends(events: number): Append[] {
       });
     }
   }
-  // First all beginnings, then all continuations: no append waits for another of its own stream.
+  // First all new streams, then all continuations, so that no append waits for another one of its stream.
   return appends.sort((a, b) => a.expectedVersion - b.expectedVersion);
 }
 
@@ -99,7 +99,7 @@ async function throughLog(log: EventLog, appends: readonly Append[]): Promise<nu
   const caller = async () => {
     for (let append = appends[next++]; append; append = appends[next++]) {
       const result = await log.append({ streams: [append] });
-      if (result.status !== 'appended') throw new Error(`the bench met a ${result.status}`);
+      if (result.status !== 'appended') throw new Error(`an append of the bench ended as ${result.status}`);
     }
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));
@@ -110,7 +110,7 @@ const SMALL = 10_000;
 const LARGE = 1_000_000;
 const SAMPLES = 400;
 const EVENTS_PER_STREAM = 10;
-/** As many as the small log has in all. */
+/** As many as the small log has in total. */
 const LIVE = 1_000;
 
 export interface Cost {
@@ -121,7 +121,7 @@ export interface Cost {
 
 /**
  * Milliseconds per append, per fold of one stream, per page of the session list: at 10 thousand and 1 million events.
- * Both logs are made first and then asked in turn, so that the disk's and the neighbours' moods count for both.
+ * Both logs are filled first and then measured in turn, so that noise of the disk and of neighbours hits both.
  */
 export async function benchCost({ url }: BenchTarget): Promise<{ append: Cost; fold: Cost; list: Cost }> {
   const small = await logOf(url, SMALL);
@@ -138,7 +138,7 @@ export async function benchCost({ url }: BenchTarget): Promise<{ append: Cost; f
   }
 }
 
-/** Medians, so that a checkpoint or an autovacuum in between does not count. */
+/** Medians, so that a checkpoint or an autovacuum does not distort the figure. */
 async function compare(small: () => Promise<unknown>, large: () => Promise<unknown>): Promise<Cost> {
   const times = { small: [] as number[], large: [] as number[] };
   for (let n = 0; n < SAMPLES; n += 1) {
@@ -156,13 +156,13 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** A log of that many events in a database of its own, and the three things to do with it. */
+/** A log with that many events in a new database, and the three operations to measure. */
 async function logOf(url: string, events: number) {
   const database = await createTestDatabase({ server: url });
   const log = openEventLog({ url: database.url, instance: 'bench', holder: 'bench#1' });
   const streams = await grow(log, events);
   await rebuildViews({ url: database.url, project: benchProjection });
-  // Appends go to sessions that are under way, which are the newest; folds reach back to any.
+  // Appends go to the newest sessions, which are in flight. Folds read any session.
   const live = new Map(streams.slice(-LIVE).map((streamId) => [streamId, EVENTS_PER_STREAM]));
   const liveIds = [...live.keys()];
   const oneOf = (all: readonly string[]) => all[Math.floor(Math.random() * all.length)] as string;
@@ -173,7 +173,7 @@ async function logOf(url: string, events: number) {
       live.set(streamId, expectedVersion + 1);
       const event = { eventId: randomUUID(), type: 'bench.appended', data: {}, meta: { actor: 'bench' } };
       const { status } = await log.append({ streams: [{ streamId, expectedVersion, events: [event] }] });
-      if (status !== 'appended') throw new Error(`the bench met a ${status}`);
+      if (status !== 'appended') throw new Error(`an append of the bench ended as ${status}`);
     },
     fold: () => log.streams.read(oneOf(streams)),
     list: () => log.lists.sessions({ limit: 50, route: 'r3' }),

@@ -1,5 +1,5 @@
-// The floor of the ingest figures: a Fastify that checks the HMAC of the raw body and answers, and does nothing else.
-// Run as a process of its own, like ingress. Usage: bare-server.ts <port> <secret>
+// The baseline of the ingest figures: a Fastify server that only checks the HMAC of the raw body and answers.
+// It runs as a separate process, like ingress. Usage: bare-server.ts <port> <secret>
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Fastify from 'fastify';

@@ -13,14 +13,14 @@ export function cpuSeconds(stack: Stack): Record<string, number> {
   }
   const postmaster = stack.pidOf('postgres');
   if (postmaster !== null) {
-    // Backends that have ended are in what the postmaster reaped.
+    // The postmaster's child times include backends that have ended.
     const living = childrenOf(postmaster).reduce((sum, pid) => sum + ticksOf(pid, 'own'), 0);
     used.postgres = (ticksOf(postmaster, 'with reaped children') + living) / TICKS_PER_SECOND;
   }
   return used;
 }
 
-/** What was used between two readings, by program; a program that restarted in between counts from its start. */
+/** CPU seconds between two readings, by program. A program that restarted in between counts from its start. */
 export function cpuBetween(
   before: Readonly<Record<string, number>>,
   after: Readonly<Record<string, number>>,
@@ -43,7 +43,7 @@ function childrenOf(parent: number): number[] {
     .filter((pid) => Number(statOf(pid)[1]) === parent);
 }
 
-/** The fields behind the program's name, which may hold anything; empty when the process is gone. */
+/** The fields after the program's name, which may hold any character. Empty if the process has ended. */
 function statOf(pid: number): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -6,25 +6,25 @@ import { type EventLog, openEventLog } from '@angelia/event-log';
 import type { Stack } from '@angelia/local';
 import { Pool } from 'undici';
 
-/** As delivery has per destination: the floor is what the same sink takes from a client that does nothing else. */
+/** As many connections as delivery has per destination. The baseline is a client that only sends to the same sink. */
 const CONNECTIONS = 64;
-/** Not all is there by then: the bench stops by itself. */
+/** After this time the bench stops, even if outputs are missing. */
 const GIVE_UP_MS = 120_000;
 const APPENDS_AT_ONCE = 256;
 
 export interface DeliveryRates {
-  /** One after the other, as the order within a session wants it. */
+  /** One after the other, because outputs of a session keep their order. */
   readonly oneSession: number;
   readonly manySessions: number;
-  /** POSTs of the same size to the same sink, nothing recorded. */
+  /** POSTs of the same size to the same sink, without any record. */
   readonly bare: number;
-  /** Requests more than there were outputs. */
+  /** Requests beyond the number of outputs. */
   readonly surplus: number;
 }
 
 /**
- * Outputs are put into the log while delivery is held; measured is from the first to the last at the sink, so that the
- * start of the process does not count.
+ * Puts outputs into the log while delivery is stopped. The time counts from the first to the last output at the sink, so that
+ * the start of the process does not count.
  */
 export async function benchDeliveries(
   stack: Stack,
@@ -34,7 +34,7 @@ export async function benchDeliveries(
   const log = openEventLog({ url: stack.databaseUrl, instance: 'bench', holder: 'bench#deliveries' });
   try {
     const bare = await barePosts(sink, options.sessions);
-    // Warm: the first of a fresh process are slower.
+    // Warm up: the first deliveries of a new process are slower.
     await delivered(stack, log, sink, sessionsOf(200, 1, sink.url));
     const manySessions = await delivered(stack, log, sink, sessionsOf(options.sessions, 1, sink.url));
     const oneSession = await delivered(stack, log, sink, sessionsOf(1, options.ofOne, sink.url));
@@ -48,7 +48,7 @@ export async function benchDeliveries(
 interface CountingSink {
   readonly url: string;
   readonly surplus: number;
-  /** The next `count` requests: outputs per second from the first to the last. */
+  /** Outputs per second, from the first to the last of the next `count` requests. */
   rateOf(count: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -80,7 +80,7 @@ async function startCountingSink(): Promise<CountingSink> {
       new Promise((resolve, reject) => {
         [wanted, seen] = [count, 0];
         const timer = setTimeout(
-          () => reject(new Error(`${seen} of ${count} outputs came to the sink`)),
+          () => reject(new Error(`only ${seen} of ${count} outputs reached the sink`)),
           GIVE_UP_MS,
         );
         onLast = (rate) => {
@@ -138,10 +138,10 @@ async function append(log: EventLog, facts: readonly SessionFact[]): Promise<voi
     meta: { actor: 'bench', correlation: streamId },
   }));
   const result = await log.append({ streams: [{ streamId, expectedVersion: 0, events }] });
-  if (result.status !== 'appended') throw new Error(`the bench met a ${result.status}`);
+  if (result.status !== 'appended') throw new Error(`an append of the bench ended as ${result.status}`);
 }
 
-/** uuid v7, as the services make them. */
+/** uuid v7, as in the services. */
 function newSessionId(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
@@ -150,7 +150,7 @@ function newSessionId(): string {
 const TEXT = 'The change is fine; two remarks below.\n'.repeat(8);
 const OUTPUTS: ReadonlySet<string> = new Set(['session.interim-status', 'session.final-response']);
 
-/** Sessions as they stand after their run: so many outputs each, the last of them the answer. */
+/** Sessions after their run, each with this many outputs. The last output is the answer. */
 function sessionsOf(count: number, outputs: number, url: string): SessionFact[][] {
   return Array.from({ length: count }, (_, n): SessionFact[] => [
     {

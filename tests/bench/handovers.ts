@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { quantile } from './quantile.ts';
 
-/** Who hands a session over to whom, as two events of its stream. Their own times say how long that took. */
+/** Handovers of a session between services, as two events of its stream. Their times say how long each took. */
 const HANDOVERS = [
   { name: 'accepted to claimed by the runner', from: 'session.created', to: 'run.started' },
   { name: 'claimed to answered', from: 'run.started', to: 'session.final-response' },
@@ -15,7 +15,7 @@ export interface Handover {
   readonly p99: number;
 }
 
-/** Of all sessions that were created since `since` (the database's clock, see `logTime`). */
+/** For all sessions created since `since` (the database's clock, see `logTime`). */
 export async function handoversSince(databaseUrl: string, since: string): Promise<Handover[]> {
   return withClient(databaseUrl, async (client) => {
     const measured: Handover[] = [];

@@ -7,7 +7,7 @@ export interface SignedPost {
   readonly headers: Record<string, string>;
 }
 
-/** A webhook of 1 KB, as the figures are given for: a body of its own, signed as GitHub does. */
+/** A webhook of 1 KB, the size of all figures: with a unique body, signed as GitHub does. */
 export function signedPost(secret: string, deliveryId: string): SignedPost {
   const body = JSON.stringify({
     action: 'opened',
@@ -34,8 +34,8 @@ export interface LoadResult {
 }
 
 /**
- * undici, the leanest client that Node has, and the same for all rates (bare server, ingest, whole sessions): on two cores
- * the client is a good part of each. Node's own `http` halves the bare server's rate and flatters every ratio to it.
+ * undici, the leanest client for Node, for all rates (bare server, ingest, whole sessions). On two cores the client is a large
+ * part of each. Node's own `http` halves the bare server's rate, so every ratio to it would look too good.
  */
 export class Client {
   readonly #pool: Pool;
@@ -60,7 +60,7 @@ export class Client {
 
 let run = 0;
 
-/** Closed loop: as many requests under way as there are connections. */
+/** Closed loop: as many requests in flight as there are connections. */
 export async function postLoad(options: {
   readonly url: string;
   readonly secret: string;

@@ -1,4 +1,4 @@
-// `npm run bench`: every figure beside a floor that was measured in the same run, since machines differ and are noisy.
+// `npm run bench`: every figure beside a baseline from the same run, because machines differ and are noisy.
 //   npm run bench -- --only ingest,sessions    a part
 //   npm run bench -- --quick                   shorter, noisier
 
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local';
+import { pause } from '@angelia/waiting';
 import { stringify } from 'yaml';
 import { benchAppend, benchCost } from './append.ts';
 import { cpuBetween, cpuSeconds } from './cpu.ts';
@@ -27,16 +28,17 @@ type Part = (typeof PARTS)[number];
 const { values } = parseArgs({ options: { only: { type: 'string' }, quick: { type: 'boolean' } } });
 const wanted = new Set<Part>(values.only ? (values.only.split(',') as Part[]) : PARTS);
 for (const part of wanted) {
-  if (!PARTS.includes(part)) throw new Error(`no part \`${part}\`: name some of ${PARTS.join(', ')}`);
+  if (!PARTS.includes(part))
+    throw new Error(`there is no part \`${part}\`: give some of ${PARTS.join(', ')}`);
 }
 const quick = values.quick ?? false;
 
 const SECRET = 'bench-secret';
-/** Enough to keep ingress busy, few enough that the client does not only queue. */
+/** Enough to keep ingress busy, but few enough that requests do not just queue. */
 const CONNECTIONS = 128;
 const IN_FLIGHT = 128;
 
-/** By the route's model: the built-in echo costs nothing, the other two speak the protocol of real models. */
+/** By the route's model. The built-in echo costs nothing; the other two use the protocol of real models. */
 const PROTOCOLS = [
   { route: 'bench', name: 'echo' },
   { route: 'bench-stream', name: 'streamed' },
@@ -139,9 +141,9 @@ async function bareServer(): Promise<number> {
   return result.perSecond;
 }
 
-/** The sessions of this part are worked off before the next: its load must not be measured there. */
+/** Waits until the sessions of this part are done, so that their load does not distort the next part. */
 async function ingest(stack: Stack, bare: number): Promise<void> {
-  // The relay and the projection go on, led by ingress meanwhile: they are part of what an accepted webhook costs.
+  // The relay and the projection run, led by ingress: they are part of the cost of an accepted webhook.
   say('ingest: 1 KB signed POST to 202, runner and delivery held');
   const others = ['agent-runner', 'delivery'];
   for (const name of others) await stack.hold(name);
@@ -170,7 +172,7 @@ async function ingest(stack: Stack, bare: number): Promise<void> {
     goal: { value: 0, good: 'at most' },
   });
   for (const name of others) await stack.resume(name);
-  say('working off what was ingested');
+  say('waiting for the ingested sessions');
   await settled(stack);
 }
 
@@ -192,7 +194,7 @@ async function relay(stack: Stack): Promise<void> {
   });
 }
 
-/** Whole sessions at a rate that leaves the machine half idle: what a user waits for, and where the time goes. */
+/** Whole sessions at a rate that leaves the machine half idle: how long a user waits, and where the time goes. */
 async function latency(stack: Stack, target: SessionsTarget): Promise<void> {
   for (const { route, name } of PROTOCOLS) {
     say(`POST to sink at 50 sessions/s: ${name}`);
@@ -310,7 +312,7 @@ function memoryOf(stack: Stack, name: string): Promise<number> {
   return residentMegabytes(pid);
 }
 
-/** Until no session is open: asked of the API, as a user would. */
+/** Asks the API until no session is open. */
 async function settled(stack: Stack): Promise<void> {
   const deadline = Date.now() + 300_000;
   for (const status of ['queued', 'running']) {
@@ -320,9 +322,8 @@ async function settled(stack: Stack): Promise<void> {
       });
       const { items } = (await answer.json()) as { items: unknown[] };
       if (items.length === 0) break;
-      if (Date.now() > deadline)
-        throw new Error('the ingested sessions were not worked off within 5 minutes');
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      if (Date.now() > deadline) throw new Error('the ingested sessions were not done within 5 minutes');
+      await pause(500);
     }
   }
 }
@@ -336,7 +337,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** A program of the bench that listens on a free port, as a process of its own. */
+/** Starts a program of the bench as a separate process that listens on a free port. */
 async function forked(program: string, ...args: string[]): Promise<{ url: string; stop(): void }> {
   const port = await freePort();
   const child = fork(new URL(program, import.meta.url), [String(port), ...args]);
@@ -372,7 +373,7 @@ function benchConfig(sinkUrl: string, modelUrl: string): string {
           { agent, prompt: '{pull_request.title}', deliver: 'http', deliver_extra: { url: sinkUrl } },
         ]),
       ),
-      // What a careful operator writes: several events, filters of each kind, templates everywhere, a limit.
+      // A route of a careful operator: several events, filters of each kind, templates everywhere, a limit.
       'bench-full': {
         events: ['push', 'pull_request', 'bench'],
         filters: [

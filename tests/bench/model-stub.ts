@@ -1,6 +1,5 @@
-// A model that speaks the OpenAI chat-completions protocol and answers at once, as a process of its own: what a session
-// costs beside the model is what the bench measures. `/stream/v1` streams, `/whole/v1` answers in one piece whatever it is
-// asked for. Usage: model-stub.ts <port>
+// A model server with the OpenAI chat-completions protocol that answers at once, as a separate process: the bench measures what
+// a session costs without the model. `/stream/v1` streams; `/whole/v1` always answers in one piece. Usage: model-stub.ts <port>
 
 import { createServer } from 'node:http';
 

@@ -1,4 +1,4 @@
-/** 0 for no values: the caller also reports how many there were. */
+/** 0 without values. The caller also reports how many there were. */
 export function quantile(values: readonly number[], q: number): number {
   if (values.length === 0) return 0;
   const sorted = [...values].sort((a, b) => a - b);

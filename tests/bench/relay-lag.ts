@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { connectBus } from '@angelia/bus';
 import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
+import { pause } from '@angelia/waiting';
 import { quantile } from './quantile.ts';
 
-/** A burst every 10 ms: a timer cannot pace single events at 1,000/s, and webhooks come in bursts too. */
+/** A burst every 10 ms: a timer cannot pace single events at 1,000/s, and real webhooks arrive in bursts. */
 const BURST_MS = 10;
 
 /** From the commit (as the writer sees it) to the hint's arrival at a subscriber. */
@@ -28,7 +29,7 @@ export async function relayLag(options: {
   const unsubscribe = bus.subscribe('angelia.evt.bench.tick.*', (subject) => {
     const id = subject.slice(subject.lastIndexOf('.') + 1);
     const at = committedAt.get(id);
-    // The hint can overtake the answer of the append on its way to us: that is no lag at all.
+    // The hint can arrive before the answer to the append. That is a lag of zero.
     if (at === undefined) arrivedEarly.set(id, performance.now());
     else lags.push(performance.now() - at);
   });
@@ -40,7 +41,7 @@ export async function relayLag(options: {
   const begun = performance.now();
   for (let burst = 0; burst < bursts; burst++) {
     const wait = begun + burst * BURST_MS - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await pause(wait);
     for (let i = 0; i < perBurst; i++) {
       const streamId = `bench-${randomUUID()}`;
       const event = { eventId: randomUUID(), type: 'bench.tick', data: { i }, meta: { actor: 'bench' } };
@@ -55,7 +56,7 @@ export async function relayLag(options: {
   await Promise.all(appends);
   const deadline = performance.now() + 10_000;
   while (lags.length < appends.length && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
   unsubscribe();
   await log.close();

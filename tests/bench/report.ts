@@ -5,9 +5,9 @@ export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** What was measured in the same run to compare with. */
+  /** The baseline from the same run. */
   readonly floor?: { readonly name: string; readonly value: number };
-  /** The figure that the issue asks for, and which side of it is good. */
+  /** The target, and which side of it is good. */
   readonly goal?: { readonly value: number; readonly good: 'at least' | 'at most' };
 }
 

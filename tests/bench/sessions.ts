@@ -1,3 +1,4 @@
+import { pause } from '@angelia/waiting';
 import { Client, signedPost } from './load.ts';
 import { quantile } from './quantile.ts';
 import type { BenchSink } from './sink.ts';
@@ -9,7 +10,7 @@ export interface SessionsTarget {
   readonly sink: BenchSink;
 }
 
-/** A session that has not reached the sink by then is counted as lost: the bench stops by itself. */
+/** A session that has not reached the sink by then counts as lost, and the bench stops. */
 const GIVE_UP_MS = 60_000;
 
 let run = 0;
@@ -43,7 +44,7 @@ export async function sessionsPerSecond(
   };
 }
 
-/** Open loop at a steady rate: what a user waits for when the machine is not saturated. */
+/** Open loop at a steady rate: how long a user waits when the machine is not saturated. */
 export async function latencyAtRate(
   target: SessionsTarget,
   options: { readonly rate: number; readonly seconds: number },
@@ -55,7 +56,7 @@ export async function latencyAtRate(
   const pending: Promise<number | undefined>[] = [];
   for (let i = 0; i < total; i++) {
     const wait = begun + (i * 1000) / options.rate - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await pause(wait);
     pending.push(oneSession(client, target, `${prefix}${i}`));
   }
   const latencies = (await Promise.all(pending)).filter((took) => took !== undefined);
@@ -74,7 +75,7 @@ async function oneSession(client: Client, target: SessionsTarget, id: string): P
   const arrival = target.sink.arrived(id);
   const begun = performance.now();
   const status = await client.post(signedPost(target.secret, id));
-  if (status !== 202) throw new Error(`POST answered ${status}, wanted 202`);
+  if (status !== 202) throw new Error(`POST answered ${status} instead of 202`);
   const giveUp = AbortSignal.timeout(GIVE_UP_MS);
   const at = await Promise.race([
     arrival,

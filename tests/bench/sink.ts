@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The place that answers go to: notes when each delivery id arrived, and answers at once. */
+/** The target of all answers. It records when each delivery id arrived, and answers at once. */
 export interface BenchSink {
   readonly url: string;
   arrived(deliveryId: string): Promise<number>;

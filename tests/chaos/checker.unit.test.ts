@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { judge, LATE_MS } from './checker.ts';
 import type { History, Injected, LoggedEvent, Received } from './history.ts';
 
-// A checker that finds nothing is worth what its test is: each rule is broken once, in a history that is otherwise good.
+// A checker that finds nothing is only worth something if it can find. Each test breaks one rule in an otherwise good history.
 
 type Data = Record<string, unknown>;
 type Entry = readonly [type: string, data?: Data];
@@ -174,7 +174,7 @@ function history({
 const found = (parts: Parts): string[] =>
   judge(history(parts)).violations.map(({ invariant, what }) => `${invariant}: ${what}`);
 
-/** The entries with that one (by version) replaced by those. */
+/** The entries, with the one of this version replaced. */
 const replaced = (entries: Entry[], version: number, ...by: Entry[]): Entry[] =>
   entries.toSpliced(version - 1, 1, ...by);
 const without = (entries: Entry[], version: number): Entry[] => replaced(entries, version);
@@ -202,7 +202,7 @@ it('a good history has no violation', () => {
 describe('it finds', () => {
   const planted: [what: string, parts: Parts, finding: RegExp][] = [
     [
-      'a webhook that was accepted and is not in the log',
+      'an accepted webhook that is not in the log',
       {
         over: {
           posts: [
@@ -224,7 +224,7 @@ describe('it finds', () => {
       /one-delivery-one-session: d1 was taken by s-tools and s-telegram/,
     ],
     [
-      'a repeat that was told another session',
+      'a repeated webhook that got another session id',
       {
         over: {
           posts: [
@@ -241,7 +241,7 @@ describe('it finds', () => {
       /one-delivery-one-session: d1 was told/,
     ],
     [
-      'an answer to a question that was taken and is not there',
+      'an accepted answer to a question that is not in the log',
       { over: { messages: [{ key: 'k1', what: 'answer', text: 'green', sessionId: 's-tools' }] } },
       /"green" is in the log 0 times/,
     ],
@@ -262,11 +262,11 @@ describe('it finds', () => {
     [
       'an answer that no target has',
       { received: RECEIVED.toSpliced(1, 1) },
-      /LOST: output 7 is said to be delivered/,
+      /LOST: output 7 is recorded as delivered/,
     ],
     ['an answer that nobody settled', { tools: TOOLS.slice(0, 9) }, /LOST: output 7 is not settled/],
     [
-      'an answer that was given up without need',
+      'an answer that was given up without a reason',
       { tools: replaced(TOOLS, 10, ['delivery.dead', { output: 7, reason: 'tired' }]) },
       /LOST: output 7 was given up: tired/,
     ],
@@ -276,22 +276,22 @@ describe('it finds', () => {
       /LOST: final response 7 was dropped/,
     ],
     [
-      'a second copy that says nothing, at a target with idempotency',
+      'an unmarked second copy at a target with idempotency',
       { received: [...RECEIVED, got('s-tools', 7, 'answer to tools k1')] },
       /DOUBLED: 1 further copies of output 7/,
     ],
     [
-      'a second copy without a mark, at a target without idempotency',
+      'an unmarked second copy at a target without idempotency',
       { received: [...RECEIVED, byTelegram('answer to telegram k2', 9)] },
       /DOUBLED: 1 further copies of output 5/,
     ],
     [
-      'a second copy of a status that says nothing',
+      'an unmarked second copy of a status',
       { received: RECEIVED.toSpliced(1, 0, got('s-tools', 6, 'on it')) },
       /DOUBLED: 1 further copies of output 6/,
     ],
     [
-      'a second sender while the first is at work',
+      'a second sender while the first is sending',
       {
         tools: replaced(
           TOOLS,
@@ -300,16 +300,16 @@ describe('it finds', () => {
           ['delivery.attempted', { output: 7, attempt: 2, target: 'http', deadline_seconds: 5 }],
         ),
       },
-      /attempt at 7 \(10\) while one at 7 is under way/,
+      /attempt at 7 \(10\) while one at 7 is in flight/,
     ],
     ['a delivery that succeeded twice', { tools: [...TOOLS, ...sent(7)] }, /output 7 succeeded 2 times/],
     [
-      'a status that came after the answer, by version',
+      'a status that arrived after the answer, by version',
       { received: [...RECEIVED, got('s-tools', 6, 'on it', { at: 70_000, marked: true })] },
       /in-order-once: output 6 came after 7/,
     ],
     [
-      'a status that came after the answer, by text',
+      'a status that arrived after the answer, by text',
       { received: [...RECEIVED, byTelegram('fell back', 9, true)] },
       /in-order-once: output 4 came after 5/,
     ],
@@ -321,12 +321,12 @@ describe('it finds', () => {
       /status 8 after the final response/,
     ],
     [
-      'a message that is in no log',
+      'a message that is not in the log',
       { received: [...RECEIVED, got('s-tools', 7, 'made up')] },
-      /"made up", which is no output/,
+      /"made up", which is not an output/,
     ],
     [
-      'a message of no session',
+      'a message without a session',
       { received: [...RECEIVED, got('s-nobody', 3, 'hello')] },
       /"hello" of no session/,
     ],
@@ -336,17 +336,17 @@ describe('it finds', () => {
       /output 6 was at the target before it was in the log/,
     ],
     [
-      'a message at another place than the session says',
+      'a message at the wrong place',
       { received: RECEIVED.with(0, got('s-tools', 6, 'on it', { place: '/elsewhere' })) },
       /config-is-a-fact: reached http \/elsewhere/,
     ],
     [
-      'an attempt at another target than the session says',
+      'an attempt at the wrong target',
       { tools: replaced(TOOLS, 9, ['delivery.attempted', { output: 7, target: 'log' }]) },
       /config-is-a-fact: sent to log instead of http/,
     ],
     [
-      'a word of an older run, after another took over',
+      'an event of an older run after another took over',
       {
         tools: replaced(TOOLS, 6, run(2), [
           'session.interim-status',
@@ -356,17 +356,17 @@ describe('it finds', () => {
       /single-owner: session.interim-status \(7\) of run 1 while 2 is open/,
     ],
     [
-      'a word of a run that is over',
+      'an event of a run that has ended',
       { process: replaced(PROCESS, 5, ['model.responded', { generation: 1 }], PROCESS[4] as Entry) },
       /single-owner: model.responded \(5\) of run 1 while none is open/,
     ],
     [
-      'two runs with one number',
+      'two runs with the same generation',
       { process: replaced(PROCESS, 6, run(1)) },
       /single-owner: run 1 \(6\) follows run 1/,
     ],
     [
-      'two model calls at once',
+      'two concurrent model calls',
       {
         over: {
           modelCalls: [
@@ -378,32 +378,32 @@ describe('it finds', () => {
       /single-owner: two model calls at once for k1/,
     ],
     [
-      'a run of a turn that has its answer',
+      'a run for an answered turn',
       { process: replaced(PROCESS, 11, run(3, 1)) },
       /no-phantom-turns: .*turn 1 has its final response/,
     ],
     [
-      'a run while the question is open',
+      'a run during an open question',
       { process: without(PROCESS, 5) },
       /no-phantom-turns: .*its question is open/,
     ],
     [
-      'a run that says it is the first attempt, after a lost one',
+      'a run that counts as the first attempt after a lost one',
       { tools: replaced(TOOLS, 4, run(2)) },
-      /resume-is-derived: run.started \(4\) says attempt 1; by the events it is attempt 2, resumed/,
+      /resume-is-derived: run.started \(4\) says attempt 1, but the events say attempt 2, resumed/,
     ],
     [
-      'an attempt that is counted although the turn came on',
+      'an attempt that still counts after progress',
       { tools: replaced(TOOLS, 6, run(2, 1, { resumed: true, attempt: 2 })) },
-      /resume-is-derived: run.started \(6\) says attempt 2, resumed; by the events it is attempt 1, resumed/,
+      /resume-is-derived: run.started \(6\) says attempt 2, resumed, but the events say attempt 1, resumed/,
     ],
     [
-      'a run that is called resumed where nothing was lost',
+      'a run that is marked as resumed although nothing was lost',
       { process: replaced(PROCESS, 6, run(2, 1, { resumed: true })) },
       /resume-is-derived: run.started \(6\) says attempt 1, resumed/,
     ],
     [
-      'a run that wakes what has been silent for too long',
+      'a run for a turn that was silent for too long',
       {
         over: {
           events: stream('s-tools', [...TOOLS.slice(0, 3), run(2, 1, { resumed: true, attempt: 2 })]).map(
@@ -411,10 +411,10 @@ describe('it finds', () => {
           ),
         },
       },
-      /no-phantom-turns: run.started \(4\): no sign of life for too long/,
+      /no-phantom-turns: run.started \(4\): there was no sign of life for too long/,
     ],
     [
-      'a failure that nobody was told of',
+      'a failure without a message to the user',
       { tools: replaced(TOOLS, 6, ['run.failed', { generation: 1, turn: 1, code: 'internal' }]) },
       /no-silent-downgrade: turn 1 failed, and nobody was told/,
     ],
@@ -437,7 +437,7 @@ describe('it finds', () => {
     ],
     ['a run that nobody asked for', { tools: replaced(TOOLS, 3, run(1, 2)) }, /nobody asked for turn 2/],
     [
-      'a run while the window is open',
+      'a run during an open window',
       {
         tools: replaced(TOOLS, 2, turn(1, 'chaos tools k1', { start_after: new Date(9_000).toISOString() })),
       },
@@ -453,7 +453,7 @@ describe('it finds', () => {
       { over: { effects: new Map([['k1.0', 2]]) } },
       /DOUBLED: k1.0 was done 2 times/,
     ],
-    ['a command that was never run', { over: { effects: new Map() } }, /LOST: k1.0 is said to be done/],
+    ['a command that was never run', { over: { effects: new Map() } }, /LOST: k1.0 is recorded as done/],
     ['a process without an end', { process: without(PROCESS, 9) }, /exit-is-kept: p1 has 0 ends/],
     [
       'a process that was lost',
@@ -479,7 +479,7 @@ describe('it finds', () => {
       /DOUBLED: 2 notices of p1/,
     ],
     [
-      'a notice of what the model knew',
+      'a notice of an exit that the model already knew',
       {
         process: replaced(
           PROCESS,
@@ -491,7 +491,7 @@ describe('it finds', () => {
       /no-phantom-turns: a notice of p1/,
     ],
     [
-      'a notice of nothing',
+      'a notice without a process',
       { process: without(PROCESS, 7) },
       /a notice \(9\) of a process that was not started/,
     ],
@@ -501,18 +501,18 @@ describe('it finds', () => {
       /no cross-talk: k1 was answered/,
     ],
     [
-      'a view that is not the fold',
+      'a view that differs from the fold',
       { over: { views: { actual: { sessions: [{ a: 2 }] }, folded: { sessions: [{ a: 1 }] } } } },
       /views-are-disposable: sessions/,
     ],
     [
-      'a row too many in a view',
+      'an extra row in a view',
       { over: { views: { actual: { sessions: [{ a: 1 }, { a: 2 }] }, folded: { sessions: [{ a: 1 }] } } } },
       /views-are-disposable: sessions: 2 rows of 1/,
     ],
     ['a dead letter', { over: { deadLetters: ['s1: delivery: boom'] } }, /no dead letters/],
     [
-      'a program that fell over by itself',
+      'a program that ended without a fault',
       { over: { falls: ['ingress ended (exit code 1)'] } },
       /nobody falls over/,
     ],
@@ -522,7 +522,7 @@ describe('it finds', () => {
       /protocols: empty text/,
     ],
     [
-      'an answer that no sender expects',
+      'a status code that no sender expects',
       {
         over: {
           posts: [
@@ -544,7 +544,7 @@ describe('it finds', () => {
     expect(found(parts)).toContainEqual(expect.stringMatching(finding));
   });
 
-  it('a hole in a stream, and a second trace', () => {
+  it('a gap in a stream, and a second trace', () => {
     const events = history().events;
     const holed = events.filter(({ stream: id, version }) => !(id === 's-tools' && version === 5));
     expect(found({ over: { events: holed } })).toContainEqual(expect.stringMatching(/version 5 is missing/));
@@ -555,15 +555,15 @@ describe('it finds', () => {
   });
 });
 
-describe('it has nothing against', () => {
-  it('a second copy that says so', () => {
+describe('it accepts', () => {
+  it('a marked second copy', () => {
     const received = [...RECEIVED, got('s-tools', 7, 'answer to tools k1', { marked: true })];
     const { violations, figures } = judge(history({ received }));
     expect(violations).toEqual([]);
     expect(figures.marked).toBe(1);
   });
 
-  it('an answer that is given up where the target is gone, and nowhere else', () => {
+  it('a dead answer to a target that is gone, and no other dead answer', () => {
     const dead = (output: number): Entry => ['delivery.dead', { output, reason: 'answered 410' }];
     const gone = replaced(
       replaced(TOOLS, 10, dead(7)),
@@ -579,7 +579,7 @@ describe('it has nothing against', () => {
     ]);
   });
 
-  it('runs that were lost or interrupted, and are resumed as the events say', () => {
+  it('lost or interrupted runs that are resumed as the events say', () => {
     const interrupted: Entry = ['run.interrupted', { generation: 2, turn: 1, reason: 'drain' }];
     const resumed = [
       run(1),
@@ -592,7 +592,7 @@ describe('it has nothing against', () => {
     expect(found({ tools, received: RECEIVED.slice(1), over: { effects: new Map() } })).toEqual([]);
   });
 
-  it('a second sender when the time of the first is over, or it failed', () => {
+  it('a second sender after the time of the first is over, or after it failed', () => {
     const attempt = (number: number): Entry => [
       'delivery.attempted',
       { output: 7, attempt: number, target: 'http', deadline_seconds: number === 1 ? 0.5 : 5 },
@@ -610,7 +610,7 @@ describe('it has nothing against', () => {
     expect(found({ over: { modelCalls, faults: [frozen('delivery')] } })).not.toEqual([]);
   });
 
-  it('an answer that is late, which it counts', () => {
+  it('a late answer, and counts it', () => {
     const received = RECEIVED.with(1, got('s-tools', 7, 'answer to tools k1', { at: 2_000 + LATE_MS + 1 }));
     expect(judge(history({ received: received.slice(0, 2) })).figures.late).toBe(1);
   });

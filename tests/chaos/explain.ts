@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { LoggedEvent } from './history.ts';
 import type { ChaosResult } from './run.ts';
 
-/** A few tell what happened; more only bury it. */
+/** A few are enough to see what happened. */
 const MOST_SESSIONS = 4;
 const MOST_LINES = 60;
 const MOST_CHARACTERS = 240;
 
-/** What the log, the services and the schedule have to say about the sessions that something is wrong with. */
+/** What the log, the services and the schedule say about the sessions with violations. */
 export function explained({ violations, history }: ChaosResult, logs: string): string {
   const unsettled = unsettledIn(history.events);
   const sessions = [...new Set([...violations.flatMap(({ session }) => session ?? []), ...unsettled])];

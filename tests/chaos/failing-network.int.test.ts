@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { eventually } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openWay, type Way } from './failing-network.ts';
 
@@ -31,12 +32,12 @@ async function client(): Promise<{ socket: Socket; heard: () => string; gone: ()
   socket.on('close', () => {
     gone = true;
   });
-  // An error means the same here as its end.
+  // An error counts as the end of the connection.
   await Promise.race([once(socket, 'connect'), once(socket, 'close')]).catch(() => {});
   return { socket, heard: () => heard, gone: () => gone };
 }
 
-describe('the way between a service and a server', () => {
+describe('the connection between a service and a server', () => {
   it('carries both ways, in order, under the same credentials', async () => {
     expect(way.url).toMatch(/^nats:\/\/user:word@127\.0\.0\.1:\d+$/);
     const one = await client();
@@ -46,7 +47,7 @@ describe('the way between a service and a server', () => {
     await eventually(() => one.heard() === `begin ${long} end`);
   });
 
-  it('is cut: what was connected is gone, what comes next gets through', async () => {
+  it('is cut: open connections are reset, new ones work', async () => {
     const one = await client();
     way.cut();
     await eventually(one.gone);
@@ -55,7 +56,7 @@ describe('the way between a service and a server', () => {
     await eventually(() => two.heard() === 'again');
   });
 
-  it('refuses until it does not', async () => {
+  it('refuses new connections until it is told not to', async () => {
     way.refuse(true);
     const one = await client();
     await eventually(one.gone);
@@ -65,7 +66,7 @@ describe('the way between a service and a server', () => {
     await eventually(() => two.heard() === 'again');
   });
 
-  it('delays each way, and keeps the order when it no longer does', async () => {
+  it('delays both directions, and keeps the order when the delay ends', async () => {
     const one = await client();
     way.delay(100);
     const begin = performance.now();
@@ -78,14 +79,14 @@ describe('the way between a service and a server', () => {
     await eventually(() => one.heard() === 'abc');
   });
 
-  it('is silent, and then everything arrives on the same connection', async () => {
+  it('is silent, then everything arrives on the same connection', async () => {
     const one = await client();
     way.silence(true);
     one.socket.write('kept');
     const two = await client();
     two.socket.write('too');
-    // Long enough for what is not held back to have come through many times.
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // Without the silence the data would have arrived many times over.
+    await pause(200);
     expect([one.heard(), two.heard(), one.gone()]).toEqual(['', '', false]);
     way.silence(false);
     await eventually(() => one.heard() === 'kept' && two.heard() === 'too');

@@ -1,22 +1,22 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@angelia/waiting';
 
-/** The way from one service to one server: a TCP proxy on the loopback interface that fails the way networks do. */
+/** The connection from one service to one server: a TCP proxy on the loopback interface that fails as networks do. */
 export interface Way {
-  /** The server's URL, through here. */
+  /** The server's URL through this proxy. */
   readonly url: string;
-  /** Resets what is connected. */
+  /** Resets all open connections. */
   cut(): void;
-  /** New connections are reset at once. */
+  /** Resets new connections at once. */
   refuse(refusing: boolean): void;
   delay(byMs: number): void;
-  /** Nothing passes; it is kept and passes when the silence is over. */
+  /** Nothing passes. The proxy keeps it and sends it when the silence is over. */
   silence(silent: boolean): void;
   close(): Promise<void>;
 }
 
-/** How often somebody who waits in silence looks whether it is over. */
+/** How often a silent connection checks whether the silence is over. */
 const LISTEN_MS = 20;
 
 export async function openWay(serverUrl: string): Promise<Way> {
@@ -55,7 +55,7 @@ export async function openWay(serverUrl: string): Promise<Way> {
         if (!to.write(chunk as Buffer)) await once(to, 'drain');
       }
     } catch {
-      // Reset by one side or the other: `close` sees to both.
+      // One side reset it: `close` closes both.
     }
     to.destroySoon();
   }

@@ -1,9 +1,9 @@
 import type { Fault } from './schedule.ts';
 
 /**
- * All that is known of a run from outside, in plain data: what senders were told, what the log holds, what targets, the
- * model and the commands saw, what was broken. The checker judges this and nothing else. Times are milliseconds of the
- * machine's clock, which is also Postgres'.
+ * Everything that is visible of a run from outside, as plain data: answers to senders, the log, what targets, the model and
+ * commands saw, and the injected faults. The checker judges only this. Times are milliseconds of the machine's clock, which
+ * Postgres uses as well.
  */
 export interface History {
   readonly posts: readonly Posted[];
@@ -11,20 +11,20 @@ export interface History {
   readonly events: readonly LoggedEvent[];
   readonly received: readonly Received[];
   readonly modelCalls: readonly ModelCall[];
-  /** How often each effect of a command was had, by its name. */
+  /** How often each effect of a command happened, by name. */
   readonly effects: ReadonlyMap<string, number>;
   readonly faults: readonly Injected[];
   readonly views: { readonly actual: unknown; readonly folded: unknown };
   readonly deadLetters: readonly string[];
-  /** Programs that ended, in the launcher's words, although nobody had broken them. */
+  /** Launcher messages about programs that ended without an injected fault. */
   readonly falls: readonly string[];
-  /** What stand-ins found wrong with requests. */
+  /** Invalid requests that the stand-ins got. */
   readonly problems: readonly string[];
 }
 
-/** A webhook, with every try of its sender and what each was answered. */
+/** A webhook, with every try of its sender and the answer to each. */
 export interface Posted {
-  /** Names the piece of work; it is in the prompt, in the answer and in the effects. */
+  /** Identifies the piece of work. It is in the prompt, the answer and the effects. */
   readonly key: string;
   readonly kind: string;
   readonly deliveryId: string;
@@ -32,12 +32,12 @@ export interface Posted {
   readonly answers: readonly { readonly status: number; readonly sessionId: string; readonly at: number }[];
 }
 
-/** A further message by the API, or the answer to a question. */
+/** A message by API, or the answer to a question. */
 export interface Messaged {
   readonly key: string;
   readonly what: 'message' | 'answer' | 'cancel';
   readonly text: string;
-  /** Of the session that it came to; null: it was never taken. */
+  /** The session that took it; null if it was never accepted. */
   readonly sessionId: string | null;
 }
 
@@ -50,24 +50,24 @@ export interface LoggedEvent {
   readonly traceparent: string | null;
 }
 
-/** A message that a target took: it shows it, whatever its sender was told. */
+/** A message that a target accepted and shows, whatever answer the sender got. */
 export interface Received {
   readonly at: number;
   readonly target: string;
-  /** Where at the target: the path of the url, the chat. */
+  /** Where at the target: the path of the URL, or the chat. */
   readonly place: string;
-  /** null where the target is not told (then the place tells). */
+  /** Null if the target does not get it. Then the place identifies the session. */
   readonly session: string | null;
   readonly version: number | null;
   readonly text: string;
-  /** It says that it may be a second copy. */
+  /** It is marked as a possible duplicate. */
   readonly marked: boolean;
 }
 
 export interface ModelCall {
   readonly key: string;
   readonly from: number;
-  /** When the connection was over; null: not yet. */
+  /** When the connection ended; null while it is open. */
   readonly until: number | null;
 }
 

@@ -12,8 +12,8 @@ import {
 } from '@angelia/testkit';
 
 /**
- * The sorts of work that go on while things break. A sort is a route, and a word in the prompt (`chaos <kind> <key>`)
- * that tells the model what to do; the key is in every answer and effect of it, so that the checker knows whose it is.
+ * The kinds of work under faults. A kind is a route and a word in the prompt (`chaos <kind> <key>`) that tells the model what
+ * to do. The key is in every answer and effect, so that the checker knows what it belongs to.
  */
 export const KINDS = [
   'plain',
@@ -34,7 +34,7 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 
 export const TELEGRAM_TOKEN = '1:chaos';
-/** Of kind `long`: longer than the lease, so that takeovers and drains meet it. */
+/** For kind `long`: longer than the lease, so that takeovers and drains hit it. */
 const LONG_MS = 4_000;
 const SLOW_TARGET_MS = 2_500;
 const BACKGROUND_EXIT = 7;
@@ -44,7 +44,7 @@ export function chaosConfig(places: { sinkUrl: string; modelUrl: string; telegra
     kind,
     testRoute(`${places.sinkUrl}/${kind}`, over),
   ];
-  // Faults come faster than in any life: their number must not end a turn.
+  // Faults come faster than in reality. Their number must not end a turn.
   const agent = { kind: 'llm', model: 'main', resume: { max_attempts: 50 }, toolsets: [] as string[] };
   return testConfig({
     sinkUrl: places.sinkUrl,
@@ -64,7 +64,7 @@ export function chaosConfig(places: { sinkUrl: string; modelUrl: string; telegra
     },
     targets: { telegram: { bot_token: TELEGRAM_TOKEN, api_base: places.telegramUrl } },
     delivery: { retry_schedule_seconds: [0.5, 1, 2, 4, 8, 8, 8, 8, 8, 8] },
-    // A frozen or starved machine must not look like a dead one to itself: above a second even when it is busy.
+    // Above a second even on a busy machine, so that a frozen or starved one does not look dead to itself.
     timing: { lease_seconds: 4, sweep_seconds: 2, lead_seconds: 3 },
     routes: Object.fromEntries([
       route('plain'),
@@ -88,12 +88,12 @@ export function chaosConfig(places: { sinkUrl: string; modelUrl: string; telegra
 export const promptOf = (kind: string, key: string): string => `chaos ${kind} ${key}`;
 export const questionOf = (key: string): string => `Which colour for ${key}?`;
 
-/** The key that a model call is about: that of the first prompt in it, which names the session. */
+/** The key of a model call: that of its first prompt, which names the session. */
 export function keyOf(request: ModelRequest): string {
   return /chaos \w+ (k\d+)/.exec(JSON.stringify(request.body.messages))?.[1] ?? '';
 }
 
-/** What the model does. It is told nothing but the conversation, like a real one. */
+/** The model. Like a real one, it sees only the conversation. */
 export function modelOf(effectsDir: string): (request: ModelRequest) => ModelStep {
   return (request) => {
     if (request.body.model === 'broken') return fail(500);
@@ -130,7 +130,7 @@ export function modelOf(effectsDir: string): (request: ModelRequest) => ModelSte
   };
 }
 
-/** What the http target does, by the path that it was sent to. It answers by the number of times it was asked. */
+/** The http target. Its answer depends on the path, and on how often it was called. */
 export function targetOf(): (payload: SinkPayload) => SinkBehaviour {
   const asked = new Map<string, number>();
   return ({ session_id, version, route }) => {
@@ -152,7 +152,7 @@ export function targetOf(): (payload: SinkPayload) => SinkBehaviour {
   };
 }
 
-/** Some think longer than others; the same key always as long. */
+/** The time differs by key, and is always the same for one key. */
 function thinkingMs(key: string): number {
   return 100 + ((Number(key.slice(1)) * 7919) % 1_200);
 }

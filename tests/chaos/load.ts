@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { signatureHeaders, TEST_SECRET, type TestStack } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import type { Messaged, Posted } from './history.ts';
 import { KINDS, type Kind, promptOf } from './kinds.ts';
 import { randomFrom } from './random.ts';
@@ -10,7 +10,7 @@ export interface LoadPlan {
   readonly lastsMs: number;
   /** Pieces of work per second. */
   readonly perSecond: number;
-  /** Aborted: whoever still tries gives up. */
+  /** When it is aborted, senders stop trying. */
   readonly signal: AbortSignal;
 }
 
@@ -19,13 +19,13 @@ export interface Load {
   readonly messages: readonly Messaged[];
 }
 
-/** A sender hangs up after so long, and comes again with the same delivery id. */
+/** After this time a sender hangs up and tries again with the same delivery id. */
 const SENDER_PATIENCE_MS = 10_000;
 const TRY_AGAIN_MS = 300;
-/** One in so many webhooks is sent again although it was taken: senders do. */
+/** One in this many webhooks is sent again although it was accepted, as real senders do. */
 const REPEATED = 6;
 
-/** Sends work of every kind, as senders do that were told that nothing is sure: again until somebody took it. */
+/** Sends work of every kind, as careful senders do: again until it is accepted. */
 export async function sendLoad(stack: TestStack, plan: LoadPlan): Promise<Load> {
   const random = randomFrom(plan.seed ^ 0x5eed);
   const posts: Posted[] = [];
@@ -108,13 +108,13 @@ class Worker {
   async #cancel(sessionId: string, key: string): Promise<void> {
     const takenBy = await this.#untilTaken(async () => {
       const { status } = await this.#request('POST', `/v1/sessions/${sessionId}/cancel`, '{}', {});
-      // 409: it had ended.
+      // 409: the session has ended.
       return isTaken(status) || status === 409 ? sessionId : null;
     });
     this.#messages.push({ key, what: 'cancel', text: '', sessionId: takenBy });
   }
 
-  /** Until the session waits for an answer; false: it is over, or it is time to go. */
+  /** Waits until the session has an open question. False if it ended, or if the load stops. */
   async #waits(sessionId: string): Promise<boolean> {
     const seen = await this.#untilTaken(async () => {
       const { status, json } = await this.#request('GET', `/v1/sessions/${sessionId}`, null, {});

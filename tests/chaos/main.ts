@@ -47,5 +47,5 @@ function wished(): { seed: number; minutes: number; quick: boolean } {
 function numberOf(name: string, text: string | undefined, fallback: number): number {
   const value = text === undefined ? fallback : Number(text);
   if (value >= 0 && value < 2 ** 31) return value;
-  throw new Error(`--${name} is "${text}": a number is wanted`);
+  throw new Error(`--${name} is "${text}": give a number`);
 }

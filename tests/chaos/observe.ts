@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ModelServer, Sink, TelegramStandIn } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import type { ViewsObserver } from '../e2e/views.ts';
 import type { History, LoggedEvent, ModelCall, Received } from './history.ts';
 import { keyOf } from './kinds.ts';
 
-/** How the marks of targets without idempotency begin (a user reads it, so it may be relied on). */
+/** How the mark of a possible duplicate begins. Users read it, so it is stable. */
 const MARK = '(possible duplicate) ';
 
 export async function readEvents(observer: ViewsObserver): Promise<LoggedEvent[]> {
@@ -32,7 +32,7 @@ export async function readEvents(observer: ViewsObserver): Promise<LoggedEvent[]
   }));
 }
 
-/** How many sessions are still open or have something to deliver, by the log alone. */
+/** How many sessions are open or have something to deliver, from the log only. */
 export async function unsettled(observer: ViewsObserver): Promise<number> {
   const [row] = await observer.query<{ count: number }>(
     `WITH ends AS (
@@ -56,7 +56,7 @@ export async function unsettled(observer: ViewsObserver): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** The views when they have caught up with the log, or as they are when they do not. */
+/** The views after they have caught up with the log, or as they are if they do not. */
 export async function readViews(observer: ViewsObserver, deadlineMs: number): Promise<History['views']> {
   const folded = await observer.folded();
   const end = performance.now() + deadlineMs;
@@ -74,7 +74,7 @@ export async function readDeadLetters(observer: ViewsObserver): Promise<string[]
   return rows.map(({ stream_id, handler, reason }) => `${stream_id}: ${handler}: ${reason}`);
 }
 
-/** A file per effect, a line per time that it was had. */
+/** A file per effect, with a line for each time that it happened. */
 export function readEffects(directory: string): Map<string, number> {
   return new Map(
     readdirSync(directory).map((name) => [

@@ -1,6 +1,6 @@
-/** Numbers that depend on the seed alone (mulberry32): a run that found something can be had again. */
+/** Numbers that depend only on the seed (mulberry32), so that a run can be repeated. */
 export interface Random {
-  /** From 0 up to, without, 1. */
+  /** From 0 to below 1. */
   next(): number;
   between(least: number, most: number): number;
   pick<T>(from: readonly T[]): T;

@@ -1,16 +1,16 @@
 import type { ChaosResult } from './run.ts';
 
-/** Enough to see what is wrong; a thousand of the same tell no more. */
+/** Enough to see what is wrong. */
 const MOST_LINES = 40;
 
-/** Whether it was clean: no violation, everything settled in time, everything prunable. */
+/** Whether there was no violation, and everything was settled in time and could be pruned. */
 export function isClean({ violations, settledAfterMs, leftAfterPruning }: ChaosResult): boolean {
   return violations.length === 0 && settledAfterMs !== null && leftAfterPruning === 0;
 }
 
 export function reportOf(seed: number, result: ChaosResult): string {
   const { figures, violations, history, settledAfterMs, leftAfterPruning } = result;
-  const of = (count: number, all: number) =>
+  const share = (count: number, all: number) =>
     `${count} of ${all} (${((100 * count) / Math.max(1, all)).toFixed(2)} %)`;
   const row = (name: string, value: string | number) => `  ${name.padEnd(12)} ${value}`;
   return [
@@ -21,13 +21,13 @@ export function reportOf(seed: number, result: ChaosResult): string {
       'sessions',
       `${figures.sessions}, with ${figures.finals} answers; ${figures.resumed} runs were resumed`,
     ),
-    row('lost', of(figures.lost, figures.sessions)),
-    row('doubled', of(figures.doubled, figures.finals)),
-    row('marked', `${of(figures.marked, figures.finals)} came again and said so`),
-    row('given up', `${of(figures.givenUp, figures.finals)}, each with an event that says why`),
+    row('lost', share(figures.lost, figures.sessions)),
+    row('doubled', share(figures.doubled, figures.finals)),
+    row('marked', `${share(figures.marked, figures.finals)} came again and said so`),
+    row('given up', `${share(figures.givenUp, figures.finals)}, each with an event that says why`),
     row(
       'late',
-      `${of(figures.late, figures.finals)}; the slowest took ${(figures.slowestMs / 1000).toFixed(1)} s`,
+      `${share(figures.late, figures.finals)}; the slowest took ${(figures.slowestMs / 1000).toFixed(1)} s`,
     ),
     row(
       'settled',

@@ -1,23 +1,23 @@
 import type { LoggedEvent } from './history.ts';
-import { type Found, fault } from './violation.ts';
+import { type Violations, violation } from './violation.ts';
 
-/** The default of `resume.freshness_seconds`. No call or command of the load is silent for nearly as long. */
+/** The default of `resume.freshness_seconds`. No call or command of the load is silent for that long. */
 const FRESH_MS = 3_600_000;
-/** The turn came on, and attempts are counted anew. */
+/** Progress of a turn: attempts count from zero again. */
 const PROGRESS = ['model.responded', 'tool.finished', 'context.compressed', 'clarification.requested'];
 const CLOSES_QUESTION = ['clarification.answered', 'clarification.timed-out', 'clarification.superseded'];
 
-/** What the events so far say of a turn. */
+/** The state of a turn, from the events so far. */
 interface Turn {
   attempts: number;
-  /** How its last run stands. */
+  /** The state of its last run. */
   run: 'none' | 'open' | 'interrupted' | 'over';
   signAt: number;
 }
 
 /**
- * Invariants resume-is-derived and no-phantom-turns, as far as the events tell (the lease they do not): which attempt a
- * run is, whether it is a resumed one, and whether it is one that nobody should have woken.
+ * Invariants resume-is-derived and no-phantom-turns, as far as the events show them (they do not show leases): which attempt a
+ * run is, whether it is a resumed one, and whether it should not have been resumed.
  */
 export function* resumeIsDerived({
   id,
@@ -25,7 +25,7 @@ export function* resumeIsDerived({
 }: {
   readonly id: string;
   readonly events: readonly LoggedEvent[];
-}): Found {
+}): Violations {
   const turns = new Map<unknown, Turn>();
   let underWay: Turn | undefined;
   for (const { type, version, data, recordedAt } of events) {
@@ -37,17 +37,17 @@ export function* resumeIsDerived({
       if (data.attempt !== attempt || data.resumed !== resumed) {
         const says = `attempt ${data.attempt}${data.resumed ? ', resumed' : ''}`;
         const is = `attempt ${attempt}${resumed ? ', resumed' : ''}`;
-        yield fault(
+        yield violation(
           'resume-is-derived',
           id,
-          `run.started (${version}) says ${says}; by the events it is ${is}`,
+          `run.started (${version}) says ${says}, but the events say ${is}`,
         );
       }
       if (underWay.run === 'open' && recordedAt - underWay.signAt > FRESH_MS) {
-        yield fault(
+        yield violation(
           'no-phantom-turns',
           id,
-          `run.started (${version}): no sign of life for too long before it`,
+          `run.started (${version}): there was no sign of life for too long before it`,
         );
       }
       underWay.attempts = attempt;
@@ -67,14 +67,14 @@ export function* resumeIsDerived({
   }
 }
 
-/** Invariant no-silent-downgrade: a turn that failed says so to whoever asked. */
+/** Invariant no-silent-downgrade: a failed turn tells the user. */
 export function* failuresAreTold({
   id,
   events,
 }: {
   readonly id: string;
   readonly events: readonly LoggedEvent[];
-}): Found {
+}): Violations {
   for (const failed of events.filter(({ type }) => type === 'run.failed')) {
     const told = events.some(
       ({ type, version, data }) =>
@@ -85,7 +85,7 @@ export function* failuresAreTold({
         data.silent !== true,
     );
     if (!told) {
-      yield fault('no-silent-downgrade', id, `turn ${failed.data.turn} failed, and nobody was told`);
+      yield violation('no-silent-downgrade', id, `turn ${failed.data.turn} failed, and nobody was told`);
     }
   }
 }

@@ -1,7 +1,6 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { openEventLog } from '@angelia/event-log';
 import { pruneSessions } from '@angelia/event-log/admin';
 import {
@@ -16,6 +15,7 @@ import {
   type TelegramStandIn,
   type TestStack,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { ViewsObserver } from '../e2e/views.ts';
 import { judge, type Verdict } from './checker.ts';
 import { explained } from './explain.ts';
@@ -38,37 +38,37 @@ import { type SchedulePlan, type Server, scheduleOf } from './schedule.ts';
 
 export interface ChaosPlan {
   readonly seed: number;
-  /** Load and faults; starting, settling and judging come on top. */
+  /** The time of load and faults, without starting, settling and judging. */
   readonly lastsMs: number;
   readonly perSecond: number;
   readonly everyMs: SchedulePlan['everyMs'];
   readonly longestMs: number;
-  /** After the last fault everything must be settled within this. */
+  /** Everything must be settled within this time after the last fault. */
   readonly settleMs: number;
   readonly say: (line: string) => void;
-  /** Ends it early, cleanly: what was begun is judged. */
+  /** Ends the run early. What was started is still judged. */
   readonly signal?: AbortSignal;
 }
 
 export interface ChaosResult extends Verdict {
   readonly history: History;
   readonly settledAfterMs: number | null;
-  /** Rows left in the log after all sessions were pruned: of sessions, and of the keys that led to them. */
+  /** Rows left in the log after all sessions were pruned: events, and delivery keys. */
   readonly leftAfterPruning: number;
 }
 
-/** Two runners and two senders: who takes over from whom is what the faults are about. */
+/** Two runners and two senders, because the faults test takeovers. */
 const REPLICAS = 'agent-runner=2,delivery=2';
 const INSTANCES = ['ingress', 'agent-runner', 'agent-runner-2', 'delivery', 'delivery-2', 'process-watcher'];
-/** One in so many messages that Telegram takes it does not answer for. */
+/** Telegram accepts one in this many messages without answering. */
 const TELEGRAM_CUTS_OFF = 8;
 const VIEWS_CATCH_UP_MS = 30_000;
 const PRUNED_WITHIN_MS = 20_000;
 
-/** A whole system with its stand-ins, load and faults at once, then silence, then the judgement. Nothing is left behind. */
+/** Runs a whole system with stand-ins under load and faults, waits until it is settled, then judges it. It leaves nothing behind. */
 export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const home = await mkdtemp(join(tmpdir(), 'angelia-chaos-'));
-  // Commands run as users of their own: they may pass through, and write there.
+  // Commands run as other users, and must be able to enter the directory and write there.
   const effects = join(home, 'effects');
   await mkdir(effects);
   await chmod(home, 0o711);
@@ -110,7 +110,7 @@ async function onStack(plan: ChaosPlan, around: Surroundings): Promise<ChaosResu
   const stack = await startTestStack({
     config: chaosConfig({ sinkUrl: sink.url, modelUrl: model.baseUrl, telegramUrl: telegram.url }),
     replicas: REPLICAS,
-    // accepted-is-durable is about a Postgres that keeps what it said it has.
+    // The invariant accepted-is-durable needs a Postgres with fsync.
     durable: true,
     envOf: async (instance, { databaseUrl, natsUrl }) => {
       const way = { postgres: await openWay(databaseUrl), nats: await openWay(natsUrl) };
@@ -142,7 +142,7 @@ async function breakAndJudge(
 ): Promise<ChaosResult> {
   const { seed, lastsMs, everyMs, longestMs, say } = plan;
   const schedule = scheduleOf({ seed, lastsMs, instances: INSTANCES, everyMs, longestMs });
-  // Whoever has not been taken in by then is not taken in any more; it is the time to settle that ends it.
+  // A sender whose webhook is not accepted by then gives up. The time to settle limits it.
   const patience = AbortSignal.timeout(lastsMs + plan.settleMs);
   const signal = plan.signal === undefined ? patience : AbortSignal.any([patience, plan.signal]);
   const load = sendLoad(stack, { seed, lastsMs, perSecond: plan.perSecond, signal });
@@ -186,7 +186,7 @@ async function connected(stack: TestStack, patienceMs: number): Promise<ViewsObs
   }
 }
 
-/** Null: it was not within that time. */
+/** Null if it did not happen in time. */
 async function settled(
   observer: ViewsObserver,
   withinMs: number,
@@ -205,7 +205,7 @@ async function settled(
   }
 }
 
-/** Invariant bounded: what is over can leave, all of it, as soon as the relay too has passed it. */
+/** Invariant bounded: everything that has ended can be pruned as soon as the relay has passed it. */
 async function prune(stack: TestStack, observer: ViewsObserver): Promise<number> {
   const log = openEventLog({ url: stack.postgresUrl, instance: 'chaos', holder: 'chaos#1' });
   const end = performance.now() + PRUNED_WITHIN_MS;
@@ -224,10 +224,10 @@ async function prune(stack: TestStack, observer: ViewsObserver): Promise<number>
   }
 }
 
-/** A drain and its margin, and then some for a busy machine. */
+/** A drain with its margin, and more for a busy machine. */
 const ENDS_WITHIN_MS = 20_000;
 
-/** The ends of programs that no fault explains: then it fell over by itself. */
+/** The ends of programs that no fault explains. */
 function unexplained(endings: readonly Ending[], faults: readonly Injected[]): string[] {
   return endings.flatMap(({ at, line }) => {
     const program = line.split(' ')[0] ?? '';

@@ -1,16 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { deleteHintStream, type TestStack } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { signalTree } from '../e2e/process-tree.ts';
 import type { Way } from './failing-network.ts';
 import type { Injected } from './history.ts';
 import { type Fault, inWords, type Planned, SERVERS, type Server } from './schedule.ts';
 
-/** By service and server. */
+/** The connections by service and server. */
 export type Ways = ReadonlyMap<string, Readonly<Record<Server, Way>>>;
 
-/** Carries the schedule out, and keeps what was done when. Whatever it broke for a while it mends in time. */
+/** Runs the schedule and records what it did when. It ends every temporary fault in time. */
 export async function sabotage(
   schedule: readonly Planned[],
   stack: TestStack,
@@ -22,7 +22,7 @@ export async function sabotage(
   const injected: Injected[] = [];
   await Promise.all(
     schedule.map(async ({ atMs, fault }) => {
-      await waited(begin + atMs - performance.now(), signal);
+      await pause(begin + atMs - performance.now(), signal);
       if (signal.aborted) return;
       say(`${(atMs / 1000).toFixed(1).padStart(6)} s  ${inWords(fault)}`);
       const from = Date.now();
@@ -42,7 +42,7 @@ async function inject(fault: Fault, stack: TestStack, ways: Ways, signal: AbortS
       stack.kill(fault.program);
       return;
     case 'kill-everything':
-      // Who is down already is as dead as the others.
+      // A program that is already down counts as killed.
       for (const program of [...ways.keys(), ...SERVERS]) attempt(() => stack.kill(program));
       return;
     case 'restart':
@@ -52,7 +52,7 @@ async function inject(fault: Fault, stack: TestStack, ways: Ways, signal: AbortS
       const pid = stack.pid(fault.program);
       signalTree(pid, 'SIGSTOP');
       try {
-        await waited(fault.forMs, signal);
+        await pause(fault.forMs, signal);
       } finally {
         signalTree(pid, 'SIGCONT');
       }
@@ -86,7 +86,7 @@ async function during(
   const concerned = waysOf(fault, ways);
   for (const way of concerned) set(way, true);
   try {
-    await waited(fault.forMs, signal);
+    await pause(fault.forMs, signal);
   } finally {
     for (const way of concerned) set(way, false);
   }
@@ -96,15 +96,10 @@ function waysOf({ whose, server }: { whose: string; server: Server }, ways: Ways
   return [...ways].filter(([name]) => whose === 'all' || whose === name).map(([, way]) => way[server]);
 }
 
-/** Or until it is called off. */
-async function waited(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(Math.max(0, ms), undefined, { signal }).catch(() => {});
-}
-
 function attempt(what: () => unknown): void {
   try {
     what();
   } catch {
-    // Not there at this moment.
+    // It does not run at this moment.
   }
 }

@@ -3,7 +3,7 @@ import { randomFrom } from './random.ts';
 export const SERVERS = ['postgres', 'nats'] as const;
 export type Server = (typeof SERVERS)[number];
 
-/** `whose`: the service whose connections to the server it is about; `all`: everybody's. */
+/** `whose` is the service whose connections to the server fail; `all` means every service. */
 interface OnTheWay {
   readonly whose: string;
   readonly server: Server;
@@ -12,23 +12,23 @@ interface OnTheWay {
 export type Fault =
   /** SIGKILL. */
   | { readonly kind: 'kill'; readonly program: string }
-  /** SIGKILL to every program at once, as when the power fails. */
+  /** SIGKILL to every program at once, like a power failure. */
   | { readonly kind: 'kill-everything' }
-  /** SIGTERM (Postgres: SIGINT, since SIGTERM waits for its clients to leave): down and up again in good order. */
+  /** SIGTERM: an orderly restart. Postgres gets SIGINT, because SIGTERM waits for its clients to disconnect. */
   | { readonly kind: 'restart'; readonly program: string }
-  /** SIGSTOP, and SIGCONT after a while. */
+  /** SIGSTOP, and later SIGCONT. */
   | { readonly kind: 'freeze'; readonly program: string; readonly forMs: number }
-  /** All connections are reset; new ones come through. */
+  /** Resets all connections. New ones work. */
   | ({ readonly kind: 'cut' } & OnTheWay)
-  /** The same, and new ones are reset too. */
+  /** Resets all connections, and new ones as well. */
   | ({ readonly kind: 'refuse'; readonly forMs: number } & OnTheWay)
-  /** What is sent arrives, but so much later. */
+  /** Everything arrives this much later. */
   | ({ readonly kind: 'delay'; readonly forMs: number; readonly byMs: number } & OnTheWay)
-  /** Nothing arrives, and nobody is told; afterwards everything does, as when packets are sent again. */
+  /** Nothing arrives, without an error. Afterwards everything arrives, as after retransmission. */
   | ({ readonly kind: 'silence'; readonly forMs: number } & OnTheWay)
-  /** The stream of hints with its consumers, under the running server. */
+  /** Deletes the stream of hints with its consumers while the server runs. */
   | { readonly kind: 'delete-stream' }
-  /** Killed, and everything that JetStream had on disk is gone. */
+  /** Kills the server and deletes everything that JetStream had on disk. */
   | { readonly kind: 'delete-store' };
 
 export interface Planned {
@@ -39,23 +39,23 @@ export interface Planned {
 export interface SchedulePlan {
   readonly seed: number;
   readonly lastsMs: number;
-  /** Of services, as in pid files: `agent-runner-2`. */
+  /** Names of service instances, as in pid files: `agent-runner-2`. */
   readonly instances: readonly string[];
-  /** Between the begins of two faults. */
+  /** The time between the starts of two faults. */
   readonly everyMs: { readonly least: number; readonly most: number };
   readonly longestMs: number;
 }
 
-/** The rest of a restart: the launcher's back-off and the start of a service. Two faults of one program are so far apart. */
+/** The launcher's back-off and the start of a service. Two faults of one program are at least this far apart. */
 const RECOVERY_MS = 2_500;
 const SHORTEST_MS = 500;
-/** Of each packet: another continent. A command of ours is several to Postgres, and one to NATS. */
+/** The delay of each packet, as to another continent. One command of ours needs several packets to Postgres and one to NATS. */
 const DELAY_MS: Record<Server, number> = { postgres: 60, nats: 150 };
 
 /**
- * What goes wrong when: the same for the same plan. Programs and the ways between them fail in turns, since there are
- * many more ways than programs; of each deck every fault comes once, in an order that the seed says, before any comes
- * again. Faults overlap, but for two of the same place.
+ * Which fault happens when. The same plan gives the same schedule. Faults of programs and of connections take turns, because
+ * there are many more connections than programs. Every fault of a deck happens once, in an order from the seed, before any
+ * happens again. Faults overlap, except for two at the same place.
  */
 export function scheduleOf(plan: SchedulePlan): Planned[] {
   const random = randomFrom(plan.seed);
@@ -72,7 +72,7 @@ export function scheduleOf(plan: SchedulePlan): Planned[] {
     const free = deck.left.findIndex((fault) => (busyUntil.get(placeOf(fault)) ?? 0) <= atMs);
     const [next] = free < 0 ? [] : deck.left.splice(free, 1);
     if (next !== undefined) {
-      // Each ends before the schedule does: what comes after is the time to recover in.
+      // Each ends before the schedule does. The time after it is for recovery.
       const most = Math.max(SHORTEST_MS, Math.min(plan.longestMs, plan.lastsMs - atMs));
       const forMs = random.between(SHORTEST_MS, most);
       const fault = 'forMs' in next ? { ...next, forMs } : next;
@@ -84,7 +84,7 @@ export function scheduleOf(plan: SchedulePlan): Planned[] {
   return schedule;
 }
 
-/** One of each; how long it lasts is not said yet. */
+/** One of each, without its duration. */
 function faultsOfPrograms(instances: readonly string[]): Fault[] {
   return [
     ...[...instances, ...SERVERS].flatMap((program): Fault[] => [

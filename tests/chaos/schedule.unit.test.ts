@@ -10,12 +10,12 @@ const plan: SchedulePlan = {
 };
 
 describe('the schedule of faults', () => {
-  it('is the same for the same seed, and another for another', () => {
+  it('is the same for the same seed, and different for another', () => {
     expect(scheduleOf(plan)).toEqual(scheduleOf({ ...plan }));
     expect(scheduleOf({ ...plan, seed: 8 })).not.toEqual(scheduleOf(plan));
   });
 
-  it('has in 15 minutes every fault of every program, of every way between them, and all at once, and both losses of the bus', () => {
+  it('has in 15 minutes every fault of every program and every connection, a kill of everything, and both losses of the bus', () => {
     const words = scheduleOf(plan).map(({ fault }) => inWords(fault).replace(/ for .*/, ''));
     for (const kind of ['kill', 'restart', 'freeze']) {
       for (const program of [...plan.instances, 'postgres', 'nats'])

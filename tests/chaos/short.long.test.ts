@@ -2,17 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import { isClean, reportOf } from './report.ts';
 import { runChaos } from './run.ts';
 
-// The short version of `npm run chaos`: some of everything, the same every time.
+// The short version of `npm run chaos`: some of everything, and the same every time.
 
-/** One that has, in so short a time, a death of each service, of Postgres and of all at once, a frozen runner, and the loss of the bus. */
+/** A seed with a kill of each service, of Postgres and of everything, a frozen runner and the loss of the bus in this short time. */
 const SEED = 48;
-/** Load and faults; with start, settling and judging about a minute. */
+/** The time of load and faults. With start, settling and judging it takes about a minute. */
 const LASTS_MS = 32_000;
 const TEST_MS = 480_000;
 
 describe('while services, Postgres, NATS and the network between them fail', () => {
   it(
-    'nothing that was accepted is lost, nothing is done or said twice, and everything ends',
+    'nothing accepted is lost, nothing is done or sent twice, and everything ends',
     async () => {
       const said: string[] = [];
       const result = await runChaos({
@@ -25,7 +25,7 @@ describe('while services, Postgres, NATS and the network between them fail', () 
         say: (line) => void said.push(line),
       });
       if (!isClean(result)) throw new Error([reportOf(SEED, result), ...said].join('\n'));
-      // It was a load, and it was hit.
+      // There was load, and there were faults.
       expect(result.figures.accepted).toBeGreaterThan(50);
       expect(result.history.faults.length).toBeGreaterThan(10);
     },

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds the image, brings the compose file up as a user would, and looks whether it does what it promises: one signed
-# webhook to its delivery, commands of a model, restarts, a killed Postgres, volumes that stay, refused configs. Ends
-# with `down -v`; the image stays, as build cache.
+# Builds the image, starts the compose file as a user does, and checks that it works: one signed webhook to its delivery,
+# commands of a model, restarts, a killed Postgres, volumes that stay, refused configs. Ends with `down -v`. The image stays
+# as build cache.
 #
 #   tests/compose/check.sh                                       # any Docker with Compose
 #   COMPOSE=docker-compose ENGINE=podman tests/compose/check.sh
 #
-# Needs bash, curl and openssl. Exit code 0: everything held.
+# Needs bash, curl and openssl. Exit code 0 means that all checks passed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 read -ra compose_command <<<"${COMPOSE:-docker compose}"
 engine=${ENGINE:-docker}
-# The image's build may have to fetch every dependency; everything after it is a matter of seconds.
+# The build may have to fetch every dependency. Everything after it takes seconds.
 WAIT_SECONDS=${WAIT_SECONDS:-120}
 services=(ingress agent-runner delivery process-watcher)
 project=angelia-check-$$
@@ -22,7 +22,7 @@ scratch=$(mktemp -d)
 clean_up() {
   local code=$?
   trap - EXIT INT TERM
-  # All that any part of this may have started.
+  # Everything that any part of this may have started.
   compose_files=(-f docker-compose.yml -f tests/compose/with-model.yml)
   compose --profile metrics down -v --remove-orphans >"$scratch/down" 2>&1 || { cat "$scratch/down" >&2; code=1; }
   rm -rf "$scratch"
@@ -31,11 +31,11 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# --- the environment of a new user: secrets made on the spot, nothing of an .env or of this shell
+# --- the environment of a new user: new secrets, nothing from an .env or from this shell
 deploy/docker/make-env.sh "$scratch/env"
 [ "$(stat -c %a "$scratch/env")" = 600 ] || fail 'others can read the file that make-env.sh makes'
 {
-  # The worst that `openssl rand -hex` can make: it begins like a number (see docker-compose.yml).
+  # The worst result of `openssl rand -hex`: it begins like a number (see docker-compose.yml).
   echo "ANGELIA_NATS_TOKEN=12e3$(openssl rand -hex 32)"
   for name in ANGELIA_PORT JAEGER_PORT PROMETHEUS_PORT GRAFANA_PORT; do echo "$name=$(free_port)"; done
   echo 'ANGELIA_VERSION=0.0.0-check'
@@ -66,8 +66,7 @@ for service in "${services[@]}"; do
 done
 held 'migrate ran once and exited with 0; every service started after it'
 
-# --- who they are, and what they may. The service itself is the process with the most threads; what `exec` starts may
-# have other rights.
+# --- users and capabilities. The service is the process with the most threads; a process from `exec` may have other rights.
 of_service='for p in /proc/[0-9]*; do t=$(ls $p/task 2>/dev/null | wc -l); echo "$t ${p#/proc/}"; done | sort -rn | head -n 1 | cut -d" " -f2'
 status_of() { inside "$1" "grep -E '^(Uid|CapEff|CapBnd|NoNewPrivs)' /proc/\$($of_service)/status | tr -s '\t' ' '"; }
 for service in ingress agent-runner delivery; do
@@ -108,7 +107,7 @@ held "a signed webhook became session $session_id, which ended with its delivery
 [ "$(post demo 'Hello from a container' "$project-1" | tail -n 1)" = 200 ] || fail 'a duplicate is not answered with 200'
 held 'the same webhook again is a duplicate (200)'
 
-# --- traces. What stands in for Jaeger where there is no registry (`/standin`) can only count what it is sent.
+# --- traces. Without a registry, a stand-in for Jaeger (`/standin`) only counts what it gets.
 traced() {
   local services_seen counts name missing=
   services_seen=$(curl -s --max-time 5 "$jaeger/api/services")
@@ -123,11 +122,11 @@ until_holds 'traces have arrived' traced
 if grep -q /v1/metrics <<<"$(curl -s --max-time 5 "$jaeger/standin")"; then fail 'metrics are sent to Jaeger, which takes none'; fi
 held "traces arrived over OTLP: $traces"
 
-# --- the other programs of the image. A session that was pruned is in the exports, and can be brought back.
+# --- the other programs of the image. A pruned session is in the exports and can be imported again.
 . tests/compose/programs.sh
-# --- a config of our own: commands of a model, and what becomes of them
+# --- another config: commands of a model
 . tests/compose/commands.sh
-# --- what fails, restarts, scales and stays
+# --- faults, restarts, scaling and volumes
 . tests/compose/faults.sh
 
 echo "all $passed held"

@@ -1,5 +1,5 @@
-# Sourced by check.sh: with a config of our own, process-watcher runs the commands of a model, each session under a
-# user of its own, and they outlive it.
+# Sourced by check.sh: with another config, process-watcher runs the commands of a model. Each session has its own user, and
+# commands survive a restart of process-watcher.
 
 export ANGELIA_CONFIG_FILE=./tests/compose/angelia.yaml ANGELIA_CONFIG_ENV_FILE=$scratch/config.env ANGELIA_COMMANDS_ENV_FILE=$scratch/commands.env
 echo 'CHECK_MODEL_KEY=key-of-the-model' >"$scratch/config.env"
@@ -13,17 +13,17 @@ all_ready process-watcher
 held 'up -d took a config and variables of our own'
 
 session demo 'a program'
-# What the config takes from a variable is a secret, and not delivered.
+# A value that the config takes from a variable is a secret and is not delivered.
 grep -qE 'a program said to user 2[0-4][0-9]{4}, \[redacted\]' <<<"$(transcript "$session_id")" || fail "the program's answer: $(transcript "$session_id")"
 held 'an agent of kind command ran as a user of its session'
 
 # run <arguments of terminal as JSON>: a session whose model calls `terminal` with them.
 run() { session run "$1"; }
 
-# What the model was told by the tool, and nothing of what it was asked.
+# The results of the tool, without the prompts.
 heard() { transcript "$1" | sed -n '/"content":"heard: /,$p' | sed '1s/.*"content":"heard: //'; }
 
-# What a command finds out about itself and about the service.
+# What a command can see of itself and of the service.
 run '{"command":"id -u; id -G; grep -E \"^(CapEff|CapBnd|NoNewPrivs)\" /proc/self/status; pwd; : >/x; : >here && echo wrote here; env; cat /proc/1/environ /proc/[0-9]*/environ 2>/dev/null | tr \"\\0\" \"\\n\" | grep -E \"DATABASE_URL|NATS_URL\"; echo done"}'
 found=$(heard "$session_id")
 for wanted in '2[0-4][0-9]{4}' 'CapEff:.*0000000000000000' 'NoNewPrivs:.*1' "/var/lib/angelia/processes/$session_id/work" 'wrote here' "ANGELIA_SESSION_ID=$session_id"; do
@@ -35,7 +35,7 @@ if inside process-watcher 'tr "\0" "\n" </proc/1/environ' | grep -E '^(CHECK_MOD
 fi
 held 'a command runs as its own user, without capabilities, in its own directory, and sees no secret'
 
-# Whom it reaches: Postgres and NATS, which want a password. And it cannot read the config, whatever the file's own mode is.
+# It reaches only Postgres and NATS, which need a password. It cannot read the config, whatever the mode of the file is.
 run '{"command":"for to in postgres/5432 nats/4222 nats/8222 jaeger/16686 jaeger/4318 ingress/8644 ingress/9464 delivery/9464 model/8000; do timeout 5 bash -c \": <>/dev/tcp/$to\" 2>/dev/null && echo reached $to; done; cat /etc/angelia/angelia.yaml && echo read the config; echo looked"}'
 found=$(heard "$session_id")
 grep -q looked <<<"$found" || fail "a command that looks around said: $found"
@@ -46,7 +46,7 @@ held 'a command reaches the ports of Postgres and of NATS for clients and no oth
 programs() { inside process-watcher 'for p in /proc/[0-9]*/cmdline; do tr "\0" " " <$p 2>/dev/null; echo; done'; }
 runs() { grep -q "^$1" <<<"$(programs)"; }
 gone() { ! runs "$1"; }
-# A daemon has left the command's process group: it is known by its environment, which takes SYS_PTRACE to read.
+# A daemon has left the command's process group. Its environment identifies it, and reading that needs SYS_PTRACE.
 run '{"command":"setsid sleep 1111 >/dev/null 2>&1 </dev/null & sleep 0.3; echo left"}'
 until_holds 'a daemon that a foreground command left is gone' gone 'sleep 1111'
 held 'a daemon that a foreground command left behind is ended with it'
@@ -55,8 +55,8 @@ no_zombies() { [ "$(zombies)" = 0 ]; }
 until_holds 'no zombie is left' no_zombies
 held 'what commands leave behind is reaped'
 
-# --- process-watcher ends and starts again alone; what runs goes on
-# Not its init, which has the same words behind its own name. In brackets, so that the shell that looks does not find itself.
+# --- process-watcher restarts alone, and commands go on
+# Not its init, which has the same words in its arguments. The brackets keep this shell from finding itself.
 watcher_pid() { inside process-watcher 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *watcher-[i]nit*) ;; *dist/process-[w]atcher.js*) echo ${p#/proc/};; esac; done'; }
 other_watcher() { local now; now=$(watcher_pid); [ -n "$now" ] && [ "$now" != "$1" ]; }
 for signal in HUP KILL; do
@@ -65,7 +65,7 @@ for signal in HUP KILL; do
   until_holds 'the background process runs' has_event "$session_id" process.started
   before=$(watcher_pid)
   if [ "$signal" = HUP ]; then
-    # Of the container: watcher-init.sh lets process-watcher drain and start again.
+    # A signal to the container: watcher-init.sh lets process-watcher drain and restart.
     quietly 'kill -s HUP process-watcher' kill -s HUP process-watcher
   else
     inside process-watcher "kill -KILL $before" || fail "no process $before"
@@ -79,7 +79,7 @@ for signal in HUP KILL; do
   held "SIG$signal: process-watcher started again alone; a background process went on and its exit code 7 was reported"
 done
 
-# --- the container ends, and with it everything in it
+# --- the container ends with everything in it
 begin run '{"command":"sleep 2222","background":true,"notify_on_complete":true}'
 until_holds 'the background process runs' has_event "$session_id" process.started
 quietly 'restart process-watcher' restart process-watcher

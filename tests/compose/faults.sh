@@ -1,4 +1,4 @@
-# Sourced by check.sh: restarts, killed stores, replicas, profiles, and what survives `down`.
+# Sourced by check.sh: restarts, killed Postgres and NATS, replicas, profiles, and what survives `down`.
 
 for service in "${services[@]}"; do
   quietly "restart $service" restart "$service"
@@ -8,7 +8,7 @@ for service in "${services[@]}"; do
 done
 held "after a restart of each of ${services[*]} a webhook is worked on"
 
-# --- a killed Postgres: webhooks are refused, nobody restarts, and work goes on when it is back
+# --- a killed Postgres: webhooks are refused, no service restarts, and work goes on when it is back
 starts() { local service; for service in "${services[@]}"; do state "$service" StartedAt; done; }
 before=$(starts)
 quietly 'kill postgres' kill postgres
@@ -21,7 +21,7 @@ session demo 'after Postgres was killed'
 [ "$(starts)" = "$before" ] || fail 'a service was restarted when Postgres was killed'
 held 'Postgres was killed: webhooks got 503, no service restarted, and after its start work went on'
 
-# --- a killed NATS: webhooks are accepted, and worked on when it is back
+# --- a killed NATS: webhooks are accepted, and their work is done when it is back
 quietly 'kill nats' kill nats
 begin demo 'while NATS is away'
 quietly 'start nats' start nats
@@ -42,7 +42,7 @@ held 'two runners, each with a name of its own, and one again: every webhook was
 
 # --- metrics
 if [ -f deploy/observability/prometheus.yml ]; then
-  # From where it can be reached: ingress is not on the network of process-watcher.
+  # From the service's own container, because ingress is not on the network of process-watcher.
   for service in "${services[@]}"; do
     inside "$service" "node -e \"fetch('http://$service:9464/metrics').then(async (a) => { const t = await a.text(); process.exit(a.ok && t.includes('# TYPE') ? 0 : 1); }, () => process.exit(1))\"" \
       || fail "$service has no /metrics on its admin port"
@@ -61,7 +61,7 @@ if [ -f libs/cli/package.json ]; then
   held 'angelia in the container of ingress shows a session'
 fi
 
-# --- a stop while it starts is heard, too: it was lost once, and the container killed after its whole patience
+# --- a stop during the start works: it was ignored once, and the container was killed after its whole grace period
 quietly 'restart process-watcher' restart process-watcher
 quietly 'stop process-watcher' stop process-watcher
 [ "$(state process-watcher ExitCode)" != 137 ] || fail 'process-watcher did not hear a stop while it started'
@@ -86,7 +86,7 @@ has_event "$first_session" session.ended || fail "session $first_session is gone
 session demo 'after down and up'
 held 'down and up again: sessions and delivery ids are still known, and work goes on'
 
-# --- prune with export, and import. Whichever service leads may write to the same files: root, too.
+# --- prune with export, and import. Any leading service may write to the same files, also as root.
 program 'pruned [1-9][0-9]* sessions' migrate prune 0.000001
 if has_event "$first_session" session.ended; then fail 'a pruned session is still there'; fi
 exported=$(inside ingress 'ls /var/lib/angelia-exports')
@@ -94,7 +94,7 @@ program 'imported [1-9][0-9]* sessions' migrate import "/var/lib/angelia-exports
 has_event "$first_session" session.ended || fail 'an imported session is not there'
 held "prune wrote $exported, and import brought session $first_session back"
 
-# --- `up` without a change touches nothing: a new container of process-watcher would cost background processes
+# --- `up` without a change recreates nothing: a new container of process-watcher would end background processes
 ids() { local service; for service in "${services[@]}"; do container "$service"; done; }
 before=$(ids)
 quietly 'up once more' up -d

@@ -1,6 +1,6 @@
-// A model for the check of the compose stack: speaks OpenAI's chat completions and does what it is told. A prompt
-// `run {"command":...}` makes it call the tool `terminal` with that JSON (which comes marked as untrusted); it answers with
-// the tool's result, and of anything else (a notice about a process) with what it was told.
+// A model for the check of the compose stack, with OpenAI's chat completions. For a prompt `run {"command":...}` it calls the
+// tool `terminal` with that JSON (which arrives marked as untrusted) and answers with the tool's result. It repeats any other
+// prompt, such as a notice about a process.
 import { createServer } from 'node:http';
 
 const PORT = 8000;

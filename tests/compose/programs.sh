@@ -10,5 +10,5 @@ refused -e ANGELIA_CONFIG=/etc/angelia/none.yaml migrate delivery
 refused -e DATABASE_URL=postgres://angelia:ab/cd@postgres:5432/angelia migrate delivery
 refused -e ANGELIA_DEMO_SECRET= migrate check-config
 refused migrate no-such-program
-# As root without the capabilities that it needs for commands of other users; and the loop around it does not go on.
+# As root without the capabilities that commands of other users need. Its restart loop ends as well.
 refused --user root migrate process-watcher

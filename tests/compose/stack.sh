@@ -1,4 +1,4 @@
-# Sourced by check.sh: the stack as it is driven and looked at from outside.
+# Sourced by check.sh: functions that drive and observe the stack from outside.
 
 compose_files=(-f docker-compose.yml)
 compose() { "${compose_command[@]}" --env-file "$scratch/env" -p "$project" "${compose_files[@]}" "$@"; }
@@ -11,7 +11,7 @@ fail() {
   compose logs --no-color --tail=15 >&2 || true
   exit 1
 }
-# quietly <what> <compose arguments...>: says what compose said only when it fails.
+# quietly <what> <compose arguments...>: shows the output of compose only when it fails.
 quietly() {
   local what=$1
   shift
@@ -35,9 +35,9 @@ free_port() {
   done
 }
 
-# By the engine and not by compose, which takes a second for each look.
+# Asks the engine, because compose takes a second for each call.
 containers() { "$engine" ps -q --filter "label=com.docker.compose.project=$project" --filter "label=com.docker.compose.service=$1" "${@:2}"; }
-# Of a service's container, also of one that has ended.
+# The container of a service, also one that has ended.
 container() { containers "$1" -a | head -n 1; }
 state() { "$engine" inspect -f "{{.State.$2}}" "$(container "$1")"; }
 healthy() {
@@ -45,7 +45,7 @@ healthy() {
   all=$(containers "$1")
   [ -n "$all" ] || return 1
   for one in $all; do
-    # Podman leaves it to systemd to run the health checks, and there may be none.
+    # Podman needs systemd to run health checks, and there may be none.
     if [ "$engine" = podman ]; then podman healthcheck run "$one" >/dev/null 2>&1 || true; fi
     [ "$("$engine" inspect -f '{{.State.Health.Status}}' "$one")" = healthy ] || return 1
   done
@@ -54,20 +54,20 @@ all_healthy() {
   local service
   for service in "$@"; do until_holds "$service is healthy" healthy "$service"; done
 }
-# (Into a variable or a here-string, wherever `grep -q` reads: it stops at the first match, and with `pipefail` who still
-# writes into a pipe would make that a failure.)
+# (`grep -q` always reads a variable or a here-string: it stops at the first match, and with `pipefail` a program that still
+# writes into a pipe would fail the check.)
 log_of() { "$engine" logs "$(container "$1")" 2>&1; }
 answers() { curl -sf --max-time 5 -o /dev/null "$1"; }
-# inside <service> <shell script>: prints what it prints in the service's container.
+# inside <service> <shell script>: runs the script in the service's container and prints its output.
 inside() { "$engine" exec "$(container "$1")" sh -c "$2"; }
-# ready <service>: by its admin port, which is not published.
+# ready <service>: asks its admin port, which is not published.
 ready() { inside "$1" 'node -e "fetch(\"http://127.0.0.1:9464/readyz\").then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"' >/dev/null 2>&1; }
 all_ready() {
   local service
   for service in "$@"; do until_holds "$service is ready" ready "$service"; done
 }
 
-# post <route> <text> <delivery id>: sends a signed webhook and prints what ingress answers.
+# post <route> <text> <delivery id>: sends a signed webhook and prints the answer of ingress.
 post() {
   local body signature
   body="{\"text\":\"$(sed 's/["\\]/\\&/g' <<<"$2")\"}"
@@ -77,7 +77,7 @@ post() {
 }
 v1() { curl -s --max-time 10 -H "Authorization: Bearer $ANGELIA_ADMIN_TOKEN" "$ingress/v1/$1"; }
 has_event() { grep -qE "\"type\": *\"$2\"" <<<"$(v1 "sessions/$1/events")"; }
-# begin <route> <text>: posts a webhook that is new, and sets session_id.
+# begin <route> <text>: posts a new webhook and sets session_id.
 posted=0
 begin() {
   local answer
@@ -88,15 +88,15 @@ begin() {
   [ -n "$session_id" ] || fail "no session_id in $answer"
 }
 settled() { has_event "$1" session.ended && has_event "$1" delivery.succeeded; }
-# session <route> <text>: one that ends with its delivery.
+# session <route> <text>: runs a session to its delivery.
 session() {
   begin "$@"
   until_holds "session $session_id ends with its delivery" settled "$session_id"
 }
-# The transcript with its line breaks and quotes as the model and the user see them.
+# The transcript, with line breaks and quotes as the model and the user see them.
 transcript() { v1 "sessions/$1/transcript" | sed 's/\\\\n/\n/g; s/\\n/\n/g; s/\\//g'; }
 
-# A program of the image in a container of its own: leaves what it says in out and err.
+# Runs a program of the image in a new container, with its output in out and err.
 run_once() {
   timeout "$WAIT_SECONDS" "${compose_command[@]}" --env-file "$scratch/env" -p "$project" "${compose_files[@]}" \
     run -T --rm --no-deps "$@" >"$scratch/out" 2>"$scratch/err"
@@ -109,12 +109,12 @@ program() {
   grep -q "$wanted" "$scratch/out" || { cat "$scratch/out" "$scratch/err" >&2; fail "run $* does not say: $wanted"; }
   held "run $*: $(grep "$wanted" "$scratch/out" | tr -d '\r' | head -n 1)"
 }
-# refused <arguments...>: ends with 78 and one line.
+# refused <arguments...>: it must end with 78 and one line.
 refused() {
   local code=0
   run_once "$@" || code=$?
   [ "$code" = 78 ] || { cat "$scratch/err" >&2; fail "exit code $code instead of 78: run $*"; }
-  # Compose itself has something to say about networks and containers.
+  # Without compose's own messages about networks and containers.
   [ "$(cat "$scratch"/{out,err} | grep -c '^angelia: ')" = 1 ] || { cat "$scratch"/{out,err} >&2; fail "not one line: run $*"; }
   if grep -q '^ *at ' "$scratch"/{out,err}; then fail "a stack: run $*"; fi
   held "exit 78: $(cat "$scratch"/{out,err} | grep '^angelia: ' | tr -d '\r')"

@@ -23,10 +23,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { copyDatabase } from './copy-database.ts';
 import { ViewsObserver } from './views.ts';
 
-// docs/backup.md: a dump under load, restored into a new cluster, where the services go on (the epoch rule of DESIGN.md).
+// docs/backup.md: a dump under load, restored into a new cluster, where the services continue (the epoch rule of DESIGN.md).
 
 const REPOSITORY = join(import.meta.dirname, '../..');
-/** Far more than the new cluster uses up until it is at work: its transaction ids begin below those of the dump. */
+/** Far more than the new cluster uses before it works, so that its transaction ids start below those of the dump. */
 const OLD_CLUSTERS_AGE = 3_000;
 
 type Cluster = Awaited<ReturnType<typeof startPostgres>>;
@@ -54,7 +54,7 @@ const config = () =>
   testConfig({ sinkUrl: sink.url, modelUrl: model.baseUrl, agent: { toolsets: ['clarify'] } });
 const startOn = ({ url }: Cluster) => startTestStack({ config: config(), env: { DATABASE_URL: url } });
 
-/** As the superuser, in the database of the services. */
+/** Queries as the superuser, in the database of the services. */
 function asSuperuser({ url, superuserUrl }: Cluster): string {
   return new URL(new URL(url).pathname, superuserUrl).toString();
 }
@@ -75,7 +75,7 @@ function decideStep({ input, results }: ModelRequest) {
   return say(input === 'ask' ? `took ${results[0]}` : `answer to: ${input}`);
 }
 
-it('a dump restored into a new cluster: the services refuse it until the epoch is raised, then go on with everything', async () => {
+it('a dump restored into a new cluster: the services refuse it until the epoch is raised, then continue all work', async () => {
   const [old, fresh] = clusters as [Cluster, Cluster];
   model.behave((request) => (request.input === 'hangs' ? say('never', 120_000) : decideStep(request)));
   stack = await startOn(old);
@@ -102,7 +102,7 @@ it('a dump restored into a new cluster: the services refuse it until the epoch i
   await stack.stop();
   stack = undefined;
 
-  // Nothing works on it by accident: `migrate`, with which every start begins, and each service name the command.
+  // Nothing works on it by accident: `migrate`, which every start runs first, and each service name the command.
   const migrated = await run(MIGRATE, { DATABASE_URL: fresh.url });
   expect(migrated).toEqual({ code: 78, said: expect.stringMatching(/^angelia: .*--raise-epoch/) });
   const configPath = join(directory, 'angelia.yaml');
@@ -124,7 +124,7 @@ it('a dump restored into a new cluster: the services refuse it until the epoch i
   try {
     const [now] = await after.query<{ tx: string }>('SELECT pg_current_xact_id()::text AS tx');
     expect(Number(now?.tx)).toBeLessThan(Number(highest?.tx));
-    // What was under way goes on; what had ended stays; a sender that repeats itself is known.
+    // Work in flight continues, ended sessions stay ended, and a repeated webhook is recognised.
     expect(await stack.waitForEnd(running, { settled: true })).toMatchObject({ outcome: 'succeeded' });
     expect(sink.answersOf(running)).toEqual(['answer to: hangs']);
     expect((await stack.session(waiting)).status).toBe('waiting');
@@ -142,7 +142,7 @@ it('a dump restored into a new cluster: the services refuse it until the epoch i
     expect([again.status, again.sessionId]).toEqual([200, done]);
     await expect(stack.session(lost)).rejects.toThrow(/404/);
 
-    // Relay and views see what is new, behind what is old: its transaction ids are smaller.
+    // Relay and views see new events after old ones, although the new transaction ids are smaller.
     const { sessionId: next } = await stack.post({ body: { text: 'next' } });
     await stack.waitForEnd(next, { settled: true });
     await eventually(async () => {

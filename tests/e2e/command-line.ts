@@ -1,13 +1,13 @@
-import { type Recorded, type RecordedOptions, recorded } from '@angelia/cli/testing';
+import { type RecordedRun, type RecordedRunOptions, runRecorded } from '@angelia/cli/testing';
 import { expect } from '@jest/globals';
 
-/** The command line as a test calls it; the surroundings are known once the stack is there. */
+/** Calls the command line from a test. The surroundings are a function, because they are known only after the stack started. */
 export function commandLine(
   surroundings: () => { readonly cwd: string; readonly env: Record<string, string> },
 ) {
-  const angelia = (argv: readonly string[], options: RecordedOptions = {}): Promise<Recorded> => {
+  const angelia = (argv: readonly string[], options: RecordedRunOptions = {}): Promise<RecordedRun> => {
     const { cwd, env } = surroundings();
-    return recorded(argv, { cwd, ...options, env: { ...env, ...options.env } });
+    return runRecorded(argv, { cwd, ...options, env: { ...env, ...options.env } });
   };
 
   const succeeds = async (argv: readonly string[]): Promise<string> => {
@@ -19,7 +19,7 @@ export function commandLine(
   return {
     angelia,
 
-    /** It must succeed, and say nothing beside its answer. */
+    /** The command must succeed and print nothing on stderr. */
     json: async <T = Record<string, unknown>>(...argv: string[]): Promise<T> =>
       JSON.parse(await succeeds(argv)) as T,
 
@@ -29,7 +29,7 @@ export function commandLine(
         .split('\n')
         .map((line) => JSON.parse(line)),
 
-    /** It must fail with this code, with one line of reason and one of advice at most. */
+    /** The command must fail with this code, and print the reason and at most one line of advice. */
     refused: async (code: number, ...argv: string[]): Promise<string> => {
       const result = await angelia(argv);
       expect([argv, result.code, result.stdout]).toEqual([argv, code, '']);
@@ -37,7 +37,7 @@ export function commandLine(
       return result.stderr;
     },
 
-    /** A command that ends only by Ctrl-C. */
+    /** A command that runs until Ctrl-C. */
     goingOn: (...argv: string[]) => {
       const ctrlC = new AbortController();
       let seen = { stdout: '', stderr: '' };

@@ -1,13 +1,13 @@
 import pg from 'pg';
 
 /**
- * What `pg_dump` and `pg_restore` do to our schema, in plain SQL: the embedded Postgres brings neither, and those of
- * the system refuse a server that is newer. The dump is one snapshot, taken while everybody goes on; the restore
- * goes into a cluster in which `migrate` has made roles and schema. Both urls are a superuser's.
+ * Does in plain SQL what `pg_dump` and `pg_restore` do to our schema: the embedded Postgres has neither, and those of the
+ * system refuse a newer server. The dump is one snapshot, taken under load. The restore goes into a cluster in which
+ * `migrate` has created roles and schema. Both URLs are a superuser's.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const [source, copy] = [from, to].map((connectionString) => new pg.Client({ connectionString }));
-  if (source === undefined || copy === undefined) throw new Error('two urls');
+  if (source === undefined || copy === undefined) throw new Error('give two URLs');
   await Promise.all([source.connect(), copy.connect()]);
   try {
     await source.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');

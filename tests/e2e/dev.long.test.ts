@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** The answer of the built-in model is made here. */
+/** The source of the built-in model's answer. */
 const ECHO = 'services/agent-runner/src/models/echo.ts';
 
 let sink: Sink;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   copy = copyOfSources();
   const config = join(copy, 'angelia.yaml');
   writeFileSync(config, testConfig({ sinkUrl: sink.url }), { mode: 0o600 });
-  // Behind start.mjs, which would install the dependencies if it saw fit: into the repository's own directory.
+  // Not through start.mjs, which might install dependencies into the repository's own directory.
   const main = "const { main } = await import('./deploy/local/src/cli.ts'); await main(['dev']);";
   dev = spawn(process.execPath, ['--input-type=module', '--eval', main], {
     cwd: copy,
@@ -59,7 +59,7 @@ afterAll(async () => {
   rmSync(copy, { recursive: true });
 });
 
-/** What `npm run dev` reads, so that a test can edit it. Dependencies are the repository's own. */
+/** A copy of what `npm run dev` reads, so that a test can edit it. Dependencies come from the repository. */
 function copyOfSources(): string {
   const root = mkdtempSync(join(tmpdir(), 'angelia-dev-'));
   const manifests = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json'];
@@ -93,7 +93,7 @@ async function answerTo(text: string): Promise<string> {
 }
 
 describe('npm run dev', () => {
-  it('restarts the service whose source was saved, and no other; the next webhook has the new code', async () => {
+  it('restarts only the service whose source was saved; the next webhook runs the new code', async () => {
     expect(await answerTo('one')).toBe('one');
     const saved = output.length;
     edit(ECHO, 'text: withoutFences(input)', "text: 'new: ' + withoutFences(input)");
@@ -102,7 +102,7 @@ describe('npm run dev', () => {
     expect(output.slice(saved)).not.toMatch(/(ingress|delivery|process-watcher) restarted/);
   });
 
-  it('keeps the old service running when the source does not build, and says where', async () => {
+  it('keeps the old service running when the source does not build, and names the place', async () => {
     const saved = output.length;
     edit(ECHO, 'function echo(', 'function echo(((');
     await says('the running services stay as they are', saved);
@@ -115,7 +115,7 @@ describe('npm run dev', () => {
     expect(await answerTo('four')).toBe('newer: four');
   });
 
-  it('keeps the data over all that', async () => {
+  it('keeps the data through all of this', async () => {
     const response = await fetch(`${ingress()}/v1/sessions`, {
       headers: { authorization: 'Bearer test-admin-token' },
     });

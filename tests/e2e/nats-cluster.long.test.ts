@@ -11,7 +11,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-// The whole stack on three real nats-servers that lose one another. Each test goes on where the one before it ended.
+// The whole stack on three real nats-servers that lose each other. Each test continues where the one before it ended.
 
 const REPLICAS = 3;
 const BURST = 15;
@@ -26,7 +26,7 @@ const posts: PostAnswer[] = [];
 
 beforeAll(async () => {
   [cluster, sink] = await Promise.all([NatsCluster.prepare(), startSink({ secret: TEST_SINK_SECRET })]);
-  // At once: the services wait until the servers have found each other.
+  // Started together: the services wait until the servers have found each other.
   [stack] = await Promise.all([
     startTestStack({
       config: testConfig({ sinkUrl: sink.url, extra: { nats: { replicas: REPLICAS } } }),
@@ -49,7 +49,7 @@ async function post(count: number): Promise<void> {
   posts.push(...made);
 }
 
-/** Every accepted session, from the first on, has ended and was delivered once. */
+/** Every session accepted so far has ended and was delivered once. */
 async function allDelivered(): Promise<void> {
   for (const { sessionId } of posts) {
     await stack.waitForEnd(sessionId, { settled: true });
@@ -58,10 +58,10 @@ async function allDelivered(): Promise<void> {
   expect(posts.filter(({ sessionId }) => counts.get(sessionId) !== 1)).toEqual([]);
 }
 
-/** Somebody leads the stream, and it is the one that it was: nobody has made it anew. */
+/** The stream has a leader and is still the same stream: nobody created it again. */
 async function sameStream(): Promise<void> {
   await cluster.streamLeader();
-  // Each server of 2.9 has its own time for it, some milliseconds apart; one that was made anew is seconds younger.
+  // Each server of 2.9 has its own creation time, some milliseconds apart. A new stream would be seconds younger.
   expect(Math.abs(Date.parse((await cluster.stream()).created) - Date.parse(created))).toBeLessThan(1_000);
 }
 
@@ -81,7 +81,7 @@ describe('on a cluster of three NATS servers', () => {
   });
 
   it(
-    'work goes on when the one that leads the stream is killed, and when it comes back',
+    'work continues when the leader of the stream is killed, and when it comes back',
     async () => {
       await post(BURST);
       const leader = await cluster.streamLeader();
@@ -98,7 +98,7 @@ describe('on a cluster of three NATS servers', () => {
   );
 
   it(
-    'without a majority webhooks are accepted, the services say what is wrong, and all is done when it is back',
+    'without a majority webhooks are accepted and the services say what is wrong; when it is back all work is done',
     async () => {
       const first = await cluster.streamLeader();
       const [second] = cluster.servers.filter((server) => server !== first);

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Signals a program and all that it forked. Postgres is a process per connection: with its first process alone frozen,
- * all others would go on serving. `SIGSTOP` begins at the root, so that nothing new is forked; `SIGCONT` ends with it.
+ * Signals a program and all its children. Postgres has a process per connection: if only its first process is frozen, the
+ * others go on serving. `SIGSTOP` starts at the root, so that it forks nothing new; `SIGCONT` reaches the root last.
  */
 export function signalTree(root: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   const tree = descendants(root);
@@ -10,7 +10,7 @@ export function signalTree(root: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
     try {
       process.kill(pid, signal);
     } catch {
-      // A connection's process that has just ended.
+      // The process of a connection that has just ended.
     }
   }
 }

@@ -23,7 +23,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-// Background processes of agents on the whole system, and what can happen to it while they run (seed 004, issue 6).
+// Background processes of agents on the whole system, and failures while they run (seed 004, issue 6).
 
 const MANY = 60;
 
@@ -62,7 +62,7 @@ afterAll(async () => {
   if (gates !== undefined) await rm(gates, { recursive: true });
 });
 
-/** A message is a list of tool calls, one per step; then the model says how the last went. A notice is repeated. */
+/** A message is a list of tool calls, one per step. Then the model repeats the last result. It also repeats notices. */
 function decideStep(request: ModelRequest) {
   if (request.input.startsWith('[Background process')) return say(`noticed ${withoutFences(request.input)}`);
   const { calls } = JSON.parse(request.input) as { calls: [string, Record<string, unknown>][] };
@@ -99,7 +99,7 @@ const started = (id: string) =>
   eventually(async () => of(await stack.events(id), 'process.started').at(0)?.data, {
     describe: 'a process',
   });
-/** Also recorded as delivered: a sender that is killed in between sends it again, marked as a possible duplicate. */
+/** Waits until it is recorded as delivered as well: a sender that is killed before that sends it again, marked as a duplicate. */
 const answered = (id: string, times = 1) =>
   eventually(async () => of(await stack.events(id), 'delivery.succeeded').length >= times, {
     describe: `${times} answers of ${id}`,
@@ -111,7 +111,7 @@ const printed = (processId: string, text: string) =>
     return (body as { output?: string }).output?.includes(text);
   });
 
-/** What the session's chat heard: the answer of the turn, and then the notice, once, at the right place. */
+/** The session's chat got the answer of the turn and then the notice, once, at the right place. */
 async function expectOneNotice(id: string, notice: string): Promise<void> {
   await stack.waitForEnd(id, { settled: true });
   const events = await stack.events(id);
@@ -131,7 +131,7 @@ const watchers = ['process-watcher', 'process-watcher-2'];
 const services = ['ingress', 'agent-runner', 'delivery', ...watchers];
 
 describe('a background process', () => {
-  // The watchers alone: tests/seeds/e-watchers.e2e.test.ts, with the target, and a session that is cancelled.
+  // For failures of the watchers, of the target, and for a cancelled session see tests/seeds/e-watchers.e2e.test.ts.
   it.each([
     ['the runner', ['agent-runner']],
     ['watchers and runner', [...watchers, 'agent-runner']],
@@ -149,7 +149,7 @@ describe('a background process', () => {
     },
   );
 
-  it('whose supervisor is killed is lost, and said to be', async () => {
+  it('whose supervisor is killed is lost, and reported as lost', async () => {
     const id = await post(background('while :; do echo tick; sleep 0.1; done'));
     const { process_id, pid } = await started(id);
     await answered(id);
@@ -163,8 +163,8 @@ describe('a background process', () => {
     );
   });
 
-  it(// Also `log`, and an end that comes before these: background.int.test.ts.
-  'that the model waits for or kills makes no further turn', async () => {
+  it(// For `log`, and for an end before these calls, see background.int.test.ts.
+  'that the model waits for or kills starts no further turn', async () => {
     const ids = await Promise.all([
       post(background('exit 1'), ['process', { action: 'wait' }]),
       post(background('sleep 300'), ['process', { action: 'kill' }]),
@@ -178,7 +178,7 @@ describe('a background process', () => {
     }
   });
 
-  it('is shown, read and ended over the API, and its session hears of the end', async () => {
+  it('can be listed, read and ended by API, and its session gets a notice', async () => {
     const id = await post(background('echo one; echo two; sleep 300'));
     const { process_id: processId } = await started(id);
     await answered(id);
@@ -220,7 +220,7 @@ it('process-watcher has neither model keys nor secrets in its environment', () =
   }
 });
 
-it(`${MANY} processes at once, a watcher killed in the middle: as many notices, each once, with its exit code, at its own chat`, async () => {
+it(`${MANY} processes at once, a watcher killed in the middle: each chat gets its notice once, with the exit code`, async () => {
   const gate = await closedGate(gates);
   const ids = await Promise.all(
     Array.from({ length: MANY }, (_, n) => post(background(`${gate.wait}; echo I am ${n}; exit ${n}`))),

@@ -5,7 +5,6 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { connectBus } from '@angelia/bus';
@@ -22,10 +21,11 @@ import {
   testRoute,
   unsettledHints,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ViewsObserver } from './views.ts';
 
-// Storage stays bounded by itself (invariant bounded): the led job on the whole system, with a retention of seconds.
+// Storage stays bounded by itself (invariant bounded): the pruning job on the whole system, with a retention of seconds.
 
 const RETENTION_SECONDS = 3;
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -48,7 +48,7 @@ beforeAll(async () => {
         stuck: testRoute(sink.url),
         keyed: testRoute(sink.url, { session_key: '{key}' }),
       },
-      // What is refused once is not settled for as long as the test goes.
+      // A delivery that is refused once stays unsettled for the whole test.
       delivery: { retry_schedule_seconds: [600] },
       extra: {
         retention: { sessions_days: RETENTION_SECONDS / 86_400, export: true },
@@ -94,7 +94,7 @@ async function posted(count: number): Promise<{ id: string; deliveryId: string }
   );
 }
 
-/** Webhooks one after the other, until it is told to stop; how long each took. */
+/** Posts webhooks one after the other until it is stopped, and returns how long each took. */
 function posting() {
   const took: number[] = [];
   let on = true;
@@ -129,7 +129,7 @@ async function exported(): Promise<Map<string, number>> {
 }
 
 describe('the pruning job', () => {
-  it('takes what has had its time out of log and views, exported first, and nobody notices', async () => {
+  it('exports expired sessions, then deletes them from log and views, and nobody notices', async () => {
     const { sessionId: stuck } = await stack.post({ route: 'stuck', body: { text: 'not settled' } });
     const keyed = await stack.post({ route: 'keyed', body: { text: 'under a key', key: 'k' } });
     const old = await posted(SESSIONS);
@@ -141,14 +141,14 @@ describe('the pruning job', () => {
     const took = await meanwhile.stop();
     expect(took.length).toBeGreaterThan(0);
 
-    // Whole sessions are in the export; what was not settled is where it was.
+    // The export has whole sessions. Unsettled sessions stay in the log.
     const lines = await exported();
     expect(ids.filter((id) => (lines.get(id) ?? 0) < 6)).toEqual([]);
     expect(lines.has(stuck)).toBe(false);
     expect((await stack.session(stuck)).deliveries.pending).toBe(1);
     expect((await erase(stuck)).status).toBe(409);
 
-    // A sender that repeats itself is known; a key whose session is gone begins anew.
+    // A repeated webhook is recognised. A session key whose session is gone starts a new one.
     const [first] = old;
     const again = await stack.post({ deliveryId: first?.deliveryId ?? '', body: { text: 'old 0' } });
     expect([again.status, again.sessionId]).toEqual([200, first?.id]);
@@ -160,7 +160,7 @@ describe('the pruning job', () => {
     expect(anew.status).toBe(202);
     expect((await stack.events(anew.sessionId))[0]?.data).toMatchObject({ continues: null });
 
-    // Read back, they are the log's again, until they are pruned again: they are old.
+    // After an import they are in the log again, until they are pruned again because they are old.
     const files = (await readdir(exports)).map((file) => join(exports, file));
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -172,7 +172,7 @@ describe('the pruning job', () => {
     await gone(ids);
   });
 
-  it('a late hint about what is gone is acked, and starts nothing', async () => {
+  it('a late hint for a pruned session is acked and starts nothing', async () => {
     const [late] = await posted(1);
     const id = late?.id ?? '';
     await stack.waitForEnd(id, { settled: true });
@@ -201,7 +201,7 @@ describe('the pruning job', () => {
     expect(await stack.adminGet('/v1/dead-letters')).toMatchObject({ items: [] });
   });
 
-  it('goes on when whoever led it is killed, and leaves the views as the log says', async () => {
+  it('goes on when its leader is killed, and the views match the log', async () => {
     const [leader] = await observer.query<{ holder: string }>(
       "SELECT holder FROM angelia.leaders WHERE name = 'prune'",
     );
@@ -220,7 +220,7 @@ describe('DELETE /v1/sessions/{id}', () => {
     const { sessionId: id } = await stack.post({ body: { text: 'forget me' } });
     await stack.waitForEnd(id, { settled: true });
     const erased = await erase(id);
-    // The job may have been faster.
+    // The pruning job may have been faster.
     expect([200, 404]).toContain(erased.status);
     expect((await erase(id)).status).toBe(404);
     expect(await inLog([id])).toBe(0);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   callTool,
   type EventView,
@@ -15,14 +14,15 @@ import {
   type TestStack,
   testConfig,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-// Every service is told to stop and started again, one after the other, under load. Users see nothing of it but time.
+// Every service is stopped and started again, one after the other, under load. Users only see some latency.
 
-/** A sender that has nobody to take its webhook for so long gives up. */
-const PATIENCE_MS = 60_000;
+/** A sender gives up when no ingress takes its webhook for this long. */
+const SENDER_GIVES_UP_MS = 60_000;
 const EVERY_MS = 60;
-/** In hand when the runner is told to stop, and not done by the end of the drain. */
+/** In flight when the runner is told to stop, and not done by the end of the drain. */
 const LONG = ['long 1', 'long 2', 'long 3'];
 
 let sink: Sink;
@@ -37,7 +37,7 @@ beforeAll(async () => {
       sinkUrl: sink.url,
       modelUrl: model.baseUrl,
       agent: { toolsets: ['terminal'] },
-      // As in production: on a starved machine a short lease is lost, and its run rightly interrupted.
+      // As in production: on a starved machine a run would lose a short lease and be rightly interrupted.
       timing: { lease_seconds: 20 },
     }),
     replicas: 'ingress=2',
@@ -65,7 +65,7 @@ interface Sent {
   readonly sessionId: string;
 }
 
-/** As a load balancer does: whichever ingress takes it. The id is the same on every try. */
+/** Posts like a load balancer, to whichever ingress takes it. The id is the same on every try. */
 async function send(text: string): Promise<Sent> {
   const deliveryId = randomUUID();
   const begun = performance.now();
@@ -75,9 +75,9 @@ async function send(text: string): Promise<Sent> {
     if (answer !== null && answer.status < 300) {
       return { text, sessionId: answer.sessionId };
     }
-    // Nobody there, or going down: anything else would be an answer that a sender must not get.
+    // Down, or shutting down. A sender must not get any other answer.
     expect([503, undefined]).toContain(answer?.status);
-    if (performance.now() - begun > PATIENCE_MS) throw new Error(`nobody took ${text}`);
+    if (performance.now() - begun > SENDER_GIVES_UP_MS) throw new Error(`no ingress took ${text}`);
     await pause(20);
   }
 }
@@ -109,7 +109,7 @@ async function restart(name: string): Promise<void> {
 
 const of = (events: readonly EventView[], type: string) => events.filter((event) => event.type === type);
 
-it('a rolling restart is invisible but for latency, and exactly the interrupted runs are resumed', async () => {
+it('a rolling restart is visible only as latency, and exactly the interrupted runs are resumed', async () => {
   const working = load();
   await eventually(() => sink.received.length > 20);
   await restart('ingress');
@@ -152,7 +152,7 @@ it('a rolling restart is invisible but for latency, and exactly the interrupted 
     if (JSON.stringify(seen) !== JSON.stringify(expected)) wrong.push(seen);
   }
   expect(wrong).toEqual([]);
-  // The long ones, each once; nothing that could be finished in time.
+  // Only the long ones, each once. All others finish in time.
   expect(interrupted.filter((text) => text.startsWith('long')).sort()).toEqual(LONG);
   expect(interrupted.filter((text) => text.startsWith('quick'))).toEqual([]);
   expect(sink.received.filter(({ payload }) => payload.possible_duplicate)).toEqual([]);

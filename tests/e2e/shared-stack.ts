@@ -13,26 +13,25 @@ import {
 } from '@angelia/testkit';
 import { afterAll, beforeAll } from '@jest/globals';
 
-// One stack for all subjects that a test file imports: a stack costs as much CPU as dozens of tests. A subject says what it
-// needs in the config, under names of its own, and has sinks and models of its own. It may kill services, and leaves the
-// stack as it found it.
+// One stack for all subjects that a test file imports, because a stack costs as much CPU as dozens of tests. A subject adds
+// its own names to the config, and has its own sinks and models. It may kill services, but leaves the stack as it found it.
 
 type Part = Pick<TestConfigParts, 'models' | 'agents' | 'targets' | 'routes' | 'extra'> &
   Pick<TestStackOptions, 'env'>;
 
-/** As in production: on a starved machine a short lease is lost, and its run rightly done again. */
+/** As in production: on a starved machine a run would lose a short lease and be rightly done again. */
 const LEASE_SECONDS = 20;
 
-/** Of the file that is being loaded: a worker loads this module once for all files. */
+/** The subjects of the file that is being loaded. A worker loads this module once for all files. */
 let parts: (() => Promise<Part>)[] = [];
 
-/** The running one, from `beforeAll` on. */
+/** The running stack, from `beforeAll` on. */
 export let stack: TestStack;
 
 /** What the services send over OTLP, on a stack with `traces`. */
 export let receiver: OtlpReceiver;
 
-/** For a subject: `make` starts what the subject needs and says what to add to the config. */
+/** For a subject: `make` starts what the subject needs and returns what to add to the config. */
 export function addToStack(make: () => Promise<Part>): void {
   parts.push(make);
 }
@@ -88,7 +87,7 @@ function merged<T>(sections: readonly (Readonly<Record<string, T>> | undefined)[
   return Object.fromEntries(entries);
 }
 
-/** A model of the config that is this server. */
+/** A model for the config that uses this server. */
 export const modelAt = ({ baseUrl }: ModelServer) => ({
   provider: 'openai-compatible',
   base_url: baseUrl,

@@ -3,7 +3,7 @@ import { type EventLog, openEventLog } from '@angelia/event-log';
 import { projectSession } from '@angelia/session';
 import pg from 'pg';
 
-/** A row of a read model, without what differs between two builds that are equal. Times are milliseconds. */
+/** A row of a view, without columns that differ between two equal builds. Times are milliseconds. */
 export type ViewRow = Readonly<Record<string, unknown>>;
 
 export interface AllViews {
@@ -11,7 +11,7 @@ export interface AllViews {
   readonly deliveries: ViewRow[];
 }
 
-/** Looks at a stack's database from outside: the views as they are, and as a fold of the log says that they should be. */
+/** Reads a stack's database from outside: the views as they are, and as a fold of the log says they should be. */
 export class ViewsObserver {
   readonly #client: pg.Client;
   readonly #log: EventLog;
@@ -23,7 +23,7 @@ export class ViewsObserver {
 
   static async connect(url: string): Promise<ViewsObserver> {
     const client = new pg.Client({ connectionString: url });
-    // A test may stop Postgres under it.
+    // A test may stop Postgres during this.
     client.on('error', () => {});
     await client.connect();
     return new ViewsObserver(client, openEventLog({ url, instance: 'test', holder: 'test#1' }));
@@ -94,7 +94,7 @@ function fold(events: readonly RecordedEvent[]) {
   return projectSession(null, events);
 }
 
-/** As JSON says it, with times as milliseconds: jsonb has no undefined, and the driver gives dates. */
+/** As JSON, with times in milliseconds: jsonb has no undefined, and the driver returns dates. */
 function asRow(row: Readonly<Record<string, unknown>>): ViewRow {
   const plain = Object.entries(row).map(([key, value]) => [
     key,

@@ -1,5 +1,5 @@
-// Node's own global object as a test's environment (see runtime.mjs). After a file it puts back what the file or jest
-// changed in it: the console, `process.exit`, the environment variables, the clock.
+// Node's own global object as the environment of a test (see runtime.mjs). After a file it restores what the file or Jest
+// changed: the console, `process.exit`, the environment variables, the clock.
 
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
@@ -17,7 +17,7 @@ export default class NativeEnvironment {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
-  /** What a test gets as `jest`. */
+  /** The `jest` object of a test. */
   get jest() {
     const timers = this.fakeTimersModern;
     const mocker = this.moduleMocker;

@@ -1,4 +1,4 @@
-// What `@jest/globals` is in a test (typescript.mjs). A worker runs many files and loads this once: each name leads to the
+// Replaces `@jest/globals` in tests (typescript.mjs). A worker runs many files and loads this once, so each name calls the
 // framework's function for the file that runs now.
 
 import { testGlobal } from './current.mjs';

@@ -1,9 +1,9 @@
-// Runs a test file as Node itself runs any other file, in place of jest's own runtime. That one gives every file a global
-// object of its own and so links and evaluates every module, Nest and zod included, again for every file: 0.3 to 1.7 s of
-// CPU for each of some 270 files. Here a worker loads a module once (docs/adr/0014-native-test-runtime.md).
+// Runs a test file as Node runs any other file, instead of with Jest's own runtime. Jest gives every file a new global object,
+// so it links and evaluates every module, also Nest and zod, again for every file: 0.3 to 1.7 s of CPU for each of about 270
+// files. Here a worker loads a module once (docs/adr/0014-native-test-runtime.md).
 //
-// What that costs: test files of one worker share modules and globals, as do the parts of any program. Module mocks
-// (`jest.mock`) do not exist. What a test changes in `process.env` is undone after each file (environment.mjs).
+// The price: test files of one worker share modules and globals, like the parts of any program. Module mocks (`jest.mock`) do
+// not exist. Changes to `process.env` are undone after each file (environment.mjs).
 
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -24,13 +24,13 @@ export default class NativeRuntime {
     return true;
   }
 
-  /** With a query of its own, so that `--watch` runs the file again. */
+  /** With a unique query, so that `--watch` runs the file again. */
   async unstable_importModule(path) {
     files += 1;
     await import(`${pathToFileURL(path).href}?run=${files}`);
   }
 
-  /** The test framework. It keeps what it knows of a file in its module and on `globalThis`: a new one for each file. */
+  /** The test framework. It keeps the state of a file in its module and on `globalThis`, so each file gets a new one. */
   requireInternalModule(path) {
     const resolved = require.resolve(path);
     delete require.cache[resolved];

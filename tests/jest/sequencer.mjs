@@ -1,7 +1,6 @@
-// The order of the test files: whole systems first, then what needs Postgres and NATS, then the rest, so that at the end
-// of a run small files fill up the workers. Within a tier those that took longest the last time, else the largest: a
-// file that shares its stack (tests/e2e/shared-stack.ts) is small and takes a minute, and jest's own order, by size alone,
-// would run it last.
+// The order of the test files: whole systems first, then tests with Postgres and NATS, then the rest, so that small files fill
+// the workers at the end of a run. Within a tier the slowest of the last run come first, else the largest. Jest's own order
+// is by size: it would run a small file that shares its stack (tests/e2e/shared-stack.ts) and takes a minute last.
 
 import { readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -29,7 +28,7 @@ export default class WholeSystemsFirst {
     return tests.filter((_, at) => at % shardCount === shardIndex - 1);
   }
 
-  /** For `--onlyFailures`: nothing is remembered. */
+  /** For `--onlyFailures`. It remembers nothing. */
   allFailedTests(tests) {
     return tests;
   }
@@ -37,13 +36,13 @@ export default class WholeSystemsFirst {
   cacheResults() {}
 }
 
-/** What times.mjs wrote. */
+/** The times that times.mjs wrote. */
 function lastTimes(root) {
   try {
     const { files } = JSON.parse(readFileSync(join(root, '.cache', 'test-times.json'), 'utf8'));
     const seconds = new Map(files.map((one) => [one.file, one.seconds]));
     return (path) => seconds.get(relative(root, path));
   } catch {
-    return () => undefined; // the first run here
+    return () => undefined; // the first run on this machine
   }
 }

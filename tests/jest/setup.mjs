@@ -1,5 +1,5 @@
-// One Postgres and one NATS for all int and e2e tests of a run. Test files make databases and streams of their own in
-// them, and stacks start from a copy of a migrated cluster; see libs/testkit.
+// One Postgres and one NATS for all int and e2e tests of a run. Test files create their own databases and streams in them, and
+// stacks start from a copy of a migrated cluster; see libs/testkit.
 
 import { delimiter, dirname } from 'node:path';
 import { migrate } from '@angelia/event-log/admin';
@@ -14,7 +14,7 @@ export default async function setup() {
   process.env.ANGELIA_TEST_CLUSTER = services.preparedCluster;
   process.env.ANGELIA_TEST_NATS = services.natsUrl;
   process.env.ANGELIA_TEST_NATS_SERVER = await findNatsServer();
-  // Tests of how commands are isolated without root need it, and pass it over where it cannot be had.
+  // Tests of isolation without root need it. They are skipped where it is not available.
   const bubblewrap = await findBubblewrap();
   if (bubblewrap !== null) process.env.PATH += `${delimiter}${dirname(bubblewrap)}`;
 }

@@ -1,5 +1,5 @@
-// Where the time of a test run goes: the ten slowest files on the terminal, every file in .cache/test-times.json, by
-// tier. docs/testing.md has the table of what was and what is.
+// Where the time of a test run goes: prints the ten slowest files and writes all files by tier to .cache/test-times.json.
+// docs/testing.md has the table of past and present times.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 
 const mapFiles = new Map();
 
-/** Where jest finds a source map for the stack of an error; it asks for a module's url. */
+/** Source maps for the stacks of errors. Jest asks by the URL of a module. */
 export const sourceMaps = {
   get: (url) => mapFiles.get(url.startsWith('file:') ? fileURLToPath(url.replace(/\?.*$/, '')) : url),
 };
@@ -31,7 +31,7 @@ const OPTIONS = {
     experimental: { keepImportAttributes: true },
   },
 };
-/** A change of the compiler or of its options makes new files. */
+/** A change of the compiler or its options creates new files. */
 const RECIPE = JSON.stringify([require('@swc/core/package.json').version, OPTIONS]);
 
 mkdirSync(cache, { recursive: true });
@@ -61,7 +61,7 @@ function compiled(path) {
   return code;
 }
 
-/** Whole or not at all: other workers look for it. */
+/** Writes atomically, because other workers read the file. */
 function keep(path, text) {
   writeFileSync(`${path}.${process.pid}`, text);
   renameSync(`${path}.${process.pid}`, path);

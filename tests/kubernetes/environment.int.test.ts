@@ -8,9 +8,9 @@ import { containersOf, type JsonMap, type KubernetesObject, listAt, mapAt, textA
 import { renderVariant, repository, variantNames } from './overlays.ts';
 
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
-/** What is put into NATS_URL, and what the OpenTelemetry SDK reads. */
+/** Variables that are part of NATS_URL, and those that the OpenTelemetry SDK reads. */
 const forOthers = ['NATS_TOKEN', 'OTEL_METRICS_EXPORTER'];
-/** A master key is 32 bytes in base64, a database's address an address: the rest may be anything. */
+/** A master key must be 32 bytes in base64, and a database URL must be a URL. The rest may be any text. */
 const ofProduction: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgres://angelia:secret@10.0.0.5:5432/angelia',
   ANGELIA_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -63,7 +63,7 @@ it('every service of every variant starts with its environment and config', () =
   expect(loadAll(attempts)).toEqual(expected);
 });
 
-it('a config with an unknown key, and a wrong variable, are found by that', () => {
+it('the same check finds an unknown key in the config and a wrong variable', () => {
   const objects = renderVariant('dev');
   const environment = environmentOf(objects, 'ingress');
   const config = configText(objects);
@@ -81,7 +81,7 @@ function containerOf(objects: readonly KubernetesObject[], service: string): Jso
   return found;
 }
 
-/** What Kubernetes would hand to the container; `$(NAME)` is filled in as it does that. */
+/** The environment that Kubernetes gives to the container, with `$(NAME)` filled in. */
 function environmentOf(objects: readonly KubernetesObject[], service: string): Record<string, string> {
   const container = containerOf(objects, service);
   const environment: Record<string, string> = {};
@@ -113,7 +113,7 @@ function secretOf(objects: readonly KubernetesObject[], name: string): Record<st
       Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
     );
   }
-  // Production's are not ours: the one with the config's variables has each of them.
+  // In production the user creates the secrets. The one for the config has each variable of the config.
   return name === 'angelia-config-env'
     ? Object.fromEntries(variablesOf(objects).map((key) => [key, standIn(key)]))
     : {};
@@ -136,7 +136,7 @@ function configText(objects: readonly KubernetesObject[]): string {
   return String(dataOf(objects, 'ConfigMap', 'process-watcher-config')['angelia.yaml']);
 }
 
-/** `${NAME}` in the config file, comments aside. */
+/** `${NAME}` in the config file, except in comments. */
 function variablesOf(objects: readonly KubernetesObject[]): string[] {
   const text = configText(objects).replace(/^\s*#.*$/gm, '');
   return [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);

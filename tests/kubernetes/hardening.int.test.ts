@@ -17,9 +17,9 @@ import {
 import { renderVariant, repository, type Variant, variantNames } from './overlays.ts';
 
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
-/** Seen to be enough with `setpriv --bounding-set` (docs/kubernetes.md); each has its reason beside it in process-watcher.yaml. */
+/** Tested with `setpriv --bounding-set` (docs/kubernetes.md). process-watcher.yaml has the reason for each. */
 const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER', 'SYS_PTRACE'];
-/** Of libs/service-kit/src/process/shutdown.ts: six closing steps of two seconds each come after the drain. */
+/** From libs/service-kit/src/process/shutdown.ts: after the drain there are six closing steps of two seconds each. */
 const CLOSING_SECONDS = 12;
 
 function isRootWatcher(variant: Variant, container: JsonMap): boolean {
@@ -36,7 +36,7 @@ describe.each(variantNames)('%s', (variant) => {
     containersOf(object).map((container) => ({ object, container })),
   );
 
-  it('lets no container gain privileges, write its root file system or use the default system calls unfiltered', () => {
+  it('lets no container gain privileges, write to its root file system or use unfiltered system calls', () => {
     for (const { object, container } of each) {
       const { capabilities, ...rest } = mapAt(container, 'securityContext');
       const place = `${idOf(object)} ${container.name}`;
@@ -52,7 +52,7 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('keeps the config from the users that commands run as', () => {
+  it('hides the config from the users that commands run as', () => {
     const watchers = workloads.filter((object) => textAt(object, 'metadata.name') === 'process-watcher');
     const modes = watchers
       .flatMap((object) => listAt(podSpecOf(object), 'volumes'))
@@ -61,7 +61,7 @@ describe.each(variantNames)('%s', (variant) => {
     expect(modes).toEqual([0o400]);
   });
 
-  it('runs everything as another user than root, but for process-watcher, whose capabilities are counted', () => {
+  it('runs everything except process-watcher without root, and gives process-watcher only listed capabilities', () => {
     for (const { object, container } of each) {
       const added = listAt(container, 'securityContext.capabilities.add');
       const pod = mapAt(podSpecOf(object), 'securityContext');
@@ -89,7 +89,7 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('asks for CPU and memory, and limits both', () => {
+  it('requests and limits CPU and memory', () => {
     for (const { object, container } of each) {
       for (const path of ['requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']) {
         const place = `${idOf(object)} ${container.name} ${path}`;
@@ -98,7 +98,7 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('asks every service on its admin port whether it is alive and ready, on paths that it has', () => {
+  it('probes every service on its admin port, on paths that exist', () => {
     const admin = readFileSync(
       join(repository, 'libs', 'service-kit', 'src', 'health', 'admin-server.ts'),
       'utf8',
@@ -118,7 +118,7 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('asks the others by ports that they have', () => {
+  it('probes the others on ports that exist', () => {
     for (const { object, container } of each.filter(
       (one) => !services.includes(String(one.container.name)),
     )) {
@@ -131,7 +131,7 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('gives every service the time that its drain may take', () => {
+  it('gives every service enough time to drain', () => {
     for (const { object, container } of serviceContainers(each)) {
       const [command, seconds] = listAt(container, 'lifecycle.preStop.exec.command');
       const before = command === 'sleep' ? Number(seconds) : 0;
@@ -142,7 +142,7 @@ describe.each(variantNames)('%s', (variant) => {
     expect(serviceContainers(each)).toHaveLength(services.length);
   });
 
-  it('keeps keys and credentials from the service that runs commands', () => {
+  it('gives no keys and credentials to the service that runs commands', () => {
     const watcher = each.find(({ container }) => container.name === 'process-watcher')?.container ?? {};
     const secrets = [...mapsIn(watcher)].flatMap(({ secretRef, secretKeyRef }) =>
       [secretRef, secretKeyRef].filter(isMap).map((one) => String(one.name).replace(/-[a-z0-9]{10}$/, '')),
@@ -150,7 +150,7 @@ describe.each(variantNames)('%s', (variant) => {
     expect(secrets.sort()).toEqual(['angelia-commands-env', 'angelia-database', 'angelia-nats']);
   });
 
-  it('names each process-watcher the same for ever, and does not replace it for a changed config', () => {
+  it('gives each process-watcher a stable name, and does not replace it when the config changes', () => {
     const set = workloads.find((object) => object.metadata.name === 'process-watcher');
     expect(set?.kind).toBe('StatefulSet');
     const [container] =

@@ -7,17 +7,17 @@ import { expect, it } from '@jest/globals';
 import { containersOf, idOf, type JsonMap, listAt, mapAt } from './object.ts';
 import { renderVariant, repository } from './overlays.ts';
 
-/** Where the launcher finds or puts nats-server; it has run before any int test. */
+/** Where the launcher finds or installs nats-server. It runs before all int tests. */
 const PATH = [process.env.PATH, '/usr/sbin', '/usr/local/bin', join(repository, '.cache', 'nats')].join(
   delimiter,
 );
-/** One that nats.conf would read as a number, were it not quoted. */
+/** nats.conf would read this password as a number without quotes. */
 const TOKEN = '12e3';
 
-it.each(['dev', 'production'] as const)('nats-server takes the config of %s', async (overlay) => {
+it.each(['dev', 'production'] as const)('nats-server accepts the config of %s', async (overlay) => {
   const { config, args, environment } = natsOf(overlay);
   expect(await check(config, args, environment)).toContain('configuration file');
-  // It does read it: what it does not know it refuses.
+  // It really reads the file: it refuses an unknown key.
   await expect(check(`${config}\nlisten_on: 1\n`, args, environment)).rejects.toThrow(
     /unknown field "listen_on"/,
   );

@@ -1,10 +1,10 @@
-/** What YAML and JSON can say. */
+/** Any value of YAML or JSON. */
 export type Json = null | boolean | number | string | Json[] | JsonMap;
 export interface JsonMap {
   [key: string]: Json;
 }
 
-/** A Kubernetes object, as far as every kind is the same. */
+/** The fields that every Kubernetes object has. */
 export interface KubernetesObject extends JsonMap {
   apiVersion: string;
   kind: string;
@@ -29,7 +29,7 @@ export function idOf(object: KubernetesObject): string {
   return `${object.kind}/${object.metadata.name}`;
 }
 
-/** The value at `spec.template.spec`, say; undefined where the way ends before it. */
+/** The value at a path such as `spec.template.spec`; undefined if the path does not exist. */
 export function at(value: Json | undefined, path: string): Json | undefined {
   let found: Json | undefined = value;
   for (const key of path.split('.')) {
@@ -55,7 +55,7 @@ export function textAt(value: Json | undefined, path: string): string | undefine
   return typeof found === 'string' ? found : undefined;
 }
 
-/** Every map below (and including) this value, whatever it hangs on. */
+/** Every map in this value, including itself. */
 export function* mapsIn(value: Json): Generator<JsonMap> {
   if (Array.isArray(value)) for (const item of value) yield* mapsIn(item);
   if (!isMap(value)) return;
@@ -63,7 +63,7 @@ export function* mapsIn(value: Json): Generator<JsonMap> {
   for (const item of Object.values(value)) yield* mapsIn(item);
 }
 
-/** A pod, or what makes pods. */
+/** A pod, or an object that creates pods. */
 export function podSpecOf(object: KubernetesObject): JsonMap | undefined {
   const spec = object.kind === 'Pod' ? object.spec : at(object, 'spec.template.spec');
   return isMap(spec) ? spec : undefined;

@@ -8,7 +8,7 @@ import { isObject, type KubernetesObject } from './object.ts';
 export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export const kubernetes = join(repository, 'deploy', 'kubernetes');
 
-/** What somebody applies. The components of `production` are its own, or those that its comments offer instead of them. */
+/** What a user can apply. `production` comes with its own components, or with those that its comments offer instead. */
 export const variants = {
   dev: null,
   production: null,
@@ -22,19 +22,20 @@ export const variantNames = Object.keys(variants) as Variant[];
 
 const rendered = new Map<Variant, string>();
 
-/** The objects that `kubectl apply -k` would send. jest.config.mjs leaves these tests out where there is no kubectl. */
+/** The objects that `kubectl apply -k` would send. Without kubectl, jest.config.mjs leaves these tests out. */
 export function renderVariant(variant: Variant): KubernetesObject[] {
   const text = rendered.get(variant) ?? inVariant(variant, kustomize);
   rendered.set(variant, text);
   const objects = parseAllDocuments(text).map((document) => document.toJS() as unknown);
-  if (!objects.every(isObject)) throw new Error(`${variant}: kubectl rendered something that is no object`);
+  if (!objects.every(isObject))
+    throw new Error(`${variant}: kubectl rendered something that is not an object`);
   return objects;
 }
 
 const kustomize = (directory: string): string =>
   execFileSync(process.env.ANGELIA_TEST_KUBECTL ?? 'kubectl', ['kustomize', directory], { encoding: 'utf8' });
 
-/** As a user would: a copy of the overlay's directory elsewhere, with other components. */
+/** As a user does it: copies the overlay's directory and changes the components. */
 function inVariant<T>(variant: Variant, work: (directory: string) => T): T {
   const components = variants[variant];
   if (components === null) return work(join(kubernetes, 'overlays', variant));

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { listAt, textAt } from './object.ts';
 import { renderVariant } from './overlays.ts';
 
-it('what KEDA asks Postgres for is the number of sessions that are due and not running', async () => {
+it("KEDA's query of Postgres returns the number of sessions that are due and not running", async () => {
   const query = renderVariant('production')
     .filter(({ kind }) => kind === 'ScaledObject')
     .flatMap((object) => listAt(object, 'spec.triggers'))

@@ -16,12 +16,12 @@ const ends: Readonly<Record<string, End>> = {
   collector: { namespace: 'observability', labels: {} },
   keda: { namespace: 'keda', labels: {} },
   stranger: { namespace: 'default', labels: {} },
-  // Documentation's addresses stand for public ones.
+  // Addresses reserved for documentation stand for public ones.
   public: { address: '203.0.113.7' },
   'public, IPv6': { address: '2001:db8::7' },
   private: { address: '10.1.2.3' },
   'another private': { address: '192.168.7.7' },
-  // As overlays/production/postgres.yaml names it.
+  // The address in overlays/production/postgres.yaml.
   database: { address: '192.0.2.10' },
   'beside the database': { address: '192.0.2.11' },
   'the metadata service': { address: '169.254.169.254' },
@@ -43,7 +43,7 @@ describe.each(variantNames)('%s', (variant) => {
     (name) => variant === 'dev' || name !== 'postgres',
   );
 
-  it('lets only agent-runner and delivery out, and nobody to private addresses or the metadata service', () => {
+  it('lets only agent-runner and delivery reach the Internet, and nobody reach private addresses or the metadata service', () => {
     const out =
       variant === 'production with watcher-egress' ? [...services.slice(1)] : ['agent-runner', 'delivery'];
     expect(who(ours, 'public', 443)).toEqual(out);
@@ -53,7 +53,7 @@ describe.each(variantNames)('%s', (variant) => {
     expect(who(ours, 'public', 587)).toEqual(['delivery']);
   });
 
-  it('lets the ingress controller, and nobody else, to ingress, and to nothing else', () => {
+  it('lets only the ingress controller reach ingress, and nothing else', () => {
     expect(who(everyone, 'ingress', 8644)).toEqual(['controller']);
     for (const port of [8644, 9464, 4222, 6222, 8222, 5432]) {
       expect([port, where('controller', ours, port)]).toEqual([port, port === 8644 ? ['ingress'] : []]);
@@ -62,26 +62,26 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('lets Prometheus to the admin port of each service, and nobody else', () => {
+  it('lets only Prometheus reach the admin port of each service', () => {
     for (const service of services) expect(who(everyone, service, 9464)).toEqual(['prometheus']);
   });
 
-  it('lets services to NATS, NATS to NATS, KEDA and Prometheus to its figures', () => {
+  it('lets services and NATS reach NATS, and KEDA and Prometheus reach its monitoring port', () => {
     expect(who(everyone, 'nats', 4222)).toEqual(services);
     expect(who(everyone, 'nats', 6222)).toEqual(['nats']);
     expect(who(everyone, 'nats', 8222)).toEqual(['prometheus', 'keda']);
   });
 
-  it('lets services and the migration to Postgres', () => {
+  it('lets services and the migration reach Postgres', () => {
     const postgres = variant === 'dev' ? 'postgres' : 'database';
     expect(who(ours, postgres, 5432)).toEqual([...services, 'migrate']);
     if (variant === 'dev') expect(who(everyone, 'postgres', 5432)).toEqual([...services, 'migrate']);
-    // No other database: commands share the network of process-watcher.
+    // No other database, because commands share the network of process-watcher.
     const others = ['private', 'another private', 'beside the database', 'public', 'stranger', 'nats'];
     for (const from of ours) expect([from, where(from, others, 5432)]).toEqual([from, []]);
   });
 
-  it('lets services to the collector of traces', () => {
+  it('lets services reach the trace collector', () => {
     expect(who(ours, 'collector', 4318)).toEqual(services);
   });
 });

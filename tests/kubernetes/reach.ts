@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net';
 import { isMap, type Json, type JsonMap, type KubernetesObject, listAt, mapAt, textAt } from './object.ts';
 
-/** Somebody at an end of a connection: a pod of this namespace, one of another namespace, or an address outside. */
+/** One end of a connection: a pod of this namespace, a pod of another namespace, or an outside address. */
 export type End =
   | { readonly labels: JsonMap }
   | { readonly namespace: string; readonly labels: JsonMap }
@@ -13,7 +13,7 @@ export interface Connection {
   readonly port: number;
 }
 
-/** What the network policies let through, both ends taken together. For TCP, and for numbered ports. */
+/** Whether the network policies of both ends allow a connection. Only for TCP and numbered ports. */
 export function isLetThrough(objects: readonly KubernetesObject[], connection: Connection): boolean {
   const { from, to, port } = connection;
   return lets(objects, 'Egress', from, to, port) && lets(objects, 'Ingress', to, from, port);
@@ -26,7 +26,7 @@ function lets(
   other: End,
   port: number,
 ): boolean {
-  // Who is not in this namespace is bound by none of its policies.
+  // The policies of this namespace do not apply to others.
   if ('address' in self || 'namespace' in self) return true;
   const binding = objects.filter(
     (object) =>
@@ -70,10 +70,11 @@ function isInBlock(block: JsonMap, address: string): boolean {
 function selects(selector: JsonMap, labels: JsonMap): boolean {
   const known = ['matchLabels', 'matchExpressions'];
   if (Object.keys(selector).some((key) => !known.includes(key)))
-    throw new Error(`a selector: ${Object.keys(selector)}`);
+    throw new Error(`unknown selector: ${Object.keys(selector)}`);
   const equal = Object.entries(mapAt(selector, 'matchLabels')).every(([key, value]) => labels[key] === value);
   const within = listAt(selector, 'matchExpressions').every((expression) => {
-    if (textAt(expression, 'operator') !== 'In') throw new Error('of expressions only In is known here');
+    if (textAt(expression, 'operator') !== 'In')
+      throw new Error('only expressions with In are supported here');
     return listAt(expression, 'values').includes(labels[textAt(expression, 'key') ?? ''] ?? null);
   });
   return equal && within;

@@ -29,7 +29,7 @@ describe.each(variantNames)('%s', (variant) => {
       Object.entries(selector).every(([key, value]) => templateLabels(object)[key] === value),
     );
 
-  it('has every ConfigMap and key that is referred to', () => {
+  it('has every ConfigMap and key that it refers to', () => {
     const missing = workloads.flatMap((object) =>
       configMapReferences(object).flatMap(({ name, key }) => {
         const data = mapAt(named('ConfigMap', name), 'data');
@@ -43,8 +43,8 @@ describe.each(variantNames)('%s', (variant) => {
 
   it(
     variant === 'dev'
-      ? 'has every secret and key that is referred to'
-      : 'makes no secret, and the guide says how to make each one, key by key',
+      ? 'has every secret and key that it refers to'
+      : 'creates no secret, and the guide says how to create each one with all keys',
     () => {
       const references = workloads.flatMap(secretReferences);
       const missing = references.filter(({ name, key }) => {
@@ -59,7 +59,7 @@ describe.each(variantNames)('%s', (variant) => {
     },
   );
 
-  it('has every volume that is mounted, and mounts every volume', () => {
+  it('has every mounted volume, and mounts every volume', () => {
     const wrong = workloads.flatMap((object) => {
       const volumes = [
         ...listAt(podSpecOf(object), 'volumes').map((volume) => textAt(volume, 'name')),
@@ -77,7 +77,7 @@ describe.each(variantNames)('%s', (variant) => {
     expect(wrong).toEqual([]);
   });
 
-  it('runs everything under a service account that is there and has no token', () => {
+  it('runs everything with an existing service account without a token', () => {
     for (const object of workloads) {
       const spec = podSpecOf(object);
       const account = named('ServiceAccount', textAt(spec, 'serviceAccountName'));
@@ -86,7 +86,7 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('selects the pods that are meant: workloads their own, services and budgets exactly one workload', () => {
+  it('selects the right pods: workloads their own, services and budgets exactly one workload', () => {
     for (const object of workloads.filter(({ kind }) => kind !== 'Job')) {
       expect(selected(mapAt(object, 'spec.selector.matchLabels'))).toEqual([object]);
       for (const constraint of listAt(podSpecOf(object), 'topologySpreadConstraints')) {
@@ -117,7 +117,7 @@ describe.each(variantNames)('%s', (variant) => {
     ]);
   });
 
-  it('points services and the Ingress at ports that are there', () => {
+  it('points services and the Ingress to existing ports', () => {
     for (const service of objects.filter(({ kind }) => kind === 'Service')) {
       const [workload] = selected(mapAt(service, 'spec.selector'));
       const ports = workload === undefined ? [] : containersOf(workload).flatMap(portNames);
@@ -198,7 +198,7 @@ function portNames(container: JsonMap): (string | undefined)[] {
   return listAt(container, 'ports').map((port) => textAt(port, 'name'));
 }
 
-it('a pod that is scraped is a job of the name that alerts and dashboards ask for: its service', () => {
+it('a scraped pod has the name of its service as job, as alerts and dashboards expect', () => {
   const objects = renderVariant('production with pod-monitor');
   const monitor = objects.find(({ kind }) => kind === 'PodMonitor');
   const jobLabel = textAt(monitor, 'spec.jobLabel') ?? '';

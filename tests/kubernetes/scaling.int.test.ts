@@ -14,7 +14,7 @@ describe.each(variantNames)('%s', (variant) => {
     return objects.find((object) => object.kind === kind && object.metadata.name === name);
   };
 
-  it('scales what is there, each by one scaler, which alone says how many', () => {
+  it('scales existing workloads, each with one scaler that alone sets the number of replicas', () => {
     const targets = scalers.map((scaler) => targetOf(scaler));
     expect(targets.map((target) => (target === undefined ? 'nothing' : idOf(target))).sort()).toEqual(
       variant === 'dev' ? [] : ['Deployment/agent-runner', 'Deployment/delivery', 'Deployment/ingress'],
@@ -22,14 +22,14 @@ describe.each(variantNames)('%s', (variant) => {
     for (const target of targets) expect(at(target, 'spec.replicas')).toBeUndefined();
   });
 
-  it('scales by CPU what has a CPU request', () => {
+  it('scales by CPU only workloads with a CPU request', () => {
     for (const scaler of scalers.filter(({ kind }) => kind === 'HorizontalPodAutoscaler')) {
       const [container] = listAt(targetOf(scaler), 'spec.template.spec.containers');
       expect(textAt(container, 'resources.requests.cpu')).toMatch(/^\d+m$/);
     }
   });
 
-  it('reads the lag of consumers that the scaled service has, from a port that NATS has', () => {
+  it('reads the lag of existing consumers of the scaled service, from an existing port of NATS', () => {
     const triggers = scalers.flatMap((scaler) =>
       listAt(scaler, 'spec.triggers')
         .filter((trigger) => textAt(trigger, 'type') === 'nats-jetstream')
@@ -46,7 +46,7 @@ describe.each(variantNames)('%s', (variant) => {
     expect(triggers.length).toBe(scalers.some(({ kind }) => kind === 'ScaledObject') ? 5 : 0);
   });
 
-  it('asks the database with a variable that the container has', () => {
+  it('queries the database with a variable of the container', () => {
     for (const scaler of scalers) {
       const names = listAt(targetOf(scaler), 'spec.template.spec.containers.0.env').map((one) =>
         textAt(one, 'name'),
@@ -59,7 +59,7 @@ describe.each(variantNames)('%s', (variant) => {
     }
   });
 
-  it('keeps the stream on no more servers than there are, and on three in production', () => {
+  it('never has more stream replicas than servers, and has three in production', () => {
     const config: unknown = parse(configText(objects));
     const replicas = isMap(config) ? (at(config, 'nats.replicas') ?? 1) : 0;
     const servers = at(
@@ -70,7 +70,7 @@ describe.each(variantNames)('%s', (variant) => {
   });
 });
 
-/** The names of a service's durable consumers, by what its controllers listen for and how the strategy names them. */
+/** The names of a service's durable consumers, from the patterns of its controllers and the naming of the strategy. */
 function durablesOf(service: string): string[] {
   const strategy = readFileSync(
     join(repository, 'libs', 'service-kit', 'src', 'transport', 'jetstream.strategy.ts'),

@@ -3,7 +3,7 @@ import { containersOf, idOf, type KubernetesObject } from './object.ts';
 import { renderVariant, variantNames } from './overlays.ts';
 import { typeProblems, validatorProblem } from './schemas.ts';
 
-/** Every object of every variant; those that are the same in several of them once. */
+/** Every object of every variant. Identical ones appear once. */
 function allObjects(): KubernetesObject[] {
   const objects = variantNames.flatMap((variant) => renderVariant(variant));
   return [...new Map(objects.map((object) => [JSON.stringify(object), object])).values()];
@@ -16,12 +16,12 @@ function deployment(name: string): KubernetesObject {
 }
 
 describe('the schemas of Kubernetes', () => {
-  it('fit every object of every overlay: types, formats, required fields', async () => {
+  it('accept every object of every overlay: types, formats, required fields', async () => {
     const problems = await Promise.all(allObjects().map(validatorProblem));
     expect(problems.filter((problem) => problem !== null)).toEqual([]);
   });
 
-  it('know every field that is used', async () => {
+  it('know every used field', async () => {
     expect(await typeProblems(allObjects())).toEqual([]);
   });
 

@@ -6,9 +6,9 @@ import { idOf, type KubernetesObject } from './object.ts';
 import { repository } from './overlays.ts';
 
 /**
- * The schemas of Kubernetes, KEDA and the Prometheus operator, as packages made of their OpenAPI documents carry them, in
- * two forms. Validators know types, formats, enums and what is required, and let unknown fields pass; type declarations
- * know every field, and the compiler refuses a literal that has another one: that is how a misspelt field is found.
+ * The schemas of Kubernetes, KEDA and the Prometheus operator, from packages that are generated from their OpenAPI documents,
+ * in two forms. Validators check types, formats, enums and required fields, but accept unknown fields. Type declarations know
+ * every field, and the compiler refuses a literal with another one, which finds a misspelt field.
  */
 const packages: Readonly<Record<string, string>> = {
   'keda.sh/v1alpha1': '@kubernetes-models/keda',
@@ -21,7 +21,7 @@ function moduleOf({ apiVersion }: KubernetesObject): string {
 
 type Model = new (data: KubernetesObject) => { validate(): void };
 
-/** Null: the validator of its kind has nothing against it. */
+/** Null if the validator of its kind accepts it. */
 export async function validatorProblem(object: KubernetesObject): Promise<string | null> {
   const { kind } = object;
   const models = (await import(`${moduleOf(object)}/${kind}`)) as Readonly<Record<string, Model>>;
@@ -35,11 +35,11 @@ export async function validatorProblem(object: KubernetesObject): Promise<string
   }
 }
 
-/** Each object as a literal of its declared type, through the compiler, all in one go. */
+/** Compiles each object as a literal of its declared type, all in one call of the compiler. */
 export async function typeProblems(objects: readonly KubernetesObject[]): Promise<string[]> {
   const scratch = join(repository, 'tests', 'node_modules', '.cache');
   mkdirSync(scratch, { recursive: true });
-  // Below tests/, so that the packages are found.
+  // Below tests/, so that the compiler finds the packages.
   const directory = mkdtempSync(join(scratch, 'kubernetes-'));
   try {
     for (const [index, object] of objects.entries()) {
@@ -72,7 +72,7 @@ async function compile(directory: string): Promise<string> {
     return (await promisify(execFile)(process.execPath, [tsc, '-p', directory])).stdout;
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    // No finding at all is not a clean bill: the compiler itself did not run.
+    // A failure without a finding means that the compiler did not run.
     if (stdout === undefined || !stdout.includes('error TS')) throw new Error(`tsc: ${stderr ?? error}`);
     return stdout;
   }

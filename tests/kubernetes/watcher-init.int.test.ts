@@ -4,12 +4,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pause } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { repository } from './overlays.ts';
 
 /**
- * A stand-in for the watcher: notes its pid, starts one command at its first start, answers /healthz. What is under test is
- * the init, which knows nothing else of a watcher. (That pid 1 reaps needs a pid namespace: seen by hand, docs/kubernetes.md.)
+ * A stand-in for the watcher: records its pid, starts one command at its first start, answers /healthz. These tests are about
+ * the init, which needs nothing else of a watcher. (That pid 1 reaps needs a pid namespace: tested by hand, docs/kubernetes.md.)
  */
 const WATCHER = `
 import { spawn } from 'node:child_process';
@@ -41,14 +42,14 @@ afterEach(async () => {
     init.kill('SIGTERM');
     await once(init, 'exit');
   }
-  // Also a watcher that a broken init left behind: it would hold the test run open.
+  // Also kills a watcher that a broken init left behind. It would keep the test run from ending.
   const left = [...pids(), ...lines('command').map(Number)].filter(isAlive);
   for (const pid of left) process.kill(pid, 'SIGKILL');
   rmSync(directory, { recursive: true });
 });
 
 describe('the init of the watcher’s container', () => {
-  it('starts a watcher that was killed again, and its command goes on', async () => {
+  it('restarts a killed watcher, and its command goes on', async () => {
     await startInit();
     const command = number('command');
     for (const starts of [2, 3]) {
@@ -60,7 +61,7 @@ describe('the init of the watcher’s container', () => {
     expect(init.exitCode).toBeNull();
   });
 
-  it('restarts the watcher alone on SIGHUP, after its drain', async () => {
+  it('restarts only the watcher on SIGHUP, after its drain', async () => {
     await startInit();
     await untilWell();
     init.kill('SIGHUP');
@@ -69,7 +70,7 @@ describe('the init of the watcher’s container', () => {
     expect(isAlive(number('command'))).toBe(true);
   });
 
-  it('kills a watcher that does not answer any more, and starts it again', async () => {
+  it('kills and restarts a watcher that no longer answers', async () => {
     await startInit();
     await untilWell();
     process.kill(pids()[0] ?? 0, 'SIGSTOP');
@@ -86,7 +87,7 @@ describe('the init of the watcher’s container', () => {
     expect(lines('drained')).toEqual([String(pids()[0])]);
   });
 
-  it('ends with the code of a watcher that never was at work: the config is wrong, and a pod must show it', async () => {
+  it('ends with the exit code of a watcher that never became healthy, so that the pod shows a wrong config', async () => {
     init = await spawnInit('refuses');
     const [code] = await once(init, 'exit');
     expect(code).toBe(78);
@@ -117,7 +118,7 @@ async function startInit(): Promise<void> {
   await until(() => existsSync(join(directory, 'command')));
 }
 
-/** The init itself has to have had an answer: only then it starts a watcher again. */
+/** Waits until the init has had an answer. Only then does it restart a watcher. */
 async function untilWell(): Promise<void> {
   await until(() => said.split('"the watcher answers"').length > pids().length);
 }
@@ -151,7 +152,7 @@ function isAlive(pid: number): boolean {
 const DEADLINE_MS = 20_000;
 async function until(condition: () => boolean): Promise<void> {
   for (const end = performance.now() + DEADLINE_MS; !condition(); ) {
-    if (performance.now() > end) throw new Error(`not within ${DEADLINE_MS} ms; the init said: ${said}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (performance.now() > end) throw new Error(`not within ${DEADLINE_MS} ms; output of the init: ${said}`);
+    await pause(20);
   }
 }

@@ -22,25 +22,25 @@ import {
 } from '@angelia/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { adminCall, isGone, of, prune, runnerOf } from './admin.ts';
+import { adminCall, eventsOf, isGone, prune, runnerOf } from './admin.ts';
 import { gate } from './gate.ts';
 
-// Seed 000: the delivery config was consumed by the first interim status, so that the answer went to the log instead of
-// Telegram. Every scenario ends at Telegram; that nothing went to `log` is looked up in the log files, after a test has
-// shown that it would be found there.
+// Seed 000: the first interim status consumed the delivery config, so the answer went to the log instead of Telegram. Every
+// scenario ends at Telegram. The tests search the log files to see that nothing went to `log`; a control test shows that the
+// search finds what did go there.
 
 const BOT_TOKEN = '123456:AAabcdefghijklmnopqrstuvwxyz123456789';
 const FALLBACK_NOTICE = 'Primary model failed, switching to fallback: backup';
-/** Of SHORT_TIMING. */
+/** The lease of SHORT_TIMING. */
 const LEASE_MS = 3_000;
 const SESSIONS_AT_ONCE = 100;
 
 let telegram: TelegramStandIn;
-/** For the `http` target, which nothing here should be sent to. */
+/** For the `http` target. Nothing here should be sent to it. */
 let sink: Sink;
 let model: ModelServer;
 let stack: TestStack;
-/** What the backup model does with an input that begins with this word; the primary one is out of order. */
+/** What the backup model does with an input that begins with this word. The primary model fails. */
 let backup: Record<string, (request: ModelRequest) => ModelStep | Promise<ModelStep>>;
 let primaryIsBack = false;
 
@@ -96,7 +96,7 @@ async function post(chat: string, text: string, to: { route?: string; secret?: s
   return sessionId;
 }
 
-/** What the `log` target writes is a line with the session's id and the text. */
+/** The `log` target writes a line with the session's id and the text. */
 function isInSomeLog(text: string, id = ''): boolean {
   const logs = join(stack.dataDir, 'logs');
   return readdirSync(logs)
@@ -104,16 +104,16 @@ function isInSomeLog(text: string, id = ''): boolean {
     .some((line) => line.includes(text) && line.includes(id));
 }
 
-/** Where each output of the session was sent to, as the events say. */
+/** The target of each delivery attempt of the session, from its events. */
 async function targetsOf(id: string): Promise<string[]> {
-  return of(await stack.events(id), 'delivery.attempted').map(({ data }) => String(data.target));
+  return eventsOf(await stack.events(id), 'delivery.attempted').map(({ data }) => String(data.target));
 }
 
 const asked = (input: string, of: 'm1' | 'm2') =>
   model.requests.filter((request) => request.input === input && request.body.model === of).length;
 
 describe('seed 000: where to deliver is a fact', () => {
-  it('(control) what is delivered to `log` is found in a log file, so that what is not found did not go there', async () => {
+  it('(control) a delivery to `log` is found in a log file, so a text that is not found did not go there', async () => {
     const id = await post('10', 'seen in a log file', { route: 'to-log' });
     await stack.waitForEnd(id, { settled: true });
     expect(isInSomeLog('answer to: seen in a log file', id)).toBe(true);
@@ -123,7 +123,7 @@ describe('seed 000: where to deliver is a fact', () => {
   it('A1 a fallback notice, a compression notice and the answer reach Telegram in order, the answer once, and nothing goes to `log`', async () => {
     const words = Array.from({ length: 9_000 }, (_, n) => `word${n}`).join(' ');
     backup = {
-      // Long input is marked as data from outside; of one that was shortened the middle is missing.
+      // Long input is marked as data from outside. A shortened one lacks its middle.
       untrusted: ({ input }) => (input.includes('word4500') ? tooLong() : say('the answer of A1')),
       record: () => say('many words'),
     };
@@ -139,7 +139,7 @@ describe('seed 000: where to deliver is a fact', () => {
     expect(isInSomeLog(FALLBACK_NOTICE, id)).toBe(false);
   });
 
-  it('A2 the runner is killed (-9) between the notice and the answer: after recovery the answer reaches Telegram, once', async () => {
+  it('A2 the runner is killed (-9) between the notice and the answer: after recovery the answer reaches Telegram once', async () => {
     const never = gate();
     backup = { work: () => never.opened.then(() => say('never seen')) };
     const id = await post('12', 'work on A2');
@@ -150,15 +150,15 @@ describe('seed 000: where to deliver is a fact', () => {
     await stack.restarted('agent-runner', killed);
     await stack.waitForEnd(id, { settled: true });
     expect(telegram.shownIn('12')).toEqual([FALLBACK_NOTICE, 'the answer of A2']);
-    expect(of(await stack.events(id), 'run.started')).toHaveLength(2);
+    expect(eventsOf(await stack.events(id), 'run.started')).toHaveLength(2);
     expect(isInSomeLog('the answer of A2')).toBe(false);
     never.open();
   });
 
-  // The windows there are: leases (3 s here), the age of hints (the stream is deleted), what services remember (they are
-  // killed), the delivery ids' 7 days (the least that the config allows: they are made to expire), and the retention of
-  // sessions (all that has ended is pruned, once while it runs and once while its answer waits).
-  it('A3 a run longer than every retention and cache window still delivers where it was told to', async () => {
+  // The windows are: leases (3 s here), the age of hints (the test deletes the stream), the memory of services (it kills
+  // them), the 7 days of delivery ids (the minimum in the config; the test makes them expire), and the retention of sessions
+  // (the test prunes everything that has ended, once during the run and once while the answer waits).
+  it('A3 a run longer than every retention and cache window still delivers to its configured target', async () => {
     const answered = gate();
     backup = { take: () => answered.opened.then(() => say('the answer of A3')) };
     const begun = performance.now();
@@ -178,7 +178,7 @@ describe('seed 000: where to deliver is a fact', () => {
 
     telegram.behave({ kind: 'answer', answer: { status: 500, body: { ok: false, error_code: 500 } } });
     answered.open();
-    await eventually(async () => of(await stack.events(id), 'delivery.failed').length > 0);
+    await eventually(async () => eventsOf(await stack.events(id), 'delivery.failed').length > 0);
     await prune(stack);
     expect(await isGone(stack, id)).toBe(false);
     telegram.behave({ kind: 'take' });
@@ -188,7 +188,7 @@ describe('seed 000: where to deliver is a fact', () => {
     expect(isInSomeLog('the answer of A3')).toBe(false);
   });
 
-  it('A4 the route is edited, then deleted, while the run goes on: delivery as captured at acceptance', async () => {
+  it('A4 the route is edited, then deleted, during the run: the delivery goes where it was configured at acceptance', async () => {
     const answered = gate();
     backup = { edit: () => answered.opened.then(() => say('the answer of A4')) };
     const to = (chat: string) => ({
@@ -211,7 +211,7 @@ describe('seed 000: where to deliver is a fact', () => {
   });
 
   describe('A5 a target that cannot be resolved: a visible error, and never `log` instead', () => {
-    it('A5 known when the webhook comes: it is refused, with the reason', async () => {
+    it('A5 noticed when the webhook arrives: it is refused, with the reason', async () => {
       const refused = await stack.post({ route: 'telegram', body: { text: 'to nobody' } });
       expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('chat_id')]);
       const route = { prompt: '{text}', deliver: 'slack', deliver_extra: { channel: 'C0123456789' } };
@@ -219,11 +219,11 @@ describe('seed 000: where to deliver is a fact', () => {
       expect([put.status, put.body.error]).toEqual([400, expect.stringContaining('slack')]);
     });
 
-    it('A5 known when it is sent: the delivery is dead with the reason, and listed as such', async () => {
+    it('A5 noticed when the answer is sent: the delivery is dead with the reason, and is listed as dead', async () => {
       const id = await post('404', 'a chat that is not there');
       const { outcome, deliveries } = await stack.waitForEnd(id, { settled: true });
       expect({ outcome, ...deliveries }).toMatchObject({ outcome: 'succeeded', delivered: 0, dead: 2 });
-      const reasons = of(await stack.events(id), 'delivery.dead').map(({ data }) => data.reason);
+      const reasons = eventsOf(await stack.events(id), 'delivery.dead').map(({ data }) => data.reason);
       expect(reasons).toEqual([
         expect.stringContaining('chat not found'),
         expect.stringContaining('chat not found'),
@@ -232,7 +232,7 @@ describe('seed 000: where to deliver is a fact', () => {
       expect(isInSomeLog('answer to: a chat that is not there')).toBe(false);
     });
 
-    it('A5 taken out of the config after the webhook was accepted: dead with the reason; a retry sends it when it is back', async () => {
+    it('A5 removed from the config after the webhook was accepted: dead with the reason; a retry sends it when the target is back', async () => {
       await stack.hold('delivery');
       const id = await post('15', 'where to');
       await stack.waitForEnd(id);
@@ -243,7 +243,7 @@ describe('seed 000: where to deliver is a fact', () => {
       try {
         await deliveryWith(configOf({}));
         await stack.waitForEnd(id, { settled: true });
-        const dead = of(await stack.events(id), 'delivery.dead');
+        const dead = eventsOf(await stack.events(id), 'delivery.dead');
         expect(dead.map(({ data }) => data.reason)).toEqual([
           expect.stringContaining('`telegram` is not configured'),
           expect.stringContaining('`telegram` is not configured'),
@@ -255,7 +255,7 @@ describe('seed 000: where to deliver is a fact', () => {
         await stack.hold('delivery');
         await deliveryWith(wholeConfig());
       }
-      const final = of(await stack.events(id), 'session.final-response')[0]?.version;
+      const final = eventsOf(await stack.events(id), 'session.final-response')[0]?.version;
       expect((await adminCall(stack, 'POST', `/v1/deliveries/${id}.${final}/retry`)).status).toBe(202);
       await eventually(() => telegram.shownIn('15').length > 0);
       expect(telegram.shownIn('15')).toEqual(['answer to: where to']);
@@ -280,12 +280,12 @@ describe('seed 000: where to deliver is a fact', () => {
     expect(Object.fromEntries(chats.map((chat) => [chat, telegram.shownIn(chat)]))).toEqual(
       Object.fromEntries(chats.map((chat) => [chat, [FALLBACK_NOTICE, `answer to: crowd ${chat}`]])),
     );
-    // One call a run. A session has one run, unless the machine is so busy that a run loses its lease of three seconds.
+    // One call per run. A session has one run, unless the machine is so busy that a run loses its lease of three seconds.
     expect(waiting).toBeLessThanOrEqual(runs);
     expect(isInSomeLog('answer to: crowd')).toBe(false);
   });
 
-  it('A7 the status shows the full id and the title; that id works for resume as it is, a shortened one for nothing', async () => {
+  it('A7 the status shows the full id and the title; resume takes that id, and nothing takes a shortened one', async () => {
     const { sessionId } = await stack.post({
       route: 'titled',
       body: { text: 'look', chat: '17', number: 7, host: 'db-1' },
@@ -313,7 +313,7 @@ describe('seed 000: where to deliver is a fact', () => {
     expect([answer, nextAnswer]).toEqual(['answer to: look', expect.stringContaining('answer to: Go on')]);
   });
 
-  it('(control) nobody was sent anything that the platform or the protocol forbids, or that was meant for Telegram', () => {
+  it('(control) nothing that was sent breaks the rules of a platform or protocol, and nothing for Telegram went elsewhere', () => {
     expect(telegram.problems).toEqual([]);
     expect(model.problems).toEqual([]);
     expect(sink.received).toEqual([]);

@@ -5,10 +5,10 @@ import type { EventView, TestStack } from '@angelia/testkit';
 
 const run = promisify(execFile);
 const PRUNE = resolve(import.meta.dirname, '../../dist/prune.js');
-/** Of a day: a tenth of a second, so that whatever has ended is old enough. */
+/** A tenth of a second, in days, so that every ended session is old enough. */
 const AT_ONCE = '0.000001';
 
-/** A call of /v1 with the operator's token. */
+/** Calls /v1 with the operator's token. */
 export async function adminCall(
   stack: TestStack,
   method: 'POST' | 'PUT' | 'DELETE',
@@ -30,14 +30,14 @@ export async function adminCall(
   };
 }
 
-/** The id of the session that took it. */
+/** Sends a message and returns the id of the session that took it. */
 export async function message(stack: TestStack, id: string, text: string): Promise<string> {
   const taken = await adminCall(stack, 'POST', `/v1/sessions/${id}/messages`, { text });
-  if (taken.status !== 202) throw new Error(`the message was not taken: ${JSON.stringify(taken)}`);
+  if (taken.status !== 202) throw new Error(`the message was refused: ${JSON.stringify(taken)}`);
   return String(taken.body.session_id);
 }
 
-/** Prunes what has ended, by the operator's command; says how many sessions that were. */
+/** Prunes ended sessions with the operator's command, and returns how many. */
 export async function prune(stack: TestStack): Promise<number> {
   const { stdout, stderr } = await run(process.execPath, [PRUNE, AT_ONCE], {
     env: {
@@ -47,7 +47,7 @@ export async function prune(stack: TestStack): Promise<number> {
     },
   });
   const [, sessions] = /pruned (\d+) sessions/.exec(stdout + stderr) ?? [];
-  if (sessions === undefined) throw new Error(`prune said: ${stdout}${stderr}`);
+  if (sessions === undefined) throw new Error(`unexpected output of prune: ${stdout}${stderr}`);
   return Number(sessions);
 }
 
@@ -59,9 +59,9 @@ export async function isGone(stack: TestStack, id: string): Promise<boolean> {
   return response.status === 404;
 }
 
-export const of = (events: readonly EventView[], type: string): EventView[] =>
+export const eventsOf = (events: readonly EventView[], type: string): EventView[] =>
   events.filter((event) => event.type === type);
 
-/** The instance that began the last run: `agent-runner` or `agent-runner-2`. */
+/** The instance that started the last run: `agent-runner` or `agent-runner-2`. */
 export const runnerOf = (events: readonly EventView[]): string =>
-  String(of(events, 'run.started').at(-1)?.data.runner).split('#')[0] ?? '';
+  String(eventsOf(events, 'run.started').at(-1)?.data.runner).split('#')[0] ?? '';

@@ -19,19 +19,19 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { sideBySide, type Then, type Until } from '../side-by-side.ts';
-import { adminCall, isGone, of, prune, runnerOf } from './admin.ts';
+import { adminCall, eventsOf, isGone, prune, runnerOf } from './admin.ts';
 import { gate } from './gate.ts';
 
-// Seed 001: the session was closed around a fire-and-forget call, before it existed, and stayed open for ever. Nothing
-// is stubbed between the POST and the end of the run. B1 to B7 run side by side.
+// Seed 001: the code closed the session around a fire-and-forget call, before the session existed, so it stayed open for
+// ever. Nothing is stubbed between the POST and the end of the run. B1 to B7 run side by side.
 
 /**
- * B8 says 10,000. A tenth of that, in two rounds, takes some five seconds on two cores and shows the same: that the second
- * round finds the room that the first one left. As written: `ANGELIA_B8_DELIVERIES=10000 npm test -- tests/seeds/b-`.
+ * B8 asks for 10,000. A tenth of that, in two rounds, takes about five seconds on two cores and shows the same: the second
+ * round reuses the space of the first. The full number: `ANGELIA_B8_DELIVERIES=10000 npm test -- tests/seeds/b-`.
  */
 const DELIVERIES = Number(process.env.ANGELIA_B8_DELIVERIES ?? 1_000);
 const ROUNDS = 2;
-/** At once, in B8: ingress is not what is tested. */
+/** Concurrent posts in B8. It does not test ingress. */
 const POSTS_AT_ONCE = 50;
 
 const TEST_MS = 300_000;
@@ -40,9 +40,9 @@ const runners = ['agent-runner', 'agent-runner-2'];
 let sink: Sink;
 let model: ModelServer;
 let stack: TestStack;
-/** What the model waits for and no test opens. */
+/** The model waits for it, and no test opens it. */
 const never = gate();
-/** What the model does with an input that begins with this word, for the scenario that says so. */
+/** What the model does with an input that begins with this word. Each scenario sets its own. */
 const behaviours: Record<string, (request: ModelRequest) => ModelStep | Promise<ModelStep>> = {};
 
 type Moment =
@@ -75,7 +75,7 @@ beforeAll(async () => {
     replicas: 'agent-runner=2',
     config: testConfig({
       sinkUrl: sink.url,
-      // Long enough for a starved machine, on which a lease that is lost is a run that is rightly done again.
+      // Long enough for a starved machine. A run that loses its lease there is rightly done again.
       timing: { lease_seconds: 8 },
       modelUrl: model.baseUrl,
       agents: {
@@ -112,7 +112,7 @@ async function post(text: string, route = 'hook'): Promise<string> {
   return sessionId;
 }
 
-/** Exactly one end, for the reason of all webhook sessions and with the right outcome; then nothing is left of it. */
+/** The session ends exactly once, with the reason of webhook sessions and the given outcome. Then it can be pruned. */
 async function expectEndsOnce(id: string, outcome: string, until: Until<Moment>): Promise<EventView[]> {
   const events = await expectEndedOnce(id, outcome);
   await expectPrunable([id], until);
@@ -123,7 +123,7 @@ async function expectEndedOnce(id: string, outcome: string): Promise<EventView[]
   const session = await stack.waitForEnd(id, { settled: true });
   expect(session).toMatchObject({ outcome, end_reason: 'webhook_complete' });
   const events = await stack.events(id);
-  expect(of(events, 'session.ended').map(({ data }) => data)).toMatchObject([
+  expect(eventsOf(events, 'session.ended').map(({ data }) => data)).toMatchObject([
     { outcome, reason: 'webhook_complete' },
   ]);
   return events;
@@ -132,7 +132,7 @@ async function expectEndedOnce(id: string, outcome: string): Promise<EventView[]
 async function expectPrunable(ids: readonly string[], until: Until<Moment>): Promise<void> {
   await until('all that has ended was pruned');
   for (const id of ids) {
-    // The view that the pruning looks at may have been behind.
+    // The view that pruning reads may lag behind.
     await eventually(async () => (await isGone(stack, id)) || (await prune(stack)) < 0, {
       describe: `${id} is pruned`,
     });
@@ -149,7 +149,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
   });
 
   together.it(
-    'B2 the agent throws: a model that refuses, and a program that fails half-way',
+    'B2 the agent throws: a model that refuses, and a program that fails halfway',
     async (until) => {
       behaviours.refuse = () => fail(400);
       const ids = [await post('refuse this'), await post('anything', 'program')];
@@ -166,7 +166,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
     const id = await post('cancel me');
     await eventually(() => requestsOf('cancel me').length === 1);
     expect((await cancel(id)).status).toBe(202);
-    await eventually(() => requestsOf('cancel me')[0]?.aborted, { describe: 'the model call is hung up' });
+    await eventually(() => requestsOf('cancel me')[0]?.aborted, { describe: 'the model call is aborted' });
     await expectEndsOnce(id, 'cancelled', until);
     expect(sink.answersOf(id)).toEqual([]);
   });
@@ -175,7 +175,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
     behaviours.slow = () => never.opened.then(() => say('too late'));
     const id = await post('slow work', 'hasty');
     const events = await expectEndsOnce(id, 'failed', until);
-    expect(of(events, 'run.failed').map(({ data }) => data.code)).toEqual(['timeout']);
+    expect(eventsOf(events, 'run.failed').map(({ data }) => data.code)).toEqual(['timeout']);
     expect(sink.answersOf(id)).toEqual([expect.stringMatching(/^Sorry, this took longer than allowed/)]);
   });
 
@@ -188,12 +188,12 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
     killed = true;
     await until('the runners are back');
     const events = await expectEndsOnce(id, 'succeeded', until);
-    expect(of(events, 'run.started')).toHaveLength(2);
+    expect(eventsOf(events, 'run.started')).toHaveLength(2);
     expect(sink.answersOf(id)).toEqual(['found again']);
   });
 
   together.it(
-    'B6 right after 202 the run may not have begun; the session is created, runs, ends, and never in another order',
+    'B6 right after 202 the run may not have started; the session is created, runs and ends, always in this order',
     async (until) => {
       await until('the runners are down');
       const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => post(`wait for a runner ${n}`)));
@@ -202,7 +202,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
         expect(events.map(({ type }) => type)).toEqual(['session.created', 'turn.requested']);
         expect(await stack.session(id)).toMatchObject({ status: 'queued', outcome: null, ended_at: null });
       }
-      // What has not begun has not ended either: there is nothing to prune.
+      // A session that has not started has not ended either: there is nothing to prune.
       await prune(stack);
       for (const id of ids) expect(await isGone(stack, id)).toBe(false);
       await until('the runners are back');
@@ -222,7 +222,7 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
   );
 
   together.it(
-    'B7 a second end is a no-op: of a cancel, of a runner that comes late, and of a hint that comes again',
+    'B7 a second end is a no-op: by a cancel, by a late runner, and by a repeated hint',
     async (until) => {
       const answered = gate();
       let frozen = false;
@@ -236,14 +236,14 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
       frozen = true;
       await stack.waitForEnd(id, { settled: true });
       const events = await stack.events(id);
-      expect(of(events, 'session.ended')).toHaveLength(1);
+      expect(eventsOf(events, 'session.ended')).toHaveLength(1);
 
       answered.open();
       stack.thaw(runner);
       expect((await cancel(id)).status).toBe(409);
-      // All that is not settled, and this is, is hinted anew.
+      // The relay hints all unsettled sessions again. This one is settled.
       await deleteHintStream(stack.natsUrl);
-      // Both are at work again, by turns: whatever the late one had to append about the first, it has tried by then.
+      // Both runners take sessions again. By now the late one has tried to append whatever it had about the first session.
       await eventually(async () => {
         const next = await post('and further work');
         await stack.waitForEnd(next, { settled: true });
@@ -276,14 +276,14 @@ describe('seed 001: every session ends, once, where its run truly ends', () => {
       for (const { full, pruned } of rounds) {
         expect(full.events).toBeGreaterThanOrEqual((DELIVERIES / ROUNDS) * 6);
         expect(pruned).toMatchObject({ events: 0, sessions: 0, deliveries: 0, deadLetters: 0 });
-        // (That of B3's cancelled run is kept for 7 days, as those of lost runs.)
+        // (The lease of B3's cancelled run is kept for 7 days, like those of lost runs.)
         expect(pruned.leases).toBe(before.leases);
       }
       const [first, last] = [rounds[0], rounds.at(-1)];
-      // Postgres keeps the pages of an index and uses them again: on disk it is as if there had been one round.
+      // Postgres keeps and reuses the pages of an index: the size on disk is that of one round.
       expect(last?.full.bytes).toBeLessThan((first?.full.bytes ?? 0) * 1.2);
       expect(last?.pruned.bytes).toBeLessThan((first?.full.bytes ?? 0) * 0.75);
-      // What was delivered under which id is kept for its 7 days, and is all that is kept.
+      // Only the delivery ids are kept, for their 7 days.
       expect((last?.pruned.keys ?? 0) - before.keys).toBe(DELIVERIES);
       expect(sink.finalCounts().size).toBeGreaterThanOrEqual(DELIVERIES);
     } finally {
@@ -323,7 +323,7 @@ async function prunedAll(client: pg.Client): Promise<void> {
 const OPEN = `SELECT stream_id FROM angelia.events WHERE stream_id NOT LIKE 'key-%' AND stream_id NOT LIKE 'route%'
   GROUP BY stream_id HAVING count(*) FILTER (WHERE type = 'session.ended') <> 1`;
 
-/** Rows, and bytes on disk with indexes, of everything that a session leaves; vacuumed, as Postgres does by itself. */
+/** Rows, and bytes on disk with indexes, of everything that sessions leave. Vacuums first, as Postgres does by itself. */
 async function storage(client: pg.Client): Promise<Storage> {
   const { rows: tables } = await client.query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname LIKE 'angelia%'`,
@@ -349,7 +349,7 @@ interface Storage {
   readonly unsettled: number;
   readonly deliveries: number;
   readonly deadLetters: number;
-  /** Of runs. */
+  /** Leases of runs. */
   readonly leases: number;
   readonly keys: number;
   /** Without the keys. */

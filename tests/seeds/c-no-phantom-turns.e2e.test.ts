@@ -26,15 +26,15 @@ import {
 } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
 import { sideBySide, type Then } from '../side-by-side.ts';
-import { adminCall, of } from './admin.ts';
+import { adminCall, eventsOf } from './admin.ts';
 
 // Seed 002: no stale resume, no phantom turns (C1 to C14 of SCENARIOS.md), on the whole system. The scenarios run side by
-// side and share the crashes; the story at the end of this file says what happens when. That nothing happens is looked at
-// after `everythingDueWasHinted`: by then the sweep had its chance to start what it must not start.
+// side and share the crashes; the story at the end of this file says what happens when. To see that nothing happens, a
+// scenario waits for `everythingDueWasHinted`: by then the sweep had its chance to start what it must not start.
 
-/** Longer than the runners are down, on a busy machine too: C2 is about one that is back in time. */
+/** Longer than the runners are down, even on a busy machine: C2 is about a runner that is back in time. */
 const FRESHNESS_SECONDS = 20;
-/** The runners are down for longer than this: C3 is about that. */
+/** Shorter than the runners are down: C3 is about a runner that is back too late. */
 const SHORT_FRESHNESS_SECONDS = 2;
 const QUESTION_SECONDS = 3;
 const STATUS_SECONDS = 0.5;
@@ -54,7 +54,7 @@ type Moment =
   | 'the fourth restart'
   | 'a drain'
   | 'all that is due was hinted again';
-/** For the slowest of them on a busy machine; a step of `2 * TEST_MS` never comes. */
+/** Enough for the slowest scenario on a busy machine. A step of `2 * TEST_MS` never arrives. */
 const TEST_MS = 240_000;
 const together = sideBySide<Moment>(TEST_MS);
 
@@ -62,12 +62,12 @@ let sink: Sink;
 let model: ModelServer;
 let bank: Bank;
 let stack: TestStack;
-/** Where commands write down that they ran, and wait for a file to appear. */
+/** Where commands record that they ran, and wait for a file to appear. */
 let files: string;
 
 beforeAll(async () => {
   files = mkdtempSync(join(tmpdir(), 'angelia-seed-c-'));
-  // Commands run as users of their own.
+  // Commands run as other users.
   chmodSync(files, 0o777);
   [sink, model, bank] = await Promise.all([
     startSink({ secret: TEST_SINK_SECRET }),
@@ -90,7 +90,7 @@ beforeAll(async () => {
     config: testConfig({
       sinkUrl: sink.url,
       modelUrl: model.baseUrl,
-      // Long enough for a starved machine, on which a lease that is lost is a run that is rightly done again.
+      // Long enough for a starved machine. A run that loses its lease there is rightly done again.
       timing: { lease_seconds: 8, sweep_seconds: 1 },
       agent: llm,
       agents,
@@ -126,7 +126,7 @@ afterAll(async () => {
   rmSync(files, { recursive: true, force: true });
 });
 
-// The model: a session is known by the first word of its webhook, and has a list of steps, one per request.
+// The model: the first word of a webhook names its session, which has a list of steps, one per request.
 
 type Step = ModelStep | ((request: ModelRequest) => ModelStep);
 const scripts = new Map<string, Step[]>();
@@ -151,7 +151,7 @@ const systemOf = (request: ModelRequest | undefined) =>
 const conversationOf = (request: ModelRequest | undefined) =>
   request?.body.messages.filter(({ role }) => role !== 'system');
 
-/** Its session is told to do this, step by step. What it is not told to do, it answers. */
+/** Posts a webhook whose session follows these steps. After the last step the model answers the input. */
 async function post(task: string, steps: Step[], route = 'hook', more: object = {}): Promise<string> {
   scripts.set(task, steps);
   const { status, sessionId } = await stack.post({ route, body: { text: `${task} please`, ...more } });
@@ -173,7 +173,7 @@ const open = (name: string) => writeFileSync(gate(name), '');
 const untilOpen = (name: string) => `while [ ! -e ${gate(name)} ]; do sleep 0.05; done`;
 const timesRun = (task: string) =>
   existsSync(fileOf(task)) ? readFileSync(fileOf(task), 'utf8').trim().split('\n').length : 0;
-/** Writes down that it runs, then does this. */
+/** Records that it runs, then does this. */
 const command = (task: string, ...then: string[]) =>
   callTool('terminal', { command: [`echo $$ >> ${fileOf(task)}`, ...then].join('; ') });
 const inBackground = (line: string, more: object): ToolCallStep => ({
@@ -184,12 +184,12 @@ const killIt = (request: ModelRequest) =>
   callTool('process', { action: 'kill', process_id: startedIn(request.results[0]) });
 const startedIn = (result: string | undefined) => JSON.parse(result ?? '{}').process_id as string;
 
-// What is looked at.
+// Observations.
 
 const runsOf = (events: readonly EventView[]) =>
-  of(events, 'run.started').map(({ data }) => [data.turn, data.attempt, data.resumed]);
+  eventsOf(events, 'run.started').map(({ data }) => [data.turn, data.attempt, data.resumed]);
 const has = (id: string, type: string, times = 1) =>
-  eventually(async () => of(await stack.events(id), type).length >= times, {
+  eventually(async () => eventsOf(await stack.events(id), type).length >= times, {
     describe: `${id} has ${times} ${type}`,
   });
 const heard = (id: string, times = 1) =>
@@ -197,7 +197,7 @@ const heard = (id: string, times = 1) =>
 const questioned = (id: string) => has(id, 'delivery.succeeded');
 const textsOf = (id: string) => sink.taken(id).map(({ payload }) => payload.text);
 
-/** Everything that can be seen of these sessions, to be compared with later. */
+/** Everything that can be seen of these sessions, for a later comparison. */
 const trail = async (tasks: Record<string, string>) =>
   Promise.all(
     Object.entries(tasks).map(async ([task, id]) => ({
@@ -211,15 +211,15 @@ const trail = async (tasks: Record<string, string>) =>
 async function ended(id: string, outcome = 'succeeded'): Promise<EventView[]> {
   await stack.waitForEnd(id, { settled: true });
   const events = await stack.events(id);
-  expect(of(events, 'session.ended').map(({ data }) => [data.outcome, data.reason])).toEqual([
+  expect(eventsOf(events, 'session.ended').map(({ data }) => [data.outcome, data.reason])).toEqual([
     [outcome, 'webhook_complete'],
   ]);
   return events;
 }
 
-// What happens to the system.
+// Actions on the system.
 
-/** kill -9; they stay down until `start`. */
+/** kill -9. They stay down until `start`. */
 async function crash(...names: string[]): Promise<void> {
   for (const name of names) stack.kill(name);
   await Promise.all(names.map((name) => stack.hold(name)));
@@ -233,8 +233,8 @@ async function start(...names: string[]): Promise<void> {
 }
 
 /**
- * A session that only the timers start, by a hint, later than a whole sweep from now: what was due before it has been
- * hinted before it, and the runner looked at that first.
+ * Waits for a session that only the timers start, more than a whole sweep from now. Everything that was due before it has
+ * been hinted before it, and the runner handled that first.
  */
 let passes = 0;
 async function everythingDueWasHinted(): Promise<void> {
@@ -249,7 +249,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   together.it('C1 the tail is a final answer: a restart starts nothing', async (until) => {
     await until('all is ready for the outage');
     const over = await post('c1-over', [say('it is over')]);
-    // Answered, and still open: it waits for a process.
+    // Answered, but still open: it waits for a process.
     const waits = await post('c1-waits', [
       callTools(inBackground(untilOpen('c1'), { notify_on_complete: true })),
       say('it runs'),
@@ -263,16 +263,16 @@ describe('seed 002: no stale resume, no phantom turns', () => {
     await everythingDueWasHinted();
     expect(await trail(tasks)).toEqual(before);
 
-    // It was not forgotten either.
+    // The waiting session is not forgotten either.
     open('c1');
     await ended(waits);
     expect(sink.answersOf(waits)).toEqual(['it runs', expect.stringContaining('exited with exit code 0')]);
   });
 
   together.it(
-    'C2 the tail is a recent tool call or tool result: exactly one resumed run, whoever starts first',
+    'C2 the tail is a recent tool call or tool result: exactly one resumed run, whichever service starts first',
     async (until) => {
-      // Its last event is old, and its runner was alive all the time.
+      // Its last event is old, but its runner was alive all the time.
       const slow = await post('c2-slow', [command('c2-slow'), never, say('slow done')], 'stale_later');
       await asked('c2-slow', 2);
       await passed(Date.now() + FRESHNESS_SECONDS * 1000);
@@ -315,7 +315,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C3 five restarts in a row, no sign of life within the freshness window: expired once; what never started runs',
+    'C3 five restarts in a row without a sign of life in the freshness window: it expires once; a turn that never started runs',
     async (until) => {
       const stale = await post('c3-stale', [never], 'soon_stale');
       const followed = await post('c3-followed', [never], 'soon_stale');
@@ -333,13 +333,13 @@ describe('seed 002: no stale resume, no phantom turns', () => {
 
       const expired = await ended(stale, 'expired');
       expect(runsOf(expired)).toEqual([[1, 1, false]]);
-      expect(of(expired, 'run.failed').map(({ data }) => data.code)).toEqual(['stale']);
+      expect(eventsOf(expired, 'run.failed').map(({ data }) => data.code)).toEqual(['stale']);
       expect(textsOf(stale)).toEqual([expect.stringContaining('was not resumed in time')]);
       expect(requestsOf('c3-stale')).toHaveLength(1);
 
       expect(sink.answersOf(queued)).toEqual(['answer to: c3-queued please']);
-      // Each turn for itself: the one behind it had not begun.
-      const both = of(await stack.events(followed), 'session.final-response');
+      // Each turn is judged alone: the one behind it had not started.
+      const both = eventsOf(await stack.events(followed), 'session.final-response');
       expect(both.map(({ data }) => [data.turn, data.outcome])).toEqual([
         [1, 'expired'],
         [2, 'succeeded'],
@@ -379,18 +379,18 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C5 an open question waits through restarts, or ends by its deadline; a later message is a new turn',
+    'C5 an open question survives restarts, or ends at its deadline; a later message is a new turn',
     async (until) => {
       const question = (what: string) => callTool('clarify', { question: what });
       const patient = await post('c5-patient', [question('Red or blue?'), say('painted')]);
       const aside = await post('c5-aside', [question('Which?')]);
       await Promise.all([patient, aside].map(questioned));
-      // It waits for no deadline: the question is superseded.
+      // It does not wait for the deadline: the question is superseded.
       await message(aside, 'something else', { new_turn: true });
       const superseded = await ended(aside);
       const before = await trail({ 'c5-patient': patient });
       await until('all is ready for the outage');
-      // Its time runs out while nobody is there to see it.
+      // Its deadline passes while the services are down.
       const late = await post('c5-late', [question('Which?')], 'asks_briefly');
       await questioned(late);
       await until('all is back');
@@ -407,7 +407,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       const [firstAsked, nextAsked] = requestsOf('c5-aside');
       expect(systemOf(nextAsked)).toBe(systemOf(firstAsked));
 
-      // Now that nothing of theirs is under way, which would rightly be resumed.
+      // Now nothing of theirs is in flight. Otherwise a resume would be right.
       await until('the second restart');
       const next = await message(late, 'what time is it?');
       expect(next).not.toBe(late);
@@ -421,7 +421,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(await trail({ 'c5-patient': patient })).toEqual(before);
       expect((await stack.session(patient)).status).toBe('waiting');
       await message(patient, 'blue');
-      // An answer is no interruption.
+      // An answer does not interrupt.
       expect(runsOf(await ended(patient))).toEqual([
         [1, 1, false],
         [1, 1, false],
@@ -432,7 +432,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C6 a drain in which one run finishes and another hangs: only that one is resumed',
+    'C6 one run finishes during a drain and another hangs: only the hanging one is resumed',
     async (until) => {
       await until('the fourth restart');
       const finishes = await post('c6-finishes', [say('in time', 1_000)]);
@@ -441,12 +441,12 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       await until('a drain');
       const [first, second] = [await ended(finishes), await ended(hangs)];
       expect(runsOf(first)).toEqual([[1, 1, false]]);
-      expect(of(first, 'run.interrupted')).toEqual([]);
+      expect(eventsOf(first, 'run.interrupted')).toEqual([]);
       expect(sink.answersOf(finishes)).toEqual(['in time']);
       expect(requestsOf('c6-finishes')).toHaveLength(1);
 
-      expect(of(second, 'run.interrupted').map(({ data }) => data.reason)).toEqual(['drain']);
-      // The attempt that the drain cut short does not count.
+      expect(eventsOf(second, 'run.interrupted').map(({ data }) => data.reason)).toEqual(['drain']);
+      // The attempt that the drain ended does not count.
       expect(runsOf(second)).toEqual([
         [1, 1, false],
         [1, 1, true],
@@ -460,7 +460,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C7 a resume that fails is tried again up to the cap, counted before it is dispatched and anew after progress',
+    'C7 a failed resume is retried up to the cap; attempts count before the dispatch, and again from zero after progress',
     async (until) => {
       const id = await post(
         'c7',
@@ -475,21 +475,21 @@ describe('seed 002: no stale resume, no phantom turns', () => {
         [5, 'the fourth restart'],
       ] as const) {
         await asked('c7', calls);
-        // The model has only just been asked: whatever becomes of this run, it is in the log.
-        attemptsSoFar.push(of(await stack.events(id), 'run.started').at(-1)?.data.attempt);
+        // The model has just been asked, so the run is in the log whatever happens to it.
+        attemptsSoFar.push(eventsOf(await stack.events(id), 'run.started').at(-1)?.data.attempt);
         await until(crash);
       }
       expect(attemptsSoFar).toEqual([1, 2, 1, 2]);
       const events = await ended(id, 'failed');
       expect(runsOf(events)).toHaveLength(4);
-      expect(of(events, 'run.failed').map(({ data }) => data.code)).toEqual(['attempts']);
+      expect(eventsOf(events, 'run.failed').map(({ data }) => data.code)).toEqual(['attempts']);
       expect(textsOf(id)).toEqual([expect.stringContaining('could not be finished')]);
       expect(timesRun('c7')).toBe(1);
     },
   );
 
   together.it(
-    'C8 messages that arrive before and while a resume is under way: one run at a time, in order',
+    'C8 messages that arrive before and during a resume: one run at a time, in order',
     async (until) => {
       await until('all is ready for the outage');
       const id = await post('c8', [command('c8', untilOpen('c8')), say('first')]);
@@ -524,35 +524,32 @@ describe('seed 002: no stale resume, no phantom turns', () => {
     },
   );
 
-  together.it(
-    'C9 a resumed webhook run finishes the work: it is given no turn to ask back in',
-    async (until) => {
-      /** As models are: who is spoken to, or not told that there is something to finish, asks back. */
-      const goesOn = (request: ModelRequest) => {
-        const note = systemOf(request).slice(systemOf(requestsOf('c9')[0]).length);
-        const told = /interrupted/i.test(note) && /finish/i.test(note);
-        const next = request.body.messages.at(-1)?.role === 'tool';
-        return told && next
-          ? say(`finished: ${JSON.parse(request.results[0] ?? '').output}`)
-          : say('What next?');
-      };
-      await until('all is ready for the outage');
-      const id = await post('c9', [command('c9', 'echo the result'), never, goesOn]);
-      await asked('c9', 2);
-      await until('all is back');
-      await ended(id);
-      expect(textsOf(id).map((text) => text.trim())).toEqual(['finished: the result']);
-      expect(conversationOf(requestsOf('c9')[2])).toEqual(conversationOf(requestsOf('c9')[1]));
-      const { messages } = await stack.adminGet<{ messages: { role: string; content: string }[] }>(
-        `/v1/sessions/${id}/transcript`,
-      );
-      expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
-      expect(timesRun('c9')).toBe(1);
-    },
-  );
+  together.it('C9 a resumed webhook run finishes the work and gets no turn to ask back', async (until) => {
+    /** Like a real model: it asks back when a user message arrives, or when nothing says that work is unfinished. */
+    const goesOn = (request: ModelRequest) => {
+      const note = systemOf(request).slice(systemOf(requestsOf('c9')[0]).length);
+      const told = /interrupted/i.test(note) && /finish/i.test(note);
+      const next = request.body.messages.at(-1)?.role === 'tool';
+      return told && next
+        ? say(`finished: ${JSON.parse(request.results[0] ?? '').output}`)
+        : say('What next?');
+    };
+    await until('all is ready for the outage');
+    const id = await post('c9', [command('c9', 'echo the result'), never, goesOn]);
+    await asked('c9', 2);
+    await until('all is back');
+    await ended(id);
+    expect(textsOf(id).map((text) => text.trim())).toEqual(['finished: the result']);
+    expect(conversationOf(requestsOf('c9')[2])).toEqual(conversationOf(requestsOf('c9')[1]));
+    const { messages } = await stack.adminGet<{ messages: { role: string; content: string }[] }>(
+      `/v1/sessions/${id}/transcript`,
+    );
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(timesRun('c9')).toBe(1);
+  });
 
   together.it(
-    'C10 the model kills a process that it asked to be told of: no turn, no text',
+    'C10 the model kills a process that it asked to be notified of: no turn, no text',
     async (until) => {
       await until('all is ready for the outage');
       const notify = { notify_on_complete: true };
@@ -561,7 +558,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
         killIt,
         say('killed it'),
       ]);
-      // It has ended by itself, and its notice is in the queue already.
+      // It has ended by itself, and its notice is already queued.
       const exited = await post('c10-exited', [
         callTools(inBackground('exit 3', notify)),
         command('c10', untilOpen('c10')),
@@ -574,9 +571,9 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       for (const id of Object.values(tasks)) {
         const events = await ended(id);
         expect(runsOf(events)).toEqual([[1, 1, false]]);
-        expect(of(events, 'process.exited')).toHaveLength(1);
-        expect(of(events, 'process.completion-consumed').map(({ data }) => data.by)).toEqual(['kill']);
-        expect(of(events, 'session.final-response')).toHaveLength(1);
+        expect(eventsOf(events, 'process.exited')).toHaveLength(1);
+        expect(eventsOf(events, 'process.completion-consumed').map(({ data }) => data.by)).toEqual(['kill']);
+        expect(eventsOf(events, 'session.final-response')).toHaveLength(1);
       }
       expect(textsOf(running)).toEqual(['killed it']);
       expect(textsOf(exited)).toEqual(['it was over']);
@@ -588,9 +585,9 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C11 a watch match is told to the turn that it belongs to, and to no other; two exits are two notices',
+    'C11 a watch match goes to the turn that it belongs to, and to no other; two exits are two notices',
     async () => {
-      /** Says READY when told to, and ends when told to. */
+      /** Prints READY and ends, each when the test creates a file. */
       const watched = (task: string) =>
         callTools(
           inBackground([untilOpen(`${task}-go`), 'echo READY now', untilOpen(`${task}-end`)].join('; '), {
@@ -612,7 +609,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       await eventually(() => timesRun('c11-current') === 1 && timesRun('c11-old') === 1);
       await has(twins, 'process.started', 2);
 
-      // It matches while its turn is just completing, and the match is reported when that is over.
+      // It matches while its turn completes, and the match is reported after that.
       const completing = await post('c11-completing', [watched('c11-completing'), say('done', 1_500)]);
       await asked('c11-completing', 2);
       stack.freeze('process-watcher');
@@ -656,7 +653,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C12 a follow-up that is queued, or interrupts: one "Still working" timer, the outer one is silent',
+    'C12 a follow-up that queues or interrupts: one "Still working" timer, and the outer one stays silent',
     async () => {
       const MODEL_MS = 2_200;
       const queued = await post(
@@ -673,7 +670,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       expect(interrupting.sessionId).toBe(cut);
       for (const id of [queued, cut]) {
         const events = await ended(id);
-        expect(of(events, 'run.started')).toHaveLength(2);
+        expect(eventsOf(events, 'run.started')).toHaveLength(2);
         for (const generation of [1, 2]) expectOneTimer(events, generation);
         const kinds = sink.taken(id).map(({ payload }) => payload.type);
         expect(kinds.filter((type) => type === 'final-response')).toHaveLength(id === queued ? 2 : 1);
@@ -683,7 +680,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C13 a crash after the answer is stored and before it is sent: sent once, the model is not asked again',
+    'C13 a crash after the answer is stored and before it is sent: it is sent once, and the model is not asked again',
     async (until) => {
       await until('delivery is down');
       const id = await post('c13', [say('stored')]);
@@ -703,11 +700,11 @@ describe('seed 002: no stale resume, no phantom turns', () => {
   );
 
   together.it(
-    'C14 a side-effecting call without a result is not made again: the model is told that it is unknown',
+    'C14 a side-effecting call without a result is not repeated: the model is told that the outcome is unknown',
     async (until) => {
       await until('the second restart');
       const told = (request: ModelRequest) => say(`told: ${request.results.at(-1)}`);
-      // Its result is lost with the runner, or with whoever kept it for the watcher.
+      // Its result is lost with the runner, or with the supervisor that kept it for the watcher.
       const payment = await post('c14-payment', [callTool('mcp__bank__pay', {}), told], 'pays');
       const shell = await post('c14-shell', [command('c14-shell', untilOpen('c14')), told]);
       await eventually(() => bank.payments() === 1 && timesRun('c14-shell') === 1);
@@ -717,8 +714,8 @@ describe('seed 002: no stale resume, no phantom turns', () => {
       await until('the third restart');
       for (const id of [payment, shell]) {
         const events = await ended(id);
-        expect(of(events, 'tool.started')).toHaveLength(1);
-        expect(of(events, 'tool.finished').map(({ data }) => data.outcome)).toEqual(['unknown']);
+        expect(eventsOf(events, 'tool.started')).toHaveLength(1);
+        expect(eventsOf(events, 'tool.finished').map(({ data }) => data.outcome)).toEqual(['unknown']);
         expect(textsOf(id)).toEqual([expect.stringMatching(/^told: .*(unknown|not known)/)]);
       }
       expect([bank.payments(), timesRun('c14-shell')]).toEqual([1, 1]);
@@ -728,7 +725,7 @@ describe('seed 002: no stale resume, no phantom turns', () => {
 
 /** What happens to the system while the scenarios run. */
 async function story(then: Then<Moment>): Promise<void> {
-  // Until then: what needs no crash, and what has to grow old.
+  // Before that: scenarios without a crash, and those that need old events.
   await then('all is ready for the outage');
   await then('delivery is down', () => crash('delivery'));
   let diedAt = 0;
@@ -738,9 +735,9 @@ async function story(then: Then<Moment>): Promise<void> {
   });
   await then('all is down', () => crash('ingress', 'process-watcher'));
   await then('all is back', async () => {
-    // All unsettled sessions are hinted anew.
+    // The relay hints all unsettled sessions again.
     await deleteHintStream(stack.natsUrl);
-    // That others start is no sign of life of a run.
+    // The start of other services is not a sign of life of a run.
     const others = start(...OTHERS);
     await passed(diedAt + Math.max(SHORT_FRESHNESS_SECONDS, QUESTION_SECONDS) * 1000);
     await Promise.all([others, start(...RUNNERS)]);
@@ -748,10 +745,10 @@ async function story(then: Then<Moment>): Promise<void> {
   await then('all that is due was hinted', everythingDueWasHinted);
   await then('the second restart', async () => {
     await crash(...RUNNERS, 'delivery');
-    // From here on one is enough.
+    // From here on one runner is enough.
     await start('agent-runner', 'delivery');
   });
-  // Not in the outage: it takes the supervisor, and with it the processes of the other scenarios.
+  // Not during the outage: this kills the supervisor, and with it the processes of the other scenarios.
   await then('runner and watcher are down', () => crash('agent-runner', 'process-watcher'));
   await then('the third restart', () => start('agent-runner', 'process-watcher'));
   await then('the fourth restart', async () => {
@@ -768,18 +765,18 @@ const MATCHED = /^\[Background process proc_\S+ matched "READY"\]\nREADY now$/;
 const ANSWERED_MATCH = /^answer to: \[Background process proc_\S+ matched "READY"\]\nREADY now$/;
 
 function noticesIn(events: readonly EventView[]): unknown[] {
-  return of(events, 'turn.requested')
+  return eventsOf(events, 'turn.requested')
     .filter(({ data }) => data.source === 'process')
     .map(({ data }) => data.input);
 }
 
-/** Not more statuses than one timer has in the time of this run, none that is not its own, and some. */
+/** At least one status, no more than one timer sends during this run, and none of another run. */
 function expectOneTimer(events: readonly EventView[], generation: number): void {
   const closes = ['session.final-response', 'run.cancelled'];
   const from = events.find(({ type, data }) => type === 'run.started' && data.generation === generation);
   const to = events.find(({ type, version }) => closes.includes(type) && version > (from?.version ?? 0));
   const seconds = (Date.parse(to?.recorded_at ?? '') - Date.parse(from?.recorded_at ?? '')) / 1000;
-  const own = of(events, 'session.interim-status').filter(({ data }) => data.generation === generation);
+  const own = eventsOf(events, 'session.interim-status').filter(({ data }) => data.generation === generation);
   expect(own.length).toBeGreaterThan(0);
   expect(own.length).toBeLessThanOrEqual(Math.ceil(seconds / STATUS_SECONDS));
   for (const { version } of own) {
@@ -799,7 +796,7 @@ interface Bank {
   stop(): Promise<void>;
 }
 
-/** An MCP server (streamable HTTP) whose one tool takes effect at once, and the first time does not say so. */
+/** An MCP server (streamable HTTP) with one tool. The tool takes effect at once, but does not answer the first call. */
 async function startBank(): Promise<Bank> {
   let payments = 0;
   const server: Server = createServer(async (request, response) => {

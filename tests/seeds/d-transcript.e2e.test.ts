@@ -19,11 +19,11 @@ import {
 } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { message, of } from './admin.ts';
+import { eventsOf, message } from './admin.ts';
 import { type Gate, gate } from './gate.ts';
 
-// Seed 003: an answer was sent and not stored, so that the next turn answered everything again. What was sent is seen
-// at the sink, what was stored over /v1, what the model was given at the model's own server.
+// Seed 003: an answer was sent but not stored, so the next turn answered everything again. The sink shows what was sent, /v1
+// shows what was stored, and the model server shows what the model was given.
 
 interface Row {
   readonly role: string;
@@ -92,10 +92,10 @@ async function restart(...names: string[]): Promise<void> {
 }
 
 describe('seed 003: nothing is sent that is not in the transcript', () => {
-  it('D1 every answer that the sink saw is in the transcript before the sink saw it', async () => {
+  it('D1 every answer is in the transcript before the sink sees it', async () => {
     behaviours = { failing: () => fail(400) };
     const seen: { text: string; rows: string[]; event: unknown }[] = [];
-    // While the sink looks it has not answered: what it does not find was not there when the message came.
+    // The sink looks before it answers the request, so it sees what was stored when the message arrived.
     sink.behave(async ({ session_id: id, text, version }: SinkPayload) => {
       const [rows, events] = [await transcript(id), await stack.events(id)];
       const answers = rows.filter(({ role }) => role === 'assistant').map(({ content }) => content);
@@ -116,10 +116,10 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
     }
   });
 
-  it('D2 exactly once: in the transcript and at the sink, also when the sink fails first and the hints are lost', async () => {
+  it('D2 an answer is exactly once in the transcript and at the sink, also when the sink fails first and the hints are lost', async () => {
     const refused = new Set<string>();
     sink.behave(({ session_id: id, text }: SinkPayload) => {
-      // Of three: five in a row would be a sink that is down, and is left alone for a while.
+      // Every third one: after five failures in a row the circuit would open.
       if (refused.has(id) || !text.endsWith('9')) return answer(200);
       refused.add(id);
       return answer(503);
@@ -129,7 +129,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
     for (const [n, id] of ids.entries()) {
       await stack.waitForEnd(id, { settled: true });
       expect(await conversation(id)).toEqual([`user: once ${n}`, `assistant: answer to: once ${n}`]);
-      expect(of(await stack.events(id), 'session.final-response')).toHaveLength(1);
+      expect(eventsOf(await stack.events(id), 'session.final-response')).toHaveLength(1);
       expect(sink.answersOf(id)).toEqual([`answer to: once ${n}`]);
       expect(requestsOf(`once ${n}`)).toHaveLength(1);
     }
@@ -138,10 +138,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
 
   it.each([
     ['D3 an empty answer: no message, and the session ends', ''],
-    [
-      'D4 a [SILENT] answer is kept in the transcript and not sent',
-      '[SILENT] nothing to tell about this one',
-    ],
+    ['D4 a [SILENT] answer is in the transcript and is not sent', '[SILENT] nothing to tell about this one'],
   ])('%s; the next turn goes on after it', async (_, text) => {
     behaviours = { hush: () => say(text) };
     const id = await post('hush now');
@@ -162,7 +159,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
   });
 
   describe('D5 delivery is killed (-9)', () => {
-    it('D5 between writing and sending: sent after recovery, once; one row', async () => {
+    it('D5 between writing and sending: after recovery it is sent once; one row', async () => {
       stack.freeze('delivery');
       const id = await post('written and not sent');
       await stack.waitForEnd(id);
@@ -175,7 +172,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
       await expectOneRow(id, 'written and not sent');
     });
 
-    it('D5 between sending and recording: at most one more, marked; one row', async () => {
+    it('D5 between sending and recording: at most one more message, marked as a possible duplicate; one row', async () => {
       sink.behave({ kind: 'hang' });
       const id = await post('sent and not recorded');
       await eventually(() => receivedOf(id).length === 1);
@@ -196,7 +193,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
     }
   });
 
-  it('D6 a turn with tool-call rows and no final answer yet is not taken for answered', async () => {
+  it('D6 a turn with tool-call rows and no final answer does not count as answered', async () => {
     let killed = false;
     behaviours = {
       tools: ({ results }) => {
@@ -226,12 +223,12 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
       'user',
       'assistant',
     ]);
-    // It went on from the result, and did not begin anew.
+    // The run went on from the result and did not start again.
     expect(requestsOf('tools first').map(({ results }) => results.length)).toEqual([0, 1, 1]);
-    expect(of(await stack.events(id), 'tool.started')).toHaveLength(1);
+    expect(eventsOf(await stack.events(id), 'tool.started')).toHaveLength(1);
   });
 
-  it('D7 the log cannot be written: nothing is sent; when it can be again, everything is, once', async () => {
+  it('D7 the log cannot be written: nothing is sent; when it can be written again, everything is sent once', async () => {
     const answered = gate();
     behaviours = { full: () => answered.opened.then(() => say('written late')) };
     await stack.hold('delivery');
@@ -247,7 +244,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
         describe: 'the runner tries to write the answer',
       });
       await eventually(async () => (await disk.refused('delivery.attempted')) > 0, {
-        describe: 'delivery tries to write what it is about to send',
+        describe: 'delivery tries to record an attempt',
       });
       const refused = await stack.post({ body: { text: 'not now' } });
       expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
@@ -263,7 +260,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
     expect(receivedOf(working).every(({ payload }) => !payload.possible_duplicate)).toBe(true);
   });
 
-  it('D8 ten turns, queued while it runs and after its end: roles alternate, and a replay answers nothing twice', async () => {
+  it('D8 ten turns, sent during a run and after the end: roles alternate, and a replay answers nothing twice', async () => {
     const gates = new Map([1, 6].map((turn) => [turn, gate()]));
     behaviours = {
       turn: async ({ input }) => {
@@ -305,7 +302,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
 
     await restart('agent-runner', 'delivery');
     await deleteHintStream(stack.natsUrl);
-    // Behind all that a restart and new hints make of the old sessions.
+    // After everything that a restart and new hints do with the old sessions.
     const last = await post('after the replay');
     await stack.waitForEnd(last, { settled: true });
     once();
@@ -313,7 +310,7 @@ describe('seed 003: nothing is sent that is not in the transcript', () => {
   });
 });
 
-/** From now on no event is stored, as on a full disk; what was tried is counted by type, in sequences: no rollback undoes those. */
+/** From now on no event can be stored, as on a full disk. Sequences count the attempts by type, because no rollback undoes them. */
 async function fullDisk() {
   const client = new pg.Client({ connectionString: stack.postgresUrl });
   await client.connect();

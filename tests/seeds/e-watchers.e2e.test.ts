@@ -23,20 +23,20 @@ import {
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 
-// Seed 004: a watcher that restarts must still know where to report to. SCENARIOS.md E1 to E8, on the whole system, with
-// real processes and a Telegram that has chats and threads.
+// Seed 004: a watcher that restarts must still know where to report. E1 to E8 of SCENARIOS.md on the whole system, with real
+// processes and a Telegram stand-in that has chats and threads.
 
 const TOKEN = '123456789:AAtelegram-credential_of_35_letters_';
 const WATCHERS = ['process-watcher', 'process-watcher-2'] as const;
-/** The number that the kernel gave last; it goes on from there. */
+/** The last pid that the kernel gave. The next one follows it. */
 const LAST_PID = '/proc/sys/kernel/ns_last_pid';
 
 let telegram: TelegramStandIn;
-/** That it took before it was down (E4). */
+/** The messages that it had before it was down (E4). */
 const messages: TelegramMessage[] = [];
 let model: ModelServer;
 let stack: TestStack;
-/** Where commands leave word for the test: anybody may write there, commands run as users of their own. */
+/** Where commands write files for the test. Anybody may write there, because commands run as other users. */
 let marks: string;
 
 beforeAll(async () => {
@@ -74,7 +74,7 @@ afterAll(async () => {
   if (marks !== undefined) await rm(marks, { recursive: true, force: true });
 });
 
-it('E1 process-watcher restarts while a process runs: its exit notice reaches the original chat and thread, once', async () => {
+it('E1 process-watcher restarts while a process runs: the exit notice reaches the original chat and thread once', async () => {
   const gate = await closedGate(marks);
   const asked = await ask(`echo working; ${gate.wait}; echo done; exit 7`);
   const { process_id } = await started(asked);
@@ -84,7 +84,7 @@ it('E1 process-watcher restarts while a process runs: its exit notice reaches th
   await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 7]\nworking\ndone`);
 });
 
-it('E2 the process exits while the watcher is down: its exit notice reaches the original chat and thread, once', async () => {
+it('E2 the process exits while the watcher is down: the exit notice reaches the original chat and thread once', async () => {
   const gate = await closedGate(marks);
   const asked = await ask(`${gate.wait}; echo bye; exit 3`);
   const { process_id, pid } = await started(asked);
@@ -97,7 +97,7 @@ it('E2 the process exits while the watcher is down: its exit notice reaches the 
   await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 3]\nbye`);
 });
 
-it('E3 no watch was asked for: no notice', async () => {
+it('E3 the agent asked for no watch: no notice', async () => {
   const asked = await ask('exit 9', { notify_on_complete: false });
   const { process_id } = await started(asked);
   await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
@@ -133,13 +133,13 @@ it('E4 the target is down when the notice is due: it is sent when the target is 
     const { process_id, pid } = await started(asked);
     await answered(asked);
     for (const name of WATCHERS) await killAndHold(name);
-    // The machine lost both at once: nobody was there to keep the exit code.
+    // The process and its supervisor ended at the same time, so nobody kept the exit code.
     process.kill(parentOf(Number(pid)), 'SIGKILL');
     process.kill(Number(pid), 'SIGKILL');
     await eventually(() => !isThere(Number(pid)));
     const other = await programWithPid(Number(pid));
     try {
-      // Also the wish to end the process, which the watcher finds when it comes back, is not meant for the other program.
+      // The kill request that the watcher finds after its restart must not hit the other program either.
       expect(await api('POST', `/v1/processes/${process_id}/kill`)).toBe(202);
       for (const name of WATCHERS) await stack.resume(name);
       await expectOneNotice(asked, `[Background process ${process_id} was lost]\nworking`);
@@ -152,7 +152,7 @@ it('E4 the target is down when the notice is due: it is sent when the target is 
   },
 );
 
-it('E6 two watcher replicas, of which the one that has the process is frozen until it counts as gone: one notice', async () => {
+it('E6 two watcher replicas; the one that has the process is frozen until its lease expires: one notice', async () => {
   const gate = await closedGate(marks);
   const asked = await ask(`${gate.wait}; echo slept; exit 6`);
   const { process_id, watcher } = await started(asked);
@@ -160,7 +160,7 @@ it('E6 two watcher replicas, of which the one that has the process is frozen unt
   stack.freeze(String(watcher));
   try {
     await gate.open();
-    // It counts as gone when its lease has run out.
+    // It counts as gone when its lease has expired.
     const ago = "UPDATE angelia.leases SET expires_at = now() - interval '1 s' WHERE holder = $1";
     await inDatabase((database) => database.query(ago, [`host:${watcher}`]));
     await eventually(async () => ofType(await stack.events(asked.id), 'process.exited').length === 1);
@@ -178,8 +178,8 @@ it('E7 the watcher is killed between the notice and its record: no second turn',
   await answered(asked);
   let killed = 0;
   await inDatabase(async (database) => {
-    // Postgres has been told of the exit and cannot commit it yet; whoever told it dies. Then it is committed, and
-    // nobody but Postgres knows.
+    // Postgres has the exit but cannot commit it yet, and the watcher that sent it dies. Then Postgres commits, and no
+    // service knows.
     await database.query('BEGIN; LOCK TABLE angelia.events IN EXCLUSIVE MODE');
     await gate.open();
     const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = $1`;
@@ -195,7 +195,7 @@ it('E7 the watcher is killed between the notice and its record: no second turn',
   await expectOneNotice(asked, `[Background process ${process_id} exited with exit code 5]\nonce`);
 });
 
-it('E8 the session was cancelled before the exit: it is recorded, and no turn comes of it', async () => {
+it('E8 the session was cancelled before the exit: the exit is recorded and starts no turn', async () => {
   const mark = join(marks, 'e8');
   const gate = await closedGate(marks);
   const asked = await ask(`${gate.wait}; echo ran on > ${mark}; exit 8`);
@@ -230,7 +230,7 @@ interface Asked {
 }
 
 let posted = 0;
-/** Each from a chat and thread of its own. */
+/** Each message comes from a new chat and thread. */
 async function ask(command: string, more: Record<string, unknown> = {}): Promise<Asked> {
   posted += 1;
   const [chat, thread] = [String(-1_000 - posted), 40 + posted];
@@ -240,7 +240,7 @@ async function ask(command: string, more: Record<string, unknown> = {}): Promise
   return { id: sessionId, chat, thread };
 }
 
-/** The model starts what the message asks for, and repeats what a notice says. */
+/** The model runs the command of the message, and repeats the text of a notice. */
 function decideStep(request: ModelRequest) {
   if (request.input.startsWith('[Background process')) return say(`noticed ${withoutFences(request.input)}`);
   const [result] = request.results;
@@ -254,7 +254,7 @@ const started = ({ id }: Asked) =>
     describe: 'a process',
   });
 
-/** What people see in that very thread. */
+/** What people see in that thread. */
 const shownAt = ({ chat, thread }: Asked) =>
   messagesIn(chat)
     .filter(({ threadId }) => threadId === thread)
@@ -265,7 +265,7 @@ const messagesIn = (chat: string) =>
 
 const answered = (asked: Asked) => eventually(() => shownAt(asked).length === 1, { describe: 'an answer' });
 
-/** The chat saw the answer of the turn and then the notice, once, in its thread and nowhere else. */
+/** The chat saw the answer of the turn and then the notice, once, in its own thread only. */
 async function expectOneNotice(asked: Asked, notice: string): Promise<void> {
   await stack.waitForEnd(asked.id, { settled: true });
   const events = await stack.events(asked.id);
@@ -276,7 +276,7 @@ async function expectOneNotice(asked: Asked, notice: string): Promise<void> {
   expect(messagesIn(asked.chat)).toHaveLength(2);
 }
 
-/** Of new processes; what they have to say of older ones they have said by then. */
+/** Starts new processes. By the time of their notices, all older ones have been reported. */
 async function expectBothToReport(): Promise<void> {
   const heard = new Set<unknown>();
   while (heard.size < WATCHERS.length) {
@@ -286,7 +286,7 @@ async function expectBothToReport(): Promise<void> {
   }
 }
 
-/** Ends it as a crash does, and keeps it from being started again. */
+/** Ends it like a crash, and prevents a restart. */
 async function killAndHold(name: string): Promise<void> {
   stack.kill(name);
   await stack.hold(name);
@@ -329,7 +329,7 @@ function programWithPid(pid: number): Promise<ChildProcess> {
     writeFileSync(LAST_PID, String(pid - 1));
     const program = spawn('sleep', ['300'], { stdio: 'ignore' });
     if (program.pid === pid) return program;
-    program.kill('SIGKILL'); // Somebody else was faster: it is taken when that one ends.
+    program.kill('SIGKILL'); // Another program has the pid: try again when that one has ended.
     return null;
   });
 }

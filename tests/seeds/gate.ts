@@ -1,4 +1,4 @@
-/** Something that a stand-in waits for until the test says so. */
+/** A stand-in waits for it until the test opens it. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;

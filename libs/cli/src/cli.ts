@@ -1,40 +1,40 @@
-import { openApi } from './api.ts';
-import type { Command, Context } from './command.ts';
-import { commands as allCommands } from './commands/table.ts';
-import { baseUrlOf, tokenOf } from './connection.ts';
+import { openApi } from './api/client.ts';
+import { baseUrlOf, tokenOf } from './api/connection.ts';
+import type { Command, Context } from './command-line/command.ts';
+import { commandHelp, groupHelp, overview } from './command-line/help.ts';
+import { parse, subcommandsOf } from './command-line/parse.ts';
+import { commands as allCommands } from './commands/all-commands.ts';
 import { CliError, EXIT } from './exit.ts';
-import { commandHelp, groupHelp, overview } from './help.ts';
-import { parse, subcommandsOf } from './parse.ts';
+import type { Runtime } from './runtime.ts';
 import { outputFor } from './terminal/output.ts';
 import { VERSION } from './version.ts';
-import type { World } from './world.ts';
 
-/** One call of the command line, from its arguments to its exit code. Whatever goes wrong is one line on stderr. */
+/** Runs one call of the command line, from its arguments to its exit code. A failure is one line on stderr. */
 export async function runCli(
   argv: readonly string[],
-  world: World,
+  runtime: Runtime,
   commands: readonly Command[] = allCommands,
 ): Promise<number> {
-  // Known before anything is parsed, so that a wrong option is told as asked for, too.
+  // Read before parsing, so that a parse error is printed as JSON as well.
   const json = argv.includes('--json');
   try {
-    return await dispatch(argv, world, commands, json);
+    return await dispatch(argv, runtime, commands, json);
   } catch (error) {
-    if (world.signal.aborted) return EXIT.interrupted;
+    if (runtime.signal.aborted) return EXIT.interrupted;
     if (!(error instanceof CliError)) throw error;
-    outputFor(world, json).failure(error);
+    outputFor(runtime, json).failure(error);
     return error.exitCode;
   }
 }
 
 async function dispatch(
   argv: readonly string[],
-  world: World,
+  runtime: Runtime,
   commands: readonly Command[],
   json: boolean,
 ): Promise<number> {
   const parsed = parse(argv, commands);
-  const out = outputFor(world, json);
+  const out = outputFor(runtime, json);
   if (parsed.kind === 'version') {
     out.answer({ version: VERSION }, () => VERSION);
     return EXIT.ok;
@@ -43,8 +43,8 @@ async function dispatch(
     const { topic } = parsed;
     if (topic === null) {
       const text = overview(commands, out.style);
-      // Nothing was asked for: the same text, and the exit code of a mistake.
-      if (!parsed.asked) world.stderr.write(`${text}\n`);
+      // No command was given: the same text, but the exit code of a usage error.
+      if (!parsed.asked) runtime.stderr.write(`${text}\n`);
       else out.answer(helpJson(commands), () => text);
       return parsed.asked ? EXIT.ok : EXIT.usage;
     }
@@ -60,13 +60,13 @@ async function dispatch(
   }
   const { command, given } = parsed;
   const context: Context = {
-    world,
+    runtime,
     out,
     given,
     api: () => {
-      const baseUrl = baseUrlOf(world, given);
-      const token = tokenOf(world, given, baseUrl);
-      return openApi({ baseUrl, token, signal: world.signal, forTerminal: !json });
+      const baseUrl = baseUrlOf(runtime, given);
+      const token = tokenOf(runtime, given, baseUrl);
+      return openApi({ baseUrl, token, signal: runtime.signal, forTerminal: !json });
     },
   };
   return (await command.run(context)) ?? EXIT.ok;

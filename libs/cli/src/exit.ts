@@ -1,4 +1,6 @@
-/** What a script can tell from the exit code. They are part of the interface: add, never change. */
+import { AngeliaError } from '@angelia/contracts/errors';
+
+/** Scripts read these codes. They are part of the interface: add codes, never change one. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -35,23 +37,25 @@ export const exitMeanings: readonly [code: ExitCode, name: string, meaning: stri
   [EXIT.nobodyReads, 'nobody_reads', 'the reader of its output (`head`) closed the pipe'],
 ];
 
+/** Exit codes after which the same command can succeed later. */
+const RETRYABLE: readonly ExitCode[] = [EXIT.unreachable, EXIT.tryLater];
+
 /**
- * Ends a command. Thrown anywhere, caught once (cli.ts): the message is the one line that the user reads, and never holds
- * a secret or a stack.
+ * Ends a command. Any code may throw it, and cli.ts catches it. The message is the one line that the user reads: it never
+ * holds a secret or a stack. `whatToDo` is the second line.
  */
-export class CliError extends Error {
+export class CliError extends AngeliaError {
   override readonly name = 'CliError';
   readonly exitCode: ExitCode;
-  /** A second line: what to try. */
-  readonly advice: string | null;
+  readonly code: string;
+  readonly retryable: boolean;
+  override readonly whatToDo: string | null;
 
-  constructor(exitCode: ExitCode, message: string, advice: string | null = null) {
+  constructor(exitCode: ExitCode, message: string, whatToDo: string | null = null) {
     super(message);
     this.exitCode = exitCode;
-    this.advice = advice;
+    this.code = exitMeanings.find(([each]) => each === exitCode)?.[1] ?? 'failed';
+    this.retryable = RETRYABLE.includes(exitCode);
+    this.whatToDo = whatToDo;
   }
-}
-
-export function nameOfExit(code: ExitCode): string {
-  return exitMeanings.find(([each]) => each === code)?.[1] ?? 'failed';
 }

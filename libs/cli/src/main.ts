@@ -2,7 +2,7 @@
 import { runCli } from './cli.ts';
 import { EXIT } from './exit.ts';
 
-// `angelia sessions | head`: whoever read has seen enough. Not an error, and nothing to say.
+// `angelia sessions | head`: the reader closed the pipe. That is not an error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -10,15 +10,15 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-/** Long enough to close a connection; nobody waits longer for a Ctrl-C. */
-const INTERRUPT_PATIENCE_MS = 1_000;
+/** Long enough to close a connection, short enough for someone who pressed Ctrl-C. */
+const INTERRUPT_GRACE_MS = 1_000;
 
-// It may come twice for one Ctrl-C: from the terminal, and passed on by the Node in front of this one.
+// One Ctrl-C can arrive twice: from the terminal, and forwarded by the Node process that started this one.
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupted.abort();
-    setTimeout(() => process.exit(EXIT.interrupted), INTERRUPT_PATIENCE_MS).unref();
+    setTimeout(() => process.exit(EXIT.interrupted), INTERRUPT_GRACE_MS).unref();
   });
 }
 
@@ -33,7 +33,7 @@ try {
     now: Date.now,
   });
 } catch (error) {
-  // A mistake of ours: everything that we know of is a CliError. A stack is of no use to whoever reads this.
+  // A bug of ours: every expected failure is a CliError. A stack would not help the user.
   const { name, message } = error as Error;
   process.stderr.write(`angelia: this is a bug: ${name}: ${message}\n`);
   process.exitCode = EXIT.failed;

@@ -6,7 +6,7 @@ import { eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, stack } from '../shared-stack.ts';
 
-// Agents that are no model, through the whole stack: a program under process-watcher, a service that calls back.
+// Agents without a model on the whole stack: a program under process-watcher, and a service that calls back.
 
 interface Asked {
   readonly headers: IncomingHttpHeaders;
@@ -52,7 +52,7 @@ export function agentKinds(): void {
       agents: {
         program: program('read line; echo "::status reading"; echo "program: $line"'),
         fails: program('echo "no luck" >&2; exit 7'),
-        // Started again it would say 2.
+        // A second start would print 2.
         patient: program(
           'echo x >> starts; echo "::status begun"; sleep 4; echo "started $(wc -l < starts | tr -d " ") times"',
         ),
@@ -83,7 +83,7 @@ export function agentKinds(): void {
       });
     });
 
-    it('that fails says so to the user in one sentence, without its own words', async () => {
+    it('that fails tells the user in one sentence, without its own output', async () => {
       const { sessionId } = await stack.post({ route: 'fails', body: { text: 'x' } });
       const session = await stack.waitForEnd(sessionId, { settled: true });
       expect(session.outcome).toBe('failed');
@@ -96,7 +96,7 @@ export function agentKinds(): void {
       });
     });
 
-    it('outlives a runner and a watcher that are killed (-9), is started once and answered once', async () => {
+    it('survives a killed (-9) runner and watcher, starts once and answers once', async () => {
       const { sessionId } = await stack.post({ route: 'patient', body: { text: 'x' } });
       await eventually(async () =>
         (await stack.events(sessionId)).some(({ type }) => type === 'session.interim-status'),
@@ -149,7 +149,7 @@ export function agentKinds(): void {
       expect(told(sessionId).at(-1)).toEqual(['final-response', 'at last']);
       expect((await callBack(first, { text: 'again' })).status).toBe(410);
 
-      // The link opens what it names: it stands in no event and in no log.
+      // Whoever has the link can use it, so it is in no event and in no log.
       const token = link.split('/').at(-1) ?? '';
       const logs = join(stack.dataDir, 'logs');
       const written = [

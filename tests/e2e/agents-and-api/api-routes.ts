@@ -28,12 +28,12 @@ export function apiRoutes(): void {
   afterAll(() => sink?.stop());
 
   describe('a route made by API', () => {
-    it('is there after ingress was killed (-9), with the secret that was shown once', async () => {
+    it('survives a killed (-9) ingress, with the secret that was shown once', async () => {
       const { secret } = (await change('PUT', 'kept', toSink(sink))).body;
       await stack.restarted('ingress', stack.kill('ingress'));
       const answer = await eventually(async () => {
         const posted = await stack.post({ route: 'kept', secret: secret as string, body: { text: 'still' } });
-        // 503: it does not say of a route that it cannot know yet that it is not there.
+        // 503 while it has not loaded its routes: a 404 would be wrong for a route that exists.
         expect([202, 503]).toContain(posted.status);
         return posted.status === 202 && posted;
       });

@@ -30,7 +30,7 @@ async function post(path: string, body?: unknown): Promise<string> {
 
 interface Following {
   readonly seen: { readonly id: number; readonly type: string }[];
-  /** Resolved when the server ended it. */
+  /** Resolves when the server ends the stream. */
   readonly ended: Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function api(): void {
   });
 
   describe('the stream of a session', () => {
-    it('tells of each step, deliveries included, and ends', async () => {
+    it('sends each step, also deliveries, and ends', async () => {
       model.next(say('the answer', 1_500));
       const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'work' } });
       const stream = await follow(id);
@@ -85,7 +85,7 @@ export function api(): void {
       expect(stream.seen.at(-1)?.type).toBe('delivery.succeeded');
     });
 
-    it('ends at once when ingress drains, and goes on at its successor where it ended', async () => {
+    it('ends at once when ingress drains, and continues at the next ingress where it ended', async () => {
       const answered = Promise.withResolvers<void>();
       model.behave(async ({ input }) => {
         if (input === 'long work') await answered.promise;
@@ -95,7 +95,7 @@ export function api(): void {
       const first = await follow(id);
       await eventually(() => first.seen.some(({ type }) => type === 'run.started'));
       stack.kill('ingress', 'SIGTERM');
-      // While the session is at work for a long time yet.
+      // The session still has a long time to run.
       await first.ended;
       expect((await eventually(() => stack.session(id))).status).toBe('running');
       const second = await eventually(() => follow(id, first.seen.at(-1)?.id));
@@ -107,7 +107,7 @@ export function api(): void {
   });
 
   describe('messages', () => {
-    it('queue behind the run, and go on after the end in a session that knows all that was said', async () => {
+    it('queue behind the run, and after the end continue in a session that knows the whole conversation', async () => {
       model.next(say('first answer', 1_000));
       const { sessionId: id } = await stack.post({ route: 'api', body: { text: 'first' } });
       await eventually(() => model.requests.some(({ input }) => input === 'first'));

@@ -15,7 +15,7 @@ import {
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
 
-/** By the official SDK; Node runs it as it is. */
+/** Uses the official SDK. Node runs the file directly. */
 const MCP_PROGRAM = fileURLToPath(
   new URL('../../../services/agent-runner/src/testing/mcp-stdio-server.ts', import.meta.url),
 );
@@ -55,7 +55,7 @@ export function clarifyAndMcp(): void {
     return {
       models: { asking: modelAt(model) },
       agents: {
-        // One place: whoever waits for an answer must not be in it.
+        // One run at a time: a session that waits for an answer must not hold it.
         asks: { ...AGENT, max_concurrency: 1 },
         gives_up: { ...AGENT, clarify: { timeout_seconds: 2, on_timeout: 'end' } },
         equipped: { ...AGENT, toolsets: ['mcp:tools'] },
@@ -79,7 +79,7 @@ export function clarifyAndMcp(): void {
   });
 
   describe('a question of the agent', () => {
-    it('reaches the target with its choices and a link; the link is answered, the run goes on, the answer comes', async () => {
+    it('reaches the target with its choices and a link; after an answer by the link the run goes on', async () => {
       model.next(ask('Red or blue?', ['Red', 'Blue']));
       const { sessionId } = await stack.post({ route: 'asks', body: { text: 'paint it' } });
       const { text, link } = await questionTo(sessionId);
@@ -87,7 +87,7 @@ export function clarifyAndMcp(): void {
       expect(link.startsWith(`${stack.baseUrl}/answers/`)).toBe(true);
       expect((await stack.session(sessionId)).status).toBe('waiting');
 
-      // It waits, and holds no place: another session is answered meanwhile.
+      // It waits without holding capacity: another session is answered in the meantime.
       const other = await stack.post({ route: 'asks', body: { text: 'quick one' } });
       await stack.waitForEnd(other.sessionId);
 
@@ -107,7 +107,7 @@ export function clarifyAndMcp(): void {
       ]);
       expect((await fetch(link)).status).toBe(410);
 
-      // Who has the link can answer: it is nowhere but in the message.
+      // Whoever has the link can answer, so it is only in the message.
       const token = link.split('/').at(-1) ?? '-';
       expect(JSON.stringify(await stack.events(sessionId))).not.toContain(token);
       await eventually(() =>
@@ -119,7 +119,7 @@ export function clarifyAndMcp(): void {
       expect(logs()).not.toContain(token);
     });
 
-    it('is answered by a message as well', async () => {
+    it('can be answered by a message as well', async () => {
       model.next(ask('Which?'));
       const { sessionId } = await stack.post({ route: 'asks', body: { text: 'choose' } });
       const { text, link } = await questionTo(sessionId);
@@ -158,7 +158,7 @@ export function clarifyAndMcp(): void {
       expect(model.requests.at(-1)?.input).toBe('what time is it?');
     });
 
-    it('goes on with "no answer" where the agent says so', async () => {
+    it('lets the run go on with "no answer" if the agent is configured so', async () => {
       model.next(ask('Which?'));
       const { sessionId } = await stack.post({ route: 'goes-on', body: { text: 'choose' } });
       await questionTo(sessionId);
@@ -170,7 +170,7 @@ export function clarifyAndMcp(): void {
   });
 
   describe('an MCP server of the config', () => {
-    it('is started for the run that wants it, knows none of our secrets, and ends with the runner', async () => {
+    it('is started for the run that needs it, gets none of our secrets, and ends with the runner', async () => {
       model.next(callTools({ name: 'mcp__tools__env', args: {} }, { name: 'mcp__tools__pid', args: {} }));
       const { sessionId } = await stack.post({ route: 'equipped', body: { text: 'look around' } });
       expect(await stack.waitForEnd(sessionId, { settled: true })).toMatchObject({ outcome: 'succeeded' });

@@ -21,10 +21,10 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { commandLine } from '../command-line.ts';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
-// The command line on a whole stack. Most calls run in this process, those about signals and pipes as the program.
+// The command line on a whole stack. Most calls run in this process; those about signals and pipes run the program.
 
 const UNKNOWN = '01a1e281-20d9-7563-b8f1-427765d52c50';
-/** `npx angelia`: runs what was built. */
+/** `npx angelia`: runs the built program. */
 const PROGRAM = fileURLToPath(new URL('../../../deploy/local/angelia.mjs', import.meta.url));
 
 let sink: Sink;
@@ -45,7 +45,7 @@ async function send(...argv: string[]): Promise<string> {
   return id;
 }
 
-/** Sent, answered and delivered. */
+/** A webhook that was sent, answered and delivered. */
 async function settled(text: string): Promise<string> {
   const id = await send('--data', JSON.stringify({ text }));
   await stack.waitForEnd(id, { settled: true });
@@ -74,7 +74,7 @@ export function cli(): void {
   });
 
   describe('the API and the command line', () => {
-    it('every call of /v1 has a command, and no command names a call that is not there', async () => {
+    it('every call of /v1 has a command, and no command names a call that does not exist', async () => {
       const document = (await (await fetch(`${stack.baseUrl}/openapi.json`)).json()) as {
         paths: Record<string, Record<string, unknown>>;
       };
@@ -86,7 +86,7 @@ export function cli(): void {
       expect([...called].sort()).toEqual(served.sort());
     });
 
-    it('a wrong token is 4, a server that is another one is told apart', async () => {
+    it('a wrong token gives exit code 4, another kind of server gives a different error', async () => {
       const wrong = await angelia(['sessions'], { env: { ANGELIA_ADMIN_TOKEN: 'wrong' } });
       expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('the admin token is wrong')]);
       expect(wrong.stderr).not.toContain('angelia: wrong');
@@ -94,7 +94,7 @@ export function cli(): void {
       expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('is it another server?')]);
     });
 
-    it('the token comes from a file, too', async () => {
+    it('the token can come from a file', async () => {
       writeFileSync(join(files, 'token'), `${stack.adminToken}\n`);
       const { code } = await angelia(['sessions', '--token-file', 'token'], {
         env: { ANGELIA_ADMIN_TOKEN: '' },
@@ -117,13 +117,13 @@ export function cli(): void {
       'shopify',
       'bearer',
       'basic',
-    ])('signs as %s, and ingress takes it', async (scheme) => {
+    ])('signs with %s, and ingress accepts it', async (scheme) => {
       const body = JSON.stringify({ text: `by ${scheme}` });
       const sent = await json('send', 'cli', '--scheme', scheme, '--data', body);
       expect(sent).toMatchObject({ status: 'accepted', route: 'cli', session_id: expect.any(String) });
     });
 
-    it("uses the route's own scheme, and the first of its events", async () => {
+    it("uses the route's own scheme and its first event", async () => {
       expect(await json('send', 'stamped')).toMatchObject({ status: 'accepted' });
       expect(await json('send', 'picky')).toMatchObject({ status: 'accepted', event: 'deploy' });
       expect(await json('send', 'picky', '--event', 'push')).toMatchObject({
@@ -134,7 +134,7 @@ export function cli(): void {
       expect([waited.code, waited.stderr]).toEqual([1, expect.stringContaining('started no session')]);
     });
 
-    it('takes its body from stdin or a file, and names the delivery', async () => {
+    it('reads its body from stdin or a file, and sets the delivery id', async () => {
       const piped = await angelia(['send', 'cli', '--delivery-id', 'cli-1', '--json'], {
         input: '{"text":"piped"}',
       });
@@ -148,7 +148,7 @@ export function cli(): void {
       });
     });
 
-    it('--wait follows the session until all is settled, and says by its exit code how it went', async () => {
+    it('--wait follows the session until it is settled, and the exit code says how it went', async () => {
       const followed = await lines('send', 'cli', '--data', '{"text":"follow me"}', '--wait');
       expect(followed.map(({ type }) => type)).toEqual(
         expect.arrayContaining([
@@ -178,7 +178,9 @@ export function cli(): void {
       expect(await refused(2, 'send', 'nowhere')).toContain('give its secret');
       expect(await refused(2, 'send', 'cli', '--data', '{bad')).toContain('not valid JSON');
       expect(await refused(2, 'send', 'cli', '--data', '{}', '--file', 'x')).toContain('not both');
-      expect(await refused(2, 'send', 'cli', '--file', 'absent.json')).toContain('absent.json is not there');
+      expect(await refused(2, 'send', 'cli', '--file', 'absent.json')).toContain(
+        'absent.json does not exist',
+      );
       expect(await refused(2, 'send', 'cli', '--header', 'x')).toContain('name=value');
       expect(await refused(2, 'send', 'cli', '--event', 'a\nb')).toContain('HTTP does not allow');
       expect(await refused(2, 'send', 'cli', '--scheme', 'stripe', '--event', 'x')).toContain('in the body');
@@ -188,7 +190,7 @@ export function cli(): void {
   });
 
   describe('sessions', () => {
-    it('are listed with whole ids, filtered and paged', async () => {
+    it('are listed with full ids, filtered and paged', async () => {
       const first = await settled('one of two');
       const second = await settled('two of two');
       const listed = () => json<{ items: { id: string }[]; next_cursor: string }>('sessions', '--limit', '1');
@@ -212,7 +214,7 @@ export function cli(): void {
       );
       expect(all.items.length).toBeGreaterThan(2);
       expect(all.next_cursor).toBeNull();
-      // The views are a moment behind: it may be listed before it is listed as ended.
+      // The views lag a moment: the list may not show the end yet.
       await eventually(async () => {
         const { stdout } = await angelia(['sessions', '--status', 'ended'], { columns: 60 });
         return stdout.includes(`${second}  `);
@@ -220,7 +222,7 @@ export function cli(): void {
       expect(await refused(2, 'sessions', '--cursor', 'nonsense')).toContain('cursor');
     });
 
-    it('--watch prints a line per change, and Ctrl-C is 130 without a word', async () => {
+    it('--watch prints a line per change, and Ctrl-C gives 130 without a message', async () => {
       const watching = goingOn('sessions', '--watch', '--json', '--limit', '5');
       const id = await settled('watched');
       await eventually(() => watching.seen().stdout.includes(id));
@@ -230,7 +232,7 @@ export function cli(): void {
       expect(JSON.parse(line)).toMatchObject({ id, title: 'watched' });
     });
 
-    it('status shows all of one, with its way through time', async () => {
+    it('status shows one session with its timeline', async () => {
       model.next(callTool('terminal', { command: 'echo hi' }), say('the answer'));
       const id = await settled('a hostile \u001b[31mtitle\u0007');
       const { stdout } = await angelia(['status', id], { columns: 100, env: { NO_COLOR: '1' } });
@@ -260,7 +262,7 @@ export function cli(): void {
       expect(await refused(2, 'status', id.slice(0, 8))).toContain('never shortened');
     });
 
-    it('logs and transcript tell its story; logs --follow ends when all is settled', async () => {
+    it('logs and transcript show its events and messages; logs --follow ends when it is settled', async () => {
       const id = await settled('tell me');
       const logged = await lines('logs', id);
       expect(logged).toEqual(JSON.parse(JSON.stringify(await stack.events(id))));
@@ -273,9 +275,9 @@ export function cli(): void {
       expect(await refused(3, 'logs', '--follow', UNKNOWN)).toContain('there is no session');
     });
 
-    it('tail shows what happens in all of them, from the first event on', async () => {
+    it('tail shows the events of all sessions, from the first one on', async () => {
       const tailing = goingOn('tail', '--type', 'session.');
-      await eventually(() => tailing.seen().stderr.includes('waiting for what happens'));
+      await eventually(() => tailing.seen().stderr.includes('waiting for events'));
       const id = await settled('tailed');
       await eventually(() => tailing.seen().stdout.includes(`${id}  session.ended`));
       const { code, stdout } = await tailing.interrupted();
@@ -284,7 +286,7 @@ export function cli(): void {
       expect(types).toEqual(['session.created', 'session.final-response', 'session.ended']);
     });
 
-    it('answer shows the open question and answers it; without one it is 6', async () => {
+    it('answer shows and answers the open question; without one it gives 6', async () => {
       model.next(callTool('clarify', { question: 'Red or blue?', choices: ['Red', 'Blue'] }));
       const id = await send('--data', '{"text":"paint it"}');
       await eventually(async () => (await stack.session(id)).status === 'waiting');
@@ -319,8 +321,8 @@ export function cli(): void {
     });
   });
 
-  describe('what was delivered', () => {
-    it('dead deliveries are listed with the reason and sent again, by id or all', async () => {
+  describe('deliveries and webhooks', () => {
+    it('dead deliveries are listed with the reason and sent again, one by id or all', async () => {
       sink.next(answer(400), answer(400));
       const ids = [await settled('dead one'), await settled('dead two')];
       type Listed = { items: { id: string; reason: string }[] };
@@ -354,7 +356,7 @@ export function cli(): void {
       expect((await angelia(['webhooks', 'counts'])).stdout).toContain('unauthorized');
     });
 
-    it('dead letters can be listed; one that is not there cannot be replayed', async () => {
+    it('dead letters can be listed; an unknown one cannot be replayed', async () => {
       expect(await json('dead-letters')).toEqual({ items: [], next_cursor: null });
       expect(await refused(3, 'dead-letters', 'replay', '7')).toContain('there is no dead letter');
       expect(await refused(2, 'dead-letters', 'replay', 'x')).toContain('give a number');
@@ -383,7 +385,7 @@ export function cli(): void {
     expect(await refused(3, 'processes', 'kill', 'proc_none')).toContain('there is no process');
   });
 
-  it('routes are made, shown, given a new secret and removed', async () => {
+  it('routes can be added, shown, given a new secret and removed', async () => {
     const made = await angelia([
       'routes',
       'add',
@@ -422,7 +424,7 @@ export function cli(): void {
     }
     await json('routes', 'rotate-secret', 'deploys');
     await eventually(async () => (await angelia(['send', 'deploys', '--secret', secret])).code === 4);
-    expect(await refused(6, 'routes', 'rotate-secret', 'cli')).toContain('is of the config file');
+    expect(await refused(6, 'routes', 'rotate-secret', 'cli')).toContain('is in the config file');
     expect(await refused(6, 'routes', 'add', 'cli', '--prompt', 'x')).not.toContain('--replace');
     expect(await refused(6, 'routes', 'add', 'deploys', '--prompt', 'x')).toContain('--replace');
 
@@ -458,7 +460,7 @@ export function cli(): void {
 
     writeFileSync(join(files, 'no-export.gz'), 'this is no gzip');
     expect(await refused(2, 'import', 'no-export.gz')).toContain('is not a line of an export');
-    expect(await refused(3, 'import', 'absent.gz')).toContain('is not there');
+    expect(await refused(3, 'import', 'absent.gz')).toContain('does not exist');
     const missing = await angelia(['export', UNKNOWN, '--to', 'exports']);
     expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining(UNKNOWN)]);
     const down = await angelia(['rebuild'], { env: { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' } });
@@ -478,23 +480,23 @@ export function cli(): void {
         child.once('close', (code) => resolve({ code, stderr }));
       });
 
-    it('says nothing when whoever reads it goes away', async () => {
+    it('prints nothing when its reader closes the pipe', async () => {
       const child = run('sessions', '--watch', '--json', '--limit', '50');
       const end = ended(child);
-      // Closed before it writes: what it writes then has no reader.
+      // Closed before the program writes, so its output has no reader.
       child.stdout.destroy();
       expect(await end).toEqual({ code: 141, stderr: '' });
     });
 
-    it('ends on Ctrl-C, quietly, with 130', async () => {
+    it('ends on Ctrl-C with 130 and no error', async () => {
       const child = run('tail');
       const end = ended(child);
       await new Promise((resolve) => child.stderr.once('data', resolve));
       child.kill('SIGINT');
-      expect(await end).toEqual({ code: 130, stderr: 'waiting for what happens (Ctrl-C ends it)\n' });
+      expect(await end).toEqual({ code: 130, stderr: 'waiting for events (press Ctrl-C to stop)\n' });
     });
 
-    it('does not show the secret of the config to anybody', async () => {
+    it('never prints the secret of the config', async () => {
       const { stdout, stderr } = await angelia(['send', 'cli', '--wait']);
       expect(stdout + stderr).not.toContain(TEST_SECRET);
     });

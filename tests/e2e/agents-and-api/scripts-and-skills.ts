@@ -57,7 +57,7 @@ console.log(payload.text.includes('noise') ? '[SILENT]' : JSON.stringify({ text:
   });
 
   describe('a route with filters, a script and a skill', () => {
-    it('gives the model what the script made of the payload, with the skill among its instructions', async () => {
+    it('gives the model the output of the script, and the skill in its instructions', async () => {
       const { sessionId } = await stack.post({ route: 'worked', body: { text: 'hello world' } });
       await stack.waitForEnd(sessionId, { settled: true });
       const [request] = model.requests;
@@ -68,7 +68,7 @@ console.log(payload.text.includes('noise') ? '[SILENT]' : JSON.stringify({ text:
   });
 
   describe('a route with deliver_only', () => {
-    it('sends the rendered prompt once, over a refusal of the target and a kill of delivery, and asks no model', async () => {
+    it('sends the rendered prompt once, despite a refusal of the target and a killed delivery, and asks no model', async () => {
       const asked = model.requests.length;
       sink.next(answer(503));
       const { sessionId } = await stack.post({ route: 'straight', body: { text: 'shop 1.2' } });

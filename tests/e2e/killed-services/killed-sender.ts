@@ -20,7 +20,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { addToStack, stack } from '../shared-stack.ts';
 
-// Invariant in-order-once where a crash leaves it unknown whether the platform took a message.
+// Invariant in-order-once, when a crash leaves it unknown whether the platform took a message.
 
 const BOT_TOKEN = '123456:AAabcdefghijklmnopqrstuvwxyz123456789';
 const ROOM = '!room:hs.test';
@@ -31,7 +31,7 @@ let matrix: MatrixStandIn;
 let fronts: { telegram: TlsFront; matrix: TlsFront };
 let certificates: string;
 
-/** The three moments, each made certain from outside, for both platforms at once: a kill costs a restart. */
+/** The three moments, each forced from outside. Both platforms share them, because a kill costs a restart. */
 const moments = {
   async 'before it sent'(): Promise<number> {
     const before = both().map((front) => front.stalled);
@@ -42,7 +42,7 @@ const moments = {
     for (const front of both()) front.behave('no-answer');
     return await killedWhen(() => both().every((front) => front.held > 0));
   },
-  /** The platform's answer came, and Postgres has not taken the record of it. */
+  /** The platform has answered, but Postgres has not stored the record of it. */
   async 'after the answer, before the record'(): Promise<number> {
     for (const front of both()) front.behave('no-answer');
     await eventually(() => both().every((front) => front.held > 0));
@@ -54,7 +54,7 @@ const moments = {
         WHERE wait_event_type = 'Lock' AND application_name LIKE '%delivery%'`;
       for (const front of both()) front.release();
       const killed = await killedWhen(async () => (await client.query(waiting)).rows.length > 0);
-      // Its statement would be carried out for nobody once the lock is gone.
+      // Otherwise Postgres would still run its statement when the lock is gone.
       await client.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS theirs`);
       await eventually(async () => (await client.query(waiting)).rows.length === 0);
       await client.query('ROLLBACK');
@@ -99,8 +99,8 @@ export function killedSender(): void {
     if (certificates) await rm(certificates, { recursive: true });
   });
 
-  describe('delivery killed (-9) while a request is out', () => {
-    it('sends it once more after the restart, marked and with the same id, and not after that', async () => {
+  describe('delivery killed (-9) during a request', () => {
+    it('sends it once more after the restart, marked and with the same id, and never again', async () => {
       sink.behave({ kind: 'hang' });
       const { sessionId } = await stack.post({ route: 'sent', body: { text: 'who took it?' } });
       await eventually(() => sink.received.length === 1);
@@ -108,14 +108,14 @@ export function killedSender(): void {
       const killed = stack.kill('delivery');
       await stack.restarted('delivery', killed);
 
-      // Well before the claim of the dead one runs out: the new one has its name, and knows that it is gone.
+      // Long before the claim of the dead one expires: the new one has the same name, so it knows that the old one is gone.
       await stack.waitForEnd(sessionId, { settled: true });
       const seen = sink.received.filter(({ payload }) => payload.session_id === sessionId);
       expect(seen.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
       expect(new Set(seen.map(({ webhookId }) => webhookId)).size).toBe(1);
       expect(seen.map(({ signature }) => signature)).toEqual(['valid', 'valid']);
 
-      // Others were not touched by it.
+      // Other deliveries were not affected.
       const next = await stack.post({ route: 'sent', body: { text: 'and now?' } });
       await stack.waitForEnd(next.sessionId, { settled: true });
       expect(sink.received.filter(({ payload }) => payload.session_id === next.sessionId)).toHaveLength(1);
@@ -133,7 +133,7 @@ export function killedSender(): void {
       const copies = posts.map(({ sessionId }) =>
         sink.taken(sessionId).filter(({ payload }) => !payload.possible_duplicate),
       );
-      // Unmarked at most once; one whose first copy was marked had a claim and, as it turned out, no request.
+      // At most one copy is unmarked. If the first copy is marked, the claim before it sent no request.
       expect(copies.filter((unmarked) => unmarked.length > 1)).toEqual([]);
       expect(posts.filter(({ sessionId }) => sink.taken(sessionId).length === 0)).toEqual([]);
       expect(posts.filter(({ sessionId }) => sink.taken(sessionId).length > 2)).toEqual([]);
@@ -144,7 +144,7 @@ export function killedSender(): void {
     const mark = '(possible duplicate) ';
 
     it.each(Object.entries(moments))(
-      '%s: never lost; one more, marked, where there is no idempotency; exactly one where there is',
+      '%s: never lost; without idempotency one more copy, marked; with idempotency exactly one',
       async (moment, killed) => {
         const chat = String(100 + Object.keys(moments).indexOf(moment));
         const before = matrix.events.length;
@@ -164,7 +164,7 @@ export function killedSender(): void {
         const shown = telegram.shownIn(chat);
         const text = shown[0]?.replace(mark, '');
         expect(text).toContain('who took it?');
-        // What was claimed and never sent is marked too: nobody can know that.
+        // A message that was claimed but never sent is marked as well, because nobody can know.
         expect(shown).toEqual(moment === 'before it sent' ? [`${mark}${text}`] : [text, `${mark}${text}`]);
         const attempts = (await stack.events(telegrams?.sessionId ?? '')).filter(
           ({ type }) => type === 'delivery.attempted',

@@ -11,10 +11,10 @@ import {
 import { afterAll, expect, it } from '@jest/globals';
 import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
 
-// Head sampling by OTEL_TRACES_SAMPLER: the first span decides, and the session's traceparent carries it to whoever goes
-// on, also to the runner that takes over from a killed one. A session is in Jaeger as a whole, or not at all.
+// Head sampling by OTEL_TRACES_SAMPLER: the first span decides, and the session's traceparent carries the decision to all
+// later services, also to the runner that takes over from a killed one. Jaeger has a whole session or nothing of it.
 
-/** Of these about half are sampled. That all of them, or none, are: once in half a million runs. */
+/** About half of them are sampled. All or none are sampled once in half a million runs. */
 const SESSIONS = 20;
 
 let sink: Sink;
@@ -38,8 +38,8 @@ export function sampledWhole(): void {
     await Promise.all([sink?.stop(), model?.stop()]);
   });
 
-  it('samples a session as a whole or not at all, also when its runner is killed', async () => {
-    // Nobody answers the first runner; the second gets its answers at once.
+  it('samples a whole session or nothing of it, also when its runner is killed', async () => {
+    // The first runner gets no answers, the second gets them at once.
     model.behave({ kind: 'stall' });
     const ids: string[] = [];
     for (let n = 0; n < SESSIONS; n += 1) {
@@ -65,7 +65,7 @@ export function sampledWhole(): void {
     const left = sessions.filter((_, at) => flags[at] === '00');
     expect(sampled.length).toBeGreaterThan(0);
     expect(left.length).toBeGreaterThan(0);
-    // The killed runner's own spans died with it; of the others none is missing.
+    // The spans of the killed runner are lost with it. No other span is missing.
     for (const { trace_id: traceId } of sampled) {
       const spans = await receiver.traceWith(traceId, [
         'webhook sampled',

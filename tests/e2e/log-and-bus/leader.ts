@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { addToStack, stack } from '../shared-stack.ts';
 import { ViewsObserver } from '../views.ts';
 
-// One process leads the projection, and mostly relay and agenda as well, for all. It may die or freeze at any time, under load.
+// One process leads the projection for all, and mostly relay and agenda as well. It may die or freeze at any time, under load.
 
 const DUTIES = ['agenda', 'projection', 'relay'];
 
@@ -33,12 +33,12 @@ const allAreLed = () =>
     return rows.length === DUTIES.length && rows.every(({ live }) => live) && rows;
   });
 
-/** The process that leads the projection, and under which names it leads what. Not ingress: the load goes through it. */
+/** The process that leads the projection, and everything else that it leads. Never ingress, because the load goes through it. */
 async function theLeader(): Promise<{ instance: string; holders: Set<string> }> {
   const leads = (rows: readonly Leader[], instance: string) =>
     rows.some(({ holder }) => instanceOf(holder) === instance);
   if (leads(await allAreLed(), 'ingress')) {
-    await stack.hold('ingress'); // and it gives back what it leads
+    await stack.hold('ingress'); // it gives up what it leads
     await eventually(async () => !leads(await allAreLed(), 'ingress'));
     await stack.resume('ingress');
     await eventually(() => stack.ready('ingress'));
@@ -49,7 +49,7 @@ async function theLeader(): Promise<{ instance: string; holders: Set<string> }> 
   return { instance, holders: new Set(holders) };
 }
 
-/** Waits until somebody else leads every duty; says how long that took. */
+/** Waits until other processes lead all of it, and returns how long that took. */
 async function takeover(from: ReadonlySet<string>): Promise<number> {
   const began = performance.now();
   await eventually(
@@ -57,7 +57,7 @@ async function takeover(from: ReadonlySet<string>): Promise<number> {
       const rows = await leaders();
       return rows.length === DUTIES.length && rows.every(({ holder, live }) => live && !from.has(holder));
     },
-    { describe: 'another leads every duty' },
+    { describe: 'other processes lead all of it' },
   );
   return performance.now() - began;
 }
@@ -67,7 +67,7 @@ interface Load {
   stop(): Promise<void>;
 }
 
-/** About 20 sessions a second, until it is told to stop. */
+/** Posts about 20 sessions a second until it is stopped. */
 function load(): Load {
   const sessionIds: string[] = [];
   let on = true;
@@ -88,10 +88,10 @@ function load(): Load {
   };
 }
 
-/** Every session ended, every answer is there, and the views are what the log folds to: nothing missed, nothing out of order. */
+/** Every session has ended, every answer has arrived, and the views equal a fold of the log: nothing is missing or out of order. */
 async function allIsRight(sessionIds: readonly string[]): Promise<void> {
   for (const id of sessionIds) await stack.waitForEnd(id, { settled: true });
-  // A killed leader may have been in the middle of a delivery: a copy beyond the one says that it may be one.
+  // A killed leader may have been in the middle of a delivery: a second copy is marked as a possible duplicate.
   const copies = sessionIds.map((id) => sink.taken(id).map(({ payload }) => payload.possible_duplicate));
   expect(copies.filter((marks) => marks.length === 0)).toEqual([]);
   expect(copies.filter((marks) => marks.filter((marked) => !marked).length > 1)).toEqual([]);
@@ -103,7 +103,7 @@ async function allIsRight(sessionIds: readonly string[]): Promise<void> {
   });
 }
 
-/** Samples the checkpoints while the test goes on; returns what went back. */
+/** Samples the checkpoints during the test, and returns those that went back. */
 async function watchCheckpoints(): Promise<{ stop(): Promise<string[]> }> {
   const own = await ViewsObserver.connect(stack.postgresUrl);
   const wentBack: string[] = [];
@@ -154,7 +154,7 @@ export function leader(): void {
     afterEach(() => stack.thawAll());
     afterAll(() => observer?.close());
 
-    it('killed (-9): another takes over, the views miss nothing', async () => {
+    it('killed (-9): another takes over, and the views miss nothing', async () => {
       const { instance, holders } = await theLeader();
       const working = load();
       await eventually(() => working.sessionIds.length > 20);
@@ -166,7 +166,7 @@ export function leader(): void {
       await allIsRight(working.sessionIds);
     });
 
-    it('frozen: another takes over; woken, it changes nothing and the views miss nothing', async () => {
+    it('frozen: another takes over; after it wakes up it changes nothing, and the views miss nothing', async () => {
       const { instance, holders } = await theLeader();
       const working = load();
       await eventually(() => working.sessionIds.length > 20);
@@ -179,13 +179,13 @@ export function leader(): void {
 
       const checkpoints = await watchCheckpoints();
       stack.thaw(instance);
-      // It finds out, and goes on as a follower; the load goes on meanwhile, through the new leader.
+      // It notices, and goes on as a follower. The load continues under the new leader.
       const woken = working.sessionIds.length;
       await eventually(() => working.sessionIds.length > woken + 50);
       await working.stop();
       await allIsRight(working.sessionIds);
 
-      // The new leaders, and not the woken one, have led all the while, and no checkpoint ever went back.
+      // The new leaders led all the time, not the woken one, and no checkpoint ever went back.
       expect((await leaders()).map(({ name, holder, epoch }) => ({ name, holder, epoch }))).toEqual(
         replaced.map(({ name, holder, epoch }) => ({ name, holder, epoch })),
       );

@@ -11,14 +11,15 @@ import {
   startSink,
   testRoute,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 const SESSIONS = 100;
-/** Few places, so that at any time some sessions run, some wait in a runner, and the most are left to the queue view. */
+/** Little capacity: at any time some sessions run, some wait in a runner, and most wait in the queue view. */
 const PLACES = 8;
 
-/** Longer than the server keeps an idle block's messages in memory. */
+/** Longer than the server keeps the messages of an idle block in memory. */
 const QUIET_MS = 13_000;
 
 let sink: Sink;
@@ -51,7 +52,7 @@ async function eachIsAnsweredOnce(posted: readonly Posted[]): Promise<void> {
   });
   const sessions = await Promise.all(posted.map(({ id }) => stack.waitForEnd(id, { settled: true })));
   expect(sessions.filter((session) => session.outcome !== 'succeeded')).toEqual([]);
-  // Each exactly once, and each its own.
+  // Each session has exactly its own answer, once.
   expect(posted.map(({ id }) => sink.answersOf(id))).toEqual(posted.map(({ text }) => [`answer to ${text}`]));
   const texts = new Set(posted.map(({ text }) => text));
   expect(model.requests.filter(({ input }) => texts.has(input))).toHaveLength(posted.length);
@@ -71,7 +72,7 @@ export function lostBus(): void {
   afterAll(() => Promise.all([sink?.stop(), model?.stop()]));
 
   /** Invariant the-bus-is-disposable. */
-  describe('all JetStream state is lost while 100 sessions are under way', () => {
+  describe('all JetStream state is lost while 100 sessions are in flight', () => {
     it('by deleting the stream: all end, and the sink has each answer once', async () => {
       const posted = await post('deleted stream', SESSIONS);
       await someAreAnswered(posted);
@@ -90,10 +91,10 @@ export function lostBus(): void {
       await eachIsAnsweredOnce(posted);
     });
 
-    it('with hints that nobody had read, and such as a runner had read that is gone: the same', async () => {
+    it('with hints that nobody had read, and hints that only a killed runner had read: the same', async () => {
       const first = await post('read hint', SESSIONS / 2);
       await someAreAnswered(first);
-      // First nobody delivers, so that answers pile up; then nobody runs, and what waited in the runner is forgotten.
+      // First delivery is down, so that answers queue up. Then the runners are down, and sessions that waited in them are forgotten.
       await stack.hold('delivery');
       await stack.hold('agent-runner');
       const before = await countHints(stack.natsUrl);
@@ -106,17 +107,17 @@ export function lostBus(): void {
       await eachIsAnsweredOnce([...first, ...second]);
     });
 
-    it('by deleting the store under the running server: what comes after a quiet time is answered too', async () => {
+    it('by deleting the store under the running server: webhooks after a quiet time are answered as well', async () => {
       const first = await post('before the quiet', 10);
       await eachIsAnsweredOnce(first);
       await rm(join(stack.dataDir, 'nats'), { recursive: true, force: true, maxRetries: 10 });
       const nats = stack.pid('nats');
-      // As long as it has a block of messages in memory, the server does not notice; it drops it after some 10 s of quiet.
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      // The server does not notice while it has a block of messages in memory. It drops the block after about 10 s without traffic.
+      await pause(QUIET_MS);
       const second = await post('after the quiet', 10);
       await eachIsAnsweredOnce([...first, ...second]);
       expect(stack.pid('nats')).toBe(nats);
-      // With a store again, for whoever is next on this stack.
+      // With a new store, for the next test on this stack.
       await stack.restarted('nats', stack.kill('nats'));
     });
   });

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   eventually,
   type PostAnswer,
@@ -7,19 +6,20 @@ import {
   TEST_SINK_SECRET,
   testRoute,
 } from '@angelia/testkit';
+import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { signalTree } from '../process-tree.ts';
 import { addToStack, stack } from '../shared-stack.ts';
 
-// Postgres away: nothing is accepted that is not durable, and nothing falls over. NATS away: everything is accepted.
+// Without Postgres, nothing is accepted that is not durable, and no service dies. Without NATS, everything is accepted.
 
 const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
-/** A sender hangs up after some 10 s (GitHub): it must have read its 503 by then, from a server that answers nothing. */
+/** Senders such as GitHub hang up after about 10 s. They must have their 503 by then, although Postgres does not answer. */
 const NOTICE_MS = 9_000;
 
 let sink: Sink;
 
-/** Whatever a failed test left frozen. */
+/** Everything that a failed test may have left frozen. */
 const thaw = () => {
   for (const name of ['postgres', 'nats']) signalTree(stack.pid(name), 'SIGCONT');
 };
@@ -30,7 +30,7 @@ async function statusOf(path: string): Promise<number> {
   return (await fetch(new URL(path, stack.baseUrl), { signal: AbortSignal.timeout(20_000) })).status;
 }
 
-/** Each accepted answer is at the sink: once, and any further copy says that it may be one. */
+/** Each accepted answer is at the sink once, and any further copy is marked as a possible duplicate. */
 async function allDelivered(posts: readonly PostAnswer[]): Promise<void> {
   for (const { sessionId } of posts) await stack.waitForEnd(sessionId, { settled: true });
   const copies = posts.map(({ sessionId }) => sink.taken(sessionId).map(({ payload }) => payload));
@@ -62,10 +62,10 @@ export function outage(): void {
 
   afterAll(() => sink?.stop());
 
-  describe('Postgres away', () => {
+  describe('without Postgres', () => {
     afterEach(thaw);
 
-    it('frozen: 503 with Retry-After, not ready, nobody dies; back: the accepted work is done', async () => {
+    it('frozen: 503 with Retry-After, not ready, no service dies; when it is back the accepted work is done', async () => {
       const before = pids();
       const accepted = await burst(20, 'before');
       expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
@@ -86,7 +86,7 @@ export function outage(): void {
 
       signalTree(stack.pid('postgres'), 'SIGCONT');
       await acceptsAgain();
-      // The sender does as it was told. Whether the first try had come through or not: one session.
+      // The sender tries again, as the 503 asks. There is one session, whether the first try was stored or not.
       const again = await stack.post({
         route: 'outlasting',
         body: { text: 'meanwhile' },
@@ -97,7 +97,7 @@ export function outage(): void {
       expect(pids()).toEqual(before);
     });
 
-    it('killed three times under load: every answer is 202 or 503, nobody else dies, what was accepted is done', async () => {
+    it('killed three times under load: every answer is 202 or 503, no service dies, the accepted work is done', async () => {
       const before = pids();
       const posts: PostAnswer[] = [];
       let loading = true;
@@ -126,14 +126,14 @@ export function outage(): void {
     });
   });
 
-  describe('NATS away', () => {
+  describe('without NATS', () => {
     afterEach(thaw);
 
-    it('frozen: webhooks are accepted and ingress stays ready; back: the work is done', async () => {
+    it('frozen: webhooks are accepted and ingress stays ready; when it is back the work is done', async () => {
       const before = pids();
       stack.freeze('nats');
       const accepted: PostAnswer[] = [];
-      // Longer than any patience of the client's: it must not matter when the connection is found to be dead.
+      // Longer than every timeout of the client: it must not matter when the client notices the dead connection.
       const until = performance.now() + 6_000;
       while (performance.now() < until) {
         accepted.push(...(await burst(5, 'meanwhile')));
@@ -149,7 +149,7 @@ export function outage(): void {
       expect(pids()).toEqual(before);
     });
 
-    it('killed under load: all are accepted, and done', async () => {
+    it('killed under load: all webhooks are accepted and their work is done', async () => {
       const before = pids();
       const accepted = await burst(20, 'before');
       const killed = stack.kill('nats');

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addToStack, stack } from '../shared-stack.ts';
 import { type AllViews, ViewsObserver } from '../views.ts';
 
-// Invariant views-are-disposable: what is dropped comes back the same, while the services go on.
+// Invariant views-are-disposable: dropped views come back equal while the services run.
 
 const run = promisify(execFile);
 const repositoryRoot = resolve(import.meta.dirname, '../../..');
@@ -21,7 +21,7 @@ async function posted(count: number): Promise<void> {
   for (const { sessionId } of posts) await stack.waitForEnd(sessionId, { settled: true });
 }
 
-/** Until the views have seen all of the log. */
+/** Waits until the views have seen the whole log. */
 async function caughtUp(): Promise<AllViews> {
   const folded = await observer.folded();
   return await eventually(async () => {
@@ -54,7 +54,7 @@ export function views(): void {
     });
     afterAll(() => observer?.close());
 
-    it('are what the log folds to: delivered, retried and dead', async () => {
+    it('equal a fold of the log: delivered, retried and dead', async () => {
       const before = (await caughtUp()).sessions.length;
       sink.next(answer(503), answer(410));
       await posted(10);
@@ -63,7 +63,7 @@ export function views(): void {
       expect(new Set(views.deliveries.map(({ status }) => status))).toEqual(new Set(['delivered', 'dead']));
     });
 
-    it('are equal after a rebuild beside the running services', async () => {
+    it('are equal after a rebuild while the services run', async () => {
       const before = await caughtUp();
       const old = await activeBuild();
       await rebuild();
@@ -71,7 +71,7 @@ export function views(): void {
       expect(await observer.views()).toEqual(before);
     });
 
-    it('come back equal after all of them were dropped, and the live projection goes on in them', async () => {
+    it('come back equal after all of them were dropped, and the live projection continues in them', async () => {
       const before = await caughtUp();
       await observer.query(`DROP SCHEMA angelia_views_${await activeBuild()} CASCADE`);
       await expect(observer.views()).rejects.toThrow('does not exist');

@@ -18,8 +18,8 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { addToStack, receiver, stack } from '../shared-stack.ts';
 
-// Every target of the real stack, against platforms that fail in turn and repeat the credential that they were sent;
-// then everything that the stack wrote down is searched for credentials.
+// Every target of the real stack, against platforms that fail in turn and quote the credential that they got. Then the test
+// searches everything that the stack wrote for credentials.
 
 const SINK_SECRET = `whsec_${Buffer.from('a secret of the http target').toString('base64')}`;
 const credentials = {
@@ -34,28 +34,28 @@ const credentials = {
 };
 type Name = keyof typeof credentials;
 const names = Object.keys(credentials) as Name[];
-/** What makes the address of a hook a secret. */
+/** The secret part of a hook's address. */
 const HOOK = 'T0123/B4567/hook-credential';
 const secrets = [...Object.values(credentials), HOOK, SINK_SECRET, SINK_SECRET.slice('whsec_'.length)];
 
 interface Platform {
-  /** It says no and repeats the credential; or it takes the message and hangs up. */
+  /** Refuses and quotes the credential, or takes the message and hangs up. */
   trouble(kind: 'down' | 'cut-off' | 'forbidden'): void;
   /** How often people see the text there. */
   copies(text: string): number;
-  /** All that they see, in order. */
+  /** Everything that they see, in order. */
   shown(): string;
   stop(): Promise<void>;
 }
 
 const platforms = {} as Record<Name, Platform>;
-/** Paths and headers that the hook was called with. */
+/** Paths and headers of the calls of the hook. */
 let hookCalls: () => Set<string>;
 
-/** An error in which every platform's adapter finds its words. */
+/** An error with the fields of every platform. */
 function parrot(kind: 'down' | 'cut-off' | 'forbidden', credential: string): PlatformBehaviour {
   if (kind === 'cut-off') return { kind };
-  // Slack has words of its own, and no others count.
+  // Slack's error codes are a fixed set.
   if (credential === credentials.slack && kind === 'forbidden') {
     return { kind: 'answer', answer: { status: 200, body: { ok: false, error: 'channel_not_found' } } };
   }
@@ -76,11 +76,11 @@ function parrot(kind: 'down' | 'cut-off' | 'forbidden', credential: string): Pla
 const post = (route: Name, text: string) =>
   stack.post({ route, body: { text, chat: 1001, repo: 'octo/hello', mail: 'someone@example.com' } });
 
-/** For all targets at once: one that waits for its retry holds back no other. */
+/** For all targets at once, because one that waits for its retry delays no other. */
 const forEach = async <T>(act: (name: Name) => Promise<T>): Promise<Record<string, T>> =>
   Object.fromEntries(await Promise.all(names.map(async (name) => [name, await act(name)] as const)));
 
-/** Every word has a number, so that one that is missing, cut or out of place is seen. */
+/** Every word has a number, so that a missing, cut or misplaced one is noticed. */
 function longText(name: Name): string {
   let words = 0;
   const word = () => {
@@ -98,7 +98,7 @@ function wordsOf(text: string, name: Name): string[] {
   return text.match(new RegExp(`${tagOf(name)}\\d+;|👨‍👩‍👧‍👦🇩🇪|שלום|مرحبا`, 'gu')) ?? [];
 }
 
-/** Letters only: no platform's markup escapes them. */
+/** Only letters, which no platform escapes. */
 function tagOf(name: Name): string {
   return `${name.replaceAll('_', '')}word`;
 }
@@ -234,7 +234,7 @@ export function allTargets(): void {
   });
 
   describe('every target', () => {
-    it('gets the answer once, after having been down and having hung up', async () => {
+    it('gets the answer once, after it was down and after it hung up', async () => {
       const seen = await forEach(async (name) => {
         platforms[name].trouble('down');
         platforms[name].trouble('cut-off');
@@ -247,14 +247,14 @@ export function allTargets(): void {
       const once = { delivered: 1, dead: 0, copies: 1 };
       expect(seen).toEqual({
         ...Object.fromEntries(names.map((name) => [name, once])),
-        // Neither idempotency nor a way to look: one more, marked.
+        // No idempotency and no way to read back: one more copy, marked.
         telegram: { ...once, copies: 2 },
       });
       expect(hookCalls()).toEqual(new Set([`/services/${HOOK} ${HOOK}`]));
       expect(platforms.telegram.copies('(possible duplicate) an answer for telegram')).toBe(1);
     });
 
-    it('that forbids it is dead at once, and says why', async () => {
+    it('that refuses makes the delivery dead at once, with the reason', async () => {
       const reasons = await forEach(async (name) => {
         platforms[name].trouble('forbidden');
         const { sessionId } = await post(name, `refused by ${name}`);
@@ -278,7 +278,7 @@ export function allTargets(): void {
       }
     });
 
-    it('an address that does not come out of the payload is refused when the webhook comes', async () => {
+    it('refuses the webhook when its address cannot be filled from the payload', async () => {
       const answer = await stack.post({
         route: 'github_comment',
         body: { text: 'x', chat: 'seven', repo: 'octo' },
@@ -288,8 +288,8 @@ export function allTargets(): void {
   });
 
   describe('a credential', () => {
-    it('stands in no event and no other row, no log line, no span, no metric and no message on the bus', async () => {
-      // The last spans are on their way for the length of the exporter's delay.
+    it('is in no event and no other row, no log line, no span, no metric and no message on the bus', async () => {
+      // The exporter sends the last spans after its delay.
       await eventually(
         () => receiver.spans.filter(({ name }) => name.startsWith('deliver ')).length >= 3 * names.length,
       );
@@ -306,7 +306,7 @@ export function allTargets(): void {
         ...everyFile(join(stack.dataDir, 'nats')),
         telemetry: receiver.bodies.join('\n'),
       };
-      // It was looked where the things are.
+      // The search covered the right places.
       const all = Object.values(written).join('\n');
       expect(all).toContain('an answer for telegram');
       expect(written.telemetry).toContain('angelia.outcome');
@@ -315,7 +315,7 @@ export function allTargets(): void {
         const found = secrets.filter((secret) => text.includes(secret));
         expect({ place, found }).toEqual({ place, found: [] });
       }
-      // And what the platform said is there, without it.
+      // The platform's error is there, without the credential.
       expect(all).toContain('[redacted]');
     });
   });

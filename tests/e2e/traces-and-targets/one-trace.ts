@@ -22,7 +22,7 @@ const MODEL_KEY = 'sk-key-of-the-model';
 
 const services = (spans: readonly ReceivedSpan[]) => [...new Set(spans.map(({ service }) => service))].sort();
 
-/** By name within a parent, indented by depth. */
+/** Sorted by name within a parent, and indented by depth. */
 function tree(spans: readonly ReceivedSpan[], parent = '', depth = 0): string[] {
   return spans
     .filter(({ parentSpanId }) => parentSpanId === parent)
@@ -73,7 +73,7 @@ export function oneTrace(): void {
         limited: testRoute(sink.url, { agent: 'limited', interim: 'off' }),
         burst: testRoute(sink.url, { coalesce: { key: '{pr}', window_seconds: 2 } }),
       },
-      // The exporter's own patience is 5 s; the test need not wait for it.
+      // The exporter's own delay is 5 s. The test does not wait that long.
       env: {
         OTEL_METRIC_EXPORT_INTERVAL: '500',
         OTEL_METRIC_EXPORT_TIMEOUT: '400',
@@ -86,7 +86,7 @@ export function oneTrace(): void {
   });
 
   describe('one POST', () => {
-    it('is one trace, from ingress to the delivery attempts, a retry included', async () => {
+    it('is one trace, from ingress to the delivery attempts, also with a retry', async () => {
       sink.next(answer(503));
       const { sessionId } = await stack.post({ route: 'traced', body: { text: 'trace me' } });
       const session = await stack.waitForEnd(sessionId, { settled: true });
@@ -105,7 +105,7 @@ export function oneTrace(): void {
       );
 
       expect(services(spans)).toEqual(['angelia-agent-runner', 'angelia-delivery', 'angelia-ingress']);
-      // One tree: everything but the request itself has its parent in the trace.
+      // One tree: every span except that of the request has its parent in the trace.
       expect(spans.filter(isRoot).map(({ service }) => service)).toEqual(['angelia-ingress']);
       const attempts = spans.filter(({ name }) => name === 'deliver http');
       expect(attempts.map(({ attributes }) => attributes['angelia.outcome']).sort()).toEqual([
@@ -114,7 +114,7 @@ export function oneTrace(): void {
       ]);
       expect(attempts.map(({ service }) => service)).toEqual(['angelia-delivery', 'angelia-delivery']);
       expect(spans.some(({ name }) => name.startsWith('consume '))).toBe(true);
-      // And nothing of the session is in any other trace.
+      // No other trace has a span of the session.
       const elsewhere = receiver.spans.filter(
         (span) => span.traceId !== session.trace_id && Object.values(span.attributes).includes(sessionId),
       );
@@ -131,7 +131,7 @@ export function oneTrace(): void {
       );
     });
 
-    it('of the API has its statements in its trace', async () => {
+    it('to the API has its SQL statements in its trace', async () => {
       await stack.adminGet('/v1/sessions?limit=1');
       await eventually(
         () => {
@@ -144,7 +144,7 @@ export function oneTrace(): void {
       );
     });
 
-    it('goes on with the trace of its sender', async () => {
+    it('continues the trace of its sender', async () => {
       const traceId = '0af7651916cd43dd8448eb211c80319c';
       const { sessionId } = await stack.post({
         route: 'traced',
@@ -156,10 +156,10 @@ export function oneTrace(): void {
       await receiver.traceWith(traceId, ['deliver http']);
     });
 
-    it('does not go on with the trace of a stranger, and leaves no span in it', async () => {
+    it('does not continue the trace of a stranger, and leaves no span in it', async () => {
       const traceId = '1af7651916cd43dd8448eb211c80319d';
       const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
-      // Refused, and taken on a route that asks for no proof.
+      // A refused webhook, and one on a route without authentication.
       const refused = await stack.post({ route: 'traced', body: { text: 'x' }, headers, secret: 'wrong' });
       expect(refused.status).toBe(401);
       const { sessionId } = await stack.post({ route: 'open', body: { text: 'x' }, headers });
@@ -190,7 +190,7 @@ export function oneTrace(): void {
   });
 
   describe('a model call', () => {
-    it('is a span by the GenAI conventions, a failed one and its fallback, without a word of what was said', async () => {
+    it('is a span by the GenAI conventions, also a failed one and its fallback, without the conversation', async () => {
       model.next(fail(400), {
         kind: 'answer',
         text: 'a private answer',
@@ -235,8 +235,8 @@ export function oneTrace(): void {
     });
   });
 
-  describe('a session of everything', () => {
-    it('reads as a story: who did what, under whom', async () => {
+  describe('a session with every kind of step', () => {
+    it('has its spans in one tree: which service did what, below which span', async () => {
       model.next(fail(400), callTool('terminal', { command: 'true' }), {
         kind: 'answer',
         text: 'done',
@@ -253,7 +253,7 @@ export function oneTrace(): void {
         },
         { describe: () => `a whole trace: ${summary(receiver.spansOf(session.trace_id))}` },
       );
-      // Beside the way through log and bus.
+      // Without the spans of log and bus.
       const story = tree(spans).filter((line) => !/(append|consume|pg|POST) ?/.test(line));
       expect(story).toEqual([
         'ingress: webhook worked',
@@ -269,7 +269,7 @@ export function oneTrace(): void {
       expect(spans.flatMap(({ links }) => links)).toEqual([]);
     });
 
-    it('has an error when it failed, also where no call did: whoever keeps errors keeps it', async () => {
+    it('is an error when it failed, also if no call failed, so that error sampling keeps it', async () => {
       model.next(callTool('terminal', { command: 'true' }));
       const { sessionId } = await stack.post({ route: 'limited', body: { text: 'too much' } });
       const session = await stack.waitForEnd(sessionId, { settled: true });
@@ -279,7 +279,7 @@ export function oneTrace(): void {
       expect(errors.map(({ name }) => name)).toEqual(['run limited']);
     });
 
-    it('is not buried under calls without a name and scrapes', async () => {
+    it('is not hidden by unnamed calls and scrapes', async () => {
       for (const service of ['ingress', 'delivery'] as const) await stack.scrape(service);
       const { sessionId } = await stack.post({ route: 'traced', body: { text: 'x' } });
       await stack.waitForEnd(sessionId, { settled: true });
@@ -288,7 +288,7 @@ export function oneTrace(): void {
       expect(gets.filter((name) => !name.startsWith('GET /v1/'))).toEqual([]);
     });
 
-    it('links a coalesced webhook with the session that took it, both ways', async () => {
+    it('links a coalesced webhook and the session that took it in both directions', async () => {
       const posts = [];
       for (const n of [1, 2])
         posts.push(await stack.post({ route: 'burst', body: { pr: 7, text: `n${n}` } }));
@@ -325,7 +325,7 @@ export function oneTrace(): void {
       expect(spans.flatMap(({ links }) => links).map(({ traceId }) => traceId)).toEqual([old.trace_id]);
     });
 
-    it('sends the metrics of /metrics over OTLP, too', async () => {
+    it('sends the metrics of /metrics over OTLP as well', async () => {
       const names = ['angelia.webhooks', 'angelia.relay_lag', 'angelia.time_to_delivered', 'process.cpu'];
       const sent = () =>
         names.filter((name) => receiver.bodies.some((body) => body.includes(`"name":"${name}"`)));

@@ -18,13 +18,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
-// Two replicas of every service: no double run, no double delivery, work shared, and the limits hold in sum.
+// Two replicas of every service: no double run, no double delivery, work is shared, and limits hold across replicas.
 
 const TOKEN = '1:scale-out';
 const CHAT = '77';
 const NARROW = 3;
 const PER_MINUTE = 20;
-/** Of one service's work, at the least: hints go to whoever asks first, so that it is never exactly half. */
+/** The least share of one replica. Hints go to whoever asks first, so it is never exactly half. */
 const FAIR_SHARE = 0.15;
 
 const COUNTS = { plain: 120, tools: 24, background: 12, coalesced: 15, keyed: 15, narrow: 24, telegram: 7 };
@@ -48,11 +48,11 @@ let limited: { readonly answers: PostAnswer[]; readonly seconds: number };
 
 const narrowCalls = () => model.requests.filter(({ input }) => input.startsWith('narrow'));
 
-/** What a session is about is in its prompt. */
+/** The prompt says what the session is for. */
 async function think({ input, results }: ModelRequest) {
   if (input.startsWith('[Background process')) return say(`noticed: ${input.split('\n')[0]}`);
   if (input.startsWith('narrow')) {
-    // The first wait for each other, so that the route is at its limit, on however slow a machine.
+    // The first ones wait for each other, so that the route reaches its limit even on a slow machine.
     if (narrowCalls().length === NARROW) narrowIsFull.resolve();
     await narrowIsFull.promise;
   }
@@ -65,7 +65,7 @@ async function think({ input, results }: ModelRequest) {
   return done;
 }
 
-/** To both ingresses by turns; every third one to both at once, as the same delivery. */
+/** Posts to both ingresses in turn, and every third webhook to both at once with the same delivery id. */
 async function postAll(): Promise<PostAnswer[]> {
   const [one = '', two = ''] = stack.baseUrls;
   const work = Object.entries(COUNTS).flatMap(([route, count]) =>
@@ -116,7 +116,7 @@ async function untilSettled(): Promise<Logged[]> {
     };
     await eventually(async () => (await open()) === 0, {
       everyMs: 200,
-      describe: 'all is settled',
+      describe: 'all sessions are settled',
     });
     const { rows } = await client.query<Logged>(
       `SELECT stream_id AS stream, version, type, (date_part('epoch', recorded_at) * 1000)::float8 AS at,
@@ -190,7 +190,7 @@ export function scaleOut(): void {
       expect(posted.filter(({ status }) => status !== 200 && status !== 202)).toEqual([]);
       const sessions = Object.values(COUNTS).reduce((sum, count) => sum + count, 0);
       const accepted = limited.answers.filter(({ status }) => status === 202).length;
-      // A keyed session that had ended before its second webhook came goes on in a continuation.
+      // If a keyed session ended before its second webhook arrived, that webhook opens a continuation.
       const continued = of('session.created').filter(({ data }) => data.continues != null).length;
       expect(of('session.created')).toHaveLength(sessions + accepted + continued);
       expect(posted.filter(({ body }) => body.status === 'duplicate').length).toBeGreaterThan(30);
@@ -202,7 +202,7 @@ export function scaleOut(): void {
 
     it('run each turn once, and share the runs', () => {
       const runs = of('run.started');
-      // A generation is one run; a second one of a turn would be a takeover.
+      // A generation is one run. A second one of the same turn would be a takeover.
       const turns = runs.map(({ stream, data }) => `${stream} ${data.turn}`);
       expect(new Set(turns).size).toBe(turns.length);
       expect(runs.filter(({ data }) => data.takeover === true || data.resumed === true)).toEqual([]);
@@ -248,15 +248,15 @@ export function scaleOut(): void {
       );
     });
 
-    it('keep the rate limit of a route in sum', () => {
+    it('together keep the rate limit of a route', () => {
       const accepted = limited.answers.filter(({ status }) => status === 202).length;
       expect(limited.answers.filter(({ status }) => status !== 202 && status !== 429)).toEqual([]);
       expect(accepted).toBeGreaterThanOrEqual(PER_MINUTE);
-      // A full bucket, and what ran in meanwhile.
+      // A full bucket, and its refill during the test.
       expect(accepted).toBeLessThanOrEqual(PER_MINUTE + Math.ceil((limited.seconds * PER_MINUTE) / 60));
     });
 
-    it('keep the max_concurrency of a route in sum, as the model sees it', () => {
+    it('together keep the max_concurrency of a route, as the model sees it', () => {
       const calls = narrowCalls();
       expect(calls).toHaveLength(COUNTS.narrow);
       const most = calls.map(
@@ -265,9 +265,9 @@ export function scaleOut(): void {
       expect(Math.max(...most)).toBe(NARROW);
     });
 
-    it('keep the rate of a chat in sum, as the platform sees it', () => {
+    it('together keep the rate of a chat, as the platform sees it', () => {
       const times = telegram.messages.map(({ at }) => at);
-      // One per second; two replicas by themselves would take half of that, give or take what a busy machine holds one up.
+      // One per second. Two independent replicas would need half the time, within the delays of a busy machine.
       const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
       expect(seconds).toBeGreaterThan((times.length - 1) * 0.7);
       expect(telegram.problems).toEqual([]);

@@ -28,12 +28,12 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import { signalTree } from '../process-tree.ts';
 import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
 
-// A run with tools, and what can happen to its runner at each point. Black box: where a run is, is seen from the model
-// server, from files that its commands write, and from its events.
+// A run with tools, and failures of its runner at each point. Black box: the model server, the files that commands write and
+// the events show where a run is.
 
 let sink: Sink;
 let model: ModelServer;
-/** Where commands write down that they ran, and wait for a file to appear. */
+/** Where commands record that they ran, and wait for a file to appear. */
 let traces: string;
 /** What the model does with a session whose first message begins with this word. */
 let behaviours: Record<string, (request: ModelRequest) => ModelStep>;
@@ -48,7 +48,7 @@ const requestsOf = (input: string) => model.requests.filter((request) => request
 const fileOf = (input: string) => join(traces, input.replaceAll(' ', '-'));
 const timesRun = (input: string) =>
   existsSync(fileOf(input)) ? readFileSync(fileOf(input), 'utf8').trim().split('\n').length : 0;
-/** Writes down that it runs; with a gate it goes on only when that file is there. */
+/** Records that it runs. With a gate it continues only when that file exists. */
 const command = (input: string, gate?: string) =>
   callTool('terminal', {
     command: [
@@ -64,7 +64,7 @@ async function post(input: string): Promise<string> {
   return sessionId;
 }
 
-/** Ended once, answered once, delivered once, by one owner at a time. */
+/** It ended, answered and was delivered once, with one owner at a time. */
 async function expectOneAnswer(id: string, text: string): Promise<EventView[]> {
   await stack.waitForEnd(id, { settled: true });
   const events = await stack.events(id);
@@ -81,7 +81,7 @@ function cancel(id: string): Promise<Response> {
   });
 }
 
-/** Whether a program runs whose command line says this. */
+/** Whether a program with this text in its command line runs. */
 function someCommandWith(text: string): boolean {
   return readdirSync('/proc').some((pid) => {
     try {
@@ -95,7 +95,7 @@ function someCommandWith(text: string): boolean {
 export function killedRunner(): void {
   addToStack(async () => {
     traces = mkdtempSync(join(tmpdir(), 'angelia-crash-'));
-    // Commands run as users of their own.
+    // Commands run as other users.
     chmodSync(traces, 0o777);
     [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
     model.behave((request) => {
@@ -134,9 +134,9 @@ export function killedRunner(): void {
         const gate = join(traces, 'gate');
         let killed = false;
         behaviours = {
-          // After the claim, before the model answered.
+          // After the claim, before the model's answer.
           claimed: () => (killed ? say('claimed done') : never),
-          // The answer and the start of its call are recorded, the command is under way.
+          // The answer and the start of its call are recorded, and the command runs.
           calling: (request) => (hasResult(request) ? say('calling done') : command(request.input, gate)),
           // The result is recorded, the model is asked again.
           resulted: (request) =>
@@ -152,7 +152,7 @@ export function killedRunner(): void {
         };
         const runs: { point: string; input: string; id: string; runner: string }[] = [];
         const victim = 'agent-runner-2';
-        // Which runner takes which session is not ours to say: until each has one at each point.
+        // The test cannot choose which runner takes a session, so it repeats until each has one at each point.
         for (const [point, isThere] of Object.entries(arrived)) {
           const runners = () =>
             new Set(runs.filter((run) => run.point === point).map(({ runner }) => runner));
@@ -168,7 +168,7 @@ export function killedRunner(): void {
         killed = true;
         writeFileSync(gate, '');
         await stack.restarted(victim, pid);
-        // The calls of the other runner hang, and are none of our business: they are cancelled by hand below.
+        // The calls of the other runner hang. They do not matter here and are cancelled below.
         for (const { point, id, input, runner } of runs) {
           const hangs = runner !== victim && (point === 'claimed' || point === 'resulted');
           if (hangs) {
@@ -205,7 +205,7 @@ export function killedRunner(): void {
     });
 
     describe('a runner that is frozen beyond its lease while a command runs', () => {
-      it('is taken over; the command is not run again; woken, it appends nothing and takes new work', async () => {
+      it('is taken over; the command does not run again; after it wakes up it appends nothing and takes new work', async () => {
         const gate = join(traces, 'thawed');
         behaviours = {
           frozen: (request) => (hasResult(request) ? say('frozen done') : command(request.input, gate)),
@@ -234,13 +234,13 @@ export function killedRunner(): void {
     });
 
     describe('a runner that cannot reach Postgres', () => {
-      it('hangs up on the model; when Postgres is back the work is done once', async () => {
+      it('aborts its model call; when Postgres is back the work is done once', async () => {
         let back = false;
         behaviours = { cut: () => (back ? say('cut done') : never) };
         const id = await post('cut off');
         await eventually(() => requestsOf('cut off').length === 1);
         signalTree(stack.pid('postgres'), 'SIGSTOP');
-        // While Postgres stands still: nobody can have taken the lease. That it is before its end, leases.unit.test.ts says.
+        // While Postgres is frozen nobody can take the lease. leases.unit.test.ts checks that the abort comes before its end.
         await eventually(() => requestsOf('cut off')[0]?.aborted);
         back = true;
         signalTree(stack.pid('postgres'), 'SIGCONT');
@@ -261,7 +261,7 @@ export function killedRunner(): void {
         expect(sink.answersOf(id)).toEqual([]);
       });
 
-      it('acts also while NATS carries nothing', async () => {
+      it('also works while NATS is down', async () => {
         behaviours = { deaf: () => never };
         const id = await post('deaf runner');
         await eventually(() => requestsOf('deaf runner').length === 1);
@@ -274,7 +274,7 @@ export function killedRunner(): void {
     });
 
     describe('the commands of one step', () => {
-      it('run side by side: each waits for the other', async () => {
+      it('run in parallel: each waits for the other', async () => {
         const meet = (mine: string, theirs: string) => ({
           name: 'terminal',
           args: {

@@ -16,15 +16,15 @@ import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { sideBySide, type Then } from '../../side-by-side.ts';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
-// What takes its time: slow model calls, drains, windows and queues. Side by side.
+// Tests that take time: slow model calls, drains, windows and queues. They run side by side.
 
-/** Three seconds (SHORT_TIMING): a call of three leases is as slow for it as one of 60 s is in production. */
+/** Three seconds (SHORT_TIMING). A call of three leases is as slow here as one of 60 s in production. */
 const LEASE_MS = 3_000;
-/** For the slowest of them on a busy machine; a step of `2 * TEST_MS` never comes. */
+/** Enough for the slowest test on a busy machine. A step of `2 * TEST_MS` never arrives. */
 const TEST_MS = 240_000;
-/** Longer than services on a busy machine take to start again. */
+/** Longer than services take to restart on a busy machine. */
 const WINDOW_SECONDS = 8;
-/** Longer than a queue's patience of 3 s less one call. */
+/** Longer than the queue's limit of 3 s minus one call. */
 const NARROW_MS = 2_200;
 
 type Moment = 'NATS has lost its store' | 'nothing is under way' | 'ingress and the runners were killed';
@@ -98,7 +98,7 @@ export function waiting(): void {
     afterAll(() => together.over());
 
     together.it(
-      'a runner in a model call that is only slow is not taken over, also while the JetStream store is deleted',
+      'a runner in a slow model call is not taken over, even when the JetStream store is deleted',
       async (until) => {
         const { id, runner } = await underWay('slow');
         await until('NATS has lost its store');
@@ -112,7 +112,7 @@ export function waiting(): void {
     );
 
     together.it(
-      'a runner that is told to stop hands over what it cannot finish, and another goes on at once',
+      'a runner that is told to stop hands over what it cannot finish, and another continues at once',
       async (until) => {
         await until('ingress and the runners were killed');
         const { id, runner } = await eventually(() => underWay('work'));
@@ -127,7 +127,7 @@ export function waiting(): void {
     );
 
     together.it(
-      'webhooks of a window are one session, one run and one answer, although ingress and runners are killed (-9) in it',
+      'webhooks of one window are one session, one run and one answer, although ingress and runners are killed (-9) in it',
       async (until) => {
         const post = (text: string) =>
           stack.post({ route: 'alerts', body: { text, key: 'disk' }, deliveryId: text });
@@ -161,7 +161,7 @@ export function waiting(): void {
     );
 
     together.it(
-      'webhooks of a session_key interrupt the run under way, wherever it is, and go on in the continuation after the end',
+      'webhooks of a session_key interrupt the current run, wherever it is, and after the end open a continuation',
       async (until) => {
         const post = (text: string) =>
           stack.post({ route: 'issues', body: { text, key: '7' }, deliveryId: text });
@@ -169,7 +169,7 @@ export function waiting(): void {
         const { sessionId } = await post('old');
         await eventually(() => asked('old') === 1);
         expect((await post('new')).sessionId).toBe(sessionId);
-        // Long before the answer that nobody wants any more.
+        // Long before the answer that is no longer wanted.
         await stack.waitForEnd(sessionId, { settled: true });
         expect(sink.answersOf(sessionId)).toEqual(['answer to: new']);
         const later = await post('later');
@@ -188,7 +188,7 @@ export function waiting(): void {
     );
 
     together.it(
-      'a route with max_concurrency and max_queue_seconds runs one at a time, starves no other route, and expires what waited too long',
+      'a route with max_concurrency and max_queue_seconds runs one at a time, starves no other route, and expires sessions that waited too long',
       async (until) => {
         await until('NATS has lost its store');
         const narrow = [];

@@ -1,4 +1,4 @@
-import { type Command, defineCommand } from '../command.ts';
+import { type Command, defineCommand } from '../command-line/command.ts';
 import { bashCompletion } from '../completion/bash.ts';
 import { fishCompletion } from '../completion/fish.ts';
 import { wordsOf } from '../completion/words.ts';
@@ -7,7 +7,7 @@ import { zshCompletion } from '../completion/zsh.ts';
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 type Shell = keyof typeof shells;
 
-/** Of the whole table, itself included: so it is given the table when it runs. */
+/** The script covers every command, also this one. So it reads the list when it runs. */
 export function completionOf(table: () => readonly Command[]): Command {
   return defineCommand({
     name: 'completion',

@@ -1,8 +1,8 @@
-import type { DeadLetter } from '../api-types.ts';
-import { defineCommand } from '../command.ts';
+import type { DeadLetter } from '../api/types.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
-import { forEach } from './each.ts';
+import { forEachNamed } from './for-each.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
 export const deadLettersList = defineCommand({
@@ -14,18 +14,18 @@ export const deadLettersList = defineCommand({
   examples: [{ command: 'angelia dead-letters', does: 'what failed, and why' }],
   calls: ['get /v1/dead-letters'],
   run: async (context) => {
-    const { out, world } = context;
+    const { out, runtime } = context;
     const page = await fetchPage<DeadLetter>(context, '/v1/dead-letters');
     const columns: Column<DeadLetter>[] = [
       { head: 'ID', text: ({ id }) => id, right: true },
       { head: 'STREAM', text: ({ stream_id: id }) => id },
       { head: 'VERSION', text: ({ version }) => String(version), right: true },
       { head: 'HANDLER', text: ({ handler }) => handler },
-      { head: 'WHEN', text: ({ recorded_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'WHEN', text: ({ recorded_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
       { head: 'REASON', text: ({ reason }) => reason, flexible: true },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
-    if (page.items.length === 0) out.note('there are none');
+    if (page.items.length === 0) out.note('there are no dead letters');
     noteMore(context, page);
     return undefined;
   },
@@ -40,12 +40,12 @@ export const deadLettersReplay = defineCommand({
   calls: ['post /v1/dead-letters/{id}/replay'],
   run: async ({ api, given, out }) => {
     const client = api();
-    return forEach({ out }, given.argumentsFrom('id'), async (id) => {
+    return forEachNamed({ out }, given.argumentsFrom('id'), async (id) => {
       const taken = await client.send<{ id: string }>(
         'POST',
         `/v1/dead-letters/${encodeURIComponent(id)}/replay`,
       );
-      out.item(taken, () => `dead letter ${taken.id} is tried again`);
+      out.item(taken, () => `dead letter ${taken.id} is being processed again`);
     });
   },
 });

@@ -1,10 +1,10 @@
-import type { Delivery } from '../api-types.ts';
-import { defineCommand } from '../command.ts';
+import type { Delivery } from '../api/types.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
-import { forEach } from './each.ts';
+import { forEachNamed } from './for-each.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
 export const deliveries = defineCommand({
@@ -30,7 +30,7 @@ export const deliveries = defineCommand({
   ],
   calls: ['get /v1/deliveries'],
   run: async (context) => {
-    const { given, out, world } = context;
+    const { given, out, runtime } = context;
     const page = await fetchPage<Delivery>(context, '/v1/deliveries', {
       status: given.text('status'),
       session: given.text('session'),
@@ -43,7 +43,7 @@ export const deliveries = defineCommand({
       { head: 'TARGET', text: ({ target, via }) => (via === 'target' ? target : `${target} (fallback)`) },
       { head: 'KIND', text: ({ kind }) => kind },
       { head: 'TRIES', text: ({ attempts }) => String(attempts), right: true },
-      { head: 'CHANGED', text: ({ updated_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'CHANGED', text: ({ updated_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
       { head: 'WHAT', text: whatOf, flexible: true },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
@@ -68,7 +68,7 @@ function whatOf({
     .join('; ');
 }
 
-/** As the API has it, of one call. */
+/** The API's limit for one call. */
 const MOST_RETRIES = 1_000;
 
 interface Retried {
@@ -100,13 +100,13 @@ export const retry = defineCommand({
     if (ids.length > 0 === given.switch('dead')) {
       throw new CliError(
         EXIT.usage,
-        'name the deliveries, or say --dead for all that are',
+        'name the deliveries, or give --dead for all dead ones',
         'angelia help retry',
       );
     }
     const client = api();
     if (ids.length > 0) {
-      return forEach({ out }, ids, async (id) => {
+      return forEachNamed({ out }, ids, async (id) => {
         const taken = await client.send<{ id: string }>(
           'POST',
           `/v1/deliveries/${encodeURIComponent(id)}/retry`,
@@ -127,11 +127,11 @@ export const retry = defineCommand({
     out.answer(done, () =>
       [
         ...done.retried.map((id) => `${id} is sent again`),
-        ...done.refused.map(({ id, reason }) => out.style('warn', `${id} is not: ${reason}`)),
-        ...(done.retried.length + done.refused.length === 0 ? ['no delivery is dead'] : []),
+        ...done.refused.map(({ id, reason }) => out.style('warn', `${id} is not sent again: ${reason}`)),
+        ...(done.retried.length + done.refused.length === 0 ? ['there are no dead deliveries'] : []),
       ].join('\n'),
     );
-    if (done.more) out.note('there are more: call it again');
+    if (done.more) out.note('there are more: run it again');
     return undefined;
   },
 });

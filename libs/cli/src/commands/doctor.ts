@@ -1,7 +1,7 @@
-import { defineCommand } from '../command.ts';
-import { configEnvironment } from '../config-environment.ts';
-import { baseUrlOf } from '../connection.ts';
+import { baseUrlOf } from '../api/connection.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { configEnvironment } from '../local-stack/config-environment.ts';
 
 export const doctor = defineCommand({
   name: 'doctor',
@@ -26,17 +26,17 @@ export const doctor = defineCommand({
       does: 'for a script: only what is wrong',
     },
   ],
-  run: async ({ given, out, world }) => {
+  run: async ({ given, out, runtime }) => {
     const { examine, isHealthy, renderFindings } = await import('../doctor/index.ts');
     const timeoutMs = given.duration('timeout');
-    const named = given.text('url') ?? world.env.ANGELIA_URL;
+    const named = given.text('url') ?? runtime.env.ANGELIA_URL;
     const findings = await examine({
-      env: configEnvironment(world),
+      env: configEnvironment(runtime),
       adminUrls: Object.fromEntries(given.texts('admin').map(adminUrl)),
-      // Not named: examine finds the port that a local stack picked.
-      ...(named ? { ingressUrl: baseUrlOf(world, given).href.replace(/\/$/, '') } : {}),
+      // Without an address, examine finds the port that a local stack chose.
+      ...(named ? { ingressUrl: baseUrlOf(runtime, given).href.replace(/\/$/, '') } : {}),
       ...(timeoutMs === null ? {} : { timeoutMs }),
-      now: world.now,
+      now: runtime.now,
     });
     const healthy = isHealthy(findings);
     out.answer({ healthy, findings }, () => renderFindings(findings).join('\n'));
@@ -49,6 +49,6 @@ function adminUrl(pair: string): [service: string, url: string] {
   if (service !== '' && URL.canParse(url)) return [service, url];
   throw new CliError(
     EXIT.usage,
-    `--admin ${pair}: a service and its URL are wanted, as delivery=http://10.0.0.3:9464`,
+    `--admin ${pair}: give a service and its URL, such as delivery=http://10.0.0.3:9464`,
   );
 }

@@ -1,6 +1,6 @@
-import type { SessionRef } from '../api-types.ts';
-import { defineCommand } from '../command.ts';
-import { confirm, yesOption } from './confirm.ts';
+import type { SessionRef } from '../api/types.ts';
+import { defineCommand } from '../command-line/command.ts';
+import { confirm, yesOption } from '../terminal/confirm.ts';
 import { sessionArgument, sessionPath } from './session-argument.ts';
 
 export const erase = defineCommand({
@@ -16,7 +16,7 @@ export const erase = defineCommand({
   run: async (context) => {
     const { api, given, out } = context;
     const client = api();
-    await confirm(context, `session ${given.argument('session')} is erased for good`);
+    await confirm(context, `erase session ${given.argument('session')} for good`);
     const erased = await client.send<SessionRef>('DELETE', sessionPath(given));
     out.answer(erased, () => `${erased.session_id} is erased`);
     return undefined;

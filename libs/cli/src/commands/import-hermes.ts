@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { readIfThere } from '../local-stack.ts';
+import { readIfThere } from '../local-stack/files.ts';
 
 /** The environment file holds secrets; the config does not. */
 const OWNER_ONLY = 0o600;
@@ -24,14 +24,14 @@ export const importHermesConfig = defineCommand({
     { command: 'angelia import-hermes', does: 'from ~/.hermes into this directory' },
     { command: 'angelia import-hermes /srv/hermes --to /etc/angelia', does: 'from and to other directories' },
   ],
-  run: async ({ given, out, world }) => {
-    const hermesHome = resolve(world.cwd, given.argument('directory') ?? join(homedir(), '.hermes'));
-    const target = resolve(world.cwd, given.text('to') ?? '.');
+  run: async ({ given, out, runtime }) => {
+    const hermesHome = resolve(runtime.cwd, given.argument('directory') ?? join(homedir(), '.hermes'));
+    const target = resolve(runtime.cwd, given.text('to') ?? '.');
     const configText = readIfThere(join(hermesHome, 'config.yaml'));
     if (configText === null) {
       throw new CliError(
         EXIT.notFound,
-        `${join(hermesHome, 'config.yaml')} is not there`,
+        `${join(hermesHome, 'config.yaml')} does not exist`,
         'name the directory of Hermes: angelia import-hermes <directory>',
       );
     }
@@ -41,7 +41,7 @@ export const importHermesConfig = defineCommand({
     if (there.length > 0 && !given.switch('force')) {
       throw new CliError(
         EXIT.refused,
-        `${there.join(' and ')} would be written over`,
+        `${there.join(' and ')} would be overwritten`,
         'give --force, or --to another directory',
       );
     }
@@ -60,7 +60,7 @@ export const importHermesConfig = defineCommand({
     write(yamlFile, imported.yaml);
     write(environmentFile, imported.environmentText);
     const { routes, notes } = imported;
-    // Names only: what the variables hold is in the file.
+    // Names only: the values are in the file.
     const variables = imported.environment.map(({ name, value }) => ({ name, known: value !== null }));
     out.answer({ files, routes, variables, notes }, () =>
       [`wrote ${yamlFile} and ${environmentFile}`, '', ...renderImport(imported)].join('\n'),
@@ -82,14 +82,14 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { recursive: true });
   } catch (error) {
-    throw new CliError(EXIT.failed, `${path} cannot be made (${(error as NodeJS.ErrnoException).code})`);
+    throw new CliError(EXIT.failed, `${path} cannot be created (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 
 function write(path: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: OWNER_ONLY });
-    // One that was there keeps its mode otherwise.
+    // `mode` does not change a file that exists.
     chmodSync(path, OWNER_ONLY);
   } catch (error) {
     throw new CliError(EXIT.failed, `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`);

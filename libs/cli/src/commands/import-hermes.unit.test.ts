@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { recorded } from '../testing/recorded-world.ts';
+import { runRecorded } from '../testing/run-recorded.ts';
 
 const TOKEN = '123456:a-token-of-the-bot';
 let cwd: string;
@@ -18,10 +18,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
-const run = (...argv: string[]) => recorded(['import-hermes', ...argv], { cwd });
+const run = (...argv: string[]) => runRecorded(['import-hermes', ...argv], { cwd });
 
 describe('import-hermes', () => {
-  it('writes a config without secrets and an environment file, both for the owner only', async () => {
+  it('writes a config without secrets and an environment file, both readable for the owner only', async () => {
     const { code, stdout } = await run('hermes');
     expect([code, stdout]).toEqual([0, expect.stringContaining('routes: alerts')]);
     const [yaml, environment] = ['angelia.yaml', 'angelia.env'].map((name) =>
@@ -35,7 +35,7 @@ describe('import-hermes', () => {
     expect(statSync(join(cwd, 'angelia.env')).mode & 0o777).toBe(0o600);
   });
 
-  it('writes over nothing unless it is told to, and then closes what was open to others', async () => {
+  it('overwrites files only with --force, and then closes them to other users', async () => {
     writeFileSync(join(cwd, 'angelia.env'), 'MINE=1', { mode: 0o644 });
     const refused = await run('hermes');
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('--force')]);
@@ -44,16 +44,16 @@ describe('import-hermes', () => {
     expect(statSync(join(cwd, 'angelia.env')).mode & 0o777).toBe(0o600);
   });
 
-  it('makes the directory that it writes to', async () => {
+  it('creates the directory that it writes to', async () => {
     expect((await run('hermes', '--to', 'etc/angelia')).code).toBe(0);
     expect(readFileSync(join(cwd, 'etc', 'angelia', 'angelia.yaml'), 'utf8')).toContain('alerts:');
   });
 
-  it('says where it looked, and what cannot be read, in one line', async () => {
+  it('names a missing or unreadable file in one line', async () => {
     const nowhere = await run('nothing-here');
     expect([nowhere.code, nowhere.stderr]).toEqual([
       3,
-      expect.stringContaining('nothing-here/config.yaml is not there'),
+      expect.stringContaining('nothing-here/config.yaml does not exist'),
     ]);
     writeFileSync(join(cwd, 'hermes', 'config.yaml'), 'platforms: [');
     const broken = await run('hermes');
@@ -63,8 +63,8 @@ describe('import-hermes', () => {
 });
 
 describe('doctor', () => {
-  it('refuses an address that is none', async () => {
-    const { code, stderr } = await recorded(['doctor', '--admin', 'delivery'], { cwd });
+  it('refuses an invalid address', async () => {
+    const { code, stderr } = await runRecorded(['doctor', '--admin', 'delivery'], { cwd });
     expect([code, stderr]).toEqual([2, expect.stringContaining('delivery=http://')]);
   });
 });

@@ -1,6 +1,6 @@
-import type { SessionEvent } from '../api-types.ts';
-import { defineCommand } from '../command.ts';
-import { followSession } from '../follow.ts';
+import { followSession } from '../api/follow-session.ts';
+import type { SessionEvent } from '../api/types.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { eventLine } from '../timeline/event-line.ts';
 import { sessionArgument, sessionPath } from './session-argument.ts';
 
@@ -26,7 +26,7 @@ export const logs = defineCommand({
     },
   ],
   calls: ['get /v1/sessions/{id}/events', 'get /v1/sessions/{id}/stream'],
-  run: async ({ api, given, out, world }) => {
+  run: async ({ api, given, out, runtime }) => {
     const client = api();
     const types = given.texts('type');
     const show = (event: SessionEvent): void => {
@@ -39,7 +39,7 @@ export const logs = defineCommand({
       return undefined;
     }
     const id = given.argument('session') ?? '';
-    for await (const event of followSession(client, id, { signal: world.signal, forTerminal: !out.json })) {
+    for await (const event of followSession(client, id, { signal: runtime.signal, forTerminal: !out.json })) {
       show(event);
     }
     return undefined;

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Context, defineCommand } from '../command.ts';
-import { configEnvironment } from '../config-environment.ts';
+import { isRetryable } from '@angelia/contracts/errors';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { databaseUrl } from '../local-stack.ts';
-import { confirm, yesOption } from './confirm.ts';
+import { configEnvironment } from '../local-stack/config-environment.ts';
+import { databaseUrl } from '../local-stack/files.ts';
+import { confirm, yesOption } from '../terminal/confirm.ts';
 
-// These work on the database itself, also while the services are down. What they do is in event-log and service-kit, and
-// only imported when one of them runs: a command of the API starts without pg, zod and the rest.
+// These commands work on the database, also while the services are down. Each imports event-log or service-kit only when it
+// runs, so that commands of the API start without pg, zod and the rest.
 
 const WHERE = 'It uses DATABASE_URL, or the Postgres of the local stack ($ANGELIA_DATA).';
 const MOST_DAYS = 36_500;
@@ -30,21 +31,21 @@ export const prune = defineCommand({
     { command: 'angelia prune --days 30 --yes', does: 'with a shorter retention' },
   ],
   run: async (context) => {
-    const { given, out, world } = context;
-    const url = databaseUrl(world);
+    const { given, out, runtime } = context;
+    const url = databaseUrl(runtime);
     const days = given.number('days', { from: 1, to: MOST_DAYS });
     await confirm(
       context,
       days === null
-        ? 'sessions older than the retention are deleted'
-        : `sessions that ended more than ${days} days ago are deleted`,
+        ? 'delete sessions that are older than the retention'
+        : `delete sessions that ended more than ${days} days ago`,
     );
     const { pruneNow } = await import('@angelia/service-kit/maintenance');
     const pruned = await onDatabase(() =>
       pruneNow({
         url,
-        env: configEnvironment(world),
-        signal: world.signal,
+        env: configEnvironment(runtime),
+        signal: runtime.signal,
         ...(days === null ? {} : { days }),
       }),
     );
@@ -69,19 +70,19 @@ export const exportSessions = defineCommand({
     { command: 'angelia export --to backup', does: 'all sessions that have ended' },
     { command: 'angelia export 01a1e281-20d9-7563-b8f1-427765d52c50 --to /tmp', does: 'one session' },
   ],
-  run: async ({ given, out, world }) => {
-    const url = databaseUrl(world);
+  run: async ({ given, out, runtime }) => {
+    const url = databaseUrl(runtime);
     const sessionIds = given.argumentsFrom('session');
     const route = given.text('route');
     if (sessionIds.length > 0 && route !== null)
       throw new CliError(EXIT.usage, 'give ids or --route, not both');
-    const directory = resolve(world.cwd, given.text('to') ?? 'exports');
+    const directory = resolve(runtime.cwd, given.text('to') ?? 'exports');
     const { exportFiles } = await import('@angelia/event-log/admin');
     const done = await onDatabase(() =>
       exportFiles({
         url,
         directory,
-        signal: world.signal,
+        signal: runtime.signal,
         ...(sessionIds.length === 0 ? {} : { sessionIds }),
         ...(route === null ? {} : { route }),
       }),
@@ -103,11 +104,11 @@ export const importSessions = defineCommand({
   description: `Sessions that the log already has stay unchanged. Sessions older than the retention are pruned again: raise it first. ${WHERE}`,
   arguments: [{ name: 'file', many: true, summary: 'files of an export' }],
   examples: [{ command: 'angelia import exports/sessions-2026-11-16.jsonl.gz', does: 'a day of sessions' }],
-  run: async ({ given, out, world }) => {
-    const url = databaseUrl(world);
-    const files = given.argumentsFrom('file').map((file) => resolve(world.cwd, file));
+  run: async ({ given, out, runtime }) => {
+    const url = databaseUrl(runtime);
+    const files = given.argumentsFrom('file').map((file) => resolve(runtime.cwd, file));
     for (const file of files) {
-      if (!existsSync(file)) throw new CliError(EXIT.notFound, `${file} is not there`);
+      if (!existsSync(file)) throw new CliError(EXIT.notFound, `${file} does not exist`);
     }
     const { importFiles } = await import('@angelia/event-log/admin');
     await onDatabase(() =>
@@ -130,8 +131,8 @@ export const rebuild = defineCommand({
   summary: 'rebuild the views from the whole log',
   description: `It builds new views beside the old ones, then switches. The services may keep running. ${WHERE}`,
   examples: [{ command: 'angelia rebuild', does: 'when lists look wrong' }],
-  run: async ({ out, world }: Context) => {
-    const url = databaseUrl(world);
+  run: async ({ out, runtime }: Context) => {
+    const url = databaseUrl(runtime);
     const { rebuildNow } = await import('@angelia/service-kit/maintenance');
     const done = await onDatabase(() => rebuildNow(url));
     out.answer(done, () => `the views are rebuilt from ${done.events} events (build ${done.build})`);
@@ -139,7 +140,7 @@ export const rebuild = defineCommand({
   },
 });
 
-/** Errors of the log and of the config as the one line of the command line. */
+/** Turns errors of the log and of the config into a CliError. */
 async function onDatabase<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -148,12 +149,11 @@ async function onDatabase<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** By what they carry, not by their class: the classes are in what is imported late, and Node's own may be of another realm. */
+/** Read by its fields, not its class: the classes are imported late, and Node's own may come from another realm. */
 interface Thrown {
   readonly message: string;
   readonly code?: unknown;
-  readonly retryable?: unknown;
-  /** Of a connect to several addresses. */
+  /** Set when a connect tried several addresses. */
   readonly errors?: readonly Thrown[];
 }
 
@@ -167,11 +167,11 @@ export function databaseError(error: unknown): unknown {
   if (code === 'startup_refused') return new CliError(EXIT.config, told);
   if (code === 'unreadable_archive') return new CliError(EXIT.usage, told);
   if (code === '28P01' || code === '28000') return new CliError(EXIT.unauthorised, told);
-  if (thrown.retryable === true || CONNECT_ERRORS.has(String(code))) {
+  if (isRetryable(thrown) || CONNECT_ERRORS.has(String(code))) {
     return new CliError(
       EXIT.unreachable,
       told,
-      'is it running? DATABASE_URL names the Postgres that holds the log, ANGELIA_DATA the local stack',
+      'is it running? Set DATABASE_URL to the Postgres that holds the log, or ANGELIA_DATA for the local stack',
     );
   }
   return typeof code === 'string' ? new CliError(EXIT.failed, told) : error;

@@ -1,8 +1,8 @@
-import type { Query } from '../api.ts';
-import type { Page } from '../api-types.ts';
-import type { Context, Option } from '../command.ts';
+import type { Query } from '../api/client.ts';
+import type { Page } from '../api/types.ts';
+import type { Context, Option } from '../command-line/command.ts';
 
-/** As the API has it. */
+/** The API's limit. */
 const LARGEST_PAGE = 200;
 
 export const pagingOptions = {
@@ -11,7 +11,7 @@ export const pagingOptions = {
   all: { summary: 'all pages' },
 } as const satisfies Readonly<Record<string, Option>>;
 
-/** One page, or with `--all` every page as one. */
+/** One page, or with `--all` every page in one. */
 export async function fetchPage<T>(
   { api, given }: Context,
   path: string,
@@ -30,7 +30,7 @@ export async function fetchPage<T>(
   }
 }
 
-/** Said beside a list that goes on. */
+/** Tells the user how to get the next page. */
 export function noteMore({ out }: Context, page: Page<unknown>): void {
   if (page.next_cursor !== null) out.note(`there are more: --cursor ${page.next_cursor}, or --all`);
 }

@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Process, ProcessOutput } from '../api-types.ts';
-import { defineCommand } from '../command.ts';
+import { pause } from '@angelia/waiting';
+import type { Process, ProcessOutput } from '../api/types.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
-import { forEach } from './each.ts';
+import { forEachNamed } from './for-each.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
 export const processesList = defineCommand({
@@ -23,7 +23,7 @@ export const processesList = defineCommand({
   examples: [{ command: 'angelia processes --status running', does: 'what runs now' }],
   calls: ['get /v1/processes'],
   run: async (context) => {
-    const { given, out, world } = context;
+    const { given, out, runtime } = context;
     const page = await fetchPage<Process>(context, '/v1/processes', {
       session: given.text('session'),
       status: given.text('status'),
@@ -33,7 +33,7 @@ export const processesList = defineCommand({
       { head: 'STATUS', text: statusOf, tone: ({ status }) => toneOf(status) },
       { head: 'SESSION', text: ({ session_id: id }) => id },
       { head: 'HOST', text: ({ host, pid }) => `${host}:${pid}` },
-      { head: 'STARTED', text: ({ started_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'STARTED', text: ({ started_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
       { head: 'COMMAND', text: ({ command }) => command, flexible: true },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
@@ -47,7 +47,7 @@ function statusOf({ status, exit_code: code, signal }: Process): string {
   return code === null ? `by ${signal}` : `exit ${code}`;
 }
 
-/** As the API has it, of one call. */
+/** The API's limit for one call. */
 const LARGEST_PART = 131_072;
 const FOLLOW_MS = 1_000;
 
@@ -66,7 +66,7 @@ export const processesOutput = defineCommand({
     { command: 'angelia processes output -f proc_8f3a', does: 'live' },
   ],
   calls: ['get /v1/processes/{id}/output'],
-  run: async ({ api, given, out, world }) => {
+  run: async ({ api, given, out, runtime }) => {
     const client = api();
     const path = `/v1/processes/${encodeURIComponent(given.argument('process') ?? '')}/output`;
     const bytes = given.number('bytes', { from: 1, to: LARGEST_PART });
@@ -78,7 +78,7 @@ export const processesOutput = defineCommand({
       if (!given.switch('follow')) return undefined;
       if (part.status !== 'running' && part.at_end) return undefined;
       offset = part.next_offset;
-      if (part.at_end) await pause(FOLLOW_MS, undefined, { signal: world.signal });
+      if (part.at_end) await pause(FOLLOW_MS, runtime.signal);
     }
   },
 });
@@ -93,7 +93,7 @@ export const processesKill = defineCommand({
   calls: ['post /v1/processes/{id}/kill'],
   run: async ({ api, given, out }) => {
     const client = api();
-    return forEach({ out }, given.argumentsFrom('process'), async (id) => {
+    return forEachNamed({ out }, given.argumentsFrom('process'), async (id) => {
       const taken = await client.send<{ id: string }>('POST', `/v1/processes/${encodeURIComponent(id)}/kill`);
       out.item(taken, () => `${taken.id} is being killed`);
     });

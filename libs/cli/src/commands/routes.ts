@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Api } from '../api.ts';
-import type { Route } from '../api-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import type { Api } from '../api/client.ts';
+import type { Route } from '../api/types.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { confirm, yesOption } from '../terminal/confirm.ts';
+import { readInput } from '../terminal/read-input.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, fields, table } from '../terminal/table.ts';
-import { confirm, yesOption } from './confirm.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
-import { readInput } from './read-text.ts';
 
 const nameArgument = { name: 'route', summary: 'name of the route' };
 const pathOf = (name: string): string => `/v1/routes/${encodeURIComponent(name)}`;
@@ -100,13 +100,13 @@ export const routesAdd = defineCommand({
       })
       .catch(async (error: unknown) => {
         if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;
-        // One of the config file is not replaced from here, whatever is said.
+        // A route of the config file cannot be replaced by API.
         const { source } = await client.get<Route>(pathOf(given.argument('route') ?? ''));
         if (source === 'config') throw error;
-        throw new CliError(error.exitCode, error.message, '--replace puts this definition in its place');
+        throw new CliError(error.exitCode, error.message, 'give --replace to replace its definition');
       });
     out.answer(route, () => routeText(route, client, out));
-    if (route.secret !== undefined) out.note('the secret is never shown again: give it to the sender now');
+    if (route.secret !== undefined) out.note('this secret is never shown again: give it to the sender now');
     return undefined;
   },
 });
@@ -122,16 +122,16 @@ export const routesRemove = defineCommand({
     const { api, given, out } = context;
     const client = api();
     const name = given.argument('route') ?? '';
-    await confirm(context, `route ${name} is deleted`);
+    await confirm(context, `delete route ${name}`);
     await client.send('DELETE', pathOf(name));
     out.answer({ name, removed: true }, () => `route ${name} is deleted`);
     return undefined;
   },
 });
 
-/** As the server's own: what Standard Webhooks asks for (24 to 64); any other scheme takes the text as it is. */
+/** As many as the server uses. Standard Webhooks allows 24 to 64; other schemes use the text as it is. */
 const SECRET_BYTES = 32;
-/** What the API writes in place of a value that it does not show. */
+/** What the API shows instead of a secret value. */
 const REDACTED = '[redacted]';
 
 export const routesRotateSecret = defineCommand({
@@ -165,14 +165,14 @@ export const routesRotateSecret = defineCommand({
     if (route.source === 'config') {
       throw new CliError(
         EXIT.refused,
-        `route ${name} is of the config file: change its secret there, and restart ingress`,
-        'a list of secrets in the file takes old and new ones meanwhile',
+        `route ${name} is in the config file: change its secret there, then restart ingress`,
+        'with a list of secrets in the file, ingress accepts the old and the new one',
       );
     }
     if (JSON.stringify(route.definition).includes(JSON.stringify(REDACTED))) {
       throw new CliError(
         EXIT.refused,
-        `route ${name} has values that are not shown, and would be lost: give its definition again`,
+        `route ${name} has values that the API does not show: they would be lost. Give the whole definition again`,
         `angelia routes add ${name} --file ... --secret-file ... --replace`,
       );
     }
@@ -181,12 +181,12 @@ export const routesRotateSecret = defineCommand({
     const old = await secretInFile(context, 'old-secret-file');
     const changed = await client.send<Route>('PUT', pathOf(name), {
       body: { ...route.definition, secret: old === null ? fresh : [fresh, old] },
-      // Somebody else's change in between must not be undone.
+      // This must not undo a change that someone else made in between.
       headers: { 'if-match': `"${route.revision}"` },
     });
     const answer = { ...changed, secret: fresh };
     out.answer(answer, () => routeText(answer, client, out));
-    out.note('the secret is never shown again: give it to the sender now');
+    out.note('this secret is never shown again: give it to the sender now');
     return undefined;
   },
 });
@@ -211,9 +211,9 @@ function routeText(route: Route, client: Api, out: Context['out']): string {
   return `${head}\n\n${JSON.stringify(definition, null, 2)}`;
 }
 
-async function definitionOf({ given, world }: Context): Promise<Record<string, unknown>> {
+async function definitionOf({ given, runtime }: Context): Promise<Record<string, unknown>> {
   const file = given.text('file');
-  const fromFile = file === null ? {} : await parseDefinition(await readInput(world, file), file);
+  const fromFile = file === null ? {} : await parseDefinition(await readInput(runtime, file), file);
   const fromOptions: Record<string, unknown> = {};
   for (const key of ['prompt', 'agent', 'deliver', 'auth']) {
     const value = given.text(key);
@@ -224,7 +224,7 @@ async function definitionOf({ given, world }: Context): Promise<Record<string, u
   }
   const extra = given.texts('deliver-extra').map((pair) => {
     const at = pair.indexOf('=');
-    if (at <= 0) throw new CliError(EXIT.usage, `--deliver-extra wants key=value, not "${pair}"`);
+    if (at <= 0) throw new CliError(EXIT.usage, `--deliver-extra needs key=value, not "${pair}"`);
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
   if (extra.length > 0) fromOptions.deliver_extra = Object.fromEntries(extra);
@@ -242,7 +242,7 @@ async function parseDefinition(text: string, file: string): Promise<Record<strin
   const value: unknown = document.toJS();
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw new CliError(EXIT.usage, `${file}: the keys of one route are wanted, such as \`prompt: ...\``);
+  throw new CliError(EXIT.usage, `${file}: expected the keys of one route, such as \`prompt: ...\``);
 }
 
 async function secretOf(context: Context): Promise<{ secret?: string }> {
@@ -250,10 +250,10 @@ async function secretOf(context: Context): Promise<{ secret?: string }> {
   return secret === null ? {} : { secret };
 }
 
-async function secretInFile({ given, world }: Context, option: string): Promise<string | null> {
+async function secretInFile({ given, runtime }: Context, option: string): Promise<string | null> {
   const file = given.text(option);
   if (file === null) return null;
-  const secret = (await readInput(world, file)).trim();
+  const secret = (await readInput(runtime, file)).trim();
   if (secret !== '') return secret;
-  throw new CliError(EXIT.usage, `--${option} ${file}: there is no secret in it`);
+  throw new CliError(EXIT.usage, `--${option} ${file}: the file holds no secret`);
 }

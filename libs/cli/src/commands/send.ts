@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { addressOf, parsed, reach, refusalOf } from '../api.ts';
-import { type Context, defineCommand } from '../command.ts';
-import { baseUrlOf } from '../connection.ts';
+import { addressOf, parsed, reach, refusalOf } from '../api/client.ts';
+import { baseUrlOf } from '../api/connection.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { routeAccess } from '../send/route-access.ts';
 import { type Scheme, schemeNamed, schemeNames } from '../send/sign.ts';
+import { isPiped, readInput, readStdin } from '../terminal/read-input.ts';
 import { toneOf } from '../terminal/style.ts';
-import { isPiped, readInput, readStdin } from './read-text.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
-/** When nothing else is given: what the demo route's prompt asks for. */
+/** The default body. The prompt of the demo route uses `text`. */
 const TEST_PAYLOAD = { text: 'Hello from angelia send' };
-const PATIENCE_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 
 interface Answer {
   readonly status: string;
@@ -67,12 +67,12 @@ export const send = defineCommand({
     },
   ],
   run: async (context) => {
-    const { given, out, world } = context;
+    const { given, out, runtime } = context;
     const name = given.argument('route') ?? '';
-    const baseUrl = baseUrlOf(world, given);
+    const baseUrl = baseUrlOf(runtime, given);
     const access = await routeAccess(context, name);
     const scheme = access.secret === null ? null : schemeNamed(access.scheme);
-    const nowMs = world.now();
+    const nowMs = runtime.now();
     const body = stamped(await bodyOf(context), scheme, nowMs);
     const headers = headersOf(context, {
       scheme,
@@ -88,14 +88,14 @@ export const send = defineCommand({
       method: 'POST',
       body,
       headers,
-      signal: AbortSignal.any([world.signal, AbortSignal.timeout(PATIENCE_MS)]),
+      signal: AbortSignal.any([runtime.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });
     if (!response.ok) throw await refusalOf(response, path);
     const answer = parsed<Answer>(await response.text(), baseUrl, !out.json);
     out.item(answer, () => answerText(answer, out.style));
     if (!given.switch('wait')) return undefined;
     if (answer.session_id === undefined) {
-      throw new CliError(EXIT.failed, 'there is nothing to wait for: this webhook started no session');
+      throw new CliError(EXIT.failed, 'nothing to wait for: this webhook started no session');
     }
     return waitForSession(context, context.api(), answer.session_id);
   },
@@ -105,19 +105,19 @@ function answerText(answer: Answer, style: Context['out']['style']): string {
   const { status, session_id: session, delivery_id: delivery, reason } = answer;
   return [
     style(toneOf(status ?? ''), status ?? JSON.stringify(answer)),
-    ...(reason === undefined ? [] : [`because of its ${reason}`]),
+    ...(reason === undefined ? [] : [`reason: ${reason}`]),
     ...(session === undefined ? [] : [`session ${session}`]),
     ...(delivery === undefined ? [] : [style('dim', `delivery ${delivery}`)]),
   ].join('  ');
 }
 
-async function bodyOf({ given, world }: Context): Promise<string> {
+async function bodyOf({ given, runtime }: Context): Promise<string> {
   const data = given.text('data');
   const file = given.text('file');
   if (data !== null && file !== null) throw new CliError(EXIT.usage, 'give --data or --file, not both');
   if (data !== null) return data;
-  if (file !== null) return readInput(world, file);
-  const piped = isPiped(world) ? await readStdin(world) : '';
+  if (file !== null) return readInput(runtime, file);
+  const piped = isPiped(runtime) ? await readStdin(runtime) : '';
   return piped === '' ? JSON.stringify(TEST_PAYLOAD) : piped;
 }
 
@@ -129,7 +129,7 @@ function stamped(body: string, scheme: Scheme | null, nowMs: number): string {
       return JSON.stringify(scheme.stamp(value as Record<string, unknown>, nowMs));
     }
   } catch {
-    // Not JSON: the server says so better, with the body as it is.
+    // Not JSON: the server's error message is better.
   }
   return body;
 }
@@ -151,7 +151,7 @@ function headersOf(
       if (given.text(option) === null) continue;
       throw new CliError(
         EXIT.usage,
-        `${signing.schemeName} has the ${option === 'event' ? 'event type' : 'delivery id'} in the body: put it there instead of --${option}`,
+        `scheme ${signing.schemeName} has the ${option === 'event' ? 'event type' : 'delivery id'} in the body: put it there instead of --${option}`,
       );
     }
   }
@@ -164,7 +164,7 @@ function headersOf(
   const further = given.texts('header').map((pair) => {
     const [, header, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[=:]\s*(.*)$/s.exec(pair) ?? [];
     if (header === undefined || value === undefined) {
-      throw new CliError(EXIT.usage, `--header wants name=value, not "${pair}"`);
+      throw new CliError(EXIT.usage, `--header needs name=value, not "${pair}"`);
     }
     return [header.toLowerCase(), value];
   });
@@ -174,7 +174,7 @@ function headersOf(
   } catch {
     throw new CliError(
       EXIT.usage,
-      'a header has characters that HTTP does not allow: look at --event, --delivery-id and --header',
+      'a header has characters that HTTP does not allow: check --event, --delivery-id and --header',
     );
   }
 }

@@ -1,4 +1,4 @@
-import type { Argument, Given } from '../command.ts';
+import type { Argument, Given } from '../command-line/command.ts';
 
 /** Ids are whole everywhere: a shortened one might fit several sessions. */
 export const sessionArgument: Argument = { name: 'session', summary: 'the full id of the session' };

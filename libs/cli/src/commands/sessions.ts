@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Page, Session } from '../api-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import { pause } from '@angelia/waiting';
+import type { Page, Session } from '../api/types.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
@@ -49,18 +49,18 @@ function filterOf({ given }: Context) {
 }
 
 async function watch(context: Context): Promise<undefined> {
-  const { out, world } = context;
+  const { out, runtime } = context;
   const seen = new Map<string, number>();
   if (out.isTerminal) out.raw(CLEAR_ALL);
   for (;;) {
     const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
     if (!out.json && out.isTerminal) {
-      // What does not fit would scroll, and be drawn below itself: a line for the head, one for the cursor.
+      // More rows would scroll the screen. One line is for the head, one for the cursor.
       const fitting = page.items.slice(0, Math.max(1, out.height - 2));
       const text = fitting.length === 0 ? 'no sessions' : sessionTable(fitting, context);
       out.raw(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE}\n`)}${CLEAR_LINE}\n${CLEAR_BELOW}`);
     } else {
-      // Oldest first, as they would have come.
+      // Oldest first, in the order in which they started.
       for (const session of [...page.items].reverse()) {
         if (seen.get(session.id) === session.version) continue;
         out.item(session, () => sessionLine(session));
@@ -68,7 +68,7 @@ async function watch(context: Context): Promise<undefined> {
       seen.clear();
       for (const { id, version } of page.items) seen.set(id, version);
     }
-    await pause(WATCH_MS, undefined, { signal: world.signal });
+    await pause(WATCH_MS, runtime.signal);
   }
 }
 
@@ -76,7 +76,7 @@ function sessionLine({ id, status, outcome, route, title }: Session): string {
   return `${id}  ${(outcome ?? status).padEnd('succeeded'.length)}  ${route}  ${title}`;
 }
 
-export function sessionTable(items: Page<Session>['items'], { out, world }: Context): string {
+export function sessionTable(items: Page<Session>['items'], { out, runtime }: Context): string {
   if (items.length === 0) return '';
   const columns: Column<Session>[] = [
     { head: 'SESSION', text: ({ id }) => id },
@@ -86,14 +86,14 @@ export function sessionTable(items: Page<Session>['items'], { out, world }: Cont
       tone: ({ status, outcome }) => toneOf(outcome ?? status),
     },
     { head: 'ROUTE', text: ({ route }) => route },
-    { head: 'STARTED', text: ({ created_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+    { head: 'STARTED', text: ({ created_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
     { head: 'DELIVERED', text: deliveriesText, tone: deliveriesTone },
     { head: 'TITLE', text: ({ title }) => title, flexible: true },
   ];
   return table(items, columns, out);
 }
 
-/** `2`, `1 of 2` while some are pending, `1, 1 dead` */
+/** `2`; `1 of 2` while one is pending; `1, 1 dead` */
 export function deliveriesText({ deliveries: { pending, delivered, dead } }: Session): string {
   const sent = pending === 0 ? String(delivered) : `${delivered} of ${delivered + pending}`;
   return dead === 0 ? sent : `${sent}, ${dead} dead`;

@@ -1,5 +1,5 @@
-import type { Session, SessionEvent } from '../api-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import type { Session, SessionEvent } from '../api/types.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { type Tone, toneOf } from '../terminal/style.ts';
 import { fields } from '../terminal/table.ts';
 import { agoText, durationText } from '../terminal/time.ts';
@@ -23,7 +23,7 @@ export const status = defineCommand({
   ],
   calls: ['get /v1/sessions/{id}', 'get /v1/sessions/{id}/events'],
   run: async (context) => {
-    const { api, given, out, world } = context;
+    const { api, given, out, runtime } = context;
     const client = api();
     const path = sessionPath(given);
     const [session, events] = await Promise.all([
@@ -35,7 +35,7 @@ export const status = defineCommand({
       [
         sessionFields(session, context),
         '',
-        waterfall(spans, { width: out.width, style: out.style, now: world.now() }),
+        waterfall(spans, { width: out.width, style: out.style, now: runtime.now() }),
       ].join('\n'),
     );
     return undefined;
@@ -48,9 +48,9 @@ function spanJson(span: Span) {
   return { ...span, duration_ms: duration };
 }
 
-function sessionFields(session: Session, { out, world }: Context): string {
+function sessionFields(session: Session, { out, runtime }: Context): string {
   const { deliveries, deliver, usage, processes } = session;
-  const now = world.now();
+  const now = runtime.now();
   const ended = session.ended_at ?? new Date(now).toISOString();
   const took = durationText(Date.parse(ended) - Date.parse(session.created_at));
   const state = session.outcome === null ? session.status : `${session.status}, ${session.outcome}`;

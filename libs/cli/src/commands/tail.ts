@@ -1,17 +1,18 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Api } from '../api.ts';
-import type { Page, Session } from '../api-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import { isRetryable } from '@angelia/contracts/errors';
+import { pause } from '@angelia/waiting';
+import type { Api } from '../api/client.ts';
+import { followSession } from '../api/follow-session.ts';
+import type { Page, Session } from '../api/types.ts';
+import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { followSession } from '../follow.ts';
 import { eventLine } from '../timeline/event-line.ts';
 
-/** How late a new session is noticed; what happens in it comes live. */
+/** How often it looks for new sessions. The events of a session arrive live. */
 const LOOK_MS = 1_000;
-/** Each is a stream, of which ingress has 200 for everybody. */
+/** Each session takes a stream. Ingress has 200 streams for all clients. */
 const MOST_FOLLOWED = 50;
 const PAGE = 100;
-/** A restart of the server takes seconds: about a minute of looks. */
+/** About a minute. A restart of the server takes seconds. */
 const MOST_FAILURES = 60;
 
 export const tail = defineCommand({
@@ -38,36 +39,36 @@ export const tail = defineCommand({
   ],
   calls: ['get /v1/sessions', 'get /v1/sessions/{id}/stream'],
   run: async (context) => {
-    const { api, given, out, world } = context;
+    const { api, given, out, runtime } = context;
     const client = api();
     const route = given.text('route');
     const following = new Map<string, Promise<void>>();
-    /** Up to where a session was shown. */
+    /** The last version of each session that was shown. */
     const shown = new Map<string, number>();
-    let turnedAway = 0;
+    let notFollowed = 0;
     let broken: unknown = null;
 
     const follow = (session: Session, after: number): void => {
       if (following.has(session.id)) return;
       if (following.size >= MOST_FOLLOWED) {
-        if (turnedAway === 0) out.note(`more than ${MOST_FOLLOWED} sessions are at work: not all are shown`);
-        turnedAway += 1;
+        if (notFollowed === 0) out.note(`more than ${MOST_FOLLOWED} sessions are active: some are not shown`);
+        notFollowed += 1;
         return;
       }
       const ended = showAll(context, client, session, after, shown)
         .catch((error: unknown) => {
-          // It was pruned or erased meanwhile: there is nothing more to show of it.
+          // The session was pruned or erased: there is nothing more to show.
           if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) broken ??= error;
         })
         .finally(() => following.delete(session.id));
       following.set(session.id, ended);
     };
 
-    for (const session of await atWork(client, route)) follow(session, session.version);
+    for (const session of await activeSessions(client, route)) follow(session, session.version);
     for (const { id, version } of (await newest(client, route)).items) shown.set(id, version);
-    out.note('waiting for what happens (Ctrl-C ends it)');
+    out.note('waiting for events (press Ctrl-C to stop)');
     for (let failures = 0; broken === null; ) {
-      await pause(LOOK_MS, undefined, { signal: world.signal });
+      await pause(LOOK_MS, runtime.signal);
       try {
         const { items } = await newest(client, route);
         for (const session of [...items].reverse()) {
@@ -78,19 +79,16 @@ export const tail = defineCommand({
         failures = 0;
       } catch (error) {
         failures += 1;
-        if (!(error instanceof CliError) || !MAY_PASS.has(error.exitCode) || failures > MOST_FAILURES)
-          throw error;
-        if (failures === 1) out.note(`${error.message}: trying again`);
+        if (!(error instanceof CliError) || !isRetryable(error) || failures > MOST_FAILURES) throw error;
+        if (failures === 1) out.note(`${error.message}; trying again`);
       }
     }
     throw broken;
   },
 });
 
-const MAY_PASS: ReadonlySet<number> = new Set([EXIT.unreachable, EXIT.tryLater]);
-
 async function showAll(
-  { out, given, world }: Context,
+  { out, given, runtime }: Context,
   client: Api,
   { id }: Session,
   after: number,
@@ -100,7 +98,7 @@ async function showAll(
   shown.set(id, after);
   for await (const event of followSession(client, id, {
     after,
-    signal: world.signal,
+    signal: runtime.signal,
     forTerminal: !out.json,
   })) {
     shown.set(id, event.version);
@@ -113,8 +111,8 @@ function newest(client: Api, route: string | null): Promise<Page<Session>> {
   return client.get('/v1/sessions', { route, limit: PAGE });
 }
 
-/** Also those that began long ago, and wait. */
-async function atWork(client: Api, route: string | null): Promise<Session[]> {
+/** Includes sessions that started long ago and wait. */
+async function activeSessions(client: Api, route: string | null): Promise<Session[]> {
   const pages = await Promise.all(
     ['running', 'queued', 'waiting'].map((status) =>
       client.get<Page<Session>>('/v1/sessions', { route, status, limit: PAGE }),

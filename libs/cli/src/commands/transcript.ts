@@ -1,5 +1,5 @@
-import type { Message } from '../api-types.ts';
-import { defineCommand } from '../command.ts';
+import type { Message } from '../api/types.ts';
+import { defineCommand } from '../command-line/command.ts';
 import type { Style } from '../terminal/style.ts';
 import { sessionArgument, sessionPath } from './session-argument.ts';
 

@@ -1,8 +1,8 @@
-import type { Session, SessionEvent, SessionRef } from '../api-types.ts';
-import { type Context, defineCommand, type Option } from '../command.ts';
+import type { Session, SessionEvent, SessionRef } from '../api/types.ts';
+import { type Context, defineCommand, type Option } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { forEach } from './each.ts';
-import { readStdin } from './read-text.ts';
+import { readStdin } from '../terminal/read-input.ts';
+import { forEachNamed } from './for-each.ts';
 import { sessionArgument, sessionPath } from './session-argument.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
@@ -79,7 +79,7 @@ export const answer = defineCommand({
     }
     const chosen = nth === null ? undefined : question.choices[nth - 1];
     if (nth !== null && chosen === undefined) {
-      throw new CliError(EXIT.usage, 'this question has no choices: answer it with a text');
+      throw new CliError(EXIT.usage, 'this question has no choices: give a text');
     }
     return say(context, { text: chosen ?? (await textOf(context)) });
   },
@@ -99,7 +99,7 @@ export const resume = defineCommand({
     const taken = await api().send<SessionRef>('POST', `${sessionPath(given)}/resume`, {
       headers: keyHeader(context),
     });
-    return told(context, taken, 'goes on as');
+    return report(context, taken, 'continues as');
   },
 });
 
@@ -113,7 +113,7 @@ export const cancel = defineCommand({
   calls: ['post /v1/sessions/{id}/cancel'],
   run: async ({ api, given, out }) => {
     const client = api();
-    return forEach({ out }, given.argumentsFrom('session'), async (id) => {
+    return forEachNamed({ out }, given.argumentsFrom('session'), async (id) => {
       const taken = await client.send<SessionRef>('POST', `/v1/sessions/${encodeURIComponent(id)}/cancel`);
       out.item(taken, () => `${taken.session_id} is cancelled`);
     });
@@ -129,14 +129,16 @@ async function say(
     body,
     headers: keyHeader(context),
   });
-  return told(context, taken, 'is continued as');
+  return report(context, taken, 'continues as');
 }
 
-async function told(context: Context, taken: SessionRef, continued: string): Promise<number | undefined> {
+async function report(context: Context, taken: SessionRef, continued: string): Promise<number | undefined> {
   const { api, given, out } = context;
   const asked = given.argument('session');
   out.item(taken, () =>
-    taken.session_id === asked ? `${taken.session_id} has it` : `${asked} ${continued} ${taken.session_id}`,
+    taken.session_id === asked
+      ? `${taken.session_id} accepted it`
+      : `${asked} ${continued} ${taken.session_id}`,
   );
   return given.switch('wait') ? waitForSession(context, api(), taken.session_id) : undefined;
 }
@@ -146,9 +148,9 @@ function keyHeader({ given }: Context): Record<string, string> {
   return key === null ? {} : { 'idempotency-key': key };
 }
 
-async function textOf({ given, world }: Context): Promise<string> {
+async function textOf({ given, runtime }: Context): Promise<string> {
   const text = given.argument('text') ?? '';
-  return text === '-' ? readStdin(world) : text;
+  return text === '-' ? readStdin(runtime) : text;
 }
 
 interface Question {
@@ -167,7 +169,7 @@ async function openQuestion({ api, given }: Context): Promise<Question> {
     throw new CliError(
       EXIT.refused,
       `session ${session.id} has no open question (it is ${session.outcome ?? session.status})`,
-      `angelia message ${session.id} "..." tells it something`,
+      `to send it a message: angelia message ${session.id} "..."`,
     );
   }
   const { items } = await client.get<{ items: SessionEvent[] }>(`${sessionPath(given)}/events`);

@@ -1,8 +1,8 @@
-import type { Api } from '../api.ts';
-import type { Session } from '../api-types.ts';
-import type { Context, Option } from '../command.ts';
+import type { Api } from '../api/client.ts';
+import { followSession } from '../api/follow-session.ts';
+import type { Session } from '../api/types.ts';
+import type { Context, Option } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { followSession } from '../follow.ts';
 import { eventLine } from '../timeline/event-line.ts';
 
 export const waitOptions = {
@@ -11,26 +11,26 @@ export const waitOptions = {
 } as const satisfies Readonly<Record<string, Option>>;
 
 /**
- * Follows a session until nothing is left to do or to deliver, and says by the exit code how it went. With `--json` each
- * event is a line, and the session itself the last one.
+ * Follows a session until it is settled. The exit code says how it went. With `--json` each event is a line, and the last
+ * line is the session.
  */
 export async function waitForSession(
-  { out, given, world }: Context,
+  { out, given, runtime }: Context,
   client: Api,
   id: string,
 ): Promise<number> {
   const limit = given.duration('timeout');
   const timeout = limit === null ? null : AbortSignal.timeout(limit);
-  const signal = timeout === null ? world.signal : AbortSignal.any([world.signal, timeout]);
+  const signal = timeout === null ? runtime.signal : AbortSignal.any([runtime.signal, timeout]);
   try {
     for await (const event of followSession(client, id, { signal, forTerminal: !out.json })) {
       out.item(event, () => eventLine(event, out));
     }
   } catch (error) {
-    if (timeout?.aborted !== true || world.signal.aborted) throw error;
+    if (timeout?.aborted !== true || runtime.signal.aborted) throw error;
     throw new CliError(
       EXIT.timedOut,
-      `session ${id} is not settled within ${given.text('timeout')}: it goes on`,
+      `session ${id} is not settled within ${given.text('timeout')}. It goes on`,
       `angelia logs --follow ${id}`,
     );
   }

@@ -1,5 +1,5 @@
-import type { UnstartedCount, UnstartedWebhook } from '../api-types.ts';
-import { defineCommand, type Option } from '../command.ts';
+import type { UnstartedCount, UnstartedWebhook } from '../api/types.ts';
+import { defineCommand, type Option } from '../command-line/command.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
 
@@ -35,14 +35,14 @@ export const webhooksList = defineCommand({
     { command: 'angelia webhooks --outcome unauthorized', does: 'webhooks with a wrong signature' },
   ],
   calls: ['get /v1/webhooks'],
-  run: async ({ api, given, out, world }) => {
+  run: async ({ api, given, out, runtime }) => {
     const answer = await api().get<{ items: UnstartedWebhook[] }>('/v1/webhooks', {
       route: given.text('route'),
       outcome: given.text('outcome'),
       limit: given.number('limit', { from: 1, to: 200 }),
     });
     const columns: Column<UnstartedWebhook>[] = [
-      { head: 'WHEN', text: ({ received_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'WHEN', text: ({ received_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
       { head: 'ROUTE', text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})` },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
       { head: 'REASON', text: ({ reason }) => reason },
@@ -52,7 +52,7 @@ export const webhooksList = defineCommand({
       { head: 'SESSION', text: ({ session_id: id }) => id ?? '-' },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
-    if (answer.items.length === 0) out.note('none is known');
+    if (answer.items.length === 0) out.note('there are no such webhooks');
     return undefined;
   },
 });
@@ -63,7 +63,7 @@ export const webhooksCounts = defineCommand({
   options: filters,
   examples: [{ command: 'angelia webhooks counts', does: 'how many, and since when' }],
   calls: ['get /v1/webhooks/counts'],
-  run: async ({ api, given, out, world }) => {
+  run: async ({ api, given, out, runtime }) => {
     const answer = await api().get<{ items: UnstartedCount[] }>('/v1/webhooks/counts', {
       route: given.text('route'),
       outcome: given.text('outcome'),
@@ -73,8 +73,8 @@ export const webhooksCounts = defineCommand({
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
       { head: 'REASON', text: ({ reason }) => reason },
       { head: 'COUNT', text: ({ count }) => String(count), right: true },
-      { head: 'SINCE', text: ({ first_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
-      { head: 'LAST', text: ({ last_at: at }) => agoText(at, world.now()), tone: () => 'dim' },
+      { head: 'SINCE', text: ({ first_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
+      { head: 'LAST', text: ({ last_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
     return undefined;

@@ -1,6 +1,6 @@
 import { type Member, optionsOfGroup, type Words } from './words.ts';
 
-/** For bash 3.2 and later (macOS), without the bash-completion package. */
+/** Works with bash 3.2 and later (macOS), without the bash-completion package. */
 export function bashCompletion({ first, groups, commands }: Words): string {
   const names = commands.map(({ name }) => name);
   const both = names.filter((name) => name.includes(' '));

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
-import { commands } from '../commands/table.ts';
+import { commands } from '../commands/all-commands.ts';
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
 import { wordsOf } from './words.ts';
@@ -8,7 +8,7 @@ import { zshCompletion } from './zsh.ts';
 
 const words = wordsOf(commands);
 
-/** What bash itself offers behind these words. */
+/** What bash offers after these words. */
 function offeredByBash(...line: string[]): string[] {
   const typed = line.map((word) => `'${word}'`).join(' ');
   const script = `${bashCompletion(words)}
@@ -18,7 +18,7 @@ COMP_WORDS=(angelia ${typed}); COMP_CWORD=${line.length}; _angelia; printf '%s\\
   return stdout.split('\n').filter((word) => word !== '');
 }
 
-describe('the completion of bash', () => {
+describe('bash completion', () => {
   it.each([
     [['se'], ['send', 'sessions']],
     [
@@ -42,7 +42,7 @@ describe('the completion of bash', () => {
     ],
     [['help', 'rou'], ['routes']],
     [['sessions', '--route', ''], []],
-  ])('offers for %j: %j', (line, offered) => {
+  ])('offers after %j: %j', (line, offered) => {
     const found = offeredByBash(...line);
     expect(found.filter((word) => !word.startsWith('--') || line.at(-1)?.startsWith('--'))).toEqual(offered);
   });

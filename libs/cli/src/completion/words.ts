@@ -1,7 +1,7 @@
-import type { Argument, Command, Option } from '../command.ts';
-import { globalOptions } from '../global-options.ts';
+import type { Argument, Command, Option } from '../command-line/command.ts';
+import { globalOptions } from '../command-line/global-options.ts';
 
-/** What a shell needs to know, without the rest. */
+/** What a completion script needs of the commands. */
 export interface Words {
   /** The first words: commands and groups. */
   readonly first: readonly { readonly word: string; readonly summary: string }[];
@@ -23,7 +23,7 @@ export function wordsOf(commands: readonly Command[]): Words {
     const [word = ''] = name.split(' ');
     if (!first.has(word)) first.set(word, summary);
   }
-  first.set('help', 'say what a command does, with examples');
+  first.set('help', 'show what a command does, with examples');
   const groups = [...first.keys()].flatMap((group) => {
     const inside = members.filter(({ name }) => name.startsWith(`${group} `));
     return inside.length === 0 ? [] : [{ group, members: inside }];
@@ -43,7 +43,7 @@ function memberOf({ name, summary, arguments: args = [], options = {} }: Command
   };
 }
 
-/** Of a group without a further word, its default's. */
+/** The options of a group without a command: those of its default command. */
 export function optionsOfGroup(members: readonly Member[]): Member['options'] {
   return members.find(({ name }) => name.endsWith(' list'))?.options ?? [];
 }

@@ -22,7 +22,7 @@ ${first.map(({ word, summary }) => `      ${quoted(`${word}:${summary}`)}`).join
       .map(({ name }) => `"${name}"`)
       .join('|')}) (( CURRENT > 3 )) && { command="$words[2] $words[3]"; taken=2 } ;;
   esac
-  # _arguments reads what stands behind the first word.
+  # _arguments reads the words after the first one.
   words=(angelia "\${(@)words[taken+2,-1]}")
   (( CURRENT -= taken ))
   case "$command" in
@@ -56,7 +56,7 @@ function described(pairs: readonly (readonly [string, string])[]): string {
   return pairs.map(([word, summary]) => `${word}\\:"${summary.replace(/["'\\:()]/g, ' ')}"`).join(' ');
 }
 
-/** What _arguments would take for its own. */
+/** Escapes what has a meaning for _arguments. */
 function escaped(text: string): string {
   return text.replace(/[[\]:\\]/g, '\\$&');
 }

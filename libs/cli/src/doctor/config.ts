@@ -15,7 +15,7 @@ import { parse } from 'yaml';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 export interface CheckedConfig {
-  /** Null: it does not load, and what depends on it is not checked. */
+  /** Null if it does not load. Then the checks that depend on it are skipped. */
   readonly config: Config | null;
   readonly findings: readonly Finding[];
 }
@@ -41,15 +41,11 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
         `${demo ? 'the built-in demo config' : path} loads (${routes} route${routes === 1 ? '' : 's'})`,
       ),
       ...problems.map(({ place, reason }) =>
-        fault(
-          'config.files',
-          `${place}: ${reason}`,
-          'put the file there, or take the line out of the config',
-        ),
+        fault('config.files', `${place}: ${reason}`, 'create the file, or remove the line from the config'),
       ),
       ...openRoutes(config),
       ...exposedFileProblems(loaded).map((line) =>
-        fault('config.mode', line, 'close the file to others; process-watcher refuses to start with it'),
+        fault('config.mode', line, 'close the file to other users; process-watcher refuses to start with it'),
       ),
       ...openCommands(config),
       ...readableByOthers(path),
@@ -60,10 +56,10 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
 function todoFor(line: string): string {
   const variable = /the environment variable (\w+) is not set/.exec(line)?.[1];
   if (variable !== undefined) {
-    return `set ${variable} in the environment of the services (and of doctor), or take \${${variable}} out of the config`;
+    return `set ${variable} in the environment of the services (and of doctor), or remove \${${variable}} from the config`;
   }
-  if (/unknown key/.test(line)) return 'correct or remove the key; docs/angelia.example.yaml has all of them';
-  return 'mend that place in the config; the services refuse to start with it';
+  if (/unknown key/.test(line)) return 'correct or remove the key; docs/angelia.example.yaml lists all keys';
+  return 'correct that place in the config; the services refuse to start with it';
 }
 
 function openRoutes(config: Config): Finding[] {
@@ -73,8 +69,8 @@ function openRoutes(config: Config): Finding[] {
     .map(([name]) =>
       warning(
         'config.auth',
-        `route ${name} takes webhooks from anybody who reaches the port (${INSECURE_NO_AUTH})`,
-        `set routes.${name}.secret before anything but this machine can reach it`,
+        `route ${name} accepts webhooks from anybody who can reach the port (${INSECURE_NO_AUTH})`,
+        `set routes.${name}.secret before other machines can reach the port`,
       ),
     );
 }
@@ -86,14 +82,14 @@ function openCommands(config: Config): Finding[] {
     warning(
       'config.commands',
       `commands of ${agents.join(', ')} run without isolation (process_watcher.run_as: same): they can read the services' secrets and the whole database`,
-      'take run_as out; process-watcher then isolates commands, or says at the start what it needs for that',
+      'remove run_as; process-watcher then isolates commands, or says at its start what it needs for that',
     ),
   ];
 }
 
 const OTHERS_MAY_READ = 0o044;
 
-/** A file that holds secrets themselves, and not only names of variables, is nobody else's to read. */
+/** Other users must not read a file with literal secrets. Names of variables are no secrets. */
 function readableByOthers(path: string): Finding[] {
   const { mode } = statSync(path);
   if ((mode & OTHERS_MAY_READ) === 0) return [];
@@ -105,8 +101,8 @@ function readableByOthers(path: string): Finding[] {
   return [
     warning(
       'config.mode',
-      `${path} holds ${literal.length} secret${literal.length === 1 ? '' : 's'} and can be read by other users (mode ${(mode & 0o777).toString(8)})`,
-      `chmod 600 ${path}, or write \${NAME} there and put the secret into the environment`,
+      `${path} holds ${literal.length} secret${literal.length === 1 ? '' : 's'} and other users can read it (mode ${(mode & 0o777).toString(8)})`,
+      `run \`chmod 600 ${path}\`, or write \${NAME} in the file and put the secret into the environment`,
     ),
   ];
 }
@@ -126,22 +122,20 @@ export function environmentFindings(env: NodeJS.ProcessEnv): Finding[] {
     ...others.map((line) =>
       fault('environment', line, 'correct the variable; the services refuse to start with it'),
     ),
-    ...(others.length === 0
-      ? [ok('environment', 'the variables that the services read are well formed')]
-      : []),
+    ...(others.length === 0 ? [ok('environment', 'the variables of the services are well formed')] : []),
     ...masterKeyFindings(ofKey, env),
   ];
 }
 
 function masterKeyFindings(problems: readonly string[], env: NodeJS.ProcessEnv): Finding[] {
   const make =
-    'make one with `openssl rand -base64 32` and keep it: what it encrypted cannot be read without it';
+    'create one with `openssl rand -base64 32` and keep it safe: without it nobody can decrypt what it encrypted';
   if (problems.length > 0) return problems.map((line) => fault('master-key', line, make));
   if (env.ANGELIA_MASTER_KEY) return [ok('master-key', 'ANGELIA_MASTER_KEY has 32 bytes')];
   return [
     warning(
       'master-key',
-      'ANGELIA_MASTER_KEY is not set: no routes by API, no links that answer a question, no callbacks of agents',
+      'ANGELIA_MASTER_KEY is not set: routes by API, answer links and callbacks of agents do not work',
       make,
     ),
   ];

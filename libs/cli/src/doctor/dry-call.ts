@@ -1,6 +1,6 @@
 import { reasonOf } from './finding.ts';
 
-/** A request that changes nothing anywhere and sends nobody a message. */
+/** A request that changes nothing and sends no message to anybody. */
 export interface DryCall {
   readonly method: 'GET' | 'POST';
   readonly url: string;
@@ -11,10 +11,10 @@ export type DryAnswer =
   | { readonly kind: 'answered'; readonly status: number; readonly body: unknown }
   | { readonly kind: 'unreachable'; readonly reason: string };
 
-/** None of these calls has a longer answer, but for lists of models; what stands there is not ours to keep. */
+/** No answer to these calls is longer; lists of models are the longest. A longer one is not read. */
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 
-/** Redirects are not followed: the credential is for this host alone. */
+/** Does not follow redirects: the credential is for this host only. */
 export async function dryCall(call: DryCall, timeoutMs: number): Promise<DryAnswer> {
   try {
     const response = await fetch(call.url, {
@@ -30,7 +30,7 @@ export async function dryCall(call: DryCall, timeoutMs: number): Promise<DryAnsw
 }
 
 async function textOf(response: Response): Promise<string> {
-  // An answer without end (an event stream) is one, too: its status is what counts.
+  // An event stream never ends. Its status is enough.
   if (response.body === null || !/json/.test(response.headers.get('content-type') ?? '')) {
     await response.body?.cancel();
     return '';
@@ -48,7 +48,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // no JSON: the status says enough
+    return null; // not JSON: the status is enough
   }
 }
 

@@ -1,49 +1,49 @@
 import { scrubber, secretsInUrl, secretValuesIn } from '@angelia/config';
 import { type Config, isSecretKey } from '@angelia/contracts';
+import { type LocalStack, readLocalStack } from '../local-stack/local-stack.ts';
 import { type CheckedConfig, checkConfig, environmentFindings } from './config.ts';
 import { type Finding, fault, reasonOf, skipped } from './finding.ts';
-import { isolated } from './isolated.ts';
-import { type LocalStack, readLocalStack } from './local-stack.ts';
 import { diskFindings, nodeFindings } from './machine.ts';
 import { mcpFindings } from './mcp-servers.ts';
 import { modelsFindings } from './models.ts';
 import { natsFindings } from './nats.ts';
 import { postgresFindings } from './postgres.ts';
+import { runCheck } from './run-check.ts';
 import { countServices, servicesFindings } from './services.ts';
 import { targetsFindings } from './targets/findings.ts';
 
 export interface ExamineOptions {
-  /** As of the services: INTERFACES.md, "Environment". What it lacks is taken from the local stack under ANGELIA_DATA. */
+  /** The environment of the services (INTERFACES.md, "Environment"). Missing variables come from the local stack in ANGELIA_DATA. */
   readonly env: NodeJS.ProcessEnv;
-  /** Where ingress is, when ANGELIA_HOST and ANGELIA_PORT do not say it. */
+  /** The address of ingress, if it differs from ANGELIA_HOST and ANGELIA_PORT. */
   readonly ingressUrl?: string;
-  /** Base URLs of admin ports by name of the service, for services that are not of a local stack. */
+  /** Base URLs of admin ports by service name, for services outside a local stack. */
   readonly adminUrls?: Readonly<Record<string, string>>;
-  /** For one question to anybody. */
+  /** The limit for one request. */
   readonly timeoutMs?: number;
-  /** An open transaction that has written is a fault when it is older. */
+  /** An open transaction that has written and is older than this is a fault. */
   readonly longTransactionMs?: number;
   readonly now?: () => number;
   readonly nodeVersion?: string;
 }
 
-/** A platform that takes longer for a look-up does not work well enough to be called good. */
-const QUESTION_MS = 5_000;
-/** A check asks several questions, one after the other. */
-const QUESTIONS_PER_CHECK = 4;
-/** Ours take milliseconds; the longest honest one of others (a migration, a bulk load) may take this. */
+/** A platform that takes longer for a read does not work well enough. */
+const REQUEST_MS = 5_000;
+/** A check makes several requests, one after the other. */
+const REQUESTS_PER_CHECK = 4;
+/** Ours take milliseconds. The longest legitimate one of others (a migration, a bulk load) may take this long. */
 const LONG_TRANSACTION_MS = 5_000;
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = '8644';
 
-/** Looks at everything that Angelia stands on, changes nothing, sends nobody a message. Never throws for what it finds. */
+/** Checks everything that Angelia depends on. It changes nothing, sends no message, and never throws for what it finds. */
 export async function examine(options: ExamineOptions): Promise<Finding[]> {
-  const timeoutMs = options.timeoutMs ?? QUESTION_MS;
+  const timeoutMs = options.timeoutMs ?? REQUEST_MS;
   const local = readLocalStack(options.env.ANGELIA_DATA || './.angelia');
   const env = { ...local.environment, ...given(options.env) };
   const { config, findings: configFindings } = checkedConfig(env);
   const check = (name: string, look: () => Promise<readonly Finding[]>) =>
-    isolated(name, timeoutMs * QUESTIONS_PER_CHECK, look);
+    runCheck(name, timeoutMs * REQUESTS_PER_CHECK, look);
   const adminUrls = options.adminUrls ?? {};
 
   const found = await Promise.all([
@@ -65,7 +65,7 @@ export async function examine(options: ExamineOptions): Promise<Finding[]> {
       servicesFindings({ local, adminUrls, ingressUrls: ingressUrls(options, env, local), timeoutMs }),
     ),
     ...(config === null
-      ? [[skipped('targets', 'targets, models and MCP servers stand in the config, which does not load')]]
+      ? [[skipped('targets', 'targets, models and MCP servers are in the config, which does not load')]]
       : [
           check('targets', () => targetsFindings(config, timeoutMs)),
           check('models', () => modelsFindings(config, timeoutMs)),
@@ -80,17 +80,17 @@ export async function examine(options: ExamineOptions): Promise<Finding[]> {
   }));
 }
 
-/** As `isolated`, for the one check that others wait for. */
+/** Like `runCheck`, for the check that the others wait for. */
 function checkedConfig(env: NodeJS.ProcessEnv): CheckedConfig {
   try {
     return checkConfig(env);
   } catch (error) {
     const what = `could not be checked: ${reasonOf(error)}`;
-    return { config: null, findings: [fault('config', what, 'mend that, then run doctor again')] };
+    return { config: null, findings: [fault('config', what, 'fix that, then run doctor again')] };
   }
 }
 
-/** An empty variable is an unset one: compose files hand those over. */
+/** An empty variable counts as unset, because compose files pass empty ones. */
 function given(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
 }
@@ -106,7 +106,7 @@ function ingressUrls(options: ExamineOptions, env: NodeJS.ProcessEnv, local: Loc
   return ports.map((port) => `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`);
 }
 
-/** Platforms like to quote what they refuse. */
+/** All secrets, because some platforms quote the credential that they refuse. */
 function secretsOf(env: NodeJS.ProcessEnv, config: Config | null): string[] {
   const ofEnvironment = Object.entries(env).flatMap(([name, value = '']) => [
     ...(isSecretKey(name) ? [value] : []),

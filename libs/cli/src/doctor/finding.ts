@@ -1,12 +1,12 @@
 export type FindingState = 'ok' | 'warning' | 'fault' | 'skipped';
 
-/** What one check found. A fault keeps Angelia from doing its job or from keeping a promise; a warning may come to that. */
+/** The result of one check. With a fault, Angelia cannot do its job or keep an invariant. A warning may become a fault. */
 export interface Finding {
   /** Stable, for scripts: `postgres.fsync`, `target.telegram`. */
   readonly check: string;
   readonly state: FindingState;
   readonly what: string;
-  /** What to do; faults and warnings have it. */
+  /** What to do. Faults and warnings have it. */
   readonly todo?: string;
 }
 
@@ -25,12 +25,12 @@ export const fault = (check: string, what: string, todo: string): Finding => ({
   todo,
 });
 
-/** In one line, whatever was thrown. */
+/** Whatever was thrown, in one line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? error.cause : undefined;
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
-  // fetch says `fetch failed`, and why in its cause.
+  // The message of fetch is only `fetch failed`; the reason is in its cause.
   const text =
     code !== undefined && !error.message.includes(code) ? `${error.message}: ${code}` : error.message;
   return text.replace(/\s+/g, ' ');

@@ -3,19 +3,19 @@ import { eventually, startTelegram, withTestStack } from '@angelia/testkit';
 import { expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { importHermes } from '../hermes/import.ts';
-import { recorded } from '../testing/recorded-world.ts';
+import { runRecorded } from '../testing/run-recorded.ts';
 import { examine } from './examine.ts';
 import { renderFindings } from './render.ts';
 
 const TOKEN = '123456:a-token-of-the-bot';
 const SECRET = 'the-secret-of-the-subscription';
 
-// What Hermes would send of this payload by this template: paths, a hole, an object as indented JSON, a dollar.
+// What Hermes sends for this template and payload: paths, a missing value, an object as indented JSON, a dollar sign.
 const PROMPT = `#{number} {pull.title} costs $\{number} {pull.nothing} {pull.labels} {__raw__}`;
 const PAYLOAD = { number: 7, pull: { title: 'Mend it', labels: ['a', 'b'] } };
 const SENT = `#7 Mend it costs $7 {pull.nothing} ${JSON.stringify(['a', 'b'], null, 2)} ${JSON.stringify(PAYLOAD, null, 2)}`;
 
-/** A stack as somebody has it who comes from Hermes; only the platform is a stand-in's. */
+/** The stack of a user who comes from Hermes. Only the platform is a stand-in. */
 function fromHermes(telegramUrl: string): { config: string; env: Record<string, string> } {
   const { yaml, environment } = importHermes({
     configText: stringify({ platforms: { webhook: { enabled: true, extra: { routes: {} } } } }),
@@ -38,7 +38,7 @@ function fromHermes(telegramUrl: string): { config: string; env: Record<string, 
   };
 }
 
-it('a local stack is green, with nothing but its data directory known, routes of Hermes mean the same on it, and a service that goes is named', async () => {
+it('a local stack has no findings with only its data directory given, imported routes of Hermes work on it, and a stopped service is named', async () => {
   const telegram = await startTelegram({ token: TOKEN });
   const { config, env: secrets } = fromHermes(telegram.url);
   try {
@@ -50,7 +50,7 @@ it('a local stack is green, with nothing but its data directory known, routes of
       };
       const wrong = async () =>
         (await examine({ env })).filter(({ state }) => state === 'fault' || state === 'warning');
-      // All four duties are led a moment after the services are ready.
+      // All four loops have a leader a moment after the services are ready.
       let left = await wrong();
       await eventually(
         async () => {
@@ -91,13 +91,13 @@ it('a local stack is green, with nothing but its data directory known, routes of
         expect(text).not.toContain(secret);
       }
 
-      const told = await recorded(['doctor'], { env });
+      const told = await runRecorded(['doctor'], { env });
       expect([told.code, told.stdout]).toEqual([0, expect.stringMatching(/0 faults, 0 warnings, \d+ ok/)]);
 
       const accepted = await stack.post({ secret: SECRET, body: PAYLOAD });
       expect(accepted.status).toBe(202);
       await eventually(() => telegram.shownIn('9').length === 1);
-      // Of the log and not of the chat, which has the text as Telegram lays it out.
+      // Read from the log, because the chat has the text in Telegram's format.
       const events = await stack.events(String(accepted.body.session_id));
       expect(events.find(({ type }) => type === 'session.final-response')?.data.text).toBe(SENT);
 
@@ -109,7 +109,7 @@ it('a local stack is green, with nothing but its data directory known, routes of
       expect(gone.filter(({ check }) => check.startsWith('service.')).map(({ check }) => check)).toEqual([
         'service.delivery',
       ]);
-      const faulty = await recorded(['doctor'], { env });
+      const faulty = await runRecorded(['doctor'], { env });
       expect([faulty.code, faulty.stdout]).toEqual([1, expect.stringMatching(/^FAULT +service\.delivery/m)]);
     });
   } finally {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
 
-/** What the services are built for and tested on. */
+/** The version that the services are built for and tested on. */
 const NODE_MAJOR = 24;
 
 export function nodeFindings(version: string): Finding[] {
@@ -18,9 +18,9 @@ export function nodeFindings(version: string): Finding[] {
 }
 
 const MIB = 1024 * 1024;
-/** JetStream's store (128 MiB), a segment of Postgres' log, command output: less and something fails soon. */
+/** JetStream's store (128 MiB), Postgres' log segments and command output need this. With less, something fails soon. */
 const TOO_LITTLE_BYTES = 512 * MIB;
-/** A day of a busy stack. */
+/** Enough for a day of a busy stack. */
 const LITTLE_BYTES = 4096 * MIB;
 
 export async function diskFindings(
@@ -30,7 +30,7 @@ export async function diskFindings(
   if (!existsSync(directory)) return [skipped('disk', `there is no data directory ${directory}`)];
   const free = await freeBytes(directory);
   const what = `${Math.floor(free / MIB)} MiB free at ${directory}`;
-  const todo = 'make room, or move ANGELIA_DATA to a larger disk';
+  const todo = 'free some space, or move ANGELIA_DATA to a larger disk';
   if (free < TOO_LITTLE_BYTES) return [fault('disk', what, todo)];
   return [free < LITTLE_BYTES ? warning('disk', what, todo) : ok('disk', what)];
 }

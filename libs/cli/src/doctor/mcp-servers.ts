@@ -4,7 +4,7 @@ import type { Config, McpServerConfig } from '@angelia/contracts';
 import { dryCall } from './dry-call.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
-/** That it can be reached or started; whether it works shows when an agent's run opens it. */
+/** Checks that each server can be reached or started. Whether it works shows only when a run opens it. */
 export function mcpFindings(config: Config, path: string, timeoutMs: number): Promise<Finding[]> {
   return Promise.all(
     Object.entries(config.mcp_servers).map(([name, server]) =>
@@ -23,7 +23,7 @@ async function serverFinding(
   if (server.command !== undefined)
     return commandFinding(check, name, server.command, server.cwd ?? '.', path);
   const url = server.url ?? '';
-  // Opens the stream of what the server says by itself, or is told that there is none: either is an answer.
+  // Opens the server's event stream. "There is none" is an answer as well.
   const answer = await dryCall(
     { method: 'GET', url, headers: { accept: 'text/event-stream, application/json', ...server.headers } },
     timeoutMs,
@@ -39,18 +39,18 @@ async function serverFinding(
   if (status === 401 || status === 403) {
     return fault(
       check,
-      `${url} refuses us (HTTP ${status})`,
-      `put its credential into mcp_servers.${name}.headers`,
+      `${url} refuses the request (HTTP ${status})`,
+      `put a valid credential into mcp_servers.${name}.headers`,
     );
   }
   if (status === 404 || (status >= 300 && status < 400)) {
     return fault(
       check,
-      `${url} is no MCP server (HTTP ${status})`,
-      `correct mcp_servers.${name}.url: its path often is /mcp`,
+      `${url} is not an MCP server (HTTP ${status})`,
+      `correct mcp_servers.${name}.url: the path is often /mcp`,
     );
   }
-  if (status >= 500) return warning(check, `${url} answers HTTP ${status}`, 'look at its own log');
+  if (status >= 500) return warning(check, `${url} answers HTTP ${status}`, 'look at the log of that server');
   return ok(check, `${url} answers`);
 }
 
@@ -59,7 +59,7 @@ function commandFinding(check: string, name: string, command: string, cwd: strin
     ? [isAbsolute(command) ? command : resolve(cwd, command)]
     : path.split(delimiter).map((directory) => resolve(directory, command));
   const found = places.find(isExecutable);
-  if (found !== undefined) return ok(check, `${found} is there`);
+  if (found !== undefined) return ok(check, `${found} exists`);
   return fault(
     check,
     `there is no program ${command}${command.includes('/') ? '' : ' in PATH'}`,
@@ -72,6 +72,6 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
   } catch {
-    return false; // not there, or not for us
+    return false; // missing, or not executable
   }
 }

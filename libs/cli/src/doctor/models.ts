@@ -2,7 +2,7 @@ import type { Config, ModelConfig } from '@angelia/contracts';
 import { at, dryCall } from './dry-call.ts';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
 
-/** Costs nothing: the list of models, which asks for the same key as a call does. */
+/** Asks for the list of models. That is free of charge and needs the same key as a model call. */
 export function modelsFindings(config: Config, timeoutMs: number): Promise<Finding[]> {
   return Promise.all(
     Object.entries(config.models).map(([name, model]) =>
@@ -12,7 +12,7 @@ export function modelsFindings(config: Config, timeoutMs: number): Promise<Findi
 }
 
 const BASE_URLS = { openai: 'https://api.openai.com/v1', anthropic: 'https://api.anthropic.com/v1' } as const;
-/** As its SDK sends it. */
+/** The version that Anthropic's SDK sends. */
 const ANTHROPIC_VERSION = '2023-06-01';
 
 async function modelFinding(
@@ -27,7 +27,7 @@ async function modelFinding(
   const answer = await dryCall(
     {
       method: 'GET',
-      // Anthropic gives twenty at a time unless asked for more; others do not mind.
+      // Anthropic lists twenty models unless asked for more.
       url: `${base.replace(/\/+$/, '')}/models${model.provider === 'anthropic' ? '?limit=1000' : ''}`,
       headers: { ...keyHeaders(model), ...model.headers },
     },
@@ -45,23 +45,23 @@ async function modelFinding(
     return fault(
       check,
       `${base} refuses the key (HTTP ${status})`,
-      `set models.${name}.api_key to a good one`,
+      `set models.${name}.api_key to a valid key`,
     );
   }
   if (status === 429 || status >= 500) {
-    return warning(check, `${base} does not say right now (HTTP ${status})`, 'run doctor again later');
+    return warning(check, `${base} cannot answer now (HTTP ${status})`, 'run doctor again later');
   }
   const ids = idsIn(body);
   if (status !== 200 || ids === null) {
     return skipped(
       check,
-      `${base} answers, and has no list of models (HTTP ${status}): key and model were not tried`,
+      `${base} answers but has no list of models (HTTP ${status}): key and model were not checked`,
     );
   }
-  if (ids.includes(model.model)) return ok(check, `${base} takes the key and has ${model.model}`);
+  if (ids.includes(model.model)) return ok(check, `${base} accepts the key and has ${model.model}`);
   return warning(
     check,
-    `${base} takes the key, and its list has no ${model.model}`,
+    `${base} accepts the key, but its list does not have ${model.model}`,
     `correct models.${name}.model, unless it is an alias that the list leaves out`,
   );
 }

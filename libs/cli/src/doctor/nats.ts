@@ -9,7 +9,7 @@ export interface NatsOptions {
 }
 
 export async function natsFindings({ url, timeoutMs, replicas }: NatsOptions): Promise<Finding[]> {
-  if (url === undefined) return [skipped('nats', 'NATS_URL is not set, and no local stack keeps one here')];
+  if (url === undefined) return [skipped('nats', 'NATS_URL is not set, and there is no local stack here')];
   let found: ExaminedBus;
   try {
     found = await examineBus({ url, timeoutMs, replicas });
@@ -18,17 +18,17 @@ export async function natsFindings({ url, timeoutMs, replicas }: NatsOptions): P
       error instanceof BusUrlInvalid
         ? 'correct NATS_URL'
         : 'start nats-server, or correct NATS_URL (host, port, user, password)';
-    return [fault('nats', `cannot be asked: ${reasonOf(error)}`, todo)];
+    return [fault('nats', `cannot be reached: ${reasonOf(error)}`, todo)];
   }
   return [
     found.supported
       ? ok('nats', `nats-server ${found.version}`)
       : fault('nats', `nats-server ${found.version} is too old`, `install ${found.neededVersion} or newer`),
     found.maxPayloadBytes >= found.neededPayloadBytes
-      ? ok('nats.max_payload', `messages may have ${found.maxPayloadBytes} bytes`)
+      ? ok('nats.max_payload', `messages may have up to ${found.maxPayloadBytes} bytes`)
       : fault(
           'nats.max_payload',
-          `messages may have ${found.maxPayloadBytes} bytes only`,
+          `messages may have only ${found.maxPayloadBytes} bytes`,
           `set max_payload in the server's config to ${found.neededPayloadBytes} or more`,
         ),
     ...(found.jetstream === null ? [withoutJetStream] : jetstreamFindings(found.jetstream, replicas)),
@@ -37,13 +37,13 @@ export async function natsFindings({ url, timeoutMs, replicas }: NatsOptions): P
 
 const withoutJetStream = fault(
   'nats.jetstream',
-  'JetStream is off: no hint is kept, and services are not ready',
+  'JetStream is off: hints are not kept, and the services do not become ready',
   'start nats-server with -js and -sd <directory>, or enable JetStream for this account',
 );
 
-/** Those with consumers: one durable per event type, named `<service>-<type>`. */
+/** The services with consumers: one durable per event type, named `<service>-<type>`. */
 const CONSUMING = ['agent-runner', 'delivery', 'process-watcher'];
-/** A minute of a busy stack; the sweep hints what is lost, so that many are no harm but say that nobody works. */
+/** A minute of a busy stack. More do no harm, because the sweep replaces lost hints, but they show that nobody consumes. */
 const MANY_PENDING = 10_000;
 const MIB = 1024 * 1024;
 
@@ -57,8 +57,8 @@ function jetstreamFindings(found: ExaminedJetStream, replicas: number): Finding[
 
 const noStream = warning(
   'nats.stream',
-  'there is no stream of hints',
-  'start the services: they make it, and hint everything that is unsettled',
+  'the stream of hints does not exist',
+  'start the services: they create it and hint every unsettled session',
 );
 
 function storageFindings({
@@ -67,24 +67,30 @@ function storageFindings({
   streamsLeft,
   stream,
 }: ExaminedJetStream): Finding[] {
-  // What the stream has reserved already need not be there a second time.
+  // An existing stream has already reserved its storage.
   const missing = stream === null && storageLeftBytes !== null && storageLeftBytes < neededStorageBytes;
   const needed = `${neededStorageBytes / MIB} MiB`;
   return [
     missing
       ? fault(
           'nats.storage',
-          `${Math.floor(storageLeftBytes / MIB)} MiB of file storage left, and the stream reserves ${needed}`,
-          "raise the account's max_storage (or max_file_store of the server), or delete streams that nobody needs",
+          `only ${Math.floor(storageLeftBytes / MIB)} MiB of file storage left; the stream reserves ${needed}`,
+          "raise the account's max_storage (or max_file_store of the server), or delete unused streams",
         )
       : ok(
           'nats.storage',
           storageLeftBytes === null
-            ? `the account has no limit (the stream reserves ${needed}; the server's own max_file_store cannot be asked for)`
+            ? `the account has no limit (the stream reserves ${needed}; NATS does not report the server's max_file_store)`
             : `${Math.floor(storageLeftBytes / MIB)} MiB of file storage left`,
         ),
     ...(stream === null && streamsLeft === 0
-      ? [fault('nats.streams', 'the account may have no further stream', "raise the account's max_streams")]
+      ? [
+          fault(
+            'nats.streams',
+            'the account may not create another stream',
+            "raise the account's max_streams",
+          ),
+        ]
       : []),
   ];
 }
@@ -107,24 +113,24 @@ function streamFindings(
       : warning(
           'nats.stream',
           stream.replicas === replicas
-            ? `servers of the stream are away or behind: ${stream.lagging.join(', ')}`
-            : `the stream has ${stream.replicas} replicas, and nats.replicas is ${replicas}`,
+            ? `these servers of the stream are offline or lag behind: ${stream.lagging.join(', ')}`
+            : `the stream has ${stream.replicas} replicas, but nats.replicas is ${replicas}`,
           stream.replicas === replicas
-            ? 'bring those servers back: with a majority gone hints stop until they are'
-            : 'restart a service: it brings the stream up to date, or says why it cannot',
+            ? 'bring those servers back: without a majority hints stop'
+            : 'restart a service: it updates the stream, or logs why it cannot',
         ),
     absent.length === 0
       ? ok('nats.consumers', `${consumers.length} consumers of ${CONSUMING.join(', ')}`)
       : warning(
           'nats.consumers',
           `no consumer of ${absent.join(', ')}`,
-          `start ${absent.join(', ')}: it makes its own`,
+          `start ${absent.join(', ')}: each creates its own`,
         ),
     pending <= MANY_PENDING
-      ? ok('nats.pending', `${pending} hints wait`)
+      ? ok('nats.pending', `${pending} hints are waiting`)
       : warning(
           'nats.pending',
-          `${pending} hints wait`,
+          `${pending} hints are waiting`,
           'run more of the service whose consumer is behind (ANGELIA_REPLICAS)',
         ),
   ];

@@ -24,7 +24,7 @@ import { type ExamineOptions, examine } from './examine.ts';
 import type { Finding } from './finding.ts';
 import { isHealthy, renderFindings } from './render.ts';
 
-// Each fault is real: this run's Postgres has fsync off, the servers are servers, and what is refused is refused.
+// Each fault is real: the Postgres of the test run has fsync off, and the servers are real servers that really refuse.
 
 const TOKEN = '123456:a-token-of-the-bot';
 let directory: string;
@@ -67,7 +67,7 @@ async function examined(config: object, options: Partial<ExamineOptions> = {}): 
 const finding = (findings: readonly Finding[], check: string) => findings.find((one) => one.check === check);
 
 describe('Postgres', () => {
-  it('with fsync off is a fault that names the setting and how to mend it', async () => {
+  it('with fsync off is a fault that names the setting and how to change it', async () => {
     const findings = await examined({});
     expect(finding(findings, 'postgres.fsync')).toMatchObject({
       state: 'fault',
@@ -79,7 +79,7 @@ describe('Postgres', () => {
     expect(renderFindings(findings).join('\n')).toMatch(/FAULT {3}postgres\.fsync .*\n +-> ALTER SYSTEM/);
   });
 
-  it('that is not there is one fault, and does not keep the others from being looked at', async () => {
+  it('that is down is one fault, and the other checks still run', async () => {
     const findings = await examined(
       {},
       { env: { DATABASE_URL: 'postgres://x:s3cretword@127.0.0.1:1/none' } },
@@ -106,7 +106,7 @@ describe('Postgres', () => {
     }
   });
 
-  it('that a log of another cluster was restored into is a fault that names --raise-epoch', async () => {
+  it('with a log that was restored from another cluster is a fault that names --raise-epoch', async () => {
     const restored = await createTestDatabase();
     try {
       await restored.query('UPDATE angelia.cluster SET system_identifier = system_identifier - 1');
@@ -120,19 +120,18 @@ describe('Postgres', () => {
     }
   });
 
-  it('with a session that wrote and idles in its transaction is a fault that names the session', async () => {
+  it('with a session that has written and is idle in its transaction is a fault that names the session', async () => {
     const holder = new pg.Client({ connectionString: database.url, application_name: 'forgotten' });
     await holder.connect();
     try {
       const { rows } = await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await holder.query('BEGIN');
       await holder.query('SELECT pg_current_xact_id()');
-      // Other tests write to the same server, and theirs may be the oldest transaction for a moment.
+      const named = `session ${rows[0]?.pid} (forgotten)`;
+      // Other tests write to the same server, and one of their transactions may be the oldest for a moment.
       const held = await eventually(async () => {
         const found = finding(await examined({}, { longTransactionMs: 100 }), 'postgres.transactions');
-        return (
-          found?.state === 'fault' && found.what.includes(`session ${rows[0]?.pid} (forgotten)`) && found
-        );
+        return found?.state === 'fault' && found.what.includes(named) && found;
       });
       expect(held.what).toContain('idle in transaction');
       expect(held.todo).toContain(`pg_terminate_backend(${rows[0]?.pid})`);
@@ -141,7 +140,7 @@ describe('Postgres', () => {
     }
   });
 
-  it('whose clock is minutes away from ours is a fault, seconds a warning', async () => {
+  it('whose clock differs by minutes is a fault, by seconds a warning', async () => {
     const skewed = async (ms: number) => finding(await examined({}, { now: () => Date.now() + ms }), 'clock');
     expect(await skewed(0)).toMatchObject({ state: 'ok' });
     expect(await skewed(120_000)).toMatchObject({
@@ -154,7 +153,7 @@ describe('Postgres', () => {
     });
   });
 
-  it('without any service has nobody who leads', async () => {
+  it('without services has no leader, which is a fault', async () => {
     const findings = await examined({});
     expect(finding(findings, 'duties')).toMatchObject({
       state: 'fault',
@@ -165,7 +164,7 @@ describe('Postgres', () => {
 });
 
 describe('NATS', () => {
-  it('without JetStream is a fault that says how to switch it on', async () => {
+  it('without JetStream is a fault that says how to turn it on', async () => {
     const port = await freePort();
     const server = spawn(
       process.env.ANGELIA_TEST_NATS_SERVER ?? 'nats-server',
@@ -185,7 +184,7 @@ describe('NATS', () => {
     }
   });
 
-  it('that is not there is a fault', async () => {
+  it('that is down is a fault', async () => {
     const findings = await examined({}, { env: { NATS_URL: 'nats://127.0.0.1:1' } });
     expect(finding(findings, 'nats')).toMatchObject({
       state: 'fault',
@@ -194,7 +193,7 @@ describe('NATS', () => {
   });
 });
 
-it('servers that take the connection and say nothing are faults within the time limit', async () => {
+it('servers that accept a connection and never answer are faults within the time limit', async () => {
   const taken: Socket[] = [];
   const silent = createServer((socket) => taken.push(socket.on('error', () => {}).resume())).listen(
     0,
@@ -213,7 +212,7 @@ it('servers that take the connection and say nothing are faults within the time 
     for (const check of ['postgres', 'nats', 'target.telegram']) {
       expect(finding(findings, check)).toMatchObject({ state: 'fault' });
     }
-    // Whoever asked has hung up: a connection left open would keep the command from ending.
+    // Doctor has closed its connections: an open one would keep the command from ending.
     await eventually(() => taken.every(({ readyState }) => readyState !== 'open'));
   } finally {
     for (const socket of taken) socket.destroy();
@@ -222,7 +221,7 @@ it('servers that take the connection and say nothing are faults within the time 
 });
 
 describe('the config', () => {
-  it('that names a variable which is not set is a fault that names the variable', async () => {
+  it('with a variable that is not set is a fault that names the variable', async () => {
     const findings = await examined({ secret: `$\{DOCTOR_TEST_MISSING}` });
     expect(finding(findings, 'config')).toMatchObject({
       state: 'fault',
@@ -241,7 +240,7 @@ describe('the config', () => {
     ]);
   });
 
-  it('with an open route, and with secrets that others may read, is warned of', async () => {
+  it('with an open route, and with secrets that other users can read, gives warnings', async () => {
     const agents = { default: { model: 'echo' } };
     const models = { echo: { provider: 'builtin', model: 'echo' } };
     const open = {
@@ -262,7 +261,7 @@ describe('the config', () => {
     expect(finding(await examined(open), 'config.mode')).toBeUndefined();
   });
 
-  it('that runs commands without isolation is warned of', async () => {
+  it('that runs commands without isolation gives a warning', async () => {
     const config = (run_as: string) => ({
       agents: { worker: { model: 'm', toolsets: ['terminal'] } },
       models: { m: { provider: 'builtin', model: 'echo' } },
@@ -275,7 +274,7 @@ describe('the config', () => {
     expect(finding(await examined(config('auto')), 'config.commands')).toBeUndefined();
   });
 
-  it('has a fault for a master key that is none', async () => {
+  it('gives a fault for an invalid master key', async () => {
     const findings = await examined({}, { env: { ANGELIA_MASTER_KEY: 'c2hvcnQ=' } });
     expect(finding(findings, 'master-key')).toMatchObject({
       state: 'fault',
@@ -286,7 +285,7 @@ describe('the config', () => {
 });
 
 describe('credentials', () => {
-  it('of every platform are tried without a message to anybody', async () => {
+  it('of every platform are checked without sending a message', async () => {
     const telegram = await startTelegram({ token: TOKEN });
     const slack = await startSlack({ token: 'xoxb-good-token' });
     const discord = await startDiscord({ token: 'discord-good-token' });
@@ -322,7 +321,7 @@ describe('credentials', () => {
     expect(states(bad)).toEqual(Object.fromEntries(names.map((name) => [name, 'fault'])));
     expect(finding(bad, 'target.telegram')).toMatchObject({
       what: expect.stringContaining('refused'),
-      todo: 'set targets.telegram.bot_token to a good one',
+      todo: 'set targets.telegram.bot_token to a valid credential',
     });
 
     expect(standIns.flatMap(({ problems }) => problems)).toEqual([]);
@@ -337,7 +336,7 @@ describe('credentials', () => {
     expect([...sent, smtp.received].flat()).toEqual([]);
   });
 
-  it('that a platform quotes back are not shown', async () => {
+  it('that a platform quotes in its answer are not shown', async () => {
     const telegram = await startTelegram({ token: TOKEN });
     stops.push(telegram.stop);
     telegram.behaveToReads({
@@ -349,7 +348,7 @@ describe('credentials', () => {
     expect(JSON.stringify(findings)).not.toContain(TOKEN);
   });
 
-  it('are not called wrong when the platform is down or cannot be reached', async () => {
+  it('are not called wrong when the platform is down or unreachable', async () => {
     const telegram = await startTelegram({ token: TOKEN });
     stops.push(telegram.stop);
     const targets = { telegram: { bot_token: TOKEN, api_base: telegram.url } };
@@ -362,7 +361,7 @@ describe('credentials', () => {
     });
   });
 
-  it('of models are tried where the provider lists its models, and skipped where it does not', async () => {
+  it('of models are checked if the provider lists its models, and skipped if it does not', async () => {
     const models = await startModelServer({ apiKey: 'a-model-key' });
     const slack = await startSlack({ token: 'x' });
     stops.push(models.stop, slack.stop);
@@ -393,7 +392,7 @@ describe('credentials', () => {
     });
   });
 
-  it('of MCP servers: a program that is not there and an address that nobody answers are faults', async () => {
+  it('of MCP servers: a missing program and an unreachable address are faults', async () => {
     const findings = await examined({
       mcp_servers: {
         here: { command: 'node' },

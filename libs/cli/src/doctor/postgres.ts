@@ -12,14 +12,14 @@ export interface PostgresOptions {
   readonly url: string | undefined;
   readonly timeoutMs: number;
   readonly now: () => number;
-  /** Processes of all services together. */
+  /** The number of processes of all services. */
   readonly services: number;
   readonly longTransactionMs: number;
 }
 
 export async function postgresFindings(options: PostgresOptions): Promise<Finding[]> {
   if (options.url === undefined) {
-    return [skipped('postgres', 'DATABASE_URL is not set, and no local stack keeps one here')];
+    return [skipped('postgres', 'DATABASE_URL is not set, and there is no local stack here')];
   }
   let found: ExaminedDatabase;
   try {
@@ -28,7 +28,7 @@ export async function postgresFindings(options: PostgresOptions): Promise<Findin
     return [
       fault(
         'postgres',
-        `cannot be asked: ${reasonOf(error)}`,
+        `cannot be reached: ${reasonOf(error)}`,
         'start Postgres, or correct DATABASE_URL (host, port, user, password, database)',
       ),
     ];
@@ -54,22 +54,22 @@ function serverFindings({ version, versionText, inRecovery }: ExaminedDatabase):
       ? ok('postgres', `Postgres ${versionText}`)
       : fault(
           'postgres',
-          `Postgres ${versionText} is too old: ${OLDEST} or newer is needed`,
-          'upgrade it (pg_upgrade, or dump and restore; then docs/backup.md)',
+          `Postgres ${versionText} is too old: Angelia needs ${OLDEST} or newer`,
+          'upgrade it (pg_upgrade, or dump and restore; then see docs/backup.md)',
         ),
     ...(inRecovery
       ? [
           fault(
             'postgres.primary',
-            'this server is a replica and takes no writes',
-            'point DATABASE_URL at the primary, or promote this one',
+            'this server is a replica and accepts no writes',
+            'set DATABASE_URL to the primary, or promote this server',
           ),
         ]
       : []),
   ];
 }
 
-/** Invariant accepted-is-durable: a 2xx is only true when a commit is on disk. */
+/** Invariant accepted-is-durable: a 2xx needs a commit that is on disk. */
 function durabilityFindings({ settings }: ExaminedDatabase): Finding[] {
   const turnOn = (name: string) =>
     `ALTER SYSTEM SET ${name} = on; SELECT pg_reload_conf(); then restart Postgres if it was started with -c ${name}=off`;
@@ -78,64 +78,64 @@ function durabilityFindings({ settings }: ExaminedDatabase): Finding[] {
       ? ok(`postgres.${name}`, `${name} is on`)
       : fault(`postgres.${name}`, `${name} is ${settings[name]}: ${why}`, turnOn(name));
   return [
-    isOn('fsync', 'a power failure loses webhooks that were answered with 2xx, or the whole database'),
-    isOn('full_page_writes', 'a power failure in the middle of a page leaves the log unreadable'),
+    isOn('fsync', 'a power failure can lose accepted webhooks, or the whole database'),
+    isOn('full_page_writes', 'a power failure during a page write can make the log unreadable'),
     settings.synchronous_commit === 'off'
       ? warning(
           'postgres.synchronous_commit',
-          'synchronous_commit is off: appends of the services set it themselves, other writers (migrate, restore) do not',
+          'synchronous_commit is off: the services turn it on for their appends, but migrate and restore do not',
           turnOn('synchronous_commit'),
         )
       : ok('postgres.synchronous_commit', `synchronous_commit is ${settings.synchronous_commit}`),
   ];
 }
 
-/** Ours end after 10 s by themselves; this is for everybody else's. */
+/** Our transactions end after 10 s. This limit is for all others. */
 const LONGEST_IDLE_MS = 300_000;
 
 function idleTransactionFinding({ idleInTransactionMs }: ExaminedDatabase): Finding {
   const check = 'postgres.idle_in_transaction_session_timeout';
   if (idleInTransactionMs > 0 && idleInTransactionMs <= LONGEST_IDLE_MS) {
-    return ok(check, `idle transactions are ended after ${idleInTransactionMs / 1000} s`);
+    return ok(check, `Postgres ends idle transactions after ${idleInTransactionMs / 1000} s`);
   }
-  const what = idleInTransactionMs === 0 ? 'never ended' : `ended after ${idleInTransactionMs / 1000} s only`;
+  const what = idleInTransactionMs === 0 ? 'never' : `only after ${idleInTransactionMs / 1000} s`;
   return warning(
     check,
-    `idle transactions are ${what}: a forgotten one that has written holds back the whole log meanwhile`,
+    `idle transactions end ${what}: a forgotten one that has written holds back the whole log until then`,
     "ALTER SYSTEM SET idle_in_transaction_session_timeout = '60s'; SELECT pg_reload_conf();",
   );
 }
 
-/** For people, backups and migrations beside the services. */
+/** For people, backups and migrations. */
 const SPARE_CONNECTIONS = 10;
 
 function connectionsFinding({ connections }: ExaminedDatabase, services: number): Finding {
   const check = 'postgres.max_connections';
   const usable = connections.most - connections.reserved;
   const needed = services * CONNECTIONS_PER_SERVICE + SPARE_CONNECTIONS;
-  const what = `${usable} connections for all, ${connections.open} open; ${services} service processes take up to ${services * CONNECTIONS_PER_SERVICE}`;
+  const what = `${usable} connections, ${connections.open} open; ${services} service processes use up to ${services * CONNECTIONS_PER_SERVICE}`;
   if (usable >= needed) return ok(check, what);
   return warning(
     check,
     what,
-    `ALTER SYSTEM SET max_connections = ${needed + connections.reserved}; and restart Postgres`,
+    `ALTER SYSTEM SET max_connections = ${needed + connections.reserved}; then restart Postgres`,
   );
 }
 
 function rolesFinding({ roles }: ExaminedDatabase): Finding {
   const missing = Object.keys(roles).filter((role) => !roles[role]);
   if (missing.length === 0)
-    return ok('postgres.roles', `the login can take ${Object.keys(roles).join(' and ')}`);
+    return ok('postgres.roles', `the login has the roles ${Object.keys(roles).join(' and ')}`);
   return warning(
     'postgres.roles',
-    `the login cannot take ${missing.join(', ')}: nothing but our own code keeps events from being changed`,
-    `as an administrator: ${missing.map((role) => `CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO <login>;`).join(' ')} then migrate`,
+    `the login does not have the role ${missing.join(', ')}: Postgres does not keep services from changing events`,
+    `as an administrator, run ${missing.map((role) => `CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO <login>;`).join(' ')} and migrate again`,
   );
 }
 
 const MIGRATE = 'node dist/migrate.js';
 const LED_LOOPS = ['agenda', 'projection', 'prune', 'relay'] as const satisfies readonly LedLoop[];
-/** Normal is below a second. */
+/** Less than a second is normal. */
 const LATE_MS = 10_000;
 
 function schemaFindings(schema: ExaminedSchema | null): Finding[] {
@@ -143,12 +143,12 @@ function schemaFindings(schema: ExaminedSchema | null): Finding[] {
     const what =
       schema === null
         ? 'the database has no schema angelia'
-        : `the schema is at migration ${schema.migration}, and ${schema.neededMigration} is needed`;
+        : `the schema is at migration ${schema.migration}, but this version needs ${schema.neededMigration}`;
     return [
       fault(
         'postgres.schema',
         what,
-        `run \`${MIGRATE}\` with this DATABASE_URL (\`npm start\` does it by itself)`,
+        `run \`${MIGRATE}\` with this DATABASE_URL (\`npm start\` does that itself)`,
       ),
     ];
   }
@@ -159,7 +159,7 @@ function schemaFindings(schema: ExaminedSchema | null): Finding[] {
       migrated,
       fault(
         'postgres.cluster',
-        `the log was written in cluster ${known}, and this is ${actual}: it was restored or copied here, and services refuse to start`,
+        `the log was written in cluster ${known}, but this is ${actual}: it was restored or copied here, so services refuse to start`,
         `stop all services, then run \`${MIGRATE} --raise-epoch\` (docs/backup.md)`,
       ),
     ];
@@ -168,14 +168,14 @@ function schemaFindings(schema: ExaminedSchema | null): Finding[] {
 }
 
 function workFindings({ health, leaders }: ExaminedSchema): Finding[] {
-  const unled = LED_LOOPS.filter((duty) => !leaders.some(({ name }) => name === duty));
+  const unled = LED_LOOPS.filter((loop) => !leaders.some(({ name }) => name === loop));
   const late = [
-    ['tail', health?.tailLagMs ?? 0, 'events are hidden by an open transaction (see postgres.transactions)'],
-    ['relay', health?.relayLagMs ?? 0, 'events are not hinted: look at NATS and at who leads the relay'],
+    ['tail', health?.tailLagMs ?? 0, 'an open transaction hides events: see postgres.transactions'],
+    ['relay', health?.relayLagMs ?? 0, 'events get no hints: check NATS and the leader of the relay'],
     [
       'projection',
       health?.projectionLagMs ?? 0,
-      'lists are behind: look at the logs of who leads the projection',
+      'lists are out of date: look at the log of the leader of the projection',
     ],
   ] as const;
   const dead = health?.deadLetters ?? 0;
@@ -187,8 +187,8 @@ function workFindings({ health, leaders }: ExaminedSchema): Finding[] {
         )
       : fault(
           'duties',
-          `nobody leads ${unled.join(', ')}`,
-          'start the services; each of them can lead all duties',
+          `no service leads ${unled.join(', ')}`,
+          'start ingress, agent-runner or delivery: each of them can lead all of these',
         ),
     ...late.map(([name, lagMs, todo]) =>
       lagMs <= LATE_MS
@@ -199,24 +199,26 @@ function workFindings({ health, leaders }: ExaminedSchema): Finding[] {
       ? ok('dead-letters', 'none')
       : warning(
           'dead-letters',
-          `${dead >= 1000 ? 'at least 1000' : dead} events could not be handled`,
-          'see `angelia dead-letters`: each has its reason and can be tried again',
+          `${dead >= 1000 ? 'at least 1000' : dead} events could not be processed`,
+          'run `angelia dead-letters`: it shows the reasons, and `angelia dead-letters replay` tries them again',
         ),
   ];
 }
 
 function writersFinding({ writers, schema }: ExaminedDatabase, longMs: number): Finding {
   const check = 'postgres.transactions';
-  // How long another's is open may be hidden from us; then what it does to the tail counts.
+  // Postgres may hide how long another user's transaction is open. Then the lag of the tail decides.
   const tailIsHeld = (schema?.health?.tailLagMs ?? 0) > longMs;
   const long = writers.filter(({ openMs }) => (openMs === null ? tailIsHeld : openMs > longMs));
   if (long.length === 0) return ok(check, 'no open transaction holds back the log');
   const sessions = long.flatMap(({ pid }) => (pid === null ? [] : [`SELECT pg_terminate_backend(${pid});`]));
-  const prepared = long.some(({ pid }) => pid === null) ? ['ROLLBACK PREPARED what is left prepared'] : [];
+  const prepared = long.some(({ pid }) => pid === null)
+    ? ['run ROLLBACK PREPARED for the prepared transaction']
+    : [];
   return fault(
     check,
-    `${long.map(describe).join('; ')}: what is committed meanwhile waits in the log behind it`,
-    `end what holds it: ${[...sessions, ...prepared].join(' ')}`,
+    `${long.map(describe).join('; ')}: later events wait behind it in the log`,
+    `end it: ${[...sessions, ...prepared].join(' ')}`,
   );
 }
 
@@ -227,9 +229,9 @@ function describe({ pid, user, application, database, state, openMs }: OpenWrite
   return `${who} of ${user} in ${database} has written and is ${state}${since}`;
 }
 
-/** Timestamps of signatures may be minutes off; but the times in logs, traces and retries should agree. */
+/** Signatures allow minutes of difference, but the times in logs, traces and retries should agree. */
 const CLOCK_OFF_MS = 2_000;
-/** Linear allows a minute; half of it may be the sender's. */
+/** Linear allows a minute. The sender's clock may use up half of it. */
 const CLOCK_WRONG_MS = 30_000;
 
 function clockFinding({ clockAheadMs, roundTripMs }: ExaminedDatabase): Finding {
@@ -240,5 +242,5 @@ function clockFinding({ clockAheadMs, roundTripMs }: ExaminedDatabase): Finding 
   const todo = 'run a time service (chrony, systemd-timesyncd) on both machines';
   return certainMs < CLOCK_WRONG_MS
     ? warning('clock', what, todo)
-    : fault('clock', `${what}: signatures with a timestamp are refused`, todo);
+    : fault('clock', `${what}: ingress refuses signatures with a timestamp`, todo);
 }

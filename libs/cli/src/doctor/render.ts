@@ -8,7 +8,7 @@ const MARKS: Readonly<Record<FindingState, string>> = {
 };
 const MARK_WIDTH = 8;
 
-/** Lines of plain text, the last of which sums up. */
+/** Lines of plain text. The last one is the summary. */
 export function renderFindings(findings: readonly Finding[]): string[] {
   const width = Math.max(0, ...findings.map(({ check }) => check.length)) + 2;
   const indent = ' '.repeat(MARK_WIDTH + width);

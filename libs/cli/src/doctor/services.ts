@@ -1,13 +1,13 @@
+import type { LocalStack } from '../local-stack/local-stack.ts';
 import { type Finding, fault, ok, reasonOf, skipped } from './finding.ts';
-import type { LocalStack } from './local-stack.ts';
 
 const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
 
 export interface ServicesOptions {
   readonly local: LocalStack;
-  /** Base URLs of admin ports by instance, where no local stack says them. */
+  /** Base URLs of admin ports by instance, for services outside a local stack. */
   readonly adminUrls: Readonly<Record<string, string>>;
-  /** Where ingress may listen, the likeliest first. */
+  /** Where ingress may listen, the most likely first. */
   readonly ingressUrls: readonly string[];
   readonly timeoutMs: number;
 }
@@ -17,7 +17,7 @@ export async function servicesFindings(options: ServicesOptions): Promise<Findin
   return [ingress, ...others];
 }
 
-/** Processes of services, running or not: each takes its connections to Postgres. */
+/** The number of service processes, running or not. Each uses connections to Postgres. */
 export function countServices(local: LocalStack, adminUrls: Readonly<Record<string, string>>): number {
   const known = Math.max(instancesOf(local).length, Object.keys(adminUrls).length);
   return Math.max(known, SERVICES.length);
@@ -31,7 +31,7 @@ async function ingressFinding({ ingressUrls, timeoutMs }: ServicesOptions): Prom
     if (finding.state === 'ok') return finding;
     first ??= finding;
   }
-  return first ?? skipped(check, 'its address is not known: set ANGELIA_HOST and ANGELIA_PORT');
+  return first ?? skipped(check, 'its address is unknown: set ANGELIA_HOST and ANGELIA_PORT');
 }
 
 async function adminFindings({ local, adminUrls, timeoutMs }: ServicesOptions): Promise<Finding[]> {
@@ -44,7 +44,7 @@ async function adminFindings({ local, adminUrls, timeoutMs }: ServicesOptions): 
     return [
       skipped(
         'services',
-        'their admin ports are not known here: no local stack runs on ANGELIA_DATA, and none were named',
+        'their admin ports are unknown: there is no local stack in ANGELIA_DATA, and no --admin option',
       ),
     ];
   }
@@ -56,13 +56,14 @@ async function adminFindings({ local, adminUrls, timeoutMs }: ServicesOptions): 
       const program = instances.find((one) => one.name === name);
       if (url === undefined) return fault(check, 'is not running', startIt(name));
       if (program !== undefined && !program.running)
-        return fault(check, 'its process is gone', startIt(name));
+        return fault(check, 'its process has ended', startIt(name));
       return readyFinding(check, url, timeoutMs);
     }),
   );
 }
 
-const startIt = (name: string) => `start it (\`npm start\` starts all); logs/${name}.log says why it ended`;
+const startIt = (name: string) =>
+  `start it (\`npm start\` starts all services); logs/${name}.log says why it ended`;
 
 function instancesOf({ programs }: LocalStack) {
   return (programs ?? []).filter(({ name }) =>
@@ -89,10 +90,14 @@ async function readyFinding(check: string, base: string, timeoutMs: number): Pro
     );
   }
   if (answer.status === 200) return ok(check, `ready at ${base}${isolationOf(answer.body)}`);
-  return fault(check, `is not ready: ${unready(answer)}`, 'mend what it names; it gets ready by itself then');
+  return fault(
+    check,
+    `is not ready: ${unready(answer)}`,
+    'fix what it names; then it becomes ready by itself',
+  );
 }
 
-/** Only process-watcher says one. */
+/** Only process-watcher reports it. */
 function isolationOf(body: unknown): string {
   const { isolation } =
     (body as { checks?: { commands?: { isolation?: unknown } } } | null)?.checks?.commands ?? {};

@@ -1,12 +1,13 @@
+import { AngeliaError } from '@angelia/contracts';
 import { Document, parseDocument } from 'yaml';
 import { importServers } from './mcp-servers.ts';
 import { importModels } from './models.ts';
-import { type Note, Notes } from './note.ts';
-import { countOf, isSection, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';
+import { type Note, Notes } from './notes.ts';
+import { removeRefused } from './remove-refused.ts';
 import { type ImportedRoute, importRoutes, type RouteSource } from './routes.ts';
-import { settle } from './settle.ts';
 import { importTargets, withExtra } from './targets.ts';
 import { DEFAULT_TOOLSETS, importToolsets } from './toolsets.ts';
+import { countOf, isSection, present, type Section, sectionOf, textOf, textsOf } from './untyped-values.ts';
 import { environmentText, parseDotenv, Variables, withReferences } from './variables.ts';
 
 export interface HermesFiles {
@@ -16,30 +17,30 @@ export interface HermesFiles {
   readonly subscriptionsText?: string;
   /** `~/.hermes/.env`. */
   readonly envText?: string;
-  /** Where scripts, skills and lists of filters are. */
+  /** The directory of scripts, skills and the lists of filters. */
   readonly hermesHome?: string;
 }
 
 export interface Imported {
-  /** `angelia.yaml`: it loads. */
+  /** The text of `angelia.yaml`. Our loader accepts it. */
   readonly yaml: string;
-  /** Variables that it refers to; null: Hermes does not know the value. */
+  /** The variables that it refers to. The value is null if Hermes does not have it. */
   readonly environment: readonly { readonly name: string; readonly value: string | null }[];
-  /** The same as a file. It holds secrets: mode 0600. */
+  /** The same variables as a file. It holds secrets: write it with mode 0600. */
   readonly environmentText: string;
   readonly routes: readonly { readonly name: string; readonly enabled: boolean }[];
   readonly notes: readonly Note[];
 }
 
-/** Thrown when a file of Hermes cannot be read at all. One line, without what stands in the file. */
-export class HermesUnreadable extends Error {
+/** A file of Hermes cannot be read. The message is one line and quotes nothing from the file. */
+export class HermesUnreadable extends AngeliaError {
   override readonly name = 'HermesUnreadable';
   readonly code = 'hermes_unreadable';
   readonly retryable = false;
 }
 
 const HERMES_HOME = '~/.hermes';
-/** What Hermes gives a script; here 5 s, as GitHub hangs up after 10. */
+/** Hermes' time limit for a script. Ours is 5 s, because GitHub hangs up after 10. */
 const HERMES_SCRIPT_SECONDS = 30;
 const LONGEST_SCRIPT_SECONDS = 60;
 
@@ -51,7 +52,7 @@ export function importHermes(files: HermesFiles): Imported {
   const hermes = sectionOf(
     withReferences(readConfig(files.configText), (name) => Object.hasOwn(environment, name)),
   );
-  // Only the config is filled from the environment; what was subscribed to stands as it was given.
+  // Hermes fills in variables in the config only, not in subscriptions.
   const subscriptions = sectionOf(withReferences(readSubscriptions(files.subscriptionsText), () => false));
 
   const webhook = withExtra(sectionOf(hermes.platforms).webhook);
@@ -71,7 +72,7 @@ export function importHermes(files: HermesFiles): Imported {
   if (order.length === 0) {
     notes.add(
       'model',
-      'no model could be carried over: the agent has the built-in echo',
+      'no model could be imported: the agent uses the built-in echo',
       'add a model and set `agents.default.model`',
     );
   }
@@ -83,7 +84,7 @@ export function importHermes(files: HermesFiles): Imported {
     notes.add(
       'platforms.webhook',
       'Hermes posts comments with the login of the `gh` command',
-      'set GITHUB_TOKEN to a token that may write issues and pull requests of those repositories',
+      'set GITHUB_TOKEN to a token that may write to issues and pull requests of those repositories',
     );
   }
   const agents = agentsFor(hermes, order, imported, Object.keys(servers), notes);
@@ -100,7 +101,7 @@ export function importHermes(files: HermesFiles): Imported {
     ),
   });
   noteSurroundings(hermes, webhook, imported, notes);
-  settle(config, variables, new Map(imported.map(({ name, place }) => [name, place])), notes);
+  removeRefused(config, variables, new Map(imported.map(({ name, place }) => [name, place])), notes);
 
   const used = variables.usedIn(config);
   return {
@@ -124,10 +125,10 @@ function readConfig(text: string): Section {
   const [error] = document.errors;
   if (error !== undefined) {
     const line = text.slice(0, error.pos[0]).split('\n').length;
-    throw new HermesUnreadable(`the config of Hermes is no YAML: line ${line}: ${error.code}`);
+    throw new HermesUnreadable(`config.yaml of Hermes is not valid YAML: line ${line}: ${error.code}`);
   }
   const config: unknown = document.toJS() ?? {};
-  if (!isSection(config)) throw new HermesUnreadable('the config of Hermes is no YAML mapping');
+  if (!isSection(config)) throw new HermesUnreadable('config.yaml of Hermes is not a YAML mapping');
   return config;
 }
 
@@ -137,9 +138,10 @@ function readSubscriptions(text: string | undefined): Section {
   try {
     parsed = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
-    throw new HermesUnreadable('the subscriptions of Hermes are no JSON');
+    throw new HermesUnreadable('webhook_subscriptions.json of Hermes is not valid JSON');
   }
-  if (!isSection(parsed)) throw new HermesUnreadable('the subscriptions of Hermes are no JSON object');
+  if (!isSection(parsed))
+    throw new HermesUnreadable('webhook_subscriptions.json of Hermes is not a JSON object');
   return parsed;
 }
 
@@ -150,7 +152,7 @@ function globalSecret(webhook: Section, variables: Variables): string | undefine
     : variables.secret('WEBHOOK_SECRET', inline);
 }
 
-/** The config's own first: they hide subscriptions of the same name. */
+/** Routes of the config come first: they hide subscriptions with the same name. */
 function routeSources(webhook: Section, subscriptions: Section, notes: Notes): RouteSource[] {
   const fixed = Object.entries(sectionOf(webhook.routes)).map(([name, route]) => ({
     name,
@@ -160,11 +162,7 @@ function routeSources(webhook: Section, subscriptions: Section, notes: Notes): R
   const dynamic = Object.entries(subscriptions).flatMap(([name, route]) => {
     const place = `webhook_subscriptions.json: ${name}`;
     if (!fixed.some((one) => one.name === name)) return [{ name, route, place }];
-    notes.add(
-      place,
-      'is hidden by the route of the same name in the config, in Hermes too',
-      'it is left out',
-    );
+    notes.add(place, 'is hidden by the route of the same name in the config, as in Hermes', 'it is left out');
     return [];
   });
   return [...fixed, ...dynamic];
@@ -177,8 +175,8 @@ function limitsOf(webhook: Section, routes: readonly ImportedRoute[], notes: Not
   if (scriptSeconds !== undefined) {
     notes.add(
       'platforms.webhook.extra.script_timeout_seconds',
-      `scripts may take ${scriptSeconds} s${wanted === scriptSeconds ? ', as in Hermes' : `, the longest there is here (Hermes: ${wanted})`}`,
-      'GitHub hangs up after 10 s: lower `limits.script_timeout_seconds` if it sends there',
+      `scripts may take ${scriptSeconds} s${wanted === scriptSeconds ? ', as in Hermes' : `, the maximum here (Hermes: ${wanted})`}`,
+      'GitHub hangs up after 10 s: lower `limits.script_timeout_seconds` if GitHub sends webhooks',
     );
   }
   const limits = present({
@@ -203,8 +201,8 @@ interface Agents {
 }
 
 /**
- * One agent for webhooks of anybody, and one with all that trusted routes may do, so that a tool that one route was given
- * is not given to the others by the way.
+ * One agent for ordinary routes, and one with all tools of trusted routes, so that a tool of one route does not reach the
+ * others by accident.
  */
 function agentsFor(
   hermes: Section,
@@ -269,18 +267,18 @@ function noteSurroundings(
   const port = textOf(webhook.port);
   notes.add(
     'platforms.webhook.extra.host',
-    `Hermes listens on ${host ?? 'all interfaces'}; here it is 127.0.0.1 unless said otherwise`,
+    `Hermes listens on ${host ?? 'all interfaces'}; Angelia listens on 127.0.0.1 by default`,
     `set ANGELIA_HOST=${host ?? '0.0.0.0'}${port === undefined ? '' : ` and ANGELIA_PORT=${port}`} in the environment of ingress`,
   );
   for (const key of Object.keys(webhook).filter((one) => !OF_WEBHOOK.has(one))) {
-    notes.add(`platforms.webhook.extra.${key}`, 'has no equal here', 'it is left out');
+    notes.add(`platforms.webhook.extra.${key}`, 'has no equivalent here', 'it is left out');
   }
   const others = Object.keys(hermes).filter((key) => !CARRIED.has(key));
   if (others.length > 0) {
     notes.add(
       others.join(', '),
-      "these sections are about Hermes' own chat, tools and memory",
-      'nothing: Angelia has no such settings (docs/angelia.example.yaml has its own)',
+      "these sections configure Hermes' own chat, tools and memory",
+      'nothing: Angelia has no such settings (docs/angelia.example.yaml lists its own)',
     );
   }
   const templates = routes.map(({ route }) =>
@@ -289,8 +287,8 @@ function noteSurroundings(
   if (templates.some((text) => /\{[a-zA-Z0-9_.]+\}/.test(text))) {
     notes.add(
       'templates',
-      'they mean the same, but for: true, false and null stand as in JSON (Hermes: True, False, None); {list.0} is an item of a list (Hermes leaves it as it is); a hole in deliver_extra is answered 400 (Hermes sends to nowhere)',
-      'look at templates that use those',
+      'templates mean the same, with these differences: true, false and null are written as in JSON (Hermes: True, False, None); {list.0} is an item of a list (Hermes leaves it unchanged); a missing value in deliver_extra is answered with 400 (Hermes sends it nowhere)',
+      'check the templates that use those',
     );
   }
 }
@@ -298,7 +296,7 @@ function noteSurroundings(
 function written(config: Section, routes: readonly ImportedRoute[], variables: readonly string[]): string {
   const document = new Document(config);
   document.commentBefore = [
-    ' Made by `angelia import-hermes`. What it could not carry over, it said then; `enabled: false` marks routes to look at.',
+    ' Made by `angelia import-hermes`. Its output says what could not be imported. `enabled: false` marks routes to check.',
     ` Variables that must be set: ${variables.join(', ') || 'none'}.`,
   ].join('\n');
   for (const { name, description } of routes) {

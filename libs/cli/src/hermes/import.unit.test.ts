@@ -31,7 +31,7 @@ function hermes(given: Record<string, unknown>, webhook: object = {}, rest: obje
   };
 }
 
-/** As the services would: by our own loader, with the variables that came with it. */
+/** Loads the result with our own loader, as the services do, and with the imported variables. */
 function loaded({ yaml, environment }: Imported): Config {
   const env = Object.fromEntries(environment.map(({ name, value }) => [name, value ?? 'filled-in-by-hand']));
   return parseConfigText(yaml, env, 'angelia.yaml');
@@ -102,7 +102,7 @@ describe('a config of Hermes', () => {
     ),
   );
 
-  it('becomes one that our own loader takes', () => {
+  it('becomes a config that our own loader accepts', () => {
     expect(whole.config).toMatchObject({
       secret: SECRETS.global,
       limits: { rate_limit: 60, max_body_bytes: 2_097_152 },
@@ -128,7 +128,7 @@ describe('a config of Hermes', () => {
     });
   });
 
-  it('keeps the order of its models, and says which it could not carry over', () => {
+  it('keeps the order of its models, and names those that it could not import', () => {
     expect(whole.config.models).toMatchObject({
       main: {
         provider: 'openai-compatible',
@@ -149,14 +149,14 @@ describe('a config of Hermes', () => {
     expect(about(whole, 'openai-codex')).toHaveLength(1);
   });
 
-  it('gives the tools of a trusted route to no other', () => {
+  it('gives the tools of a trusted route to no other route', () => {
     expect(whole.config.agents.default).toMatchObject({ toolsets: ['clarify'] });
     expect(whole.config.agents.trusted).toMatchObject({ toolsets: ['terminal'] });
     expect(whole.config.routes.home).toMatchObject({ agent: 'trusted', toolsets: ['terminal'] });
     expect(about(whole, 'no toolset file')).toHaveLength(1);
   });
 
-  it('has its secrets in the environment only', () => {
+  it('keeps secrets in the environment only', () => {
     for (const secret of [...Object.values(SECRETS), 'search-key']) {
       if (secret !== SECRETS.subscribed) expect(whole.environmentText).toContain(secret);
       expect(whole.yaml).not.toContain(secret);
@@ -170,7 +170,7 @@ describe('a config of Hermes', () => {
     expect(whole.environmentText).toMatch(/fill it in\nGITHUB_TOKEN=$/m);
   });
 
-  it('is told what is different and what to do', () => {
+  it('gets notes that say what is different and what to do', () => {
     expect(about(whole, 'login of the `gh` command')).toHaveLength(1);
     expect(about(whole, 'listens on all interfaces')[0]).toContain('ANGELIA_PORT=9000');
     expect(about(whole, 'memory')).toHaveLength(1);
@@ -180,7 +180,7 @@ describe('a config of Hermes', () => {
 });
 
 describe('subscriptions', () => {
-  it('are routes like the others; the config hides those of the same name', () => {
+  it('become routes; a route of the config hides a subscription with the same name', () => {
     const subscriptionsText = JSON.stringify({
       triage: {
         ...{
@@ -208,7 +208,7 @@ describe('subscriptions', () => {
         deliver: 'telegram',
         deliver_extra: { chat_id: '7' },
       },
-      // Not filled from the environment in Hermes, so that it is a dollar and a placeholder.
+      // Hermes does not fill this in from the environment, so it is a dollar sign and a placeholder.
       prompt: `Costs \${issue}: {issue.title}`,
     });
     expect(made.yaml).toContain('# Triage new issues');
@@ -220,7 +220,7 @@ describe('subscriptions', () => {
   });
 });
 
-describe('what has no equal here', () => {
+describe('what has no equivalent here', () => {
   it.each([
     ['cron_job', { cron_job: 'nightly' }],
     ['profile', { profile: 'coder' }],
@@ -232,7 +232,7 @@ describe('what has no equal here', () => {
     ['filters.0', { filters: [{ field: 'a', regex: '(?=look)ahead' }] }],
     ['filters.0', { filters: [{ field: 'a', missing: false }] }],
     ['filters.0', { filters: { any: [] } }],
-  ])('%s closes its route, with a note: %j', (key, given) => {
+  ])('%s switches the route off, with a note: %j', (key, given) => {
     const made = imported(routes({ hook: given }));
     expect(made.config.routes.hook?.enabled).toBe(false);
     const place = `platforms.webhook.extra.routes.hook.${key}`;
@@ -241,27 +241,27 @@ describe('what has no equal here', () => {
     ]);
   });
 
-  it('a prompt that is no text is noted: the agent gets the payload in its place', () => {
+  it('a prompt that is not a text gets a note: the agent gets the payload instead', () => {
     const made = imported(routes({ hook: { prompt: 3 } }));
     expect(made.config.routes.hook).toMatchObject({ prompt: '' });
-    expect(about(made, 'hook.prompt')[0]).toContain('write it anew');
+    expect(about(made, 'hook.prompt')[0]).toContain('write a new prompt');
     expect(about(imported(routes({ hook: {} })), 'hook.prompt')).toEqual([]);
   });
 
-  it('a route that is open to anybody is noted: with it ingress starts on loopback only', () => {
+  it('a route that is open to anybody gets a note: ingress starts with it on loopback only', () => {
     const made = imported(routes({ hook: { secret: 'INSECURE_NO_AUTH' } }));
     expect(made.config.routes.hook).toMatchObject({ secret: 'INSECURE_NO_AUTH' });
     expect(about(made, 'hook.secret')[0]).toContain('ANGELIA_HOST');
     expect(about(imported(routes({ hook: {} })), 'hook.secret')).toEqual([]);
   });
 
-  it('mirror_to_session is noted with what to do instead, and the route stays open', () => {
+  it('mirror_to_session gets a note that says what to do instead, and the route stays on', () => {
     const made = imported(routes({ hook: { mirror_to_session: true } }));
     expect(made.config.routes.hook?.enabled).toBe(true);
     expect(about(made, 'mirror_to_session')[0]).toContain('session_key');
   });
 
-  it('a model with a login of its own leaves routes of agents closed and others open', () => {
+  it('a model with its own login switches routes with agents off and leaves the others on', () => {
     const configText = stringify({
       ...hermes({ a: {}, b: { deliver: 'telegram', deliver_only: true, prompt: 'x' } }),
       model: { provider: 'nous', default: 'm' },
@@ -273,7 +273,7 @@ describe('what has no equal here', () => {
     ]);
   });
 
-  it('an address that our target refuses is left out of it, and noted', () => {
+  it('an address that our target refuses is left out, with a note', () => {
     const envText =
       'MATTERMOST_URL=https://mm.example.com\nMATTERMOST_TOKEN=mm-token-1\nMATTERMOST_HOME_CHANNEL=town-square';
     const made = imported(routes({ hook: { deliver: 'mattermost' } }), { envText });
@@ -287,11 +287,11 @@ describe('what has no equal here', () => {
 });
 
 describe('what means the same', () => {
-  it('a route without a prompt introduces the payload by a sentence', () => {
+  it('a route without a prompt gets an empty prompt', () => {
     expect(imported(routes({ hook: {} })).config.routes.hook?.prompt).toBe('');
   });
 
-  it('references that Hermes fills in are variables, and others stay as they stand', () => {
+  it('references that Hermes fills in become variables, and others stay unchanged', () => {
     const made = imported(
       routes({ hook: { secret: `\${HOOK_SECRET}`, prompt: `in \${CITY} for \${number} and \${` } }),
       {
@@ -304,7 +304,7 @@ describe('what means the same', () => {
     });
   });
 
-  it('filters: the operator that counts in Hermes is the one that is kept, files are found at the same place', () => {
+  it('filters keep the operator that Hermes uses, and find files at the same place', () => {
     const made = imported(
       routes({
         hook: {
@@ -339,7 +339,7 @@ describe('what means the same', () => {
     expect(about(made, '`regex` beside `equals`')).toHaveLength(1);
   });
 
-  it('scripts are found where they are, and may take as long as they did', () => {
+  it('scripts stay where they are, with the same time limit', () => {
     const made = imported(
       routes({ hook: { script: '~/.hermes/scripts/sub/triage.py', retry_on_script_failure: true } }),
     );
@@ -351,7 +351,7 @@ describe('what means the same', () => {
     expect(about(made, 'started directly')[0]).toContain('chmod +x');
   });
 
-  it('a bare path as the key of coalesce is a placeholder', () => {
+  it('a path without braces as the key of coalesce becomes a placeholder', () => {
     const made = imported(routes({ hook: { coalesce: { key: 'pull_request.number', window_seconds: 10 } } }));
     expect(made.config.routes.hook?.coalesce).toEqual({
       key: '{pull_request.number}',
@@ -360,13 +360,13 @@ describe('what means the same', () => {
     });
   });
 
-  it('a name that is none here is changed, and its sender must know', () => {
+  it('an invalid name is changed, and a note says what its sender must do', () => {
     const made = imported(routes({ 'My Hook': {}, 'my-hook': {} }));
     expect(Object.keys(made.config.routes)).toEqual(['my-hook', 'my-hook-2']);
     expect(about(made, 'its name is my-hook here')[0]).toContain('/webhooks/my-hook');
   });
 
-  it('settings of the adapter may stand beside `extra` or in it, which wins', () => {
+  it('settings of the adapter may be beside `extra` or in it, and `extra` wins', () => {
     const configText = stringify({
       ...hermes({}),
       platforms: {
@@ -380,12 +380,12 @@ describe('what means the same', () => {
   });
 });
 
-it('what is no config at all is one line without what stands in it', () => {
+it('an unreadable file gives one line that quotes nothing from the file', () => {
   expect(() => importHermes({ configText: 'a: [s3cret' })).toThrow(HermesUnreadable);
   expect(() => importHermes({ configText: 'a: [s3cret' })).not.toThrow(/s3cret/);
-  expect(() => importHermes({ configText: 'just text' })).toThrow('no YAML mapping');
+  expect(() => importHermes({ configText: 'just text' })).toThrow('not a YAML mapping');
   expect(() => importHermes({ configText: '', subscriptionsText: '{s3cret' })).toThrow(
-    'the subscriptions of Hermes are no JSON',
+    'webhook_subscriptions.json of Hermes is not valid JSON',
   );
   expect(imported('').routes).toEqual([]);
 });

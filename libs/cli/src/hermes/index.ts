@@ -1,3 +1,3 @@
 export { type HermesFiles, HermesUnreadable, type Imported, importHermes } from './import.ts';
-export type { Note } from './note.ts';
+export type { Note } from './notes.ts';
 export { renderImport } from './render.ts';

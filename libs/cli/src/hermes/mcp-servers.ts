@@ -1,9 +1,18 @@
 import { isSecretKey } from '@angelia/contracts';
-import type { Notes } from './note.ts';
-import { asName, countOf, freeName, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';
+import type { Notes } from './notes.ts';
+import {
+  asName,
+  countOf,
+  freeName,
+  present,
+  type Section,
+  sectionOf,
+  textOf,
+  textsOf,
+} from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
-/** Our own names of the servers, and each by its name in Hermes. */
+/** The servers by their names in our config. */
 export interface ImportedServers {
   readonly servers: Record<string, unknown>;
 }
@@ -27,18 +36,18 @@ export function importServers(config: Section, variables: Variables, notes: Note
     const server = sectionOf(value);
     const { command, url } = { command: textOf(server.command), url: textOf(server.url) };
     if ((command === undefined) === (url === undefined)) {
-      notes.add(place, 'has neither `command` nor `url`, or both', 'add it by hand under `mcp_servers`');
+      notes.add(place, 'needs either `command` or `url`', 'add it by hand under `mcp_servers`');
       continue;
     }
     if (server.enabled === false) {
-      notes.add(place, 'is switched off in Hermes', 'it is left out: add it by hand when you want it');
+      notes.add(place, 'is switched off in Hermes', 'it is left out: add it by hand if you want it');
       continue;
     }
     for (const key of Object.keys(server).filter((one) => !KNOWN.has(one))) {
       notes.add(
         `${place}.${key}`,
-        'has no equal here',
-        key === 'auth' ? 'put a token into `headers`' : 'all tools of a server are offered',
+        'has no equivalent here',
+        key === 'auth' ? 'put a token into `headers`' : 'agents get all tools of a server',
       );
     }
     const name = freeName(asName(written), (one) => Object.hasOwn(servers, one));
@@ -53,7 +62,7 @@ export function importServers(config: Section, variables: Variables, notes: Note
     notes.add(
       place,
       'no agent has its tools yet',
-      `add \`mcp:${name}\` to the toolsets of the agents that should`,
+      `add \`mcp:${name}\` to the toolsets of the agents that need it`,
     );
   }
   return { servers };

@@ -1,11 +1,20 @@
-import type { Notes } from './note.ts';
+import type { Notes } from './notes.ts';
 import { aliases, autoOrder, type Provider, providers } from './providers.ts';
-import { asName, countOf, freeName, isSection, present, type Section, sectionOf, textOf } from './reading.ts';
+import {
+  asName,
+  countOf,
+  freeName,
+  isSection,
+  present,
+  type Section,
+  sectionOf,
+  textOf,
+} from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
 export interface ImportedModels {
   readonly models: Record<string, unknown>;
-  /** Names, the first of which is the agent's model and the others its fallbacks. Empty: none could be carried over. */
+  /** Names: first the agent's model, then its fallbacks. Empty if no model could be imported. */
   readonly order: readonly string[];
 }
 
@@ -32,12 +41,12 @@ function wantedModels(config: Section): { place: string; wanted: Section }[] {
   const key = Array.isArray(list) && list.length > 0 ? 'fallback_providers' : 'fallback_model';
   return [
     { place: 'model', wanted: isSection(model) ? model : present({ default: textOf(model) }) },
-    // Hermes ignores those without a provider and a model.
+    // Hermes ignores entries without a provider and a model.
     ...fallbacks.filter(isSection).map((wanted, index) => ({ place: `${key}.${index}`, wanted })),
   ];
 }
 
-/** `providers` by name, `custom_providers` as a list. */
+/** `providers` is a mapping by name, `custom_providers` is a list. */
 function namedProviders(config: Section): Record<string, Section> {
   const listed = Array.isArray(config.custom_providers) ? config.custom_providers.filter(isSection) : [];
   return {
@@ -72,7 +81,7 @@ function importModel(
   }
   const mode = textOf(wanted.api_mode) ?? textOf(own.api_mode) ?? textOf(own.transport);
   if (mode !== undefined && !['chat_completions', 'anthropic_messages'].includes(mode)) {
-    notes.add(place, `speaks ${mode}, which is not spoken here`, PROVIDER_TODO);
+    notes.add(place, `uses the protocol ${mode}, which Angelia does not support`, PROVIDER_TODO);
     return null;
   }
   const protocol: Provider['provider'] =
@@ -87,7 +96,7 @@ function importModel(
   if (baseUrl === undefined && known === undefined) {
     notes.add(
       place,
-      `provider ${written} has no address and key that could be taken over (a login of its own, or unknown here)`,
+      `provider ${written} has no address and key to import (it has its own login, or is unknown here)`,
       PROVIDER_TODO,
     );
     return null;
@@ -99,7 +108,7 @@ function importModel(
       'put a key that does not expire into the environment',
     );
   }
-  // A well known host's own address is our default too.
+  // The provider's own address is our default as well.
   const isDefault =
     protocol !== 'openai-compatible' &&
     /^https:\/\/api\.(openai|anthropic)\.com(\/v1)?\/?$/.test(baseUrl ?? '');
@@ -108,7 +117,7 @@ function importModel(
     notes.add(
       place,
       `${provider} has no key in Hermes' environment`,
-      `set ${known?.keys[0] ?? 'the key'} in the environment (a login of Claude Code or of a browser is of no use here)`,
+      `set ${known?.keys[0] ?? 'the key'} in the environment (a login of Claude Code or of a browser does not work here)`,
     );
   }
   return present({
@@ -154,11 +163,11 @@ function keyOf(
     const variable = textOf(section.key_env) ?? textOf(section.api_key_env);
     if (variable !== undefined && /^[A-Za-z_]\w*$/.test(variable)) return `\${${variable}}`;
   }
-  // A custom endpoint falls back to OpenAI's variable, never to OpenRouter's.
+  // A custom endpoint uses OpenAI's variable, never OpenRouter's.
   return variables.reference(...(known?.keys ?? ['OPENAI_API_KEY']));
 }
 
-/** Values of headers are secrets to Hermes. */
+/** Hermes treats values of headers as secrets. */
 function headersOf(place: string, places: readonly Section[], variables: Variables): Section | undefined {
   const all: Section = Object.assign(
     {},
@@ -171,15 +180,15 @@ function headersOf(place: string, places: readonly Section[], variables: Variabl
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** Hermes writes ids as OpenRouter does, and changes them for Anthropic's own API. */
+/** Hermes writes ids as OpenRouter does, and converts them for Anthropic's own API. */
 function modelId(place: string, provider: string, id: string, notes: Notes): string {
   if (provider !== 'anthropic') return id;
   const own = id.replace(/^anthropic\//, '').replaceAll('.', '-');
   if (own !== id)
     notes.add(
       place,
-      `model ${id} is written ${own}, as Anthropic's API has it`,
-      '`angelia doctor` says whether it knows that name',
+      `model ${id} is now ${own}, as in Anthropic's API`,
+      '`angelia doctor` checks whether the API has that name',
     );
   return own;
 }

@@ -1,10 +1,10 @@
-/** Where a provider of Hermes is, for those that speak a protocol of ours and take a key. */
+/** A provider of Hermes that uses a protocol of ours and an API key. */
 export interface Provider {
   readonly provider: 'openai-compatible' | 'openai' | 'anthropic';
   readonly baseUrl?: string;
-  /** Variables that hold the key, the first that is set. */
+  /** Variables that may hold the key. The first one that is set counts. */
   readonly keys: readonly string[];
-  /** The variable that says another address. */
+  /** The variable that overrides the address. */
   readonly baseUrlVariable?: string;
 }
 
@@ -48,5 +48,5 @@ export const aliases: Readonly<Record<string, string>> = {
   llamacpp: 'custom',
 };
 
-/** What `provider: auto` finds by its key, in this order. */
+/** `provider: auto` uses the first of these whose key is set. */
 export const autoOrder = ['openrouter', 'anthropic', 'openai', 'gemini'] as const;

@@ -1,6 +1,6 @@
 import type { Imported } from './import.ts';
 
-/** Lines of plain text for whoever ran it. No secret is in them. */
+/** Lines of plain text for the user. They contain no secret. */
 export function renderImport({ routes, environment, notes }: Imported): string[] {
   const list = (names: readonly string[]) => names.join(', ') || 'none';
   const named = (enabled: boolean) =>
@@ -10,9 +10,9 @@ export function renderImport({ routes, environment, notes }: Imported): string[]
     `routes: ${list(named(true))}`,
     ...(named(false).length === 0
       ? []
-      : [`routes that are switched off until you have looked: ${list(named(false))}`]),
+      : [`routes that are switched off until you have checked them: ${list(named(false))}`]),
     `variables: ${list(environment.map(({ name }) => name))}`,
-    ...(unknown.length === 0 ? [] : [`variables whose value Hermes does not know: ${list(unknown)}`]),
+    ...(unknown.length === 0 ? [] : [`variables that Hermes has no value for: ${list(unknown)}`]),
     '',
     ...notes.flatMap(({ place, what, todo }) => [`${place}: ${what}`, `  -> ${todo}`]),
   ];

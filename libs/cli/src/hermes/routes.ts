@@ -1,27 +1,36 @@
 import { INSECURE_NO_AUTH } from '@angelia/config';
 import { refusedHermesKeys } from '@angelia/contracts';
 import { hermesPath, importFilter } from './filters.ts';
-import type { Notes } from './note.ts';
-import { asName, freeName, isSection, present, type Section, sectionOf, textOf, textsOf } from './reading.ts';
+import type { Notes } from './notes.ts';
 import { importAddress } from './targets.ts';
 import { importToolsets } from './toolsets.ts';
+import {
+  asName,
+  freeName,
+  isSection,
+  present,
+  type Section,
+  sectionOf,
+  textOf,
+  textsOf,
+} from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
 export interface RouteSource {
   readonly name: string;
   readonly route: unknown;
-  /** As in the files of Hermes. */
+  /** The place in the files of Hermes. */
   readonly place: string;
 }
 
-export interface RouteSurroundings {
+export interface RouteContext {
   readonly variables: Variables;
   readonly notes: Notes;
   readonly hermesHome: string;
   readonly hasGlobalSecret: boolean;
   readonly targets: Readonly<Record<string, unknown>>;
   readonly mcpServers: readonly string[];
-  /** False: no model could be carried over. */
+  /** False if no model could be imported. */
   readonly hasModel: boolean;
 }
 
@@ -30,7 +39,7 @@ export interface ImportedRoute {
   readonly place: string;
   readonly description: string | undefined;
   readonly route: Record<string, unknown>;
-  /** More than what webhooks may do by default: the route needs an agent that has it. */
+  /** Toolsets beyond the default of webhooks. The route needs an agent that has them. */
   readonly toolsets: readonly string[] | undefined;
 }
 
@@ -50,22 +59,22 @@ const KNOWN = new Set([
   ...['retry_on_script_failure', 'toolsets', 'deliver', 'deliver_extra', 'deliver_only', 'coalesce'],
   ...Object.keys(refusedHermesKeys),
 ]);
-/** Without credentials of their own in the config of Hermes. */
+/** They need no credentials in the config of Hermes. */
 const ALWAYS_THERE = ['log', 'github_comment'];
 const TARGETS = [...ALWAYS_THERE, 'telegram', 'discord', 'slack', 'matrix', 'mattermost', 'email'];
 
-export function importRoutes(sources: readonly RouteSource[], around: RouteSurroundings): ImportedRoute[] {
+export function importRoutes(sources: readonly RouteSource[], context: RouteContext): ImportedRoute[] {
   const names = new Set<string>();
   return sources.flatMap(({ name: written, route, place }) => {
     if (!isSection(route)) {
-      around.notes.add(place, 'is no route', 'it is left out');
+      context.notes.add(place, 'is not a route', 'it is left out');
       return [];
     }
     const name = freeName(asName(written), (one) => names.has(one));
     if (name !== written) {
-      around.notes.add(place, `its name is ${name} here`, `let its sender post to /webhooks/${name}`);
+      context.notes.add(place, `its name is ${name} here`, `tell its sender to post to /webhooks/${name}`);
     }
-    const imported = importRoute(name, place, route, around);
+    const imported = importRoute(name, place, route, context);
     if (imported === null) return [];
     names.add(name);
     return [imported];
@@ -76,14 +85,14 @@ function importRoute(
   name: string,
   place: string,
   route: Section,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): ImportedRoute | null {
-  const { notes } = around;
-  const secret = secretOf(name, route, around);
+  const { notes } = context;
+  const secret = secretOf(name, route, context);
   if (secret === null) {
     notes.add(
       `${place}.secret`,
-      'it has no secret, and Hermes takes nothing there either',
+      'it has no secret, so Hermes refuses every webhook there as well',
       'it is left out: add it with a secret',
     );
     return null;
@@ -91,17 +100,17 @@ function importRoute(
   if (secret === INSECURE_NO_AUTH) {
     notes.add(
       `${place}.secret`,
-      'it takes webhooks from anybody; here ingress refuses to start with such a route unless it listens on 127.0.0.1 alone',
-      'give it a secret before ANGELIA_HOST is anything else',
+      'it accepts webhooks from anybody; ingress refuses to start with such a route unless it listens on 127.0.0.1 only',
+      'give it a secret before you change ANGELIA_HOST',
     );
   }
-  /** What would not be the same without a person's doing: the route is there, and closed. */
+  /** Keys that would behave differently here. The route is imported but switched off until a person has checked it. */
   const closed: string[] = [];
   const close = (key: string, what: string, todo: string): void => {
     closed.push(key);
     notes.add(
       `${place}.${key}`,
-      `${what}; the route is there and switched off`,
+      `${what}; the route is imported but switched off`,
       `${todo}, then remove \`enabled: false\``,
     );
   };
@@ -109,20 +118,20 @@ function importRoute(
     notes.add(`${place}.${key}`, `\`${key}\` is unknown`, 'it is left out');
   }
   refusedKeys(place, route, notes, close);
-  const target = targetOf(route, around, close);
+  const target = targetOf(route, context, close);
   const deliverOnly = route.deliver_only === true && target !== 'log';
-  if (!deliverOnly && !around.hasModel)
+  if (!deliverOnly && !context.hasModel)
     close('deliver', 'there is no model for its agent', 'add a model to `agents.default`');
-  const script = scriptOf(route, around.hermesHome, close);
+  const script = scriptOf(route, context.hermesHome, close);
   if (script !== undefined) {
     notes.add(
       `${place}.script`,
-      'Hermes starts scripts with bash or Python by their name; here they are started directly',
-      `give ${script} a \`#!\` line and \`chmod +x\`; HERMES_WEBHOOK_EVENT_TYPE is ANGELIA_EVENT_TYPE, HERMES_WEBHOOK_DELIVERY_ID is ANGELIA_DELIVERY_ID`,
+      'Hermes starts scripts with bash or Python, by their file name; here they are started directly',
+      `give ${script} a \`#!\` line and \`chmod +x\`; in the script, read ANGELIA_EVENT_TYPE instead of HERMES_WEBHOOK_EVENT_TYPE, and ANGELIA_DELIVERY_ID instead of HERMES_WEBHOOK_DELIVERY_ID`,
     );
   }
-  const toolsets = toolsetsOf(place, route, deliverOnly, around);
-  const filters = filtersOf(place, route.filters, around, close);
+  const toolsets = toolsetsOf(place, route, deliverOnly, context);
+  const filters = filtersOf(place, route.filters, context, close);
   const made = present({
     secret,
     events: eventsOf(route.events),
@@ -148,29 +157,33 @@ function importRoute(
   if (deliverOnly) {
     notes.add(
       place,
-      'a route with `deliver_only` answers 202 as soon as the message is in the log, not 200 when it is delivered, nor 502',
-      'a delivery that fails is tried again by itself; senders need not send twice',
+      'a route with `deliver_only` answers 202 as soon as the message is in the log, not 200 after the delivery and not 502',
+      'nothing: Angelia retries a failed delivery, so senders need not send again',
     );
   }
   return { name, place, description: textOf(route.description), route: { ...enabled, ...made }, toolsets };
 }
 
-/** Without one Hermes introduces the whole payload; so does an empty one here. */
+/** Without a prompt Hermes sends the whole payload with an introduction. An empty prompt does the same here. */
 function promptOf(place: string, prompt: unknown, notes: Notes): string {
   if (typeof prompt === 'string') return prompt;
   if (prompt !== undefined && prompt !== null) {
-    notes.add(`${place}.prompt`, 'it is no text', 'the agent gets the whole payload instead: write it anew');
+    notes.add(
+      `${place}.prompt`,
+      'it is not a text',
+      'the agent gets the whole payload instead: write a new prompt',
+    );
   }
   return '';
 }
 
-/** undefined: the one of all routes; null: there is none at all. */
-function secretOf(name: string, route: Section, around: RouteSurroundings): string | undefined | null {
-  // A key that is there and empty counts in Hermes, too: it is refused.
+/** Undefined if the route uses the secret of all routes; null if it has none. */
+function secretOf(name: string, route: Section, context: RouteContext): string | undefined | null {
+  // An empty key counts in Hermes as well: the route refuses everything.
   const written = Object.hasOwn(route, 'secret') ? (textOf(route.secret) ?? null) : undefined;
   if (written === null) return null;
-  if (written === undefined) return around.hasGlobalSecret ? undefined : null;
-  return written === INSECURE_NO_AUTH ? written : around.variables.secret(`${name}_WEBHOOK_SECRET`, written);
+  if (written === undefined) return context.hasGlobalSecret ? undefined : null;
+  return written === INSECURE_NO_AUTH ? written : context.variables.secret(`${name}_WEBHOOK_SECRET`, written);
 }
 
 type Close = (key: string, what: string, todo: string) => void;
@@ -180,27 +193,27 @@ function refusedKeys(place: string, route: Section, notes: Notes, close: Close):
   if (profile !== 'default') {
     close(
       'profile',
-      `it belongs to the profile ${profile} (and to /p/${profile}/webhooks/...)`,
+      `it belongs to the profile ${profile} (address /p/${profile}/webhooks/...)`,
       `${refusedHermesKeys.profile}; its sender posts to /webhooks/<name>`,
     );
   }
   if (textOf(route.cron_job) !== undefined) {
     close(
       'cron_job',
-      'it starts the cron job of that name',
-      `put the job's own prompt and target into this route (${refusedHermesKeys.cron_job})`,
+      'it starts a cron job of Hermes',
+      `put the prompt and the target of the job into this route (${refusedHermesKeys.cron_job})`,
     );
   }
   if (route.mirror_to_session === true) {
     notes.add(
       `${place}.mirror_to_session`,
-      'there are no chats that a delivery could be copied into',
+      'Angelia has no chats to copy a delivery into',
       refusedHermesKeys.mirror_to_session ?? '',
     );
   }
 }
 
-function targetOf(route: Section, { targets }: RouteSurroundings, close: Close): string {
+function targetOf(route: Section, { targets }: RouteContext, close: Close): string {
   const wanted = textOf(route.deliver) ?? 'log';
   if (!TARGETS.includes(wanted)) {
     close(
@@ -213,8 +226,8 @@ function targetOf(route: Section, { targets }: RouteSurroundings, close: Close):
   if (!ALWAYS_THERE.includes(wanted) && !Object.hasOwn(targets, wanted)) {
     close(
       'deliver',
-      `Hermes has no credential of ${wanted} in its config or environment`,
-      `set \`targets.${wanted}\`, and \`deliver: ${wanted}\` here`,
+      `Hermes has no credential for ${wanted} in its config or environment`,
+      `set \`targets.${wanted}\`, and \`deliver: ${wanted}\` in this route`,
     );
     return 'log';
   }
@@ -230,27 +243,27 @@ function scriptOf(route: Section, hermesHome: string, close: Close): string | un
       ? hermesPath(written, hermesHome)
       : `${directory}${written}`;
   if (whole.startsWith(directory) && !whole.split('/').includes('..')) return whole.slice(directory.length);
-  close('script', `${written} is outside of ${directory}`, 'put it there and name it under `script`');
+  close('script', `${written} is outside ${directory}`, 'move the script there and name it under `script`');
   return undefined;
 }
 
-function filtersOf(place: string, given: unknown, around: RouteSurroundings, close: Close): Section[] {
+function filtersOf(place: string, given: unknown, context: RouteContext, close: Close): Section[] {
   if (given === undefined || given === null) return [];
   const list = Array.isArray(given) ? given : [given];
   return list.flatMap((spec, index) => {
-    const carried = importFilter(spec, around.hermesHome);
-    if (carried.kind === 'always') return [];
-    if (carried.kind === 'not') {
+    const imported = importFilter(spec, context.hermesHome);
+    if (imported.kind === 'always') return [];
+    if (imported.kind === 'not') {
       close(
         `filters.${index}`,
-        `this filter cannot be carried over: ${carried.reason}`,
-        'write it anew (docs/routes.md, Filters)',
+        `this filter cannot be imported: ${imported.reason}`,
+        'write a new one (docs/routes.md, Filters)',
       );
       return [];
     }
-    for (const note of carried.notes)
-      around.notes.add(`${place}.filters.${index}`, note, 'write two filters if both should count');
-    return [carried.filter];
+    for (const note of imported.notes)
+      context.notes.add(`${place}.filters.${index}`, note, 'write two filters if both should apply');
+    return [imported.filter];
   });
 }
 
@@ -268,14 +281,14 @@ function skillsOf(place: string, route: Section, notes: Notes): string[] | undef
   for (const name of written.filter((one) => !good.includes(one))) {
     notes.add(
       `${place}.skills`,
-      `${name} is no name of a skill here`,
+      `${name} is not a valid name of a skill`,
       'it is left out: rename it (letters, digits, - and _)',
     );
   }
   for (const name of good) {
     notes.add(
       `${place}.skills`,
-      `Hermes looks for ${name} in all folders of its skills, and adds the first skill of the list that it finds; here all are added`,
+      `Hermes looks for ${name} in all folders of its skills and adds the first skill of the list that it finds; Angelia adds all skills of the list`,
       `put it at skills/${name}.md or skills/${name}/SKILL.md (\`directories.skills\`)`,
     );
   }
@@ -286,11 +299,11 @@ function toolsetsOf(
   place: string,
   route: Section,
   deliverOnly: boolean,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): string[] | undefined {
-  // Hermes drops a list that is empty or none, and the platform's stay.
+  // Hermes ignores an empty or missing list and uses the platform's toolsets.
   if (deliverOnly || !Array.isArray(route.toolsets) || textsOf(route.toolsets).length === 0) return undefined;
-  return importToolsets(`${place}.toolsets`, textsOf(route.toolsets), around.mcpServers, around.notes);
+  return importToolsets(`${place}.toolsets`, textsOf(route.toolsets), context.mcpServers, context.notes);
 }
 
 function coalesceOf(given: unknown): Section | undefined {
@@ -300,7 +313,7 @@ function coalesceOf(given: unknown): Section | undefined {
   const window = positive(window_seconds);
   const longest = positive(max_wait_seconds);
   return present({
-    // Hermes takes a bare path, too.
+    // Hermes also accepts a path without braces.
     key: written.includes('{') ? written : `{${written}}`,
     window_seconds: window,
     max_wait_seconds: longest === undefined ? undefined : Math.max(longest, window ?? 0),

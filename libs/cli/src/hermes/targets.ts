@@ -1,14 +1,14 @@
-import type { Notes } from './note.ts';
-import { countOf, present, type Section, sectionOf, textOf } from './reading.ts';
+import type { Notes } from './notes.ts';
+import { countOf, present, type Section, sectionOf, textOf } from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
-/** How our target calls what Hermes calls `chat_id` and `thread_id` everywhere. */
-interface Words {
+/** Our names for what Hermes calls `chat_id` and `thread_id` at every target. */
+interface AddressKeys {
   readonly chat: string;
   readonly thread?: string;
 }
 
-export const words: Readonly<Record<string, Words>> = {
+export const addressKeys: Readonly<Record<string, AddressKeys>> = {
   telegram: { chat: 'chat_id', thread: 'message_thread_id' },
   discord: { chat: 'channel_id', thread: 'thread_id' },
   slack: { chat: 'channel', thread: 'thread_ts' },
@@ -17,11 +17,11 @@ export const words: Readonly<Record<string, Words>> = {
   email: { chat: 'to' },
 };
 
-/** Targets with what Hermes knows of them: credentials, and its home channel as the default address. */
+/** The targets with Hermes' credentials, and with its home channel as the default address. */
 export function importTargets(config: Section, variables: Variables, notes: Notes): Record<string, unknown> {
   const platforms = sectionOf(config.platforms);
   const targets: Record<string, unknown> = {};
-  for (const name of Object.keys(words)) {
+  for (const name of Object.keys(addressKeys)) {
     const place = `platforms.${name}`;
     const platform = withExtra(platforms[name]);
     const options = optionsOf(name, platform, variables);
@@ -30,8 +30,8 @@ export function importTargets(config: Section, variables: Variables, notes: Note
     if (name !== 'email') {
       notes.add(
         place,
-        `${name} is a target here and nothing more: answers go there, and nobody can write to an agent there`,
-        'keep Hermes for the chat, or let people answer questions by the link that comes with them',
+        `${name} is only a target here: answers go there, but nobody can write to an agent there`,
+        'keep Hermes for the chat, or let people answer questions with the link in the question',
       );
     }
   }
@@ -40,7 +40,7 @@ export function importTargets(config: Section, variables: Variables, notes: Note
   return targets;
 }
 
-/** What stands under `extra` wins over the same key beside it. */
+/** A key under `extra` wins over the same key beside it. */
 export function withExtra(platform: unknown): Section {
   const section = sectionOf(platform);
   return { ...section, ...sectionOf(section.extra) };
@@ -98,7 +98,7 @@ function emailOptions(platform: Section, variables: Variables): Section | null {
 }
 
 function homeOf(name: string, platform: Section, variables: Variables): Section {
-  const { chat, thread } = words[name] ?? { chat: 'chat_id' };
+  const { chat, thread } = addressKeys[name] ?? { chat: 'chat_id' };
   const home = sectionOf(platform.home_channel);
   const upper = name.toUpperCase();
   const variable =
@@ -109,14 +109,14 @@ function homeOf(name: string, platform: Section, variables: Variables): Section 
   return { [chat]: at, ...(thread === undefined || topic === undefined ? {} : { [thread]: topic }) };
 }
 
-/** A route's `deliver_extra` in our words; what has none is told. */
+/** A route's `deliver_extra` with our names. A key without an equivalent gets a note. */
 export function importAddress(
   place: string,
   target: string,
   extra: Section,
   notes: Notes,
 ): Record<string, unknown> {
-  const { chat, thread } = words[target] ?? {};
+  const { chat, thread } = addressKeys[target] ?? {};
   const address: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(extra)) {
     if (value === '' || value === null) continue;
@@ -125,7 +125,7 @@ export function importAddress(
       notes.add(
         `${place}.${key}`,
         `target ${target} has no \`${key}\``,
-        'it is left out; docs/targets.md has the keys of each target',
+        'it is left out; docs/targets.md lists the keys of each target',
       );
     } else {
       address[own] ??= value;

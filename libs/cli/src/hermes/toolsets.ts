@@ -1,9 +1,9 @@
-import type { Notes } from './note.ts';
+import type { Notes } from './notes.ts';
 
-/** What webhooks may do here when a route says nothing, of what Hermes allows them (web, vision, clarify). */
+/** The default toolsets of webhooks here. Hermes has web, vision and clarify. */
 export const DEFAULT_TOOLSETS = ['clarify'];
 
-/** Of Hermes' toolsets those that exist here, and a note for each other. */
+/** Those of Hermes' toolsets that exist here. Each other one gets a note. */
 export function importToolsets(
   place: string,
   names: readonly string[],
@@ -20,8 +20,8 @@ export function importToolsets(
         place,
         `there is no toolset ${name} here`,
         ['file', 'code_execution'].includes(name)
-          ? 'the toolset `terminal` reads, writes and runs files; add it if senders of this route are trusted'
-          : 'give the agent an MCP server that does it (`mcp_servers`, then `mcp:<name>` under toolsets)',
+          ? 'the toolset `terminal` reads, writes and runs files; add it if you trust the senders of this route'
+          : 'use an MCP server that does this (`mcp_servers`, then `mcp:<name>` under toolsets)',
       );
     }
   }

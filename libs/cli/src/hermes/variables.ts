@@ -1,9 +1,9 @@
-import { freeName, isSection } from './reading.ts';
+import { freeName, isSection } from './untyped-values.ts';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const REFERENCE = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** `.env` of Hermes: NAME=value by line, `export` and quotes as a shell has them. */
+/** Reads `.env` of Hermes: NAME=value lines, with `export` and quotes as in a shell. */
 export function parseDotenv(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.split(/\r?\n/)) {
@@ -17,8 +17,8 @@ export function parseDotenv(text: string): Record<string, string> {
 }
 
 /**
- * The environment that the new config refers to. Secrets stand in no config: each gets the name of a variable, in the
- * config stands `${NAME}`, and the value goes into a file of its own.
+ * The environment that the new config refers to. The config holds no secrets: each secret becomes a variable, the config has
+ * `${NAME}`, and the value goes into another file.
  */
 export class Variables {
   readonly #hermes: Readonly<Record<string, string>>;
@@ -28,18 +28,18 @@ export class Variables {
     this.#hermes = hermesEnvironment;
   }
 
-  /** In Hermes' environment. */
+  /** The value in Hermes' environment. */
   value(name: string): string | undefined {
     return this.#hermes[name] || undefined;
   }
 
-  /** The first of these that Hermes has, as a reference. */
+  /** A reference to the first of these variables that Hermes has. */
   reference(...names: string[]): string | undefined {
     const name = names.find((one) => this.value(one) !== undefined);
     return name === undefined ? undefined : `\${${name}}`;
   }
 
-  /** A reference to what stands in Hermes' config itself; what is a reference there stays it. */
+  /** Turns a literal secret of Hermes' config into a reference. A reference stays as it is. */
   secret(name: string, text: string): string {
     if (new RegExp(REFERENCE).test(text)) return text;
     const value = text.replaceAll('$${', '${');
@@ -55,7 +55,7 @@ export class Variables {
     return `\${${free}}`;
   }
 
-  /** All that a config refers to, in the order of their names; null: its value is not known. */
+  /** All variables that a config refers to, sorted by name. The value is null if Hermes does not have it. */
   usedIn(config: unknown): { readonly name: string; readonly value: string | null }[] {
     const names = new Set<string>();
     collect(config, names);
@@ -74,8 +74,8 @@ function collect(value: unknown, names: Set<string>): void {
 }
 
 /**
- * Texts as our config writes them. Hermes fills `${NAME}` in its config from the environment and leaves what it does
- * not know as it stands; here an unknown one is an error, and `$${` is how a literal `${` is written.
+ * Converts texts to the syntax of our config. Hermes fills `${NAME}` from the environment and leaves unknown names unchanged.
+ * In our config an unknown name is an error, and `$${` stands for a literal `${`.
  */
 export function withReferences(value: unknown, isKnown: (name: string) => boolean): unknown {
   if (typeof value === 'string') {
@@ -94,7 +94,9 @@ export function environmentText(
 ): string {
   return variables
     .map(({ name, value }) =>
-      value === null ? `# not known to Hermes: fill it in\n${name}=\n` : `${name}=${quoted(value)}\n`,
+      value === null
+        ? `# Hermes has no value for this: fill it in\n${name}=\n`
+        : `${name}=${quoted(value)}\n`,
     )
     .join('');
 }

@@ -1,24 +1,24 @@
-import type { Route } from '../api-types.ts';
-import type { Context } from '../command.ts';
-import { readInput } from '../commands/read-text.ts';
-import { configEnvironment } from '../config-environment.ts';
+import type { Route } from '../api/types.ts';
+import type { Context } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { configEnvironment } from '../local-stack/config-environment.ts';
+import { readInput } from '../terminal/read-input.ts';
 import { usualScheme } from './sign.ts';
 
-/** How a webhook for this route is to be signed. */
+/** How to sign a webhook for this route. */
 export interface RouteAccess {
-  /** Null: the route takes everybody's (INSECURE_NO_AUTH). */
+  /** Null if the route takes unsigned webhooks (INSECURE_NO_AUTH). */
   readonly secret: string | null;
   readonly scheme: string;
-  /** What its `events` name first; null: it takes all. */
+  /** The first of its `events`; null if it takes all. */
   readonly event: string | null;
 }
 
 const INSECURE = 'INSECURE_NO_AUTH';
 
 /**
- * The secret as given, else from the config file. A route that was made by API is not in the file, and its secret is told to
- * nobody: then it must be given, and only the scheme is asked of the server.
+ * The secret from the options, else from the config file. A route that was made by API is not in the file, and the server does
+ * not show its secret: the user must give it, and only the scheme comes from the server.
  * @throws CliError
  */
 export async function routeAccess(context: Context, name: string): Promise<RouteAccess> {
@@ -32,7 +32,7 @@ export async function routeAccess(context: Context, name: string): Promise<Route
     if (used === null) {
       throw new CliError(
         EXIT.config,
-        `route ${name} of ${file.path} has no secret, and the file has none for all`,
+        `route ${name} of ${file.path} has no secret, and the file has no secret for all routes`,
       );
     }
     return access(used, scheme ?? file.route.auth, file.route.events[0] ?? null);
@@ -41,7 +41,7 @@ export async function routeAccess(context: Context, name: string): Promise<Route
     throw new CliError(
       EXIT.usage,
       `route ${name} is not in ${file.demo ? 'the built-in demo config' : file.path}: give its secret with --secret-file or --secret`,
-      'another config file: ANGELIA_CONFIG; routes made by API: the secret was shown when they were made',
+      'to use another config file, set ANGELIA_CONFIG. The secret of a route made by API was shown when it was made',
     );
   }
   return access(secret, scheme ?? (await schemeByApi(context, name)), null);
@@ -51,27 +51,27 @@ function access(secret: string, scheme: string | null, event: string | null): Ro
   return {
     secret: secret === INSECURE ? null : secret,
     scheme: scheme ?? usualScheme(secret),
-    // `pull_request.opened` names an action, which is in the body.
+    // In `pull_request.opened` the part after the dot is an action, which is in the body.
     event: event?.split('.')[0] ?? null,
   };
 }
 
-async function givenSecret({ given, world }: Context): Promise<string | null> {
+async function givenSecret({ given, runtime }: Context): Promise<string | null> {
   const file = given.text('secret-file');
   const secret = given.text('secret');
   if (file !== null && secret !== null)
     throw new CliError(EXIT.usage, 'give --secret or --secret-file, not both');
   if (file === null) return secret;
-  const read = (await readInput(world, file)).trim();
+  const read = (await readInput(runtime, file)).trim();
   if (read !== '') return read;
-  throw new CliError(EXIT.usage, `--secret-file ${file}: there is no secret in it`);
+  throw new CliError(EXIT.usage, `--secret-file ${file}: the file holds no secret`);
 }
 
-/** With a secret at hand, a file that cannot be read is no reason to stop. */
-async function inConfigFile({ world }: Context, name: string, optional: boolean) {
+/** When the user gives a secret, an unreadable config file is not an error. */
+async function inConfigFile({ runtime }: Context, name: string, optional: boolean) {
   const { routeFromFile } = await import('@angelia/config/route-from-file');
   try {
-    return routeFromFile(name, configEnvironment(world));
+    return routeFromFile(name, configEnvironment(runtime));
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'startup_refused') throw error;
     if (optional) return { path: '', demo: false, route: null };
@@ -79,13 +79,13 @@ async function inConfigFile({ world }: Context, name: string, optional: boolean)
   }
 }
 
-/** Null: the route takes all schemes, or nobody may ask. */
+/** Null if the route takes all schemes, or if the API cannot be asked. */
 async function schemeByApi({ api }: Context, name: string): Promise<string | null> {
   try {
     const route = await api().get<Route>(`/v1/routes/${encodeURIComponent(name)}`);
     return typeof route.definition.auth === 'string' ? route.definition.auth : null;
   } catch (error) {
-    // Without a token, or of a server that tells nobody: the webhook itself says what is wrong.
+    // Without a token, or for an unknown route, the answer to the webhook says what is wrong.
     if (
       error instanceof CliError &&
       (error.exitCode === EXIT.unauthorised || error.exitCode === EXIT.notFound)

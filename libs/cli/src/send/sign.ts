@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { AuthScheme } from '@angelia/contracts';
 import { CliError, EXIT } from '../exit.ts';
 
-/** What is to be signed: the very bytes that are sent. */
+/** What the signature covers: exactly the bytes that are sent. */
 export interface Unsigned {
   readonly body: string;
   readonly secret: string;
@@ -12,15 +12,15 @@ export interface Unsigned {
 }
 
 export interface Scheme {
-  /** The headers of a webhook, signature included. */
+  /** The headers of the webhook, with the signature. */
   readonly headers: (unsigned: Unsigned) => Record<string, string>;
-  /** The provider has delivery id and event in the body, where only the payload can say them. */
+  /** The provider puts delivery id and event into the body, so only the payload can set them. */
   readonly namesInBody?: true;
-  /** What the provider writes into the body itself. */
+  /** Adds what the provider itself writes into the body. */
   readonly stamp?: (body: Record<string, unknown>, nowMs: number) => Record<string, unknown>;
 }
 
-/** As services/ingress/src/webhooks/authenticate/schemes has them, from the sender's side. The tests send each to a real ingress. */
+/** The schemes of services/ingress/src/webhooks/authenticate/schemes, on the sender's side. Tests send each to a real ingress. */
 export const schemes: Readonly<Record<Exclude<AuthScheme, 'twilio'>, Scheme>> = {
   github: {
     headers: ({ body, secret, deliveryId, event }) => ({
@@ -67,7 +67,7 @@ export const schemes: Readonly<Record<Exclude<AuthScheme, 'twilio'>, Scheme>> = 
     }),
   },
   linear: {
-    // Part of what is signed, and refused when it is older than a minute.
+    // Linear signs it, and ingress refuses it when it is older than a minute.
     stamp: (body, nowMs) => ({ webhookTimestamp: nowMs, ...body }),
     headers: ({ body, secret, deliveryId, event }) => ({
       'linear-signature': hmac(secret, body).toString('hex'),
@@ -100,7 +100,7 @@ export const schemes: Readonly<Record<Exclude<AuthScheme, 'twilio'>, Scheme>> = 
 
 export const schemeNames = Object.keys(schemes);
 
-/** Of a route without `auth` every scheme is taken: Standard Webhooks for a secret that is written as theirs. */
+/** A route without `auth` takes every scheme. A secret in the format of Standard Webhooks is signed with that one. */
 export function usualScheme(secret: string): string {
   return secret.startsWith(WHSEC) ? 'standard-webhooks' : 'github';
 }
@@ -110,12 +110,12 @@ export function schemeNamed(name: string): Scheme {
   if (name === 'twilio') {
     throw new CliError(
       EXIT.usage,
-      'twilio signs the public address of the route, which is not known here: send it from Twilio, or name another --scheme',
+      'twilio signs the public address of the route, which this machine does not know: send it from Twilio, or give another --scheme',
     );
   }
   const scheme = Object.hasOwn(schemes, name) ? schemes[name as keyof typeof schemes] : undefined;
   if (scheme !== undefined) return scheme;
-  throw new CliError(EXIT.usage, `scheme "${name}" is not known: it is one of ${schemeNames.join(', ')}`);
+  throw new CliError(EXIT.usage, `scheme "${name}" does not exist: give one of ${schemeNames.join(', ')}`);
 }
 
 const WHSEC = 'whsec_';
@@ -128,7 +128,7 @@ function standardHeaders(
   if (secret.startsWith(WHPK)) {
     throw new CliError(
       EXIT.usage,
-      'the route has a public key (whpk_): only who has the private one can sign',
+      'the route has a public key (whpk_): only the owner of the private key can sign',
     );
   }
   const key = secret.startsWith(WHSEC) ? Buffer.from(secret.slice(WHSEC.length), 'base64') : secret;

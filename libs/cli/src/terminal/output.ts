@@ -1,35 +1,35 @@
-import { type CliError, nameOfExit } from '../exit.ts';
-import type { World } from '../world.ts';
+import type { CliError } from '../exit.ts';
+import type { Runtime } from '../runtime.ts';
+import { jsonText } from './control-characters.ts';
 import { type Style, styleFor, wantsColour } from './style.ts';
-import { jsonText } from './visible.ts';
 
-/** What a command says. It never writes to a stream itself, so that `--json` holds everywhere. */
+/** How a command prints. No command writes to a stream itself, so that `--json` works everywhere. */
 export interface Output {
   readonly json: boolean;
   readonly style: Style;
-  /** Of the terminal; without one, nothing is cut. */
+  /** Columns of the terminal. Without a terminal nothing is cut. */
   readonly width: number;
-  /** Lines of the terminal, for what is drawn over and over. */
+  /** Lines of the terminal, for commands that redraw the screen. */
   readonly height: number;
   readonly isTerminal: boolean;
-  /** The answer: one JSON document, or what `human` makes of it. */
+  /** Prints the answer: one JSON document, or the text from `human`. */
   answer(value: unknown, human: () => string): void;
-  /** One of many that come one after the other: a line of JSON, or a line of text. */
+  /** Prints one of several answers: a line of JSON, or a line of text. */
   item(value: unknown, human: () => string): void;
-  /** For a person, beside the answer: on stderr, and not with `--json`. */
+  /** Prints a hint for a person on stderr. Does nothing with `--json`. */
   note(text: string): void;
-  /** What went wrong, on stderr: the line that a person or, with `--json`, a program reads. */
+  /** Prints an error on stderr: text for a person, or with `--json` a line for a program. */
   failure(error: CliError): void;
-  /** Not with `--json`: as it is, without a newline of its own. */
+  /** Prints the text unchanged, without a newline. Does nothing with `--json`. */
   raw(text: string): void;
 }
 
-/** A terminal that does not say (a pipe made one up): what all can show. */
+/** For a terminal that does not report its size. Every terminal can show this. */
 const USUAL_WIDTH = 80;
 const USUAL_HEIGHT = 24;
 
-export function outputFor(world: World, json: boolean): Output {
-  const { stdout, stderr, env } = world;
+export function outputFor(runtime: Runtime, json: boolean): Output {
+  const { stdout, stderr, env } = runtime;
   const isTerminal = stdout.isTTY === true;
   const write = (text: string): void => {
     if (text !== '') stdout.write(`${text}\n`);
@@ -46,7 +46,7 @@ export function outputFor(world: World, json: boolean): Output {
       if (!json) stderr.write(`${styleFor(wantsColour(env, stderr))('dim', text)}\n`);
     },
     failure: (error) => {
-      stderr.write(`${failureText(error, world, json)}\n`);
+      stderr.write(`${failureText(error, runtime, json)}\n`);
     },
     raw: (text) => {
       if (!json) stdout.write(text);
@@ -54,16 +54,16 @@ export function outputFor(world: World, json: boolean): Output {
   };
 }
 
-function failureText(error: CliError, world: World, json: boolean): string {
-  const { message, exitCode, advice } = error;
+function failureText(error: CliError, runtime: Runtime, json: boolean): string {
+  const { message, code, exitCode, whatToDo } = error;
   if (json) {
     return jsonText({
       error: message,
-      code: nameOfExit(exitCode),
+      code,
       exit_code: exitCode,
-      ...(advice === null ? {} : { advice }),
+      ...(whatToDo === null ? {} : { advice: whatToDo }),
     });
   }
-  const style = styleFor(wantsColour(world.env, world.stderr));
-  return `${style('bad', 'angelia:')} ${message}${advice === null ? '' : `\n${style('dim', `  ${advice}`)}`}`;
+  const style = styleFor(wantsColour(runtime.env, runtime.stderr));
+  return `${style('bad', 'angelia:')} ${message}${whatToDo === null ? '' : `\n${style('dim', `  ${whatToDo}`)}`}`;
 }

@@ -1,4 +1,4 @@
-import type { Sink } from '../world.ts';
+import type { Sink } from '../runtime.ts';
 
 export type Tone = 'plain' | 'dim' | 'bold' | 'good' | 'bad' | 'warn' | 'accent';
 export type Style = (tone: Tone, text: string) => string;
@@ -21,7 +21,7 @@ export function styleFor(coloured: boolean): Style {
   };
 }
 
-/** On a terminal, unless NO_COLOR (no-color.org) or TERM=dumb; FORCE_COLOR wins over that, `0` of it is a no. */
+/** Colours on a terminal, unless NO_COLOR (no-color.org) or TERM=dumb. FORCE_COLOR wins over both; its value `0` means no. */
 export function wantsColour(env: Readonly<Record<string, string | undefined>>, stream: Sink): boolean {
   const forced = env.FORCE_COLOR;
   if (forced !== undefined) return forced !== '0' && forced !== 'false';
@@ -51,7 +51,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   duplicate: 'warn',
 };
 
-/** Of a status or outcome, by its word. */
+/** The tone of a status or an outcome. */
 export function toneOf(word: string): Tone {
   return TONES[word] ?? 'plain';
 }

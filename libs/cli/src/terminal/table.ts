@@ -5,16 +5,16 @@ export interface Column<Row> {
   readonly head: string;
   readonly text: (row: Row) => string;
   readonly tone?: (row: Row) => Tone;
-  /** May be cut short to fit. Ids never are: they are there to be copied (seed 000). */
+  /** May be shortened to fit. Ids are never shortened, because people copy them (seed 000). */
   readonly flexible?: true;
   readonly right?: true;
 }
 
-/** Narrower than this a cut text says nothing. */
+/** A shorter text says nothing. */
 const NARROWEST = 10;
 const GAP = '  ';
 
-/** Rows fitted to the width: flexible columns give way, the widest first; if ids alone are too wide, lines wrap. */
+/** Fits the rows to the width: shortens flexible columns, the widest first. If the other columns are too wide, lines wrap. */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -61,7 +61,7 @@ export function table<Row>(
   ].join('\n');
 }
 
-/** `name  value` lines; values are whole, and go on below each other. */
+/** `name  value` lines. Values are never shortened; their further lines are indented. */
 export function fields(
   pairs: readonly (readonly [name: string, value: string, tone?: Tone])[],
   style: Style,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { jsonText, withoutControlCharacters } from './control-characters.ts';
 import { styleFor, wantsColour } from './style.ts';
 import { type Column, fields, table } from './table.ts';
 import { agoText, durationText } from './time.ts';
-import { jsonText, visible } from './visible.ts';
 import { cut, displayWidth } from './width.ts';
 
 interface Row {
@@ -19,7 +19,7 @@ const rows: Row[] = [{ id: ID, title: 'Review of a pull request that goes on and
 const style = styleFor(false);
 
 describe('a table', () => {
-  it('is fitted to the terminal: titles give way', () => {
+  it('fits the terminal by shortening titles', () => {
     expect(table(rows, columns, { width: 60, style })).toBe(
       `SESSION                               TITLE\n${ID}  Review of a pull requ…`,
     );
@@ -29,7 +29,7 @@ describe('a table', () => {
     expect(table(rows, columns, { width: 20, style })).toContain(ID);
   });
 
-  it('cuts nothing without a terminal, and has one line per row', () => {
+  it('cuts nothing without a terminal, and prints one line per row', () => {
     const two = [...rows, { id: ID, title: 'a\nb' }];
     const text = table(two, columns, { width: Number.POSITIVE_INFINITY, style });
     expect(text).toContain('that goes on and on');
@@ -78,15 +78,17 @@ describe('colours', () => {
   });
 });
 
-describe('what others wrote', () => {
-  it('cannot move the cursor, ring, or turn the text around', () => {
-    expect(visible('\u001b[2J\u001b[31mred\u001b[0m\u0007 \u009b1m \u202eabc\r\nnext\tx')).toBe(
-      // Whole sequences go, in their 8-bit form, too; of other controls it is shown that they were there.
+describe('text of others', () => {
+  it('cannot move the cursor, ring the bell or reverse the text', () => {
+    expect(
+      withoutControlCharacters('\u001b[2J\u001b[31mred\u001b[0m\u0007 \u009b1m \u202eabc\r\nnext\tx'),
+    ).toBe(
+      // Whole sequences disappear, also in their 8-bit form. Other control characters become a replacement character.
       'red\ufffd  \ufffdabc\nnext\tx',
     );
   });
 
-  it('is escaped in JSON, too, where a terminal would act on it', () => {
+  it('is escaped in JSON where a terminal would act on it', () => {
     expect(jsonText({ text: '\u001b[31m\u009b31m' })).toBe('{"text":"\\u001b[31m\\u009b31m"}');
     expect(JSON.parse(jsonText({ text: '\u009b' }))).toEqual({ text: '\u009b' });
   });
@@ -103,7 +105,7 @@ describe('times', () => {
     [273_600_000, '3 d 4 h'],
   ])('%i ms is %s', (ms, text) => expect(durationText(ms)).toBe(text));
 
-  it('are rough in lists, and name what is to come', () => {
+  it('are rounded in lists, and can lie in the future', () => {
     const now = Date.parse('2026-11-17T10:00:00Z');
     expect(agoText('2026-11-17T09:57:50Z', now)).toBe('2 min ago');
     expect(agoText('2026-11-17T10:00:05Z', now)).toBe('in 5 s');

@@ -14,7 +14,7 @@ function two(large: number, unit: string, small: number, smaller: string): strin
   return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smaller}`;
 }
 
-/** `2 min ago`, and for what is to come `in 5 s`: a clock that is a little ahead is `just now`. */
+/** `2 min ago`, or `in 5 s` for a time to come. Less than a second either way is `just now`, because clocks differ. */
 export function agoText(iso: string, now: number): string {
   const ms = now - Date.parse(iso);
   if (Math.abs(ms) < 1_000) return 'just now';
@@ -22,7 +22,7 @@ export function agoText(iso: string, now: number): string {
   return ms > 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** A list is read for what is recent: whole seconds, minutes, hours, days. */
+/** Whole seconds, minutes, hours or days are enough in a list. */
 function roughText(ms: number): string {
   for (const [unit, name] of UNITS) if (ms >= unit) return `${Math.floor(ms / unit)} ${name}`;
   return `${Math.floor(ms / 1_000)} s`;
@@ -34,7 +34,7 @@ const UNITS = [
   [60_000, 'min'],
 ] as const;
 
-/** `14:03:07.120`, in local time: what someone compares with their watch. */
+/** `14:03:07.120`, in local time, so that people can compare it with their watch. */
 export function clockText(iso: string): string {
   const at = new Date(iso);
   const part = (value: number, digits = 2): string => String(value).padStart(digits, '0');

@@ -6,7 +6,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Columns that a text takes in a terminal; colours take none. */
+/** How many columns a text takes in a terminal. Colours take none. */
 export function displayWidth(text: string): number {
   const bare = stripVTControlCharacters(text);
   if (PLAIN.test(bare)) return bare.length;
@@ -15,7 +15,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The text, or its beginning and `…`: never wider than this. */
+/** The text, or as much of its beginning as fits with `…`. */
 export function cut(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';

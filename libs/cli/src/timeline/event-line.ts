@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../api-types.ts';
+import type { SessionEvent } from '../api/types.ts';
 import type { Style, Tone } from '../terminal/style.ts';
 import { oneLine } from '../terminal/table.ts';
 import { clockText } from '../terminal/time.ts';
@@ -7,7 +7,7 @@ import { cut, padEnd } from '../terminal/width.ts';
 const LONGEST_TYPE = 'process.completion-consumed'.length;
 const NARROWEST_TEXT = 20;
 
-/** An event as one line: when, which, and what a person wants to know of it. */
+/** An event as one line: its time, its type and the facts that matter to a person. */
 export function eventLine(
   event: SessionEvent,
   options: { readonly style: Style; readonly width: number; readonly session?: string },
@@ -15,11 +15,11 @@ export function eventLine(
   const { style, width, session } = options;
   const head = [clockText(event.recorded_at), ...(session === undefined ? [] : [session])];
   const used = head.join('  ').length + LONGEST_TYPE + 4;
-  const said = oneLine(saidOf(event));
+  const said = oneLine(textOf(event));
   return [
     ...head.map((part) => style('dim', part)),
     style(toneOfEvent(event), padEnd(event.type, LONGEST_TYPE)),
-    // Beside an id there may be no room left: then the line wraps, as a cut text of nothing says nothing.
+    // If too little space is left beside an id, the line wraps: a text of a few characters says nothing.
     Number.isFinite(width) && width - used >= NARROWEST_TEXT ? cut(said, width - used) : said,
   ]
     .join('  ')
@@ -40,8 +40,8 @@ function toneOfEvent({ type, data }: SessionEvent): Tone {
 
 type Data = SessionEvent['data'];
 
-/** What is said of each type. One that is not here was added later: its data as it is. */
-const sayings: Readonly<Record<string, (data: Data) => string>> = {
+/** The text for each event type. A type that is missing here was added later: then the line shows its data. */
+const describers: Readonly<Record<string, (data: Data) => string>> = {
   'session.created': (d) => `route ${d.route}: ${d.title} (delivery ${d.delivery_id})`,
   'turn.requested': (d) => `turn ${d.turn} by ${d.source}: ${d.input}`,
   'run.started': (d) =>
@@ -62,18 +62,18 @@ const sayings: Readonly<Record<string, (data: Data) => string>> = {
     return `${d.question}${choices.length === 0 ? '' : ` [${choices.join(' | ')}]`}`;
   },
   'clarification.answered': (d) => `${d.answer} (by ${d.by})`,
-  'clarification.timed-out': () => 'no answer came',
-  'clarification.superseded': () => 'not answered: something else was sent instead',
+  'clarification.timed-out': () => 'nobody answered',
+  'clarification.superseded': () => 'not answered: the user sent something else',
   'session.final-response': (d) => `${d.outcome}${d.silent === true ? ', silent' : ''}: ${d.text}`,
   'run.failed': (d) => `${d.code}: ${d.message}`,
   'run.cancelled': (d) => `by ${d.by}`,
   'run.interrupted': (d) => `run ${d.generation}: ${d.reason}`,
   'delivery.attempted': (d) =>
-    `output ${d.output} to ${d.target}, attempt ${d.attempt}${d.possible_duplicate === true ? ', marked as a possible duplicate' : ''}`,
+    `output ${d.output} to ${d.target}, attempt ${d.attempt}${d.possible_duplicate === true ? ', marked as possible duplicate' : ''}`,
   'delivery.chunk-taken': (d) => `output ${d.output}: part ${d.chunk} of ${d.chunks}`,
   'delivery.succeeded': (d) => `output ${d.output}${d.receipt ? `, ${d.receipt}` : ''}`,
-  'delivery.failed': (d) => `output ${d.output}: ${d.reason}; again at ${d.retry_at}`,
-  'delivery.dead': (d) => `output ${d.output} is given up: ${d.reason}`,
+  'delivery.failed': (d) => `output ${d.output}: ${d.reason}; next attempt at ${d.retry_at}`,
+  'delivery.dead': (d) => `output ${d.output} is dead: ${d.reason}`,
   'delivery.dropped': (d) => `output ${d.output}: ${d.reason}`,
   'delivery.retry-requested': (d) => `output ${d.output} by ${d.by}`,
   'process.started': (d) => `${d.process_id} (pid ${d.pid} on ${d.host}): ${d.command}`,
@@ -86,10 +86,10 @@ const sayings: Readonly<Record<string, (data: Data) => string>> = {
   'session.ended': (d) => `${d.outcome} (${d.reason})${d.detail ? `: ${d.detail}` : ''}`,
 };
 
-function saidOf({ type, data }: SessionEvent): string {
-  const say = Object.hasOwn(sayings, type) ? sayings[type] : undefined;
-  return say === undefined ? JSON.stringify(data) : say(data);
+function textOf({ type, data }: SessionEvent): string {
+  const describe = Object.hasOwn(describers, type) ? describers[type] : undefined;
+  return describe === undefined ? JSON.stringify(data) : describe(data);
 }
 
-/** For a test that holds this list against the types there are. */
-export const spokenTypes: readonly string[] = Object.keys(sayings);
+/** For a test that compares this list with the event types. */
+export const describedTypes: readonly string[] = Object.keys(describers);

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../api-types.ts';
+import type { SessionEvent } from '../api/types.ts';
 
 /** One bar of the waterfall. */
 export interface Span {
@@ -13,15 +13,15 @@ export interface Span {
     | 'process'
     | 'mark';
   readonly name: string;
-  /** How deep it stands below its run. */
+  /** 1 for what happens inside a run. */
   readonly level: 0 | 1;
   readonly started_at: string;
-  /** Null: it goes on. Of an output or a mark, which take no time, the same as the start. */
+  /** Null while it goes on. Equal to the start for an output or a mark, which take no time. */
   readonly ended_at: string | null;
-  /** How it went: `succeeded`, `failed`, `lost` ...; null while it goes on, or where there is nothing to say. */
+  /** `succeeded`, `failed`, `lost` ...; null while it goes on, or if it has no outcome. */
   readonly outcome: string | null;
   readonly note: string;
-  /** Version of the event that it begins with. */
+  /** Version of its first event. */
   readonly version: number;
 }
 
@@ -31,13 +31,13 @@ interface Open {
 }
 
 /**
- * A session's events as spans, in the order in which they began. The log has no start of a model call: it is taken to begin
- * where the event before it in its run ended.
+ * The events of a session as spans, in the order in which they began. The log has no event for the start of a model call, so
+ * the span of a call begins at the event before it in the same run.
  */
 export function spansOf(events: readonly SessionEvent[]): Span[] {
   const done: Span[] = [];
   const open: Open[] = [];
-  /** Per generation: when the last thing of its run happened. */
+  /** By generation: the time of the last event of its run. */
   const lastOfRun = new Map<unknown, string>();
 
   const begin = (
@@ -92,7 +92,7 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
         });
         break;
       case 'run.started':
-        // A run that did not end before the next began was lost with its runner.
+        // A run that did not end before the next one began was lost with its runner.
         finish(any('run '), event, 'lost');
         finish((key) => key === `turn ${data.turn}`, event, null);
         begin(`run ${data.generation}`, event, {
@@ -188,7 +188,7 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
         finish(run(data.generation), event, 'interrupted', text(data.reason));
         break;
       case 'delivery.attempted':
-        // The outcome of the attempt before is unknown: nobody recorded it.
+        // Nobody recorded the outcome of the attempt before.
         finish(any(`delivery ${data.output} `), event, 'unknown');
         begin(`delivery ${data.output} ${data.attempt}`, event, {
           kind: 'delivery',

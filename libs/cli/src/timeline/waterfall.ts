@@ -4,10 +4,10 @@ import { durationText } from '../terminal/time.ts';
 import { cut, displayWidth, padEnd, padStart } from '../terminal/width.ts';
 import type { Span } from './spans.ts';
 
-/** Bars narrower than this show nothing, wider ones no more. */
+/** Narrower bars show nothing, wider bars show nothing more. */
 const NARROWEST_BARS = 20;
 const WIDEST_BARS = 60;
-/** Without a terminal to fit: as on a usual one. */
+/** The width without a terminal. */
 const USUAL_WIDTH = 110;
 const LONGEST_NOTE = 60;
 const GAP = '  ';
@@ -25,8 +25,8 @@ const TONES: Readonly<Record<Span['kind'], Tone>> = {
 };
 
 /**
- * The spans of a session as bars over one scale of time: name, bar, duration, how it went.
- * `━` is time that passed, `◆` a moment, `┄` what goes on.
+ * The spans of a session as bars on one time scale: name, bar, duration, outcome.
+ * `━` is a finished span, `◆` a moment, `┄` a span that goes on.
  */
 export function waterfall(
   spans: readonly Span[],
@@ -46,7 +46,7 @@ export function waterfall(
   const durationRoom = Math.max(...durations.map(displayWidth));
   const width = Number.isFinite(options.width) ? options.width : USUAL_WIDTH;
   const fixed = nameRoom + durationRoom + 3 * GAP.length;
-  // Two fifths of what is left are for the notes.
+  // The notes get two fifths of the remaining width.
   const bars = Math.min(WIDEST_BARS, Math.max(NARROWEST_BARS, Math.floor((width - fixed) * 0.6)));
   const noteRoom = Number.isFinite(options.width) ? Math.max(0, width - fixed - bars) : LONGEST_NOTE;
 

@@ -1,14 +1,14 @@
 import { eventTypes } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
-import type { SessionEvent } from '../api-types.ts';
+import type { SessionEvent } from '../api/types.ts';
 import { styleFor } from '../terminal/style.ts';
-import { eventLine, spokenTypes } from './event-line.ts';
+import { describedTypes, eventLine } from './event-line.ts';
 import { spansOf } from './spans.ts';
 import { waterfall } from './waterfall.ts';
 
 const BEGIN = Date.parse('2026-11-17T10:00:00.000Z');
 
-/** Events at these milliseconds after the beginning. */
+/** Events at these milliseconds after the start. */
 function events(...given: [ms: number, type: string, data?: Record<string, unknown>][]): SessionEvent[] {
   return given.map(([ms, type, data = {}], index) => ({
     position: index + 1,
@@ -91,7 +91,7 @@ deliver 8 to http                                        ━━━━   80 ms  d
 `);
   });
 
-  it('shows what goes on up to now, and a run that was lost when the next one began', () => {
+  it('draws running spans up to now, and shows a run as lost when the next one began', () => {
     const text = drawn(
       events(
         created,
@@ -109,7 +109,7 @@ run 2                          ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ 
 `);
   });
 
-  it('shows a question, a process, and deliveries that failed before one got through', () => {
+  it('shows a question, a process, and failed deliveries before a successful one', () => {
     const text = drawn(
       events(
         created,
@@ -141,18 +141,18 @@ deliver 5 to telegram               ━                      100 ms  delivered: 
 `);
   });
 
-  it('is empty for no events, and does not fall over an event that it does not know', () => {
+  it('is empty without events, and ignores an unknown event', () => {
     expect(waterfall([], { width: 80, style: plain, now: BEGIN })).toBe('');
     expect(spansOf(events([0, 'something.new', { a: 1 }]))).toEqual([]);
   });
 });
 
 describe('an event as a line', () => {
-  it('is known for every type that there is', () => {
-    expect([...spokenTypes].sort()).toEqual([...eventTypes].sort());
+  it('has a text for every event type', () => {
+    expect([...describedTypes].sort()).toEqual([...eventTypes].sort());
   });
 
-  it('says what matters, in one line, cut to the terminal but never the session id', () => {
+  it('fits one line of the terminal, and never shortens the session id', () => {
     const session = '01a1e281-20d9-7563-b8f1-427765d52c50';
     const [event] = events([
       0,

@@ -16,7 +16,7 @@ import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
 export type RemoteModelConfig = Exclude<ModelConfig, { provider: 'builtin' }>;
 
 interface SdkModelParts {
-  /** The SDK's model, over this fetch. */
+  /** Makes the SDK's model, over this fetch. Costly: the SDK builds and compiles its schemas for each model that it makes. */
   readonly languageModel: (fetch: Fetch) => LanguageModelV4;
   readonly fetch: Fetch;
   /** The address of the provider. */
@@ -32,6 +32,7 @@ interface SdkModelParts {
 export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkModelParts): Model {
   const { prepare = (prompt) => prompt } = parts;
   const scrub = scrubber([config.api_key ?? '', ...Object.values(config.headers ?? {})]);
+  const sdk = openSdkModels(parts);
   const ask = config.streaming ? askStreaming : askWhole;
 
   const call = async (request: ModelRequest, signal: AbortSignal): Promise<ModelReply> => {
@@ -44,7 +45,7 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
         ...(request.tools.length === 0 ? {} : { tools: sdkTools(request.tools) }),
         ...(config.max_output_tokens === undefined ? {} : { maxOutputTokens: config.max_output_tokens }),
       };
-      return checkedReply(name, request, await ask(parts, options, limits));
+      return checkedReply(name, request, await ask(sdk, options, limits));
     } catch (error) {
       if (limits.signal.aborted) throw limits.signal.reason;
       throw asModelFailure(name, scrub, error);
@@ -75,16 +76,37 @@ const LONGEST_ANSWER = 4_000_000;
 /** Each call is an event. 8,000 of them held up all other runs for 2 s; no work needs a tenth of that. */
 const MOST_CALLS = 512;
 
+/** The SDK's models, made once: one that was made for each call took half of a session's CPU. */
+interface SdkModels {
+  readonly streaming: LanguageModelV4;
+  readonly whole: LanguageModelV4;
+  /** Answers that came in one piece although a stream was asked for, by the signal of their call. */
+  readonly unstreamed: WeakMap<AbortSignal, Response>;
+}
+
+function openSdkModels({ languageModel, fetch }: SdkModelParts): SdkModels {
+  const unstreamed = new WeakMap<AbortSignal, Response>();
+  return {
+    streaming: languageModel(detectUnstreamed(fetch)),
+    whole: languageModel(async (url, init) => {
+      const answer = init?.signal ? unstreamed.get(init.signal) : undefined;
+      return answer ?? fetch(url, init);
+    }),
+    unstreamed,
+  };
+}
+
 async function askStreaming(
-  parts: SdkModelParts,
+  sdk: SdkModels,
   options: LanguageModelV4CallOptions,
   limits: CallLimits,
 ): Promise<Reply | null> {
   try {
-    return await readStream(parts.languageModel(detectUnstreamed(parts.fetch)), options, limits);
+    return await readStream(sdk.streaming, options, limits);
   } catch (error) {
     if (!(error instanceof UnstreamedAnswer)) throw error;
-    return askWhole({ ...parts, fetch: async () => error.response }, options, limits);
+    if (options.abortSignal !== undefined) sdk.unstreamed.set(options.abortSignal, error.response);
+    return askWhole(sdk, options, limits);
   }
 }
 
@@ -132,12 +154,12 @@ async function readStream(
 }
 
 async function askWhole(
-  { languageModel, fetch }: SdkModelParts,
+  { whole }: SdkModels,
   options: LanguageModelV4CallOptions,
   limits: CallLimits,
 ): Promise<Reply> {
   limits.withoutTokens();
-  const { content, finishReason, usage, response } = await languageModel(fetch).doGenerate(options);
+  const { content, finishReason, usage, response } = await whole.doGenerate(options);
   return {
     text: content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
     toolCalls: content.flatMap((part) => (part.type === 'tool-call' ? [toolCall(part)] : [])),

@@ -2,7 +2,7 @@ import type { TargetOptions } from '@angelia/config';
 import { createTransport } from 'nodemailer';
 import { type Finding, fault, ok, reasonOf } from '../finding.ts';
 
-/** Connects, speaks TLS as configured, logs in and says goodbye: no mail is begun. */
+/** Connects, starts TLS as configured, logs in and disconnects. It sends no mail. */
 export async function emailFinding(
   check: string,
   options: TargetOptions<'email'>,
@@ -23,7 +23,7 @@ export async function emailFinding(
   });
   try {
     await transport.verify();
-    return ok(check, `${host}:${port} ${user === undefined ? 'answers' : 'takes the login'}`);
+    return ok(check, `${host}:${port} ${user === undefined ? 'answers' : 'accepts the login'}`);
   } catch (error) {
     const refused = (error as { code?: unknown }).code === 'EAUTH';
     return refused

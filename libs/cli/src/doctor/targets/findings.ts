@@ -6,7 +6,7 @@ import { type Finding, fault, ok, reasonOf, skipped, warning } from '../finding.
 import { emailFinding } from './email.ts';
 import { type Platform, platforms } from './platforms.ts';
 
-/** Targets that are configured or that a route delivers to. */
+/** Checks the targets that are configured or that a route delivers to. */
 export async function targetsFindings(config: Config, timeoutMs: number): Promise<Finding[]> {
   const used = new Set([
     ...Object.keys(config.targets),
@@ -43,9 +43,9 @@ async function askPlatform<T extends keyof typeof platforms>(
   return judge(check, `targets.${name}`, platform, answer);
 }
 
-type Judge = Pick<Platform<KnownTarget>, 'credential' | 'refusals' | 'whose' | 'said'>;
+type AskedPlatform = Pick<Platform<KnownTarget>, 'credential' | 'refusals' | 'owner' | 'message'>;
 
-function judge(check: string, place: string, platform: Judge, answer: DryAnswer): Finding {
+function judge(check: string, place: string, platform: AskedPlatform, answer: DryAnswer): Finding {
   if (answer.kind === 'unreachable') {
     return fault(
       check,
@@ -54,29 +54,33 @@ function judge(check: string, place: string, platform: Judge, answer: DryAnswer)
     );
   }
   const { status, body } = answer;
-  const said = platform.said(body);
-  const words = typeof said === 'string' ? `HTTP ${status}, ${said}` : `HTTP ${status}`;
+  const message = platform.message(body);
+  const words = typeof message === 'string' ? `HTTP ${status}, ${message}` : `HTTP ${status}`;
   if (status === 429 || status >= 500) {
-    return warning(check, `does not say right now (${words})`, 'run doctor again later');
+    return warning(check, `cannot answer now (${words})`, 'run doctor again later');
   }
-  const whose = status >= 200 && status < 300 ? platform.whose(body) : null;
-  if (whose !== null) {
+  const owner = status >= 200 && status < 300 ? platform.owner(body) : null;
+  if (owner !== null) {
     return ok(
       check,
-      whose === 'known' ? 'the credential is good' : `the credential is good: it belongs to ${whose}`,
+      owner === 'known' ? 'the credential is valid' : `the credential is valid and belongs to ${owner}`,
     );
   }
   if (platform.refusals.includes(status) || status === 200) {
     return fault(
       check,
       `the credential was refused (${words})`,
-      `set ${place}.${platform.credential} to a good one`,
+      `set ${place}.${platform.credential} to a valid credential`,
     );
   }
-  return fault(check, `answers as no such platform does (${words})`, `correct ${place}.api_base`);
+  return fault(
+    check,
+    `the server does not answer like this platform (${words})`,
+    `correct ${place}.api_base`,
+  );
 }
 
-/** There is nothing that could be asked without sending: that the names of hosts are known is all that can be said. */
+/** A request would be a delivery, so this only looks up the addresses of the hosts. */
 async function httpFindings(check: string, config: Config): Promise<Finding[]> {
   const hosts = new Set(
     Object.values(config.routes)
@@ -88,12 +92,12 @@ async function httpFindings(check: string, config: Config): Promise<Finding[]> {
       ])
       .flatMap(({ deliver, extra }) => (deliver === 'http' ? hostOf(extra.url) : [])),
   );
-  if (hosts.size === 0) return [skipped(check, 'no route names a host that is known before a webhook comes')];
+  if (hosts.size === 0) return [skipped(check, 'the hosts are known only when a webhook arrives')];
   return Promise.all(
     [...hosts].map(async (host) => {
       try {
         await lookup(host.replace(/^\[(.*)\]$/, '$1'));
-        return ok(check, `${host} has an address (nothing was sent there)`);
+        return ok(check, `${host} has an address (nothing was sent to it)`);
       } catch (error) {
         return fault(
           check,

@@ -1,17 +1,17 @@
+import { exitMeanings } from '../exit.ts';
+import type { Style } from '../terminal/style.ts';
+import { padEnd } from '../terminal/width.ts';
 import type { Argument, Command, Option } from './command.ts';
-import { exitMeanings } from './exit.ts';
 import { globalOptions } from './global-options.ts';
-import type { Style } from './terminal/style.ts';
-import { padEnd } from './terminal/width.ts';
 
 const INDENT = '  ';
-/** Help is for reading, also on a wide screen. */
+/** Longer lines are hard to read, even on a wide screen. */
 const WIDTH = 100;
 
-/** `angelia help`: every command in one line. */
+/** `angelia help`: one line for each command. */
 export function overview(commands: readonly Command[], style: Style): string {
   return [
-    'Angelia: webhooks in, an agent works, answers delivered.',
+    'Angelia receives webhooks, runs agents on them and delivers the answers.',
     '',
     `${style('bold', 'Usage')}  angelia <command> [arguments] [options]`,
     '',
@@ -24,11 +24,11 @@ export function overview(commands: readonly Command[], style: Style): string {
     style('bold', 'Exit codes'),
     rows(exitMeanings.map(([code, , meaning]) => [String(code), meaning.replaceAll('`', '')])),
     '',
-    'angelia help <command> has examples; docs/cli.md has all of it.',
+    '`angelia help <command>` shows examples. docs/cli.md lists everything.',
   ].join('\n');
 }
 
-/** `angelia routes --help`: what is in the group. */
+/** `angelia routes --help`: the commands of the group. */
 export function groupHelp(group: string, members: readonly Command[], style: Style): string {
   return [
     `${style('bold', 'Usage')}  angelia ${group} <command>`,
@@ -41,7 +41,7 @@ export function groupHelp(group: string, members: readonly Command[], style: Sty
       ]),
     ),
     '',
-    `angelia help ${members[0]?.name ?? group} has its options and examples.`,
+    `\`angelia help ${members[0]?.name ?? group}\` shows its options and examples.`,
   ].join('\n');
 }
 

@@ -1,23 +1,23 @@
 import { fstatSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CliError, EXIT } from '../exit.ts';
-import type { World } from '../world.ts';
+import type { Runtime } from '../runtime.ts';
 
-/** A file by its name, or stdin for `-`. @throws CliError 2 */
-export async function readInput(world: World, file: string): Promise<string> {
-  if (file === '-') return readStdin(world);
+/** The text of a file, or of stdin for `-`. @throws CliError 2 */
+export async function readInput(runtime: Runtime, file: string): Promise<string> {
+  if (file === '-') return readStdin(runtime);
   try {
-    return readFileSync(resolve(world.cwd, file), 'utf8');
+    return readFileSync(resolve(runtime.cwd, file), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CliError(
       EXIT.usage,
-      `${file} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}`,
+      `${file} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}`,
     );
   }
 }
 
-export async function readStdin({ stdin, signal }: World): Promise<string> {
+export async function readStdin({ stdin, signal }: Runtime): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of stdin) {
     signal.throwIfAborted();
@@ -26,8 +26,8 @@ export async function readStdin({ stdin, signal }: World): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Whether something was piped or redirected into this command: not a terminal, and not /dev/null or what cron gives. */
-export function isPiped({ stdin }: World): boolean {
+/** Whether text was piped or redirected into this command: stdin is not a terminal, not /dev/null, and not what cron gives. */
+export function isPiped({ stdin }: Runtime): boolean {
   if (stdin.isTTY === true) return false;
   const { fd } = stdin as { fd?: number };
   if (fd === undefined) return true;
@@ -35,6 +35,6 @@ export function isPiped({ stdin }: World): boolean {
     const stat = fstatSync(fd);
     return stat.isFIFO() || stat.isFile();
   } catch {
-    return false; // it is closed
+    return false; // stdin is closed
   }
 }

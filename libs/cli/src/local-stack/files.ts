@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { CliError, EXIT } from './exit.ts';
-import type { World } from './world.ts';
+import { CliError, EXIT } from '../exit.ts';
+import type { Runtime } from '../runtime.ts';
 
-/** The files of the local stack that the command line reads (INTERFACES.md, "Local stack files"; deploy/local writes them). */
-export function dataDirectory({ env, cwd }: Pick<World, 'env' | 'cwd'>): string {
+// The files of the local stack that the command line reads (INTERFACES.md, "Local stack files"). deploy/local writes them.
+
+export function dataDirectory({ env, cwd }: Pick<Runtime, 'env' | 'cwd'>): string {
   return resolve(cwd, env.ANGELIA_DATA || '.angelia');
 }
 
-/** The ports that were picked for the programs of the local stack, by name; none when there is no stack. */
+/** The ports that the local stack chose for its programs, by name. Empty when there is no stack. */
 export function keptPorts(dataDir: string): Readonly<Record<string, number>> {
   const path = join(dataDir, 'etc', 'ports.json');
   const text = readIfThere(path);
@@ -19,14 +20,17 @@ export function keptPorts(dataDir: string): Readonly<Record<string, number>> {
       Object.entries(kept).filter((entry): entry is [string, number] => Number.isInteger(entry[1])),
     );
   } catch {
-    throw new CliError(EXIT.config, `${path} is no JSON: is ${dataDir} the data directory of a local stack?`);
+    throw new CliError(
+      EXIT.config,
+      `${path} is not JSON: is ${dataDir} the data directory of a local stack?`,
+    );
   }
 }
 
-/** Of the local stack's user, its database and its account in NATS. */
+/** The name of the local stack's Postgres user, of its database and of its NATS account. */
 const LOGIN = 'angelia';
 
-/** Where a program of the local stack is reached, password and all; null when it was never started. */
+/** The URL of a program of the local stack, with its password. Null if it was never started. */
 export function localUrl(dataDir: string, program: 'postgres' | 'nats'): string | null {
   const port = keptPorts(dataDir)[program];
   const password = readIfThere(join(dataDir, 'etc', `${program}-password`))?.trim();
@@ -36,20 +40,20 @@ export function localUrl(dataDir: string, program: 'postgres' | 'nats'): string 
 }
 
 /** DATABASE_URL, else the Postgres of the local stack. */
-export function databaseUrl(world: World): string {
-  const { DATABASE_URL: given } = world.env;
+export function databaseUrl(runtime: Runtime): string {
+  const { DATABASE_URL: given } = runtime.env;
   if (given) return given;
-  const dataDir = dataDirectory(world);
+  const dataDir = dataDirectory(runtime);
   const kept = localUrl(dataDir, 'postgres');
   if (kept !== null) return kept;
   throw new CliError(
     EXIT.config,
-    `no database is known: DATABASE_URL is not set, and there is no local stack in ${dataDir}`,
+    `no database: DATABASE_URL is not set, and there is no local stack in ${dataDir}`,
     'set DATABASE_URL to the Postgres that holds the log, or ANGELIA_DATA to the data directory of the local stack',
   );
 }
 
-/** @throws CliError 78 for a file that is there and may not be read */
+/** Null if there is no such file. @throws CliError 78 for a file that exists and cannot be read */
 export function readIfThere(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');

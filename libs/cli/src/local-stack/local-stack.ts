@@ -1,19 +1,19 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CliError } from '../exit.ts';
-import { keptPorts, localUrl, readIfThere } from '../local-stack.ts';
+import { keptPorts, localUrl, readIfThere } from './files.ts';
 
 /**
- * What `npm start` left in `$ANGELIA_DATA` (INTERFACES.md, "Local stack files"), so that `angelia doctor` needs no
- * setting on the machine where the stack runs. Secrets that are kept there open to whoever may read the directory.
+ * What `npm start` keeps in `$ANGELIA_DATA` (INTERFACES.md, "Local stack files"), so that `angelia doctor` needs no
+ * settings on the machine where the stack runs. Whoever may read the directory may read the secrets in it.
  */
 export interface LocalStack {
   readonly dataDirectory: string;
-  /** Null: no stack was ever started on this directory. */
+  /** Null if no stack was ever started on this directory. */
   readonly programs: readonly LocalProgram[] | null;
-  /** Where ingress listens when it was given port 0. */
+  /** Where ingress listens when ANGELIA_PORT is 0. */
   readonly keptIngressPort: number | undefined;
-  /** What the launcher hands to the services, unless the environment says otherwise. */
+  /** The variables that the launcher gives to the services, unless the environment sets them. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -62,7 +62,7 @@ function programsIn(run: string, ports: Readonly<Record<string, number>>): Local
     .sort((a, b) => a.name.localeCompare(b.name));
 }
 
-/** Null: not there, or another user's. */
+/** Null if the directory is missing or not readable. */
 function namesIn(directory: string): string[] | null {
   try {
     return readdirSync(directory);
@@ -77,13 +77,13 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // there, and another user's
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it runs as another user
   }
 }
 
 /**
- * Null also for what may not be read, or is half a file: the environment has to say it then, and doctor goes on with what
- * it knows where another command ends.
+ * Null also for a file that cannot be read or is half written. Other commands fail on such a file; doctor goes on, and the
+ * environment has to supply the value.
  */
 function leniently<T>(read: () => T | null): T | null {
   try {

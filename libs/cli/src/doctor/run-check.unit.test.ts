@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { ok } from './finding.ts';
-import { isolated } from './isolated.ts';
 import { diskFindings, nodeFindings } from './machine.ts';
 import { isHealthy, renderFindings } from './render.ts';
+import { runCheck } from './run-check.ts';
 
-describe('a check for itself', () => {
-  it('that throws is a fault with the reason', async () => {
-    const findings = await isolated('nats', 1_000, () => Promise.reject(new Error('out of luck')));
+describe('a check', () => {
+  it('that throws becomes a fault with the reason', async () => {
+    const findings = await runCheck('nats', 1_000, () => Promise.reject(new Error('out of luck')));
     expect(findings).toEqual([
       expect.objectContaining({
         check: 'nats',
@@ -16,15 +16,15 @@ describe('a check for itself', () => {
     ]);
   });
 
-  it('that never ends is a fault when its time is over', async () => {
-    const findings = await isolated('disk', 20, () => new Promise(() => {}));
+  it('that never ends becomes a fault after its time limit', async () => {
+    const findings = await runCheck('disk', 20, () => new Promise(() => {}));
     expect(findings).toEqual([
       expect.objectContaining({ check: 'disk', state: 'fault', what: 'no answer within 0.02 s' }),
     ]);
   });
 
-  it('that is good says what it found', async () => {
-    expect(await isolated('x', 1_000, async () => [ok('x', 'fine')])).toEqual([ok('x', 'fine')]);
+  it('that succeeds returns what it found', async () => {
+    expect(await runCheck('x', 1_000, async () => [ok('x', 'fine')])).toEqual([ok('x', 'fine')]);
   });
 });
 
@@ -50,7 +50,7 @@ describe('the machine', () => {
   });
 });
 
-it('findings are lines with what to do below, and a sum at the end', () => {
+it('findings are lines, each with what to do below it, and a summary at the end', () => {
   const findings = [ok('node', 'Node 24'), ...nodeFindings('v18.0.0')];
   expect(renderFindings(findings)).toEqual([
     'ok      node  Node 24',

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
-/** Everything outside that a command may touch: the process in main.ts, a recording in tests. */
-export interface World {
+/** What a command may use of the process that it runs in. main.ts passes Node's own process, tests pass a recording. */
+export interface Runtime {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };

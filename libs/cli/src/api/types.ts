@@ -1,6 +1,6 @@
 import type { ProcessSummary, SessionSummary } from '@angelia/session';
 
-/** What the API answers with (GET /openapi.json), as far as commands read it. */
+/** The answers of the API (GET /openapi.json), as far as commands read them. */
 export type Session = SessionSummary;
 
 export interface Page<T> {
@@ -74,7 +74,7 @@ export interface Route {
   readonly definition: Readonly<Record<string, unknown>>;
   readonly revision: number | null;
   readonly updated_at: string | null;
-  /** Only in the answer to the call that made it. */
+  /** Only in the answer to the call that created it. */
   readonly secret?: string;
 }
 

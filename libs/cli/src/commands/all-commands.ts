@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts';
+import type { Command } from '../command-line/command.ts';
 import { completionOf } from './completion.ts';
 import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
 import { deliveries, retry } from './deliveries.ts';
@@ -18,8 +18,8 @@ import { answer, cancel, message, resume } from './turns.ts';
 import { webhooksCounts, webhooksList } from './webhooks.ts';
 
 /**
- * Every command, in the order of the help and of docs/cli.md. A new one is a file beside this one and a line here; what it
- * needs beyond the API it imports when it runs.
+ * Every command, in the order of the help and of docs/cli.md. A new command is a file beside this one and a line here. It
+ * imports what it needs beyond the API when it runs.
  */
 export const commands: readonly Command[] = [
   send,

@@ -1,20 +1,20 @@
-import { CliError, EXIT, type ExitCode } from './exit.ts';
-import { visible } from './terminal/visible.ts';
+import { CliError, EXIT, type ExitCode } from '../exit.ts';
+import { withoutControlCharacters } from '../terminal/control-characters.ts';
 
-/** Ingress answers within a second or says 503; what takes longer is a connection that leads nowhere. */
-const PATIENCE_MS = 30_000;
+/** Ingress answers within a second or sends 503. A request that takes longer has no working connection. */
+const REQUEST_TIMEOUT_MS = 30_000;
 
 export interface Api {
   readonly baseUrl: URL;
   get<T>(path: string, query?: Query): Promise<T>;
-  /** To the letter, for what is sent back: without what is done for the terminal. */
+  /** The answer unchanged, for data that the command sends back. Control characters stay in it. */
   getExactly<T>(path: string): Promise<T>;
   send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, sent?: Sent): Promise<T>;
-  /** For what is not read at once, or is no JSON. Errors are thrown as by the others. */
+  /** For a stream, or an answer that is not JSON. Throws the same errors as the others. */
   open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
 }
 
-/** Null and undefined are left out. */
+/** Null and undefined are not sent. */
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 export interface Sent {
@@ -26,14 +26,14 @@ export interface ApiOptions {
   readonly baseUrl: URL;
   readonly token: string;
   readonly signal: AbortSignal;
-  /** For a person: control characters in what others wrote are made visible (terminal/visible.ts). */
+  /** Replaces control characters in the answer, because a person reads it (terminal/control-characters.ts). */
   readonly forTerminal: boolean;
 }
 
 export function openApi({ baseUrl, token, signal, forTerminal }: ApiOptions): Api {
-  const call = async (path: string, init: RequestInit & { patient?: boolean }): Promise<Response> => {
-    const { patient, ...request } = init;
-    const limits = [signal, ...(patient === true ? [] : [AbortSignal.timeout(PATIENCE_MS)])];
+  const call = async (path: string, init: RequestInit & { unlimited?: boolean }): Promise<Response> => {
+    const { unlimited, ...request } = init;
+    const limits = [signal, ...(unlimited === true ? [] : [AbortSignal.timeout(REQUEST_TIMEOUT_MS)])];
     const response = await reach(addressOf(baseUrl, path), {
       ...request,
       signal: AbortSignal.any(init.signal ? [...limits, init.signal] : limits),
@@ -58,19 +58,19 @@ export function openApi({ baseUrl, token, signal, forTerminal }: ApiOptions): Ap
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         }),
       ),
-    open: (path, headers, streamSignal) => call(path, { headers, signal: streamSignal, patient: true }),
+    open: (path, headers, streamSignal) => call(path, { headers, signal: streamSignal, unlimited: true }),
   };
 }
 
-/** `/v1/...` under the server's address, which may have a path of its own. */
+/** `/v1/...` below the server's address, which may have a path itself. */
 export function addressOf(baseUrl: URL, path: string): URL {
   return new URL(path.slice(1), baseUrl);
 }
 
-/** @throws CliError 5 when there is no answer; an abort by Ctrl-C as it is */
+/** @throws CliError 5 when there is no answer; the AbortError unchanged after Ctrl-C */
 export async function reach(url: URL, init: RequestInit): Promise<Response> {
   try {
-    // A redirect would take the token, or a signed body, to somewhere that nobody named.
+    // A redirect would send the token, or a signed body, to an address that the user did not name.
     return await fetch(url, { ...init, redirect: 'manual' });
   } catch (error) {
     throw unreachable(url, error);
@@ -81,11 +81,13 @@ export function unreachable(url: URL, error: unknown): unknown {
   const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } };
   if (name === 'AbortError') return error;
   const why =
-    name === 'TimeoutError' ? `not within ${PATIENCE_MS / 1000} s` : (cause?.code ?? cause?.message);
+    name === 'TimeoutError'
+      ? `timeout after ${REQUEST_TIMEOUT_MS / 1000} s`
+      : (cause?.code ?? cause?.message);
   return new CliError(
     EXIT.unreachable,
     `${url.origin} does not answer (${why ?? 'the connection broke'})`,
-    'is it running? `npm start` starts the local stack; --url or ANGELIA_URL names another server',
+    'is it running? `npm start` starts the local stack. --url or ANGELIA_URL names another server',
   );
 }
 
@@ -101,48 +103,48 @@ const CODE_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   503: EXIT.tryLater,
 };
 
-/** What the server says of itself, and the exit code that stands for it. */
+/** The server's own error message, with the exit code for its status. */
 export async function refusalOf(response: Response, path: string): Promise<CliError> {
   const said = await saidIn(response);
   if (said === null) {
     return new CliError(
       EXIT.failed,
-      `${new URL(response.url).origin} answered ${response.status} to ${path}, and not as Angelia does: is it another server?`,
-      'name the address of ingress with --url or ANGELIA_URL',
+      `${new URL(response.url).origin} answered ${response.status} to ${path}, but not as Angelia does: is it another server?`,
+      'give the address of ingress with --url or ANGELIA_URL',
     );
   }
   if (response.status === 401 && path.startsWith('/v1')) {
     return new CliError(
       EXIT.unauthorised,
-      `the admin token is wrong for ${new URL(response.url).origin}`,
-      'it comes from --token-file, else ANGELIA_ADMIN_TOKEN, else $ANGELIA_DATA/admin-token',
+      `the admin token is wrong: ${new URL(response.url).origin} refuses it`,
+      'the token comes from --token-file, else ANGELIA_ADMIN_TOKEN, else $ANGELIA_DATA/admin-token',
     );
   }
   const later = response.headers.get('retry-after');
   return new CliError(
     CODE_OF_STATUS[response.status] ?? EXIT.failed,
-    `${said}${later === null ? '' : ` (in ${later} s)`}`,
+    `${said}${later === null ? '' : ` (try again in ${later} s)`}`,
   );
 }
 
 async function saidIn(response: Response): Promise<string | null> {
   try {
     const { error } = JSON.parse(await response.text()) as { error?: unknown };
-    return typeof error === 'string' ? visible(error) : null;
+    return typeof error === 'string' ? withoutControlCharacters(error) : null;
   } catch {
-    return null; // a proxy's page, or a connection that broke: either way nothing that we know how to read
+    return null; // a proxy's page or a broken connection: not an error message of Angelia
   }
 }
 
 export function parsed<T>(text: string, from: URL, forTerminal: boolean): T {
   try {
     return JSON.parse(text, (_key, value) =>
-      forTerminal && typeof value === 'string' ? visible(value) : value,
+      forTerminal && typeof value === 'string' ? withoutControlCharacters(value) : value,
     ) as T;
   } catch {
     throw new CliError(
       EXIT.failed,
-      `${from.origin} answered with something that is no JSON: is it another server?`,
+      `${from.origin} answered with something other than JSON: is it another server?`,
     );
   }
 }

@@ -1,49 +1,49 @@
-import type { Api } from './api.ts';
-import type { Output } from './terminal/output.ts';
-import type { World } from './world.ts';
+import type { Api } from '../api/client.ts';
+import type { Runtime } from '../runtime.ts';
+import type { Output } from '../terminal/output.ts';
 
 /**
- * A command as data: help, completion, docs/cli.md and the parser are all made of this. `run` imports what is heavy (the
- * database, the config's schema) by itself, so that a command of the API starts without it.
+ * A command as data. Help, completion, docs/cli.md and the parser all read it. `run` imports heavy packages (database,
+ * config schema) itself, so that a command that only calls the API starts without them.
  */
 export interface Command {
-  /** `sessions`, or with its group: `routes add`. */
+  /** `sessions`, or with the group before it: `routes add`. */
   readonly name: string;
   readonly summary: string;
-  /** Whole sentences, below the usage. */
+  /** Whole sentences, shown below the usage. */
   readonly description?: string;
-  /** In their order. */
+  /** In the order in which the user gives them. */
   readonly arguments?: readonly Argument[];
   readonly options?: Readonly<Record<string, Option>>;
-  /** At least one. Each is shown, and docs/cli.md repeats them. */
+  /** At least one. Help and docs/cli.md show all of them. */
   readonly examples: readonly Example[];
-  /** Runs when its group is called without a further word. */
+  /** Runs when the user names only the group. */
   readonly isDefault?: true;
-  /** The calls of the API that it stands for, as `get /v1/sessions`: a test looks whether one is missing. */
+  /** The API calls that it makes, such as `get /v1/sessions`. A test checks that every API call has a command. */
   readonly calls?: readonly string[];
   readonly run: (context: Context) => Promise<ExitCodeOrNothing>;
 }
 
-/** Nothing stands for 0. */
+/** Undefined means 0. */
 export type ExitCodeOrNothing = number | undefined;
 
 export interface Argument {
   readonly name: string;
   readonly summary: string;
   readonly optional?: true;
-  /** The last one may take all that follow. */
+  /** Takes all further words. Only the last argument may have it. */
   readonly many?: true;
   readonly values?: readonly string[];
 }
 
 export interface Option {
   readonly summary: string;
-  /** What the help calls its value; absent: a switch. A `time` is checked before the command runs. */
+  /** The name of its value in the help. Absent for a switch. A `time` is checked before the command runs. */
   readonly value?: string;
   readonly short?: string;
-  /** The only ones that are taken. */
+  /** The only allowed values. */
   readonly values?: readonly string[];
-  /** May be given several times. */
+  /** The user may repeat it. */
   readonly many?: true;
   /** The value is a file: completion offers files. */
   readonly file?: true;
@@ -55,24 +55,24 @@ export interface Example {
 }
 
 export interface Context {
-  readonly world: World;
+  readonly runtime: Runtime;
   readonly out: Output;
   readonly given: Given;
-  /** Connects when it is first used: commands that need no server never ask for a token. */
+  /** Reads address and token when a command first calls it. Commands that need no server never ask for a token. */
   readonly api: () => Api;
 }
 
-/** What was given on the command line, by name. A name that the command does not declare is a mistake of ours. */
+/** The values from the command line, by name. Asking for a name that the command does not declare is a bug. */
 export interface Given {
-  /** Null: an optional argument that was left out. */
+  /** Null for an optional argument that the user left out. */
   argument(name: string): string | null;
   argumentsFrom(name: string): readonly string[];
   text(option: string): string | null;
   texts(option: string): readonly string[];
   switch(option: string): boolean;
-  /** @throws CliError 2 for what is no whole number within the bounds */
+  /** @throws CliError 2 unless it is a whole number within the bounds */
   number(option: string, bounds: { readonly from: number; readonly to: number }): number | null;
-  /** In milliseconds, of `90`, `90s`, `5m`, `2h`. @throws CliError 2 */
+  /** `90`, `90s`, `5m` or `2h` in milliseconds. @throws CliError 2 */
   duration(option: string): number | null;
 }
 

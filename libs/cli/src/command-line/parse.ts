@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { CliError, EXIT } from '../exit.ts';
 import type { Argument, Command, Given, Option } from './command.ts';
-import { CliError, EXIT } from './exit.ts';
 import { globalOptions, refusedOptions } from './global-options.ts';
 import { suggest } from './suggest.ts';
 
@@ -10,7 +10,7 @@ export type Parsed =
   | { readonly kind: 'version' }
   | { readonly kind: 'run'; readonly command: Command; readonly given: Given };
 
-/** @throws CliError 2 that says what is wrong and what may have been meant */
+/** @throws CliError 2 that says what is wrong, with a suggestion where one is close */
 export function parse(argv: readonly string[], commands: readonly Command[]): Parsed {
   const { words, rest } = commandWords(argv, commands);
   if (words.length === 0) {
@@ -31,21 +31,21 @@ export function parse(argv: readonly string[], commands: readonly Command[]): Pa
   if (read.switches.has('help')) {
     return { kind: 'help', topic: group.length > 0 ? name : (command?.name ?? name), asked: true };
   }
-  // A word behind a group that is none of its commands, and that its default takes no argument for.
+  // The word after the group is none of its commands, and the default command takes no argument.
   if (group.length > 0 && (command?.arguments ?? []).length === 0 && read.positionals[0] !== undefined) {
     throw unknownWord(name, read.positionals[0], group);
   }
   if (command === undefined) {
     throw new CliError(
       EXIT.usage,
-      `\`angelia ${name}\` wants one of: ${group.map((each) => lastWord(each.name)).join(', ')}`,
+      `\`angelia ${name}\` needs one of these commands: ${group.map((each) => lastWord(each.name)).join(', ')}`,
       `angelia help ${name}`,
     );
   }
   return { kind: 'run', command, given: givenOf(command, options, read) };
 }
 
-/** The first word, and the second where the two name a command. Global options may stand before them. */
+/** The first word, and the second if both together name a command. Global options may come before them. */
 function commandWords(
   argv: readonly string[],
   commands: readonly Command[],
@@ -80,7 +80,7 @@ function readOptions(
 ): Read {
   const { tokens, positionals } = parseArgs({
     args: [...args],
-    // Not strict: its messages speak of Node's API. What it would refuse is refused below.
+    // Not strict, because its messages are about Node's API. The checks below replace it.
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -107,16 +107,16 @@ function readOptions(
     }
     const { value } = token;
     if (value === undefined || (!token.inlineValue && value.startsWith('-') && value !== '-')) {
-      throw usage(`${token.rawName} wants a value: ${token.rawName} <${option.value}>`, command);
+      throw usage(`${token.rawName} needs a value: ${token.rawName} <${option.value}>`, command);
     }
     if (option.values !== undefined && !option.values.includes(value)) {
       const near = suggest(value, option.values);
       throw usage(
-        `${token.rawName} takes one of ${option.values.join(', ')}, not "${value}"${near === null ? '' : `: did you mean ${near}?`}`,
+        `${token.rawName} must be one of ${option.values.join(', ')}, not "${value}"${near === null ? '' : `: did you mean ${near}?`}`,
         command,
       );
     }
-    // Before anything is sent: `send --wait --timeout soon` must not find out after the webhook is there.
+    // Checked before anything is sent: `send --wait --timeout soon` must not fail after it has posted the webhook.
     if (option.value === 'time') durationMs(token.name, value, command);
     const before = values.get(token.name) ?? [];
     if (before.length > 0 && option.many !== true) throw usage(`${token.rawName} is given twice`, command);
@@ -152,7 +152,7 @@ function givenOf(command: Command, options: Readonly<Record<string, Option>>, re
       if (given === null) return null;
       const value = Number(given);
       if (/^[0-9]{1,15}$/.test(given) && value >= from && value <= to) return value;
-      throw usage(`--${option} wants a whole number from ${from} to ${to}, not "${given}"`, command.name);
+      throw usage(`--${option} must be a whole number from ${from} to ${to}, not "${given}"`, command.name);
     },
     duration: (option) => {
       const given = text(option);
@@ -166,7 +166,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 function durationMs(option: string, given: string, command: string | null): number {
   const [, amount, unit = 's'] = /^([0-9]{1,6})(s|m|h)?$/.exec(given) ?? [];
   if (amount === undefined) {
-    throw usage(`--${option} wants a time such as 90s, 5m or 2h, not "${given}"`, command);
+    throw usage(`--${option} must be a time such as 90s, 5m or 2h, not "${given}"`, command);
   }
   return Number(amount) * (UNIT_MS[unit] ?? 1_000);
 }
@@ -185,13 +185,16 @@ function matchArguments(
     for (const value of taken) {
       if (value === '') throw usage(`<${name}> is empty`, command);
       if (values !== undefined && !values.includes(value)) {
-        throw usage(`<${name}> is one of ${values.join(', ')}, not "${value}"`, command);
+        throw usage(`<${name}> must be one of ${values.join(', ')}, not "${value}"`, command);
       }
     }
     found.set(name, taken);
   }
   if (at < positionals.length) {
-    throw usage(`there is one argument too many: "${positionals[at]}" (quote a text with blanks)`, command);
+    throw usage(
+      `one argument too many: "${positionals[at]}" (put quotes around a text with spaces)`,
+      command,
+    );
   }
   return found;
 }
@@ -212,12 +215,12 @@ function unknownOption(
   return usage(`there is no option ${raw}${near === null ? '' : `: did you mean --${near}?`}`, command);
 }
 
-/** Before the command: of a command, or of none. */
+/** An unknown option before the command: it belongs to some command, or to none. */
 function misplacedOption(raw: string, commands: readonly Command[]): CliError {
   const name = raw.replace(/^-+/, '');
   const known = commands.some(({ options = {} }) => Object.hasOwn(options, name));
   return known
-    ? usage(`${raw} is an option of a command, and stands behind its name`, null)
+    ? usage(`${raw} is an option of a command: put it after the name of the command`, null)
     : unknownOption(raw, name, globalOptions, null);
 }
 

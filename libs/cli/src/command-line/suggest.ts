@@ -1,14 +1,14 @@
-/** Further away than this, a suggestion is a guess: `sesions` is 1 away, `lst` from `list` 1, `delivries` 2. */
+/** With more edits a suggestion is a guess. `sesions` is 1 edit away, `lst` is 1 from `list`, `delivries` is 2. */
 const MOST_EDITS = 2;
 
-/** The known word that was most likely meant; null when none is near. */
+/** The known word that the user most likely meant, or null when none is close. */
 export function suggest(word: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let fewest = MOST_EDITS + 1;
   for (const candidate of known) {
-    // Who begins a word and stops means that word: `dead` is `dead-letters`.
+    // The beginning of a word means that word: `dead` is `dead-letters`.
     const edits = word.length >= 3 && candidate.startsWith(word) ? 1 : editsBetween(word, candidate);
-    // Of a short word two edits leave nothing.
+    // Two edits of a short word leave nothing of it.
     if (edits < fewest && edits < Math.max(candidate.length, word.length) - 1) {
       best = candidate;
       fewest = edits;

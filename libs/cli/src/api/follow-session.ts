@@ -1,17 +1,18 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { type Api, parsed, unreachable } from './api.ts';
-import type { SessionEvent } from './api-types.ts';
-import { CliError, EXIT } from './exit.ts';
+import { isRetryable } from '@angelia/contracts/errors';
+import { pause } from '@angelia/waiting';
+import { CliError } from '../exit.ts';
+import { type Api, parsed, unreachable } from './client.ts';
+import type { SessionEvent } from './types.ts';
 
-/** As the server asks for in `retry:`: it drains for a restart and is back within seconds. */
+/** The `retry:` of the server. A restart takes seconds. */
 const RECONNECT_MS = 2_000;
-/** A restart of ingress takes seconds; after a minute without one connection somebody has to look. */
+/** A restart of ingress takes seconds. After a minute without a connection the outage is not a restart. */
 const MOST_FAILURES = 30;
 
 /**
- * The events of a session, those that are stored first, then live, until the session is settled. A connection that breaks is
- * made again, and goes on right behind the last event that was seen.
- * @throws CliError as the API does; what `signal` was aborted with
+ * Yields the events of a session: first the stored ones, then live, until the session is settled. After a broken connection
+ * it reconnects and continues after the last event.
+ * @throws CliError as the API client does; the reason of `signal` after an abort
  */
 export async function* followSession(
   api: Api,
@@ -27,7 +28,7 @@ export async function* followSession(
         { accept: 'text/event-stream', ...(last === 0 ? {} : { 'last-event-id': String(last) }) },
         options.signal,
       );
-      // Settled, and nothing after what was seen.
+      // Settled, and no event after the last one.
       if (response.status === 204) return;
       const before = last;
       for await (const data of messagesOf(response)) {
@@ -36,23 +37,21 @@ export async function* followSession(
         failures = 0;
         yield event;
       }
-      // Ended by the server: settled, or it drains. The next request tells which.
-      if (last === before) await pause(RECONNECT_MS, undefined, { signal: options.signal });
+      // The server ended the stream: the session is settled, or the server drains. The next request tells which.
+      if (last === before) await pause(RECONNECT_MS, options.signal);
     } catch (error) {
       options.signal.throwIfAborted();
-      const mayPass = !(error instanceof CliError) || retryable.has(error.exitCode);
-      // What was never there is no outage.
+      const mayPass = !(error instanceof CliError) || isRetryable(error);
+      // If the first request fails, there is nothing to reconnect to.
       if (!mayPass || (last === 0 && failures === 0 && error instanceof CliError)) throw error;
       failures += 1;
       if (failures > MOST_FAILURES) throw error instanceof CliError ? error : unreachable(api.baseUrl, error);
-      await pause(RECONNECT_MS, undefined, { signal: options.signal });
+      await pause(RECONNECT_MS, options.signal);
     }
   }
 }
 
-const retryable: ReadonlySet<number> = new Set([EXIT.unreachable, EXIT.tryLater]);
-
-/** The `data` of each server-sent event. */
+/** Yields the `data` of each server-sent event. */
 export async function* messagesOf(response: Response): AsyncGenerator<string> {
   if (response.body === null) return;
   const decoder = new TextDecoder();

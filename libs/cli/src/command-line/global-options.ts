@@ -1,6 +1,6 @@
 import type { Option } from './command.ts';
 
-/** Taken by every command, before or behind its name. */
+/** Every command takes them, before or after its name. */
 export const globalOptions: Readonly<Record<string, Option>> = {
   url: {
     value: 'url',
@@ -19,8 +19,8 @@ export const globalOptions: Readonly<Record<string, Option>> = {
   version: { short: 'V', summary: 'print the version' },
 };
 
-/** There is no option for the token itself: other users of the machine could read it in `ps`. */
+/** No option takes the token itself, because other users of the machine could read it in `ps`. */
 export const refusedOptions: Readonly<Record<string, string>> = {
   token:
-    'a token on the command line can be read by others (ps): use --token-file, or set ANGELIA_ADMIN_TOKEN',
+    'other users can read a token on the command line (ps). Use --token-file, or set ANGELIA_ADMIN_TOKEN',
 };

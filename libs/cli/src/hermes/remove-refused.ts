@@ -1,17 +1,18 @@
 import { parseConfigText, StartupError } from '@angelia/config';
 import { stringify } from 'yaml';
-import type { Notes } from './note.ts';
-import { isSection, type Section } from './reading.ts';
+import type { Notes } from './notes.ts';
+import { isSection, type Section } from './untyped-values.ts';
 import type { Variables } from './variables.ts';
 
-/** Each round takes away what one refusal names; more than this are a fault of ours. */
+/** Each round removes what one refusal names. More rounds than this mean a bug. */
 const MOST_ROUNDS = 50;
 
 /**
- * The config as our own loader takes it. What it refuses is what Hermes would have stumbled over only when a webhook
- * came (a target without an address, say): a route is closed for it, another key left out, and both are noted.
+ * Changes the config until our own loader accepts it. The loader refuses what Hermes would notice only when a webhook
+ * arrives, such as a target without an address. A refused route is switched off, any other refused key is removed, and
+ * both get a note.
  */
-export function settle(
+export function removeRefused(
   config: Record<string, unknown>,
   variables: Variables,
   places: ReadonlyMap<string, string>,
@@ -25,13 +26,13 @@ export function settle(
     if (route !== undefined && name !== undefined) {
       closeRoute(route, places.get(name) ?? problem.place, problem, notes);
     } else if (removeAt(config, problem.place.split('.'))) {
-      notes.add(problem.place, `is refused here: ${problem.reason}`, 'it is left out: set it by hand');
+      notes.add(problem.place, `is not valid here: ${problem.reason}`, 'it is left out: set it by hand');
     } else {
       break;
     }
   }
   const left = firstProblem(config, variables);
-  if (left !== null) throw new Error(`the new config would not load: ${left.place}: ${left.reason}`);
+  if (left !== null) throw new Error(`the new config does not load: ${left.place}: ${left.reason}`);
 }
 
 interface Problem {
@@ -40,7 +41,7 @@ interface Problem {
 }
 
 function firstProblem(config: Section, variables: Variables): Problem | null {
-  // Only that they are set counts: our loader is not told the secrets.
+  // The loader only needs the variables to be set.
   const env = Object.fromEntries(
     variables.usedIn(config).map(({ name, value }) => [name, value ?? 'unknown']),
   );
@@ -71,7 +72,7 @@ function closeRoute(
   const top = key.split('.')[0] ?? '';
   notes.add(
     `${place}.${key}`,
-    `is refused here: ${reason}; the route is there and switched off`,
+    `is not valid here: ${reason}; the route is imported but switched off`,
     'correct it, then remove `enabled: false`',
   );
   if (top === 'deliver' || top === 'deliver_extra' || top === 'deliver_only' || top === '') {

@@ -1,12 +1,12 @@
+import { exitMeanings } from '../exit.ts';
 import type { Command, Option } from './command.ts';
-import { exitMeanings } from './exit.ts';
 import { globalOptions } from './global-options.ts';
 import { optionText, sentence, usageOf, wrapped } from './help.ts';
 
-/** As the lint of Markdown wants it. */
+/** The limit of the Markdown linter. */
 const WIDTH = 100;
 
-/** docs/cli.md. The command part is made of the table (commands/write-document.ts); a test fails while it is out of date. */
+/** The text of docs/cli.md. commands/write-document.ts writes the file; a test fails while it is out of date. */
 export function cliDocument(commands: readonly Command[]): string {
   return [
     INTRODUCTION,
@@ -66,7 +66,7 @@ Tables fit the width of the terminal. Ids are never shortened, and without a ter
 Escape sequences in text from others are shown, not executed.
 `;
 
-/** Its columns padded, as the formatter wants it. */
+/** With padded columns, as the formatter expects. */
 function exitTable(): string {
   const rows = [
     ['code', 'name', 'meaning'],

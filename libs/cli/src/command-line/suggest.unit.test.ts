@@ -15,7 +15,7 @@ describe('suggest', () => {
     expect(suggest(word, ['send', 'sessions', 'tail', 'logs', 'dead-letters', 'routes'])).toBe(meant);
   });
 
-  it('counts a swap of neighbours as one edit', () => {
+  it('counts two swapped neighbours as one edit', () => {
     expect(editsBetween('tial', 'tail')).toBe(1);
     expect(editsBetween('', 'abc')).toBe(3);
     expect(editsBetween('kitten', 'sitting')).toBe(3);

@@ -1,34 +1,37 @@
 import { Readable } from 'node:stream';
 import { runCli } from '../cli.ts';
-import type { World } from '../world.ts';
+import type { Runtime } from '../runtime.ts';
 
-export interface Recorded {
+export interface RecordedRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface RecordedOptions {
+export interface RecordedRunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What is piped in; a terminal when absent. */
+  /** Text that is piped in. If absent, stdin is a terminal. */
   readonly input?: string;
-  /** What a person types at that terminal. */
+  /** Text that a person types at that terminal. */
   readonly typed?: string;
-  /** Of a terminal on stdout; a pipe when absent. */
+  /** Width of the terminal on stdout. If absent, stdout is a pipe. */
   readonly columns?: number;
   readonly now?: number;
   readonly signal?: AbortSignal;
-  /** Told of what is written, as it is written: for commands that go on. */
+  /** Called after each write, for commands that keep running. */
   readonly onOutput?: (soFar: { readonly stdout: string; readonly stderr: string }) => void;
 }
 
-/** One call of the command line in this process, with everything that it wrote. */
-export async function recorded(argv: readonly string[], options: RecordedOptions = {}): Promise<Recorded> {
+/** Runs the command line in this process and returns everything that it wrote. */
+export async function runRecorded(
+  argv: readonly string[],
+  options: RecordedRunOptions = {},
+): Promise<RecordedRun> {
   let stdout = '';
   let stderr = '';
   const { input, columns, now } = options;
-  const world: World = {
+  const runtime: Runtime = {
     env: options.env ?? {},
     cwd: options.cwd ?? '/nowhere',
     stdin: Object.assign(Readable.from([Buffer.from(input ?? options.typed ?? '')]), {
@@ -50,6 +53,6 @@ export async function recorded(argv: readonly string[], options: RecordedOptions
     signal: options.signal ?? new AbortController().signal,
     now: () => now ?? Date.now(),
   };
-  const code = await runCli(argv, world);
+  const code = await runCli(argv, runtime);
   return { code, stdout, stderr };
 }

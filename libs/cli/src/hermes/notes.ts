@@ -1,6 +1,6 @@
-/** Something that is not as it was in Hermes, and what to do about it. */
+/** A difference from Hermes, and what to do about it. */
 export interface Note {
-  /** Where it stands in the files of Hermes. */
+  /** The place in the files of Hermes. */
   readonly place: string;
   readonly what: string;
   readonly todo: string;
