@@ -588,7 +588,8 @@ describe('the master key', () => {
   it('if changed, is reported per route at the start: those routes answer 503, others work, and a new secret repairs it', async () => {
     const secret = await made(here, 'locked', { prompt: 'locked' });
     const other = await start({ masterKey: randomBytes(32).toString('base64') });
-    expect(other.logged()).toMatch(/"route":"locked"[^\n]*another master key/);
+    // A start does not wait for ever for the first read of the routes.
+    await eventually(() => /"route":"locked"[^\n]*another master key/.test(other.logged()));
     const answer = await post(other, 'locked', secret);
     expect([answer.status, Number(answer.headers.get('retry-after'))]).toEqual([503, 60]);
     expect((await post(other, 'filed', FILE_SECRET)).status).toBe(202);
