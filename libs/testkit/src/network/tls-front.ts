@@ -70,6 +70,8 @@ export async function startTlsFront(upstream: string): Promise<TlsFront> {
     },
     behave(next) {
       mode = next;
+      // A client that keeps a connection open would send its next request over that one, without a handshake.
+      if (next === 'no-handshake') for (const socket of sockets) socket.destroy();
     },
     release() {
       for (const give of held.splice(0)) give();

@@ -55,7 +55,8 @@ describe('webhooks that start no session', () => {
     expect(counted).toEqual(
       expect.arrayContaining([
         ['hook,unauthorized', 1],
-        ['(unknown),unauthorized', 5_000],
+        // `(other)` if earlier tests of this process have used up the names that the metric keeps apart.
+        [expect.stringMatching(/^\((unknown|other)\),unauthorized$/), 5_000],
         ['hook,ignored_filter', 1],
       ]),
     );
