@@ -481,6 +481,8 @@ export function cli(): void {
       });
 
     it('prints nothing when its reader closes the pipe', async () => {
+      // Without a session there is nothing to write.
+      await angelia(['send', 'cli', '--wait']);
       const child = run('sessions', '--watch', '--json', '--limit', '50');
       const end = ended(child);
       // Closed before the program writes, so its output has no reader.
