@@ -9,12 +9,16 @@ export {
   LogClosed,
   LogError,
   LogUnavailable,
+  TooManyToSort,
   UnstorableEvent,
+  ViewsOutdated,
 } from './errors.ts';
 export { EventLog, openEventLog } from './event-log.ts';
 export type { Leases } from './leases/leases.ts';
-export type { ListedDelivery, ListedProcess, Lists, Page } from './read/lists.ts';
+export type { ListedDelivery, ListedProcess, Lists } from './read/lists.ts';
+export type { Page } from './read/page.ts';
 export type { Queue, QueuedSession } from './read/queue.ts';
+export type { Count, ListedSession, SessionFilter, SessionSort } from './read/session-list.ts';
 export type { Streams } from './read/streams.ts';
 export type { SendLimit, SendRates } from './send-rates/send-rates.ts';
 export type { Measured, ProjectSession } from './views/session-views.ts';

@@ -57,6 +57,8 @@ export interface SessionState {
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
   /** Config name of the model that answered last. */
   readonly model: string | null;
+  /** Why the last turn that was closed failed or expired. Missing in states stored by older versions. */
+  readonly failure?: Failure | null;
   /** The process-watcher that has the session's files. Missing in states stored by older versions. */
   readonly watcher?: string | null;
   /** Delivery ids of the last turns and coalesced webhooks, so that the same webhook or message is taken once. */
@@ -111,6 +113,13 @@ interface EndedFacts {
   readonly outcome: Outcome;
   readonly reason: string;
   readonly detail: string | null;
+}
+
+export interface Failure {
+  /** Stable: the code of `run.failed`. */
+  readonly code: string;
+  /** For the operator, shortened. The event has all of it. */
+  readonly message: string;
 }
 
 export interface OpenTurn {
@@ -253,6 +262,7 @@ export function initialState(): SessionState {
     processes: [],
     usage: { input_tokens: 0, output_tokens: 0 },
     model: null,
+    failure: null,
     watcher: null,
     recentDeliveryIds: [],
   };

@@ -11,3 +11,4 @@ export {
 export { migrate } from './migrate.ts';
 export { eraseSession, type Pruned, pruneSessions } from './prune.ts';
 export { type RebuildResult, rebuildViews } from './rebuild.ts';
+export { upgradeViews } from './upgrade-views.ts';

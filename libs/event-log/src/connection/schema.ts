@@ -17,6 +17,12 @@ export interface Schema {
     process_due_at: Date | null;
     settled: boolean;
     state: unknown;
+    agent: string;
+    model: string | null;
+    failure: string | null;
+    title: string;
+    delivery_id: string;
+    tokens: number;
   };
   'angelia.deliveries': {
     session_id: string;
@@ -82,6 +88,7 @@ export interface Schema {
   'angelia.view_builds': {
     build: number;
     active: boolean;
+    version: number;
   };
   'angelia.migrations': {
     number: number;

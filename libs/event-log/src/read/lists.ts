@@ -2,37 +2,26 @@ import { sql } from 'kysely';
 import type { ConnectionPool } from '../connection/connection-pool.ts';
 import { queries } from '../connection/query-builder.ts';
 import type { Schema } from '../connection/schema.ts';
-import { InvalidCursor } from '../errors.ts';
-
-interface SessionFilter {
-  readonly route?: string;
-  readonly status?: string;
-  readonly limit: number;
-  /** `nextCursor` of the previous page. */
-  readonly cursor?: string;
-}
-
-interface ListedSession {
-  readonly sessionId: string;
-  readonly version: number;
-  readonly route: string;
-  readonly status: string;
-  readonly outcome: string | null;
-  readonly createdAt: number;
-  readonly lastActivityAt: number;
-  readonly endedAt: number | null;
-  readonly settled: boolean;
-  /** The state that the projection keeps. The rest of the session is rendered from it. */
-  readonly state: unknown;
-}
+import { decodeCursor, type Page, toPage } from './page.ts';
+import {
+  type Count,
+  type ListedSession,
+  type SessionFilter,
+  SessionList,
+  type SessionPage,
+} from './session-list.ts';
 
 interface DeliveryFilter {
   readonly status?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly target?: string | undefined;
   readonly route?: string | undefined;
+  /** Changed at this time or later, in milliseconds. */
+  readonly since?: number | undefined;
+  /** Changed before this time. */
+  readonly until?: number | undefined;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 export interface ListedDelivery {
@@ -47,11 +36,13 @@ export interface ListedDelivery {
 }
 
 interface ProcessFilter {
-  readonly sessionId?: string;
-  readonly processId?: string;
-  readonly status?: string;
+  readonly sessionId?: string | undefined;
+  readonly processId?: string | undefined;
+  /** The beginning of an id. */
+  readonly idPrefix?: string | undefined;
+  readonly status?: string | undefined;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 export interface ListedProcess {
@@ -62,37 +53,36 @@ export interface ListedProcess {
   readonly detail: unknown;
 }
 
-export interface Page<T> {
-  readonly items: T[];
-  readonly nextCursor: string | null;
-}
-
-/** The only status whose sessions grow in number with the age of the log. */
-const ENDED = 'ended';
-
 /** Lists come from the views, which may be a moment behind. A single session is folded from its stream instead. */
 export class Lists {
   readonly #pool: ConnectionPool;
+  readonly #sessions: SessionList;
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
+    this.#sessions = new SessionList(pool);
   }
 
-  /** Newest first: a session's id starts with its time. */
-  async sessions(filter: SessionFilter): Promise<Page<ListedSession>> {
-    let query = queries
-      .selectFrom('angelia.sessions')
-      .selectAll()
-      .orderBy('session_id', 'desc')
-      .limit(filter.limit + 1);
-    if (filter.route !== undefined) query = query.where('route', '=', filter.route);
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-    // Tells the planner that it can use the index of the unsettled sessions.
-    if (filter.status !== undefined && filter.status !== ENDED) query = query.where('settled', '=', false);
-    const after = decodeCursor(filter.cursor, 2);
-    if (after) query = query.where('session_id', '<', String(after[1]));
-    const rows = await this.#pool.run(query);
-    return toPage(rows, filter.limit, toListedSession, (row) => [row.createdAt, row.sessionId]);
+  /**
+   * A page may have fewer items than its limit, or none, and still a cursor: then few sessions fit, and there are more to
+   * look at.
+   * @throws TooManyToSort, InvalidCursor, ViewsOutdated
+   */
+  sessions(page: SessionPage): Promise<Page<ListedSession>> {
+    return this.#sessions.page(page);
+  }
+
+  /** How many sessions fit, as far as that can be told quickly. @throws ViewsOutdated */
+  countSessions(filter: SessionFilter): Promise<Count> {
+    return this.#sessions.count(filter);
+  }
+
+  /**
+   * What a person's text means: the beginning of an id, else a delivery id, else a part of a title. The first of these that
+   * some session has. @throws ViewsOutdated
+   */
+  meaningOf(text: string): Promise<Pick<SessionFilter, 'idPrefix' | 'deliveryId' | 'title'>> {
+    return this.#sessions.meaningOf(text);
   }
 
   /** Last changed first. */
@@ -114,6 +104,8 @@ export class Lists {
         .where('route', '=', filter.route);
       query = query.where('session_id', 'in', ofRoute);
     }
+    if (filter.since !== undefined) query = query.where('updated_at', '>=', new Date(filter.since));
+    if (filter.until !== undefined) query = query.where('updated_at', '<', new Date(filter.until));
     const after = decodeCursor(filter.cursor, 3);
     if (after) {
       query = query.where(
@@ -134,6 +126,12 @@ export class Lists {
       .limit(filter.limit + 1);
     if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
     if (filter.processId !== undefined) query = query.where('process_id', '=', filter.processId);
+    if (filter.idPrefix !== undefined) {
+      query = query
+        .where('process_id', '>=', filter.idPrefix)
+        // Behind every character of an id.
+        .where('process_id', '<', `${filter.idPrefix}~`);
+    }
     if (filter.status !== undefined) query = query.where('status', '=', filter.status);
     const after = decodeCursor(filter.cursor, 2);
     if (after) {
@@ -144,21 +142,6 @@ export class Lists {
     const rows = await this.#pool.run(query);
     return toPage(rows, filter.limit, toListedProcess, (row) => [row.updatedAt, row.processId]);
   }
-}
-
-function toListedSession(row: Schema['angelia.sessions']): ListedSession {
-  return {
-    sessionId: row.session_id,
-    version: row.version,
-    route: row.route,
-    status: row.status,
-    outcome: row.outcome,
-    createdAt: row.created_at.getTime(),
-    lastActivityAt: row.last_activity_at.getTime(),
-    endedAt: row.ended_at?.getTime() ?? null,
-    settled: row.settled,
-    state: row.state,
-  };
 }
 
 function toListedDelivery(row: Schema['angelia.deliveries']): ListedDelivery {
@@ -182,33 +165,4 @@ function toListedProcess(row: Schema['angelia.processes']): ListedProcess {
     updatedAt: row.updated_at.getTime(),
     detail: row.detail,
   };
-}
-
-function toPage<Row, Item>(
-  rows: readonly Row[],
-  limit: number,
-  toItem: (row: Row) => Item,
-  placeOf: (item: Item) => readonly (string | number)[],
-): Page<Item> {
-  const items = rows.slice(0, limit).map(toItem);
-  const last = items.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return {
-    items,
-    nextCursor: more ? Buffer.from(JSON.stringify(placeOf(last))).toString('base64url') : null,
-  };
-}
-
-/** A cursor that we did not hand out is the caller's mistake (a 400), not an empty page. */
-function decodeCursor(cursor: string | undefined, length: number): readonly (string | number)[] | undefined {
-  if (cursor === undefined) return undefined;
-  try {
-    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const [time, id, output] = Array.isArray(place) && place.length === length ? place : [];
-    const valid = Number.isFinite(time) && typeof id === 'string' && (length < 3 || Number.isInteger(output));
-    if (valid) return place as (string | number)[];
-  } catch {
-    // Not JSON: thrown below.
-  }
-  throw new InvalidCursor('the cursor is not one that this list returned: start again without it');
 }

@@ -9,6 +9,7 @@ import { TAIL_START } from '../tail/tail.ts';
 import { countingProjection } from '../testing/counting-projection.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { VIEWS_VERSION } from './build-names.ts';
 import { PageProjector } from './page-projector.ts';
 import { runProjection } from './projection.ts';
 import type { Measured, ProjectSession } from './session-views.ts';
@@ -260,8 +261,8 @@ it('repeating a page changes nothing, and a page of an earlier leader changes no
     const read = await log.tail.read(TAIL_START, 1_000, { data: true });
     return read.events.length === 22 ? read : null;
   });
-  await database.query("UPDATE angelia.checkpoints SET lead_epoch = 5 WHERE name = 'views:1'");
-  const current = { build: 1, leadEpoch: 5, whileActive: true };
+  await database.query("UPDATE angelia.checkpoints SET lead_epoch = 5 WHERE name LIKE 'views:1:%'");
+  const current = { build: 1, version: VIEWS_VERSION, leadEpoch: 5, whileActive: true };
   expect(await new PageProjector(pool, { ...current, leadEpoch: 4 }, countingProjection).apply(page)).toBe(
     false,
   );

@@ -5,7 +5,7 @@ import { NotMigrated } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
 import type { TailCursor } from '../tail/tail.ts';
-import { viewsCheckpoint } from './build-names.ts';
+import { VIEWS_VERSION, viewsCheckpoint } from './build-names.ts';
 import { PageProjector } from './page-projector.ts';
 import type { Measured, ProjectSession } from './session-views.ts';
 
@@ -40,7 +40,7 @@ const LAST_BACKOFF_MS = 2_000;
 const ACTIVE_BUILD = prepare('active_build', () =>
   queries
     .selectFrom('angelia.view_builds')
-    .select('build')
+    .select(['build', 'version'])
     .where((where) => where.ref('active')),
 );
 
@@ -60,15 +60,23 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
   while (!signal.aborted) {
     try {
       if (place === null) {
-        const build = (await pool.runPrepared(ACTIVE_BUILD, {}))[0]?.build;
-        if (build === undefined) throw new Error('no build of the views is active: run migrate');
-        const cursor = await new Checkpoint(pool, viewsCheckpoint(build), leadEpoch).claim();
+        const active = (await pool.runPrepared(ACTIVE_BUILD, {}))[0];
+        if (active === undefined) throw new Error('no build of the views is active: run migrate');
+        if (active.version > VIEWS_VERSION) {
+          // Rows of ours would lack what the newer version needs. During a rolling upgrade a newer process leads soon.
+          log.logger.warn(
+            active,
+            'a newer version made the views: not projecting (after a rollback: angelia rebuild)',
+          );
+          return;
+        }
+        const cursor = await new Checkpoint(pool, viewsCheckpoint(active), leadEpoch).claim();
         if (cursor === null) return;
         place = {
           cursor,
           projector: new PageProjector(
             pool,
-            { build, leadEpoch, whileActive: true },
+            { ...active, leadEpoch, whileActive: true },
             options.project,
             options.onProjected,
           ),

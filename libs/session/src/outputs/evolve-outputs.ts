@@ -23,6 +23,7 @@ export function applyFinalResponse(
 ): void {
   const turn = draft.turns.find((open) => open.turn === data.turn);
   draft.answered = { turn: data.turn, outcome: data.outcome, at: event.recordedAt };
+  if (data.outcome === 'succeeded') draft.failure = null;
   closeTurn(draft, data.turn);
   if (!data.silent) addOutput(draft, 'final-response', event, data.turn, turn);
 }

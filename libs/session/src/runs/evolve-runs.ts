@@ -1,5 +1,5 @@
 import type { EventData } from '@angelia/contracts';
-import type { StateDraft } from '../state.ts';
+import { type StateDraft, shortened } from '../state.ts';
 import { seconds } from '../time.ts';
 import { changeTurn, closeTurn } from '../turns/evolve-turns.ts';
 
@@ -25,9 +25,11 @@ export function applyRunStarted(draft: StateDraft, data: EventData<'run.started'
 
 export function applyRunFailed(draft: StateDraft, data: EventData<'run.failed'>): void {
   if (draft.run?.turn === data.turn) draft.run = null;
+  draft.failure = { code: data.code, message: shortened(data.message) };
 }
 
 export function applyRunCancelled(draft: StateDraft, data: EventData<'run.cancelled'>): void {
+  draft.failure = null;
   closeTurn(draft, data.turn);
 }
 

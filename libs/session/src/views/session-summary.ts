@@ -1,5 +1,11 @@
 import type { Outcome } from '@angelia/contracts';
-import { type ProcessState, type SessionState, type SessionStatus, sessionStatus } from '../state.ts';
+import {
+  type Failure,
+  type ProcessState,
+  type SessionState,
+  type SessionStatus,
+  sessionStatus,
+} from '../state.ts';
 import { iso } from '../time.ts';
 
 /** A session as the API shows it (INTERFACES.md). Ids are never shortened (seed 000, A7). */
@@ -12,11 +18,14 @@ export interface SessionSummary {
   readonly status: SessionStatus;
   readonly outcome: Outcome | null;
   readonly end_reason: string | null;
+  /** Why the last turn failed or expired. */
+  readonly failure: Failure | null;
   readonly created_at: string;
   readonly last_activity_at: string;
   readonly ended_at: string | null;
   readonly generation: number;
   readonly version: number;
+  readonly agent: string;
   readonly model: string | null;
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
   readonly deliver: { readonly target: string; readonly to: Readonly<Record<string, unknown>> };
@@ -63,11 +72,13 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
     status: sessionStatus(state),
     outcome: ended?.outcome ?? null,
     end_reason: ended?.reason ?? null,
+    failure: state.failure ?? null,
     created_at: iso(created.at),
     last_activity_at: iso(state.lastActivityAt),
     ended_at: ended === null ? null : iso(ended.at),
     generation: state.generation,
     version: state.version,
+    agent: created.agent,
     model: state.model,
     usage: state.usage,
     deliver: { target: created.deliver.target, to: created.deliver.to },

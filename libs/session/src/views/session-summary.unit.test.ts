@@ -51,11 +51,13 @@ describe('a session as the API shows it', () => {
       status: 'ended',
       outcome: 'succeeded',
       end_reason: 'webhook_complete',
+      failure: null,
       created_at: iso(at(1)),
       last_activity_at: iso(at(9)),
       ended_at: iso(at(7)),
       generation: 1,
       version: 9,
+      agent: 'default',
       model: 'main',
       usage: { input_tokens: 10, output_tokens: 5 },
       deliver: { target: 'telegram', to: { chat_id: '1', message_thread_id: '42' } },
@@ -63,6 +65,18 @@ describe('a session as the API shows it', () => {
       processes: [],
       trace_id: '0af7651916cd43dd8448eb211c80319c',
     });
+  });
+
+  it('says why its last turn failed, until another turn succeeds or is cancelled', () => {
+    const failure = fact('run.failed', { generation: 1, turn: 1, code: 'timeout', message: 'm'.repeat(300) });
+    const failing = [...running, turn(2), failure, answered('sorry', { outcome: 'failed' })];
+    const shown = (facts: Parameters<typeof given>[0]) =>
+      sessionSummary(id, fold(given(facts).events))?.failure;
+    expect(shown(failing)).toEqual({ code: 'timeout', message: `${'m'.repeat(200)}…` });
+    const second = [...failing, runStarted(2, { turn: 2 })];
+    expect(shown(second)?.code).toBe('timeout');
+    expect(shown([...second, answered('done', { generation: 2, turn: 2 }), ended()])).toBeNull();
+    expect(shown([...second, fact('run.cancelled', { generation: 2, turn: 2, by: 'api' })])).toBeNull();
   });
 
   it('is null if there is no session', () => {

@@ -18,8 +18,16 @@ import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type EventJson, eventJson } from './event-json.ts';
+import { sessionFilter } from './session-filter.ts';
 import { unknownSession, wholeSessionId } from './session-id.ts';
 import { sessionsQuery } from './sessions.operations.ts';
+
+interface ListedSessions {
+  readonly items: SessionSummary[];
+  readonly next_cursor: string | null;
+  readonly count?: number;
+  readonly count_exact?: boolean;
+}
 
 /** Lists come from the views and may be a moment behind. One session is folded from its stream and always current. */
 @Controller('/v1/sessions')
@@ -32,10 +40,19 @@ export class SessionsController {
   ) {}
 
   @Get()
-  async list(@Query() query: unknown): Promise<{ items: SessionSummary[]; next_cursor: string | null }> {
-    const page = await this.log.lists.sessions(parseQuery(sessionsQuery, query));
+  async list(@Query() query: unknown): Promise<ListedSessions> {
+    const { sort, count, limit, cursor, id, ...given } = parseQuery(sessionsQuery, query);
+    const filter = await sessionFilter(this.log, { ...given, ...(id === undefined ? {} : { idPrefix: id }) });
+    const [page, counted] = await Promise.all([
+      this.log.lists.sessions({ ...filter, sort, limit, cursor }),
+      count ? this.log.lists.countSessions(filter) : null,
+    ]);
     const items = page.items.flatMap((row) => sessionSummary(row.sessionId, row.state as SessionState) ?? []);
-    return { items, next_cursor: page.nextCursor };
+    return {
+      items,
+      next_cursor: page.nextCursor,
+      ...(counted === null ? {} : { count: counted.count, count_exact: counted.exact }),
+    };
   }
 
   @Get('/:id')
