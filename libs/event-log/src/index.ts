@@ -21,4 +21,6 @@ export type { Queue, QueuedSession } from './read/queue.ts';
 export type { Count, ListedSession, SessionFilter, SessionSort } from './read/session-list.ts';
 export type { Streams } from './read/streams.ts';
 export type { SendLimit, SendRates } from './send-rates/send-rates.ts';
+export { compareCursors, cursorText, parseCursor } from './tail/cursor.ts';
+export type { Tail, TailCursor, TailEvent } from './tail/tail.ts';
 export type { Measured, ProjectSession } from './views/session-views.ts';

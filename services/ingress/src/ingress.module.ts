@@ -7,6 +7,8 @@ import { AccessCheck } from './access/access-check.ts';
 import { AnswersController } from './answers/answers.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
+import { EventFeed } from './api/events/event-feed.ts';
+import { EventsController } from './api/events/events.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
 import { RoutesController } from './api/routes/routes.controller.ts';
@@ -30,6 +32,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     CallbacksController,
     DeadLettersController,
     DeliveriesController,
+    EventsController,
     ProcessesController,
     RoutesController,
     UnstartedWebhooksController,
@@ -53,6 +56,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     RouteChanges,
     UnstartedWebhookRecorder,
     SessionStreams,
+    EventFeed,
     AccessCheck,
     WebhookEndpoint,
     { provide: APP_FILTER, useClass: ErrorFilter },

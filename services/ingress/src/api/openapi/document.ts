@@ -6,6 +6,7 @@ import { components, errorBody, htmlPage, type Operation } from '../../http/oper
 import { webhookOperations } from '../../webhooks/webhook.operations.ts';
 import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
+import { eventOperations } from '../events/events.operations.ts';
 import { processOperations } from '../processes/processes.operations.ts';
 import { routeOperations } from '../routes/routes.operations.ts';
 import { sessionOperations } from '../sessions/sessions.operations.ts';
@@ -23,6 +24,7 @@ export const operations: readonly Operation[] = [
   ...sessionOperations,
   ...turnOperations,
   ...streamOperations,
+  ...eventOperations,
   ...deliveryOperations,
   ...deadLetterOperations,
   ...processOperations,
