@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connectBus } from '@angelia/bus';
-import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
+import { announceCommits } from '@angelia/service-kit';
 import { pause } from '@angelia/waiting';
 import { quantile } from './quantile.ts';
 
@@ -21,7 +21,7 @@ export async function relayLag(options: {
     url: options.databaseUrl,
     instance: 'bench',
     holder: `bench#${process.pid}`,
-    onCommitted: () => bus.ping(TAIL_PING_SUBJECT),
+    onCommitted: announceCommits(bus),
   });
   const committedAt = new Map<string, number>();
   const lags: number[] = [];

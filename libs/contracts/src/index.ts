@@ -65,6 +65,7 @@ export {
   FIRST_TURN_VERSION,
   type Hint,
   hintSchema,
+  isHinted,
   OUTPUT_SUBJECT,
   type OutputAnswer,
   type OutputRequest,

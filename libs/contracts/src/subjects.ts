@@ -41,6 +41,13 @@ export const unhintedTypes: readonly string[] = [
 /** The first turn of a session is in the same append as its creation (version 1), whose hint is enough. */
 export const FIRST_TURN_VERSION = 2;
 
+const unhinted = new Set(unhintedTypes);
+
+/** Whether this event becomes a hint. */
+export function isHinted(type: string, version: number): boolean {
+  return !unhinted.has(type) && !(type === 'turn.requested' && version <= FIRST_TURN_VERSION);
+}
+
 export function subjectOf(type: string, streamId: string): string {
   return `angelia.evt.${type}.${streamId}`;
 }
