@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connectBus } from '@angelia/bus';
 import { openEventLog } from '@angelia/event-log';
-import { announceCommits } from '@angelia/service-kit';
 import { pause } from '@angelia/waiting';
 import { quantile } from './quantile.ts';
 
@@ -21,7 +20,8 @@ export async function relayLag(options: {
     url: options.databaseUrl,
     instance: 'bench',
     holder: `bench#${process.pid}`,
-    onCommitted: announceCommits(bus),
+    // As the services do (announce-commits.ts, which needs a build).
+    onCommitted: (hints) => bus.hint(hints.map(({ eventId, ...hint }) => ({ ...hint, messageId: eventId }))),
   });
   const committedAt = new Map<string, number>();
   const lags: number[] = [];
