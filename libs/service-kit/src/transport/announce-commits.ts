@@ -2,8 +2,11 @@ import type { Bus } from '@angelia/bus';
 import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import type { EventHint } from '@angelia/event-log';
 
-/** Between two pings of one process. Who listens gathers for longer than this before it reads. */
-const SPACING_MS = 10;
+/**
+ * Between two pings of one process. At 50 sessions/s each ping that is saved is three messages for the server; at 3 ms,
+ * pings were two thirds of all messages on the bus. The projection, the relay and waiting runs gather for longer anyway.
+ */
+const SPACING_MS = 50;
 
 /**
  * Makes a function that announces a commit: it publishes the hints of the committed events, so that the services that
@@ -23,7 +26,8 @@ export function announceCommits(bus: Pick<Bus, 'hint' | 'ping'>): (hints: readon
     bus.hint(hints.map(({ eventId, ...hint }) => ({ ...hint, messageId: eventId })));
     if (scheduled) return;
     scheduled = true;
-    if (performance.now() - lastAt >= SPACING_MS) setImmediate(ping);
-    else setTimeout(ping, SPACING_MS);
+    const inMs = lastAt + SPACING_MS - performance.now();
+    if (inMs <= 0) setImmediate(ping);
+    else setTimeout(ping, inMs);
   };
 }
