@@ -98,10 +98,12 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
+    // When idle, only what the same callback appends comes along: a lone append must not wait for the event loop.
+    await null;
     while (this.#queue.length > 0) {
-      // So that appends from the other callbacks of this turn of the event loop come along.
-      await new Promise((resolve) => setImmediate(resolve));
       await this.#flush(this.#pick());
+      // So that what the callers append next, and requests that came in meanwhile, share the next commit.
+      await new Promise((resolve) => setImmediate(resolve));
     }
     this.#running = undefined;
   }
