@@ -9,6 +9,7 @@ import { DeadLettersController } from './api/dead-letters/dead-letters.controlle
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
 import { EventFeed } from './api/events/event-feed.ts';
 import { EventsController } from './api/events/events.controller.ts';
+import { JobsController } from './api/jobs/jobs.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
 import { RoutesController } from './api/routes/routes.controller.ts';
@@ -33,6 +34,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     DeadLettersController,
     DeliveriesController,
     EventsController,
+    JobsController,
     ProcessesController,
     RoutesController,
     UnstartedWebhooksController,

@@ -9,6 +9,6 @@ export {
   type OpenWriter,
 } from './examine.ts';
 export { migrate } from './migrate.ts';
-export { eraseSession, type Pruned, pruneSessions } from './prune.ts';
+export { eraseSession, isRebuilding, type Pruned, pruneSessions } from './prune.ts';
 export { type RebuildResult, rebuildViews } from './rebuild.ts';
 export { upgradeViews } from './upgrade-views.ts';

@@ -1,10 +1,10 @@
 import { pause } from '@angelia/waiting';
 import pg from 'pg';
 import type { Logger } from '../connection/logger.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import { LogRefused } from '../errors.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { TAIL_START } from '../tail/tail.ts';
-import { VIEWS_VERSION } from '../views/build-names.ts';
 import { PageProjector } from '../views/page-projector.ts';
 import { PAGE } from '../views/projection.ts';
 import type { ProjectSession } from '../views/session-views.ts';

@@ -1,8 +1,8 @@
 import { pause } from '@angelia/waiting';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { queries } from '../connection/query-builder.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import type { EventLog } from '../event-log.ts';
-import { VIEWS_VERSION } from '../views/build-names.ts';
 import type { ProjectSession } from '../views/session-views.ts';
 import { rebuildViews } from './rebuild.ts';
 

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { queries, runOn } from '../connection/query-builder.ts';
-import { VIEWS_VERSION, viewsCheckpoint, viewsSchema } from '../views/build-names.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
+import { viewsCheckpoint, viewsSchema } from '../views/build-names.ts';
 import { grantRights } from './roles.ts';
 
 /** The same number as in sql/011_prune.sql. */

@@ -2,24 +2,22 @@ import { sql } from 'kysely';
 import type { ConnectionPool } from '../connection/connection-pool.ts';
 import { queries } from '../connection/query-builder.ts';
 import type { Schema } from '../connection/schema.ts';
-import { decodeCursor, type Page, toPage } from './page.ts';
-import {
-  type Count,
-  type ListedSession,
-  type SessionFilter,
-  SessionList,
-  type SessionPage,
-} from './session-list.ts';
+import { type Count, decodeCursor, MOST_COUNTED, type Page, toPage } from './page.ts';
+import { type ListedSession, type SessionFilter, SessionList, type SessionPage } from './session-list.ts';
 
 interface DeliveryFilter {
   readonly status?: string | undefined;
   readonly sessionId?: string | undefined;
+  readonly output?: number | undefined;
   readonly target?: string | undefined;
   readonly route?: string | undefined;
   /** Changed at this time or later, in milliseconds. */
   readonly since?: number | undefined;
   /** Changed before this time. */
   readonly until?: number | undefined;
+}
+
+interface DeliveryPage extends DeliveryFilter {
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
@@ -86,34 +84,30 @@ export class Lists {
   }
 
   /** Last changed first. */
-  async deliveries(filter: DeliveryFilter): Promise<Page<ListedDelivery>> {
-    let query = queries
-      .selectFrom('angelia.deliveries')
+  async deliveries({ limit, cursor, ...filter }: DeliveryPage): Promise<Page<ListedDelivery>> {
+    let query = deliveriesBy(filter)
       .selectAll()
       .orderBy('updated_at', 'desc')
       .orderBy('session_id', 'desc')
       .orderBy('output', 'desc')
-      .limit(filter.limit + 1);
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-    if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
-    if (filter.target !== undefined) query = query.where('target', '=', filter.target);
-    if (filter.route !== undefined) {
-      const ofRoute = queries
-        .selectFrom('angelia.sessions')
-        .select('session_id')
-        .where('route', '=', filter.route);
-      query = query.where('session_id', 'in', ofRoute);
-    }
-    if (filter.since !== undefined) query = query.where('updated_at', '>=', new Date(filter.since));
-    if (filter.until !== undefined) query = query.where('updated_at', '<', new Date(filter.until));
-    const after = decodeCursor(filter.cursor, 3);
+      .limit(limit + 1);
+    const after = decodeCursor(cursor, 3);
     if (after) {
       query = query.where(
         sql<boolean>`(updated_at, session_id, output) < (to_timestamp(${after[0]}::float8 / 1000), ${after[1]}, ${after[2]}::int)`,
       );
     }
     const rows = await this.#pool.run(query);
-    return toPage(rows, filter.limit, toListedDelivery, (row) => [row.updatedAt, row.sessionId, row.output]);
+    return toPage(rows, limit, toListedDelivery, (row) => [row.updatedAt, row.sessionId, row.output]);
+  }
+
+  async countDeliveries(filter: DeliveryFilter): Promise<Count> {
+    const found = deliveriesBy(filter)
+      .select('session_id')
+      .limit(MOST_COUNTED + 1);
+    const query = queries.selectFrom(found.as('d')).select(sql<number>`count(*)::int`.as('count'));
+    const count = (await this.#pool.run(query))[0]?.count ?? 0;
+    return { count: Math.min(count, MOST_COUNTED), exact: count <= MOST_COUNTED };
   }
 
   /** Last changed first. */
@@ -142,6 +136,19 @@ export class Lists {
     const rows = await this.#pool.run(query);
     return toPage(rows, filter.limit, toListedProcess, (row) => [row.updatedAt, row.processId]);
   }
+}
+
+function deliveriesBy({ status, sessionId, output, target, route, since, until }: DeliveryFilter) {
+  let query = queries.selectFrom('angelia.deliveries');
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (sessionId !== undefined) query = query.where('session_id', '=', sessionId);
+  if (output !== undefined) query = query.where('output', '=', output);
+  if (target !== undefined) query = query.where('target', '=', target);
+  if (since !== undefined) query = query.where('updated_at', '>=', new Date(since));
+  if (until !== undefined) query = query.where('updated_at', '<', new Date(until));
+  if (route === undefined) return query;
+  const ofRoute = queries.selectFrom('angelia.sessions').select('session_id').where('route', '=', route);
+  return query.where('session_id', 'in', ofRoute);
 }
 
 function toListedDelivery(row: Schema['angelia.deliveries']): ListedDelivery {

@@ -2,9 +2,9 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { ConnectionPool } from '../connection/connection-pool.ts';
 import { prepare, queries } from '../connection/query-builder.ts';
 import type { Schema } from '../connection/schema.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import { TooManyToSort, ViewsOutdated } from '../errors.ts';
-import { VIEWS_VERSION } from '../views/build-names.ts';
-import { decodeCursor, encodeCursor, type Page } from './page.ts';
+import { type Count, decodeCursor, encodeCursor, MOST_COUNTED, type Page } from './page.ts';
 
 /** What is left out does not matter. */
 export interface SessionFilter {
@@ -21,6 +21,10 @@ export interface SessionFilter {
   readonly until?: number | undefined;
   /** Ended before this time. */
   readonly endedBefore?: number | undefined;
+  /** Not ended. */
+  readonly isOpen?: boolean | undefined;
+  /** Nothing happens to it any more. */
+  readonly isSettled?: boolean | undefined;
   readonly idPrefix?: string | undefined;
   /** The whole id. */
   readonly deliveryId?: string | undefined;
@@ -53,20 +57,11 @@ export interface ListedSession {
   readonly state: unknown;
 }
 
-export interface Count {
-  readonly count: number;
-  /** False: there are at least so many. */
-  readonly exact: boolean;
-}
-
 /**
  * How many rows a page looks at. A filter that few rows pass ends there and returns a cursor, however many sessions there
  * are. Measured with 1 million sessions: 35 ms for as many rows that do not pass.
  */
 const MOST_LOOKED_AT = 50_000;
-/** A count looks at more: 70 to 100 ms if no index answers it. A larger number would tell a person no more. */
-const MOST_COUNTED = 100_000;
-
 /** The only status whose sessions grow in number with the age of the log. */
 const ENDED = 'ended';
 /** The index of outcomes leaves it out. */
@@ -255,7 +250,7 @@ export class SessionList {
 }
 
 /** Filters that views of version 1 answer too. */
-const KNOWN_TO_ALL = ['outcome', 'since', 'until', 'endedBefore', 'idPrefix'];
+const KNOWN_TO_ALL = ['outcome', 'since', 'until', 'endedBefore', 'isOpen', 'isSettled', 'idPrefix'];
 
 const SORT_KEYS: Readonly<Record<'active' | 'longest' | 'tokens', RawBuilder<number>>> = {
   active: sql`date_part('epoch', s.last_activity_at)`,
@@ -291,7 +286,8 @@ const INDEXED = ['delivery_id', 'failure', 'outcome', 'model', 'agent'] as const
 
 /** What to look at for a filter. The indexes of settled sessions need a second look, at the open ones. */
 function looksFor(filter: SessionFilter): Look[] {
-  const { route, status, outcome, agent, model, failure, deliveryId, idPrefix, title } = filter;
+  const { route, status, outcome, agent, model, failure, deliveryId, idPrefix, title, isOpen, isSettled } =
+    filter;
   const range = idRange(filter);
   const wanted = new Map(
     Object.entries({ route, status, outcome, agent, model, failure, delivery_id: deliveryId }).flatMap(
@@ -301,10 +297,12 @@ function looksFor(filter: SessionFilter): Look[] {
   const others = (indexed?: string): Condition[] => [
     ...[...wanted].flatMap(([column, condition]) => (column === indexed ? [] : [condition])),
     ...timesOf(filter),
+    ...(isOpen ? [sql<SqlBool>`s.status <> ${sql.lit(ENDED)}`] : []),
+    ...(isSettled ? [sql<SqlBool>`s.settled`] : []),
     ...(title === undefined ? [] : [sql<SqlBool>`strpos(lower(s.title), lower(${title})) > 0`]),
   ];
   const open: Look = { scope: 'open', indexed: range, others: others() };
-  if (status !== undefined && status !== ENDED) return [open];
+  if (isOpen || (status !== undefined && status !== ENDED)) return [open];
   // A range of the primary key, shorter than any other index.
   if (idPrefix !== undefined) return [{ scope: 'all', indexed: range, others: others() }];
   const best = INDEXED.find(

@@ -1,11 +1,12 @@
 import { pause, type WakeUp } from '@angelia/waiting';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { prepare, queries } from '../connection/query-builder.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import { NotMigrated } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
 import type { TailCursor } from '../tail/tail.ts';
-import { VIEWS_VERSION, viewsCheckpoint } from './build-names.ts';
+import { viewsCheckpoint } from './build-names.ts';
 import { PageProjector } from './page-projector.ts';
 import type { Measured, ProjectSession } from './session-views.ts';
 

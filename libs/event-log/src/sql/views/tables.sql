@@ -1,5 +1,5 @@
 -- The read models of one build. `:views` is its schema. migrate makes the first build, a rebuild makes the next ones.
--- With each change, raise VIEWS_VERSION (views/build-names.ts) and add the columns to widen.sql.
+-- With each change, raise VIEWS_VERSION (connection/schema.ts) and add the columns to widen.sql.
 CREATE SCHEMA :views;
 
 -- Pages are not filled: nearly every event of a session rewrites its row.

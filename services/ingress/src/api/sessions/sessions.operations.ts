@@ -71,7 +71,7 @@ export const processSummarySchema = component(
   } satisfies Readonly<Record<keyof ProcessSummary, z.ZodType>>),
 );
 
-const session: z.ZodType<SessionSummary> = component(
+export const session: z.ZodType<SessionSummary> = component(
   'Session',
   z.object({
     id: z.uuid(),
