@@ -1,6 +1,7 @@
 // `npm run bench`: every figure beside a baseline from the same run, because machines differ and are noisy.
 //   npm run bench -- --only ingest,sessions    a part
 //   npm run bench -- --quick                   shorter, noisier
+//   npm run bench -- --replicas delivery=2     more of a service, as ANGELIA_REPLICAS
 
 import { fork } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,7 +26,9 @@ import { startBenchSink } from './sink.ts';
 const PARTS = ['append', 'cost', 'ingest', 'relay', 'sessions', 'deliveries', 'latency', 'memory'] as const;
 type Part = (typeof PARTS)[number];
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, quick: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, quick: { type: 'boolean' }, replicas: { type: 'string' } },
+});
 const wanted = new Set<Part>(values.only ? (values.only.split(',') as Part[]) : PARTS);
 for (const part of wanted) {
   if (!PARTS.includes(part))
@@ -105,6 +108,7 @@ async function stackFigures(): Promise<void> {
     dataDir: join(home, 'stack'),
     config,
     port: 0,
+    ...(values.replicas === undefined ? {} : { replicas: values.replicas }),
     env: { ANGELIA_LOG_LEVEL: 'warn' },
   });
   const target = { url: stack.url, secret: SECRET, sink, route: 'bench' };
