@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { RecordedEvent } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { textArray } from '../connection/binary-array.ts';
@@ -29,14 +30,28 @@ const BATCH = 50;
 const PAUSE_MS = 20;
 /** Key streams have an event or two. */
 const KEY_BATCH = 200;
+/**
+ * How many keys a pass looks at: some, and four for each session that it pruned. A session leaves at most one key behind,
+ * so at most about one key in four is of no use any more, and a pass costs the same however many keys are in use.
+ */
+const KEYS_PER_PASS = 2_000;
+const KEYS_PER_SESSION = 4;
 /** Per statement: some milliseconds, as above. */
 const SUPERSEDED_BATCH = 1_000;
 
-/** In the order of ids, which is the order of time. Sessions that are too young or still at work are skipped. */
+/**
+ * In the order of ids, which is the order of time: an id begins with the milliseconds of its creation in hex (UUID v7). What
+ * was created later than the cutoff cannot have ended before it, so a pass reads what is due and the few old sessions that
+ * are still at work, not the whole log. If the clock of an ingress was ahead, its sessions go that much later.
+ */
 const CANDIDATES: Statement = {
   name: 'prune_candidates',
-  text: `SELECT s.session_id, s.settled AND s.ended_at < now() - make_interval(secs => $2::float8 * 86400)
-         FROM angelia.sessions s WHERE s.session_id > $1 ORDER BY s.session_id LIMIT ${BATCH * 4}`,
+  text: `SELECT s.session_id, s.settled AND s.ended_at < c.cutoff
+         FROM (SELECT now() - make_interval(secs => $2::float8 * 86400) AS cutoff) c,
+           LATERAL (SELECT lpad(to_hex((date_part('epoch', c.cutoff) * 1000)::bigint), 12, '0') AS ms) h,
+           angelia.sessions s
+         WHERE s.session_id > $1 AND s.session_id < substr(h.ms, 1, 8) || '-' || substr(h.ms, 9)
+         ORDER BY s.session_id LIMIT ${BATCH * 4}`,
 };
 const UNFINISHED_BUILD = queries
   .selectFrom('angelia.view_builds')
@@ -49,10 +64,8 @@ const PRUNE: Statement = {
 const ERASE: Statement = { name: 'erase', text: 'SELECT gone FROM angelia.prune($1::text[], NULL)' };
 const KEYS: Statement = {
   name: 'prune_key_candidates',
-  // `.` is the character after `-`: this selects all streams of keys and nothing else.
   text: `SELECT DISTINCT e.stream_id FROM angelia.events e
-         WHERE e.stream_id > $1 AND e.stream_id >= 'key-' AND e.stream_id < 'key.'
-         ORDER BY e.stream_id LIMIT ${KEY_BATCH}`,
+         WHERE e.stream_id > $1 AND e.stream_id < $2 ORDER BY e.stream_id LIMIT ${KEY_BATCH}`,
 };
 /**
  * Only the last event of a key counts. A key that is in constant use never loses its last session, so the earlier events
@@ -101,7 +114,7 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
     after = last[0] as string;
   }
   if (!signal?.aborted) await log.sendRates.forgetOld();
-  return { sessions, keys: signal?.aborted ? 0 : await pruneKeys(pool, signal) };
+  return { sessions, keys: await pruneKeys(pool, KEYS_PER_PASS + KEYS_PER_SESSION * sessions, signal) };
 }
 
 /** Deletes one session at once, whatever its age. False: it is still at work, or the views have not passed it yet. */
@@ -110,15 +123,34 @@ export async function eraseSession(log: EventLog, sessionId: string): Promise<bo
   return (await deleted(pool, ERASE, [textArray([sessionId])])).length > 0;
 }
 
-async function pruneKeys(pool: ConnectionPool, signal: AbortSignal | undefined): Promise<number> {
+/** `.` is the character after `-`: between the two are all streams of keys and nothing else. */
+const [FIRST_KEY, AFTER_KEYS] = ['key-', 'key.'] as const;
+
+/**
+ * Looks at `limit` keys or a few more. Their names are hashes: from a random place to the next keys is a fair choice, and
+ * no pass has to know where the last one, of another process perhaps, stopped.
+ */
+async function pruneKeys(
+  pool: ConnectionPool,
+  limit: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const start = `${FIRST_KEY}${randomBytes(8).toString('hex')}`;
   let pruned = 0;
-  for (let after = ''; !signal?.aborted; ) {
-    const rows = await pool.query(KEYS, [after]);
-    if (rows.length === 0) break;
-    const ids = rows.map((row) => row[0] as string);
-    pruned += (await deleted(pool, PRUNE_KEYS, [textArray(ids)])).length;
-    while (!signal?.aborted && (await deleteSuperseded(pool, ids)) === SUPERSEDED_BATCH);
-    after = ids.at(-1) as string;
+  let seen = 0;
+  for (const [from, to] of [
+    [start, AFTER_KEYS],
+    [FIRST_KEY, start],
+  ] as const) {
+    for (let after: string = from; seen < limit && !signal?.aborted; ) {
+      const ids = (await pool.query(KEYS, [after, to])).map((row) => row[0] as string);
+      const last = ids.at(-1);
+      if (last === undefined) break;
+      pruned += (await deleted(pool, PRUNE_KEYS, [textArray(ids)])).length;
+      while (!signal?.aborted && (await deleteSuperseded(pool, ids)) === SUPERSEDED_BATCH);
+      seen += ids.length;
+      after = last;
+    }
   }
   return pruned;
 }
