@@ -23,4 +23,4 @@ export {
 } from './nest/tokens.ts';
 export { Drain, type DrainParticipant } from './process/drain.ts';
 export type { ServiceRuntime } from './process/runtime.ts';
-export { relayWaker } from './transport/wake-relay.ts';
+export { announceCommits } from './transport/announce-commits.ts';
