@@ -31,11 +31,10 @@ const PAUSE_MS = 20;
 /** Key streams have an event or two. */
 const KEY_BATCH = 200;
 /**
- * How many keys a pass looks at: some, and four for each session that it pruned. A session leaves at most one key behind,
- * so at most about one key in four is of no use any more, and a pass costs the same however many keys are in use.
+ * A pass looks at one batch of keys at least, and goes on while more than this share is of no use any more. So the cost is
+ * that of what it finds, however many keys are in use, and at most about a quarter of the keys is waiting to be found.
  */
-const KEYS_PER_PASS = 2_000;
-const KEYS_PER_SESSION = 4;
+const USELESS_SHARE = 1 / 4;
 /** Per statement: some milliseconds, as above. */
 const SUPERSEDED_BATCH = 1_000;
 
@@ -114,7 +113,7 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
     after = last[0] as string;
   }
   if (!signal?.aborted) await log.sendRates.forgetOld();
-  return { sessions, keys: await pruneKeys(pool, KEYS_PER_PASS + KEYS_PER_SESSION * sessions, signal) };
+  return { sessions, keys: await pruneKeys(pool, signal) };
 }
 
 /** Deletes one session at once, whatever its age. False: it is still at work, or the views have not passed it yet. */
@@ -127,27 +126,25 @@ export async function eraseSession(log: EventLog, sessionId: string): Promise<bo
 const [FIRST_KEY, AFTER_KEYS] = ['key-', 'key.'] as const;
 
 /**
- * Looks at `limit` keys or a few more. Their names are hashes: from a random place to the next keys is a fair choice, and
- * no pass has to know where the last one, of another process perhaps, stopped.
+ * Their names are hashes: the next keys from a random place are a fair sample, and no pass has to know where the last one,
+ * perhaps of another process, stopped.
  */
-async function pruneKeys(
-  pool: ConnectionPool,
-  limit: number,
-  signal: AbortSignal | undefined,
-): Promise<number> {
+async function pruneKeys(pool: ConnectionPool, signal: AbortSignal | undefined): Promise<number> {
   const start = `${FIRST_KEY}${randomBytes(8).toString('hex')}`;
   let pruned = 0;
+  let superseded = 0;
   let seen = 0;
+  const worthwhile = () => seen < KEY_BATCH || pruned + superseded > seen * USELESS_SHARE;
   for (const [from, to] of [
     [start, AFTER_KEYS],
     [FIRST_KEY, start],
   ] as const) {
-    for (let after: string = from; seen < limit && !signal?.aborted; ) {
+    for (let after: string = from; worthwhile() && !signal?.aborted; ) {
       const ids = (await pool.query(KEYS, [after, to])).map((row) => row[0] as string);
       const last = ids.at(-1);
       if (last === undefined) break;
       pruned += (await deleted(pool, PRUNE_KEYS, [textArray(ids)])).length;
-      while (!signal?.aborted && (await deleteSuperseded(pool, ids)) === SUPERSEDED_BATCH);
+      superseded += await deleteSuperseded(pool, ids, signal);
       seen += ids.length;
       after = last;
     }
@@ -155,8 +152,18 @@ async function pruneKeys(
   return pruned;
 }
 
-async function deleteSuperseded(pool: ConnectionPool, ids: readonly string[]): Promise<number> {
-  return (await pool.query(SUPERSEDED, [textArray(ids)]))[0]?.[0] as number;
+async function deleteSuperseded(
+  pool: ConnectionPool,
+  ids: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let rows = 0;
+  while (!signal?.aborted) {
+    const some = (await pool.query(SUPERSEDED, [textArray(ids)]))[0]?.[0] as number;
+    rows += some;
+    if (some < SUPERSEDED_BATCH) break;
+  }
+  return rows;
 }
 
 async function deleted(
