@@ -271,12 +271,9 @@ function matches(name: string, patterns: Names): boolean {
 }
 
 it('whoever commits an event that a service consumes publishes its hint', () => {
-  const files = readdirSync(join(root, 'services'), { recursive: true, encoding: 'utf8' });
-  const consumed = files
+  const consumed = sourceFiles('services')
     .filter((file) => file.endsWith('.controller.ts'))
-    .flatMap((file) => [
-      ...readFileSync(join(root, 'services', file), 'utf8').matchAll(/@EventPattern\('(.+?)'\)/g),
-    ])
+    .flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(/@EventPattern\('(.+?)'\)/g)])
     .map(([, type]) => type ?? '')
     .filter((type) => !type.startsWith('hint.'));
   expect(consumed.toSorted()).toEqual(awaitedTypes.toSorted());

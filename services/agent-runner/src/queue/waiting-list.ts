@@ -275,8 +275,8 @@ interface BlockedLine {
   leftInView: boolean;
 }
 
-/** Several times the lag that views have in normal operation. */
-export const VIEW_LAG_MS = 250;
+/** Twice the lag that views have in a flood (projection.ts). */
+export const VIEW_LAG_MS = 1_000;
 
 /**
  * Ids only, about 200 bytes each: 2 MB. Large enough that a burst of thousands is served from memory. With 256 entries a
