@@ -209,7 +209,7 @@ export async function runnerFixture(options: FixtureOptions) {
 function cuttable(log: EventLog) {
   let gate: Promise<void> = Promise.resolve();
   let open: () => void = () => {};
-  const asked = { append: 0, readStream: 0, lease: 0, renewLeases: 0 };
+  const asked = { append: 0, readStream: 0, readWholeStream: 0, lease: 0, renewLeases: 0 };
   const wrap =
     <A extends unknown[], R>(name: keyof typeof asked, call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
@@ -221,7 +221,10 @@ function cuttable(log: EventLog) {
     log: {
       append: wrap('append', (...args: Parameters<EventLog['append']>) => log.append(...args)),
       streams: {
-        read: wrap('readStream', (...args: Parameters<Streams['read']>) => log.streams.read(...args)),
+        read: wrap('readStream', (...args: Parameters<Streams['read']>) => {
+          if (args[1] === undefined) asked.readWholeStream += 1;
+          return log.streams.read(...args);
+        }),
       },
       now: () => log.now(),
       leases: {
