@@ -21,8 +21,12 @@ export interface ClaimDeps {
 }
 
 /** Derives from the log what to do with this session now (invariant resume-is-derived). */
-export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> {
-  const policy = policyOf(deps.config, loaded);
+export async function judge(
+  loaded: Loaded,
+  deps: ClaimDeps,
+  { modelIsBack = false }: Pick<RecoveryPolicy, 'modelIsBack'> = {},
+): Promise<Recovery> {
+  const policy = { ...policyOf(deps.config, loaded), modelIsBack };
   // The usual case, a turn that nobody started and that may wait for ever, needs no clock and no second query.
   if (needsNoClock(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
   const { lease, now } = await deps.log.leases.read(runResource(loaded.id));

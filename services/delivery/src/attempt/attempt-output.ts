@@ -3,7 +3,7 @@ import type { SendPlan } from '@angelia/session';
 import { type Loaded, withSpan } from '@angelia/sessions';
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { DeliveryContext } from '../delivery-context.ts';
-import type { Verdict } from '../gate/circuits.ts';
+import type { Verdict } from '@angelia/waiting';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
 import type { SendResult, TargetAddress } from '../targets/target.ts';

@@ -4,7 +4,7 @@ import type { Loaded } from '@angelia/sessions';
 import { appendCommand } from '../append-command.ts';
 import { attemptOutput } from '../attempt/attempt-output.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
-import type { Verdict } from '../gate/circuits.ts';
+import type { Verdict } from '@angelia/waiting';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
 import { releaseAbandonedClaim } from './abandoned-claim.ts';
