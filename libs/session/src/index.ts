@@ -8,8 +8,8 @@ export { isSilent } from './outputs/decide-outputs.ts';
 export { agenda, WATCHER_TOOLS } from './recovery/agenda.ts';
 export { type Recovery, type RecoveryPolicy, recover } from './recovery/recover.ts';
 export {
-  planPutOff,
   type PutOffPlan,
+  planPutOff,
   type RetryPolicy,
   type UnusableModel,
   waitIsOver,

@@ -74,10 +74,7 @@ function isRefusal({ type, code }: CallError): boolean {
 const NO_SUCH_MODEL =
   /model_not_found|model not exist|(unknown|invalid|no such) model(:| id| name|$)|not a valid model|model [^ ]{1,100} (does not exist|not found)/i;
 
-function refusalCode(
-  status: number | null,
-  error: CallError,
-): 'unauthorized' | 'unknown_model' | 'refused' {
+function refusalCode(status: number | null, error: CallError): 'unauthorized' | 'unknown_model' | 'refused' {
   if (status === 401 || status === 402 || status === 403) return 'unauthorized';
   // Also a wrong base_url: a page that does not exist, has moved, or takes no POST.
   if (status === 404 || status === 405 || (status !== null && status < 400)) return 'unknown_model';

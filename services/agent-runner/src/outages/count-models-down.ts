@@ -6,7 +6,8 @@ import type { DownModel } from './model-circuits.ts';
 export function countModelsDown(config: Pick<Config, 'models'>, down: readonly DownModel[]): void {
   metrics.modelDown.clear();
   for (const model of Object.keys(config.models)) {
-    for (const reason of ['unavailable', 'configuration'] as const) metrics.modelDown.set({ model, reason }, 0);
+    for (const reason of ['unavailable', 'configuration'] as const)
+      metrics.modelDown.set({ model, reason }, 0);
   }
   for (const { model, reason } of down) metrics.modelDown.set({ model, reason }, 1);
 }

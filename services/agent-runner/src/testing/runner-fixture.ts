@@ -149,7 +149,8 @@ export async function runnerFixture(options: FixtureOptions) {
             pick: queued,
             pickOfRoute: queued,
             // There is no projection here: the sessions that a view would show as waiting for a model.
-            pickByState: async (_part, after, limit) => (over.waiting?.() ?? []).filter((id) => id > after).slice(0, limit),
+            pickByState: async (_part, after, limit) =>
+              (over.waiting?.() ?? []).filter((id) => id > after).slice(0, limit),
           },
         },
         holder: holderId(instance, 'test'),

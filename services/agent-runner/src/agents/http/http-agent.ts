@@ -5,7 +5,13 @@ import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import { agentCall, agentCallId, conversation, fenceInstructions } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import type { ModelCircuits } from '../../outages/model-circuits.ts';
-import { agentAsModel, asUnusable, type PutOffDeps, putOffOrFail, waitsForModels } from '../../outages/put-off.ts';
+import {
+  agentAsModel,
+  asUnusable,
+  type PutOffDeps,
+  putOffOrFail,
+  waitsForModels,
+} from '../../outages/put-off.ts';
 import { CallFailure, retryCall } from '../../retry-call.ts';
 import type { Run } from '../../run/claimed-run.ts';
 import { endWith, resultOf } from '../agent-result.ts';
