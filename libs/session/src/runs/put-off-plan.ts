@@ -38,14 +38,15 @@ export type PutOffPlan =
  * longer, because the circuit of a model is closed again by the end of the scheduled pause.
  */
 const JITTER = 0.2;
+/** A model that always says "Retry-After: 0" gets a pause nevertheless, and the stream does not grow by two events a second. */
+const SHORTEST_RETRY_AFTER_MS = seconds(5);
 /** A shorter wait needs no message: the answer may be faster than the message. */
 const TELL_AFTER_MS = seconds(60);
 
 /**
  * What follows when none of the agent's models can be used (invariant an-outage-is-a-wait). The turn is tried again as soon
- * as one of them may be: a model that gave a Retry-After exactly then, the others by the schedule. A Retry-After that is
- * shorter than the first pause of the schedule is not enough, or a model that always says "1 second" is hammered. The last
- * try is at the limit.
+ * as one of them may be: a model that gave a Retry-After exactly then, the others by the schedule. The last try is at the
+ * limit.
  *
  * @param random in [0, 1)
  */
@@ -60,12 +61,12 @@ export function planPutOff(
   const reason = models.some((model) => model.reason === 'unavailable') ? 'unavailable' : 'configuration';
   const limit = since + seconds(maxSeconds);
   if (now >= limit) return { action: 'give-up', reason };
-  const first = seconds(scheduleSeconds[0] ?? 0);
+  const shortest = Math.min(SHORTEST_RETRY_AFTER_MS, seconds(scheduleSeconds[0] ?? 0));
   const pause = seconds(scheduleSeconds[Math.min(count, scheduleSeconds.length - 1)] ?? 0);
   const delays = models.map(({ retryAfterMs, pausedMs }) =>
     retryAfterMs === null
       ? Math.max(pause, pausedMs) + pause * JITTER * random
-      : Math.max(retryAfterMs, pausedMs, first),
+      : Math.max(retryAfterMs, pausedMs, shortest),
   );
   const retryAt = Math.min(limit, Math.ceil(now + Math.min(...delays)));
   return {

@@ -64,7 +64,10 @@ describe('a turn whose models cannot be used', () => {
   });
 
   it('does not hammer a model that always says "at once"', () => {
-    expect(delay(turnPutOff(0, 1), [{ ...busy, retryAfterMs: 0 }], 2)).toBe(5);
+    const atOnce = { ...busy, retryAfterMs: 0 };
+    expect(delay(turnPutOff(0, 1), [atOnce], 2)).toBe(5);
+    expect(delay(turnPutOff(0, 1), [atOnce], 2, { scheduleSeconds: [1, 60] })).toBe(1);
+    expect(delay(turnPutOff(0, 1), [atOnce], 2, { scheduleSeconds: [300] })).toBe(5);
   });
 
   it('comes back as soon as one of its models may work, and calls none before that', () => {

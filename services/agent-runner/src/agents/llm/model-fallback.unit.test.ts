@@ -96,4 +96,42 @@ describe('the models of a run', () => {
     expect(asked).toEqual(['first']);
     expect(told).toEqual([]);
   });
+
+  describe('that are known to be down', () => {
+    const downAt = async (...names: string[]) => {
+      const circuits = new ModelCircuits({ schedules: [[60]], logger, onBack: () => {} });
+      for (const name of names) {
+        const failed = new ModelFailure('unauthorized', `${name}: no`, { retryable: false });
+        await circuits
+          .call(name, sessionId('other'), (tryOnce) => tryOnce(() => Promise.reject(failed)))
+          .catch(() => {});
+      }
+      return circuits;
+    };
+
+    it('are not asked: the next one is, and the user is told', async () => {
+      const { models, asked, told } = world({}, ['second', 'third'], {
+        circuits: await downAt('first', 'second'),
+      });
+      expect(await models.ask(request, canShorten)).toMatchObject({ model: 'third' });
+      expect([asked, told]).toEqual([['third'], ['third']]);
+    });
+
+    it('are named if all of them are, and nobody is asked or told', async () => {
+      const { models, asked, told } = world({}, ['second'], { circuits: await downAt('first', 'second') });
+      const failed = await models.ask(request, canShorten).catch((error: unknown) => error);
+      expect(failed).toBeInstanceOf(ModelsFailed);
+      expect((failed as ModelsFailed).models).toMatchObject([
+        { model: 'first', reason: 'configuration', code: 'unauthorized', called: false },
+        { model: 'second', called: false },
+      ]);
+      expect([asked, told]).toEqual([[], []]);
+    });
+
+    it('are asked by an agent that does not wait', async () => {
+      const { models, asked } = world({}, [], { circuits: await downAt('first'), maxSeconds: 0 });
+      expect(await models.ask(request, canShorten)).toMatchObject({ model: 'first' });
+      expect(asked).toEqual(['first']);
+    });
+  });
 });
