@@ -187,7 +187,6 @@ export class Runner {
     try {
       const tried = await this.#claim(id, offer, inHand);
       started = tried.outcome === 'started';
-      if (started || tried.outcome === 'nothing_to_do') this.#circuits.passed(id);
       return tried;
     } finally {
       if (!started) this.#letGo(id, inHand);
@@ -195,12 +194,20 @@ export class Runner {
   }
 
   async #claim(id: SessionId, offer: Offer, inHand: InHand): Promise<Tried> {
+    const modelIsBack = this.#circuits.isLetThrough(id);
+    const tried = await this.#claimIfDue(id, offer, inHand, modelIsBack);
+    // If it was let through while this went on, it is looked at once more.
+    const over = tried.outcome === 'started' || (tried.outcome === 'nothing_to_do' && modelIsBack);
+    if (over) this.#circuits.passed(id);
+    return tried;
+  }
+
+  async #claimIfDue(id: SessionId, offer: Offer, inHand: InHand, modelIsBack: boolean): Promise<Tried> {
     const loaded = await this.#options.sessions.load(id);
     const { agent, route } = loaded.state.created ?? {};
     if (agent === undefined || route === undefined) return { outcome: 'nothing_to_do' };
     this.#queueMayExpire ||= loaded.state.turns.some((turn) => turn.queueDeadline !== null);
 
-    const modelIsBack = this.#circuits.isLetThrough(id);
     const verdict = await judge(loaded, this.#options, { modelIsBack });
     if (verdict.action === 'expire') {
       const after = await expire(loaded, verdict, this.#options);
@@ -264,8 +271,11 @@ export class Runner {
       await resumeWaiting(recovery, {
         waitingFor: (model, after, limit) =>
           this.#options.log.queue.pickByState(waitsForModel(model), after, limit),
-        resume: async (id) => (await this.#tryStart(id, {})).outcome === 'started',
-        hasFreeSlot: () => this.#queue.hasFreeSlot,
+        resume: async (id) => {
+          this.#circuits.letThrough(id);
+          return (await this.#tryStart(id, {})).outcome === 'started';
+        },
+        isLetThrough: (id) => this.#circuits.isLetThrough(id),
         closed: () => this.#queue.closed,
       });
     } finally {

@@ -20,10 +20,14 @@ export interface Recovery {
   active: boolean;
   /** Calls of the model that worked since it is back. */
   answers: number;
-  /** Woken by each answer, and when the recovery ends. */
+  /** Woken by each answer, when a session goes on, and when the recovery ends. */
   readonly changed: WakeUp;
-  /** The sessions whose turn it is. */
-  readonly letThrough: Set<SessionId>;
+}
+
+interface NotAdmitted {
+  /** A model is back, and the sessions that waited for it go on, one after the other. */
+  readonly isBack: boolean;
+  readonly unusable: readonly UnusableModel[];
 }
 
 interface ModelCircuitsOptions {
@@ -46,6 +50,9 @@ const PROBE_RESERVED_MS = 10_000;
  * model that says "in a year" by mistake is asked again by then.
  */
 const LONGEST_HOLD_MS = 900_000;
+
+/** Those that wait for a slot here are fewer. One that another runner took stays until it is the oldest. */
+const MOST_LET_THROUGH = 1_000;
 
 /**
  * Which models can be called now, as this runner has seen it: one circuit per model of the config, which is a model and a
@@ -71,6 +78,8 @@ export class ModelCircuits {
   readonly #down = new Map<string, DownModel>();
   readonly #probes = new Map<string, { readonly session: SessionId; readonly until: number }>();
   readonly #recoveries = new Map<string, Recovery>();
+  /** The sessions that waited for a model that is back, and whose turn it is. */
+  readonly #letThrough = new Set<SessionId>();
   /** The models that this process has called. */
   readonly #called = new Set<string>();
 
@@ -82,26 +91,27 @@ export class ModelCircuits {
   }
 
   /**
-   * Asks before a session is claimed. Null: it may start. Otherwise none of its models can be used; how long each is paused.
+   * Asks before a session is claimed. Null: it may start. Otherwise none of its models can be used.
    *
    * @param putOff the wait of the turn so far, if it was put off
    */
-  admit(session: SessionId, models: readonly string[], putOff: PutOff | null): UnusableModel[] | null {
+  admit(session: SessionId, models: readonly string[], putOff: PutOff | null): NotAdmitted | null {
     if (putOff !== null) this.#learnFrom(putOff);
     const unusable: UnusableModel[] = [];
+    let isBack = false;
     for (const model of models) {
       const pausedMs = this.pausedMs(model, session);
-      const recovery = this.#recoveries.get(model);
-      const behindOthers = recovery !== undefined && !recovery.letThrough.has(session);
+      const behindOthers = this.#recoveries.has(model) && !this.#letThrough.has(session);
       if (pausedMs === 0 && !behindOthers) {
         if (this.#circuits.isOpen(model)) {
           this.#probes.set(model, { session, until: this.#now() + PROBE_RESERVED_MS });
         }
         return null;
       }
+      isBack ||= behindOthers;
       unusable.push(this.notCalled(model, pausedMs));
     }
-    return unusable;
+    return { isBack, unusable };
   }
 
   /** 0: the session may call the model now. */
@@ -181,20 +191,26 @@ export class ModelCircuits {
     }
   }
 
-  /** The session has gone on, or need not. If it is put off again, it waits for its `retry_at`. */
-  passed(session: SessionId): void {
-    for (const { letThrough } of this.#recoveries.values()) letThrough.delete(session);
+  /** A model is back, and it is this session's turn to go on. */
+  letThrough(session: SessionId): void {
+    const [oldest] = this.#letThrough;
+    if (this.#letThrough.size >= MOST_LET_THROUGH && oldest !== undefined) this.#letThrough.delete(oldest);
+    this.#letThrough.add(session);
   }
 
-  /** A model is back, and it is this session's turn to go on, before its `retry_at`. */
+  /** It need not wait for its `retry_at`. */
   isLetThrough(session: SessionId): boolean {
-    for (const { letThrough } of this.#recoveries.values()) if (letThrough.has(session)) return true;
-    return false;
+    return this.#letThrough.has(session);
+  }
+
+  /** The session has gone on, or need not. If it is put off again, it waits for its `retry_at`. */
+  passed(session: SessionId): void {
+    if (!this.#letThrough.delete(session)) return;
+    for (const { changed } of this.#recoveries.values()) changed.wake();
   }
 
   endRecovery(recovery: Recovery): void {
     recovery.active = false;
-    recovery.letThrough.clear();
     recovery.changed.wake();
     if (this.#recoveries.get(recovery.model) === recovery) this.#recoveries.delete(recovery.model);
   }
@@ -253,13 +269,7 @@ export class ModelCircuits {
 
   #closed(model: string): void {
     this.#options.logger.info({ model }, 'model works again; the sessions that wait for it go on');
-    const recovery: Recovery = {
-      model,
-      active: true,
-      answers: 0,
-      changed: new WakeUp(),
-      letThrough: new Set(),
-    };
+    const recovery: Recovery = { model, active: true, answers: 0, changed: new WakeUp() };
     this.#recoveries.set(model, recovery);
     this.#options.onBack(recovery);
   }

@@ -28,6 +28,12 @@ export interface PutOffDeps {
   readonly holder: HolderId;
 }
 
+/**
+ * A session that waited for a model that is back has its turn soon (resume-waiting.ts), and is not put off once more. If that
+ * takes longer, it is, so that it does not look like one that nobody resumed.
+ */
+const TURN_COMES_MS = 60_000;
+
 /** The name of an http agent among the models. No model has it, because names have no colon. */
 export function agentAsModel(agent: string): string {
   return `agent:${agent}`;
@@ -52,13 +58,14 @@ export async function putOffUnclaimed(
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   const head = loaded.state.turns[0];
   if (agent === undefined || head === undefined || !waitsForModels(agent) || !asksNext(head)) return false;
-  const unusable = deps.circuits.admit(loaded.id, modelsOf(name, agent), head.putOff ?? null);
-  if (unusable === null) return false;
+  const notNow = deps.circuits.admit(loaded.id, modelsOf(name, agent), head.putOff ?? null);
+  if (notNow === null) return false;
   const now = await deps.sessions.now();
+  if (notNow.isBack && isWaiting(head) && now - (head.putOff?.retryAt ?? 0) < TURN_COMES_MS) return true;
   const policy = retryPolicy(agent);
   // Its run fails, and tells the user.
   if (waitIsOver(loaded.state, now, policy)) return false;
-  const plan = planPutOff(head, unusable, now, policy, Math.random());
+  const plan = planPutOff(head, notNow.unusable, now, policy, Math.random());
   if (plan.action !== 'put-off') return false;
   const generation = loaded.state.generation + 1;
   const text = statusOf(plan, agent, now);
@@ -115,6 +122,10 @@ export function asUnusable(
   if (reason === null) return null;
   const called = !(failure instanceof ModelPaused);
   return { model, reason, code, message, called, retryAfterMs, pausedMs: circuits.pausedMs(model, session) };
+}
+
+function isWaiting({ putOff }: OpenTurn): boolean {
+  return putOff?.waiting === true;
 }
 
 /** The next thing that the turn needs is an answer of a model, and not the result of a tool or the end of the turn. */

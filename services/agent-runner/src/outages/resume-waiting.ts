@@ -1,23 +1,24 @@
 import type { SessionId } from '@angelia/contracts';
-import { pause } from '@angelia/waiting';
 import type { Recovery } from './model-circuits.ts';
 
 interface ResumeDeps {
   /** Sessions that were put off for this model, the oldest first, after this one. */
   readonly waitingFor: (model: string, after: string, limit: number) => Promise<readonly string[]>;
-  /** True: a run of it has started. */
+  /** Lets the session through. True: a run of it has started. */
   readonly resume: (id: SessionId) => Promise<boolean>;
-  readonly hasFreeSlot: () => boolean;
+  /** It was let through and has not started yet: it waits for a slot. */
+  readonly isLetThrough: (id: SessionId) => boolean;
   /** This runner starts no runs any more. */
   readonly closed: () => boolean;
 }
 
-/** As many at a time as one query of the queue reads. From then on the slots of the agents are the limit. */
+/** As many at a time as one query of the queue reads. */
 const LARGEST_GROUP = 64;
-/** A group is not waited for any longer than a model is tried: some of its runs may need no model. */
+/**
+ * The next group does not wait any longer than a model is tried: some runs need no model, and some sessions wait for a slot of
+ * an agent that is busy for long, or for a route that is full.
+ */
 const GROUP_MS = 10_000;
-/** A run that ends frees its slot. How long this takes says nothing, so look often. */
-const SLOT_CHECK_MS = 100;
 
 /**
  * The sessions that wait for a model that is back go on before their `retry_at`, in the order in which they came, so also in
@@ -28,18 +29,17 @@ export async function resumeWaiting(recovery: Recovery, deps: ResumeDeps): Promi
   let after = '';
   const goesOn = () => recovery.active && !deps.closed();
   for (let size = 1; goesOn(); size = Math.min(2 * size, LARGEST_GROUP)) {
-    const group = await deps.waitingFor(recovery.model, after, size);
+    const group = (await deps.waitingFor(recovery.model, after, size)) as readonly SessionId[];
     after = group.at(-1) ?? after;
     const before = recovery.answers;
     let started = 0;
-    for (const id of group as SessionId[]) {
-      while (goesOn() && !deps.hasFreeSlot()) await pause(SLOT_CHECK_MS);
+    for (const id of group) {
       if (!goesOn()) return;
-      recovery.letThrough.add(id);
       if (await deps.resume(id)) started += 1;
     }
     const until = performance.now() + GROUP_MS;
-    while (goesOn() && recovery.answers - before < started && performance.now() < until) {
+    const isUnderWay = () => recovery.answers - before < started || group.some(deps.isLetThrough);
+    while (goesOn() && isUnderWay() && performance.now() < until) {
       await recovery.changed.wait(until - performance.now());
     }
     if (group.length < size) return;

@@ -6,13 +6,9 @@ import { resumeWaiting } from './resume-waiting.ts';
 
 function world(waiting: number) {
   const ids = Array.from({ length: waiting }, (_, n) => sessionId(`s${String(n).padStart(4, '0')}`));
-  const recovery: Recovery = {
-    model: 'main',
-    active: true,
-    answers: 0,
-    changed: new WakeUp(),
-    letThrough: new Set(),
-  };
+  const recovery: Recovery = { model: 'main', active: true, answers: 0, changed: new WakeUp() };
+  /** Those that were let through and wait for a slot. */
+  const queued = new Set<SessionId>();
   const resumed: SessionId[] = [];
   const groups: number[] = [];
   const answer = (count = 1) => {
@@ -29,15 +25,14 @@ function world(waiting: number) {
       resume:
         over.resume ??
         (async (id) => {
-          expect(recovery.letThrough.has(id)).toBe(true);
           resumed.push(id);
           answer();
           return true;
         }),
-      hasFreeSlot: () => true,
+      isLetThrough: (id) => queued.has(id),
       closed: over.closed ?? (() => false),
     });
-  return { ids, recovery, resumed, groups, answer, run };
+  return { ids, recovery, queued, resumed, groups, answer, run };
 }
 
 describe('the sessions that waited for a model', () => {
@@ -71,6 +66,31 @@ describe('the sessions that waited for a model', () => {
     recovery.changed.wake();
     await over;
     expect(started).toHaveLength(3);
+  });
+
+  it('are not offered while those before them wait for a slot', async () => {
+    const { recovery, queued, run } = world(3);
+    const offered: SessionId[] = [];
+    let first: () => void = () => {};
+    const one = new Promise<void>((resolve) => {
+      first = resolve;
+    });
+    const over = run({
+      resume: async (id) => {
+        offered.push(id);
+        if (offered.length > 1) return false;
+        queued.add(id);
+        first();
+        return false;
+      },
+    });
+    await one;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(offered).toHaveLength(1);
+    queued.clear();
+    recovery.changed.wake();
+    await over;
+    expect(offered).toHaveLength(3);
   });
 
   it('do not go on when the model is down again, or the runner stops', async () => {
