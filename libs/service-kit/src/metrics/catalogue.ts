@@ -1,7 +1,7 @@
 import { knownTargets, serviceNames } from '@angelia/config';
 import { eventTypes, ownerHints } from '@angelia/contracts';
 import { type AnyInstrument, Counter, type Exporter, Gauge, Histogram } from './instruments.ts';
-import { listed, names, oneOf } from './label-sets.ts';
+import { type LabelSet, listed, names, oneOf } from './label-sets.ts';
 
 /**
  * Every metric of Angelia, declared once. Tests check docs/observe.md, the dashboards and alert rules under
@@ -9,13 +9,15 @@ import { listed, names, oneOf } from './label-sets.ts';
  * text. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
  */
 
-/** More than a person can tell apart on a dashboard. Routes made by API count too: from the 101st on they share one value. */
+/** In place of a route's name, if there is no such route. No name in a config has parentheses. */
+export const UNKNOWN_ROUTE = '(unknown)';
+/** More than a person can tell apart on a dashboard. Routes made by API count too: from the 100th on they share one value. */
 const MOST_ROUTES = 100;
 const MOST_AGENTS = 50;
 const MOST_MODELS = 50;
 
 /** Shared by all metrics, so that each knows the same names. */
-const route = names(MOST_ROUTES);
+const route = names(MOST_ROUTES, UNKNOWN_ROUTE);
 const agent = names(MOST_AGENTS);
 const model = names(MOST_MODELS);
 const target = listed(...knownTargets);
@@ -87,14 +89,18 @@ const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const everyService: readonly Exporter[] = ['every service'];
 const leader: readonly Exporter[] = ['leader'];
 
-export const metrics = {
-  webhooks: new Counter({
+/** The services use that of `metrics`. A test has one of its own, with names that no other test has used up. */
+export const webhookCounter = (routes: LabelSet = names(MOST_ROUTES, UNKNOWN_ROUTE)) =>
+  new Counter({
     name: 'angelia_webhooks_total',
     help: 'Webhooks by outcome. A route that does not exist is `(unknown)`.',
     unit: '1',
-    labels: { route, outcome: oneOf(...webhookOutcomes) },
+    labels: { route: routes, outcome: oneOf(...webhookOutcomes) },
     from: ['ingress'],
-  }),
+  });
+
+export const metrics = {
+  webhooks: webhookCounter(route),
   webhookSeconds: new Histogram({
     name: 'angelia_webhook_seconds',
     help: 'From the body of a webhook to its answer, including the commit. Refused webhooks are not counted.',

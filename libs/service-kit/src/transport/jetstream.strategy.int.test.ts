@@ -253,9 +253,10 @@ describe('the JetStream transport', () => {
     let most = 0;
     let running = 0;
     let done = 0;
+    const gate = Promise.withResolvers<void>();
     onCreated = async () => {
       most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await gate.promise;
       running--;
       done++;
     };
@@ -267,6 +268,8 @@ describe('the JetStream transport', () => {
         return { stream_id: id, version: 1, type: 'session.created', messageId: id };
       }),
     );
+    await eventually(() => running === 3);
+    gate.resolve();
     await eventually(() => done === 40);
     expect(most).toBe(3);
   });

@@ -24,12 +24,6 @@ export interface Recovery {
   readonly changed: WakeUp;
 }
 
-interface NotAdmitted {
-  /** A model is back, and the sessions that waited for it go on, one after the other. */
-  readonly isBack: boolean;
-  readonly unusable: readonly UnusableModel[];
-}
-
 interface ModelCircuitsOptions {
   /** `retry.schedule_seconds` of all agents. */
   readonly schedules: readonly (readonly number[])[];
@@ -95,10 +89,9 @@ export class ModelCircuits {
    *
    * @param putOff the wait of the turn so far, if it was put off
    */
-  admit(session: SessionId, models: readonly string[], putOff: PutOff | null): NotAdmitted | null {
+  admit(session: SessionId, models: readonly string[], putOff: PutOff | null): UnusableModel[] | null {
     if (putOff !== null) this.#learnFrom(putOff);
     const unusable: UnusableModel[] = [];
-    let isBack = false;
     for (const model of models) {
       const pausedMs = this.pausedMs(model, session);
       const behindOthers = this.#recoveries.has(model) && !this.#letThrough.has(session);
@@ -108,10 +101,9 @@ export class ModelCircuits {
         }
         return null;
       }
-      isBack ||= behindOthers;
       unusable.push(this.notCalled(model, pausedMs));
     }
-    return { isBack, unusable };
+    return unusable;
   }
 
   /** 0: the session may call the model now. */

@@ -12,6 +12,7 @@ import {
   waitIsOver,
 } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
+import { isAsJudged } from '../claim/claim.ts';
 import type { CallFailure } from '../retry-call.ts';
 import { nextStatus, type Run } from '../run/claimed-run.ts';
 import type { FailureCode } from '../run/failures.ts';
@@ -27,12 +28,6 @@ export interface PutOffDeps {
   readonly circuits: ModelCircuits;
   readonly holder: HolderId;
 }
-
-/**
- * A session that waited for a model that is back has its turn soon (resume-waiting.ts), and is not put off once more. If that
- * takes longer, it is, so that it does not look like one that nobody resumed.
- */
-const TURN_COMES_MS = 60_000;
 
 /** The name of an http agent among the models. No model has it, because names have no colon. */
 export function agentAsModel(agent: string): string {
@@ -58,27 +53,28 @@ export async function putOffUnclaimed(
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   const head = loaded.state.turns[0];
   if (agent === undefined || head === undefined || !waitsForModels(agent) || !asksNext(head)) return false;
-  const notNow = deps.circuits.admit(loaded.id, modelsOf(name, agent), head.putOff ?? null);
-  if (notNow === null) return false;
+  const unusable = deps.circuits.admit(loaded.id, modelsOf(name, agent), head.putOff ?? null);
+  if (unusable === null) return false;
   const now = await deps.sessions.now();
-  if (notNow.isBack && isWaiting(head) && now - (head.putOff?.retryAt ?? 0) < TURN_COMES_MS) return true;
   const policy = retryPolicy(agent);
   // Its run fails, and tells the user.
   if (waitIsOver(loaded.state, now, policy)) return false;
-  const plan = planPutOff(head, notNow.unusable, now, policy, Math.random());
+  const plan = planPutOff(head, unusable, now, policy, Math.random());
   if (plan.action !== 'put-off') return false;
   const generation = loaded.state.generation + 1;
   const text = statusOf(plan, agent, now);
   await deps.sessions.execute(
     loaded.id,
     ({ state }) =>
-      decideAll(state, [
-        { type: 'start-run', generation, turn, runner: deps.holder, resumed, attempt, takeover },
-        ...(text === null
-          ? []
-          : [{ type: 'interim-status', generation, sequence: 1, kind: 'waiting', text } as const]),
-        { ...plan.command, generation },
-      ]),
+      isAsJudged(state, loaded.state)
+        ? decideAll(state, [
+            { type: 'start-run', generation, turn, runner: deps.holder, resumed, attempt, takeover },
+            ...(text === null
+              ? []
+              : [{ type: 'interim-status', generation, sequence: 1, kind: 'waiting', text } as const]),
+            { ...plan.command, generation },
+          ])
+        : null,
     { loaded },
   );
   return true;
@@ -122,10 +118,6 @@ export function asUnusable(
   if (reason === null) return null;
   const called = !(failure instanceof ModelPaused);
   return { model, reason, code, message, called, retryAfterMs, pausedMs: circuits.pausedMs(model, session) };
-}
-
-function isWaiting({ putOff }: OpenTurn): boolean {
-  return putOff?.waiting === true;
 }
 
 /** The next thing that the turn needs is an answer of a model, and not the result of a tool or the end of the turn. */

@@ -186,6 +186,14 @@ export async function runnerFixture(options: FixtureOptions) {
       return sessionId(id);
     },
     events: (id: SessionId): Promise<RecordedEvent[]> => log.streams.read(id),
+    /** As if what happened to the session so far had happened this much earlier. */
+    async letPass(id: SessionId, seconds: number): Promise<void> {
+      const earlier = (column: string) => `${column} = ${column} - make_interval(secs => ${seconds})`;
+      await database.query(`UPDATE angelia.events SET ${earlier('recorded_at')} WHERE stream_id = $1`, [id]);
+      await database.query(`UPDATE angelia.leases SET ${earlier('renewed_at')} WHERE resource = $1`, [
+        `run:${id}`,
+      ]);
+    },
     async types(id: SessionId): Promise<string[]> {
       return (await log.streams.read(id)).map((event) => event.type);
     },

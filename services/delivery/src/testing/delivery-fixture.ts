@@ -55,6 +55,9 @@ export interface DeliveryFixture {
   close(): Promise<void>;
 }
 
+/** For a test in which a request gets no answer: its sender gives up soon, and its claim ends after 3 s. */
+export const HURRIED = { request_timeout_seconds: 2 };
+
 export const status = (sequence: number, text: string, generation = 1): SessionCommand => ({
   type: 'interim-status',
   generation,
@@ -116,7 +119,8 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
     sender(options = {}) {
       const config = configSchema.parse({
         targets: { http: { secret: TEST_SINK_SECRET }, ...options.settings },
-        delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 0.4, ...options.delivery },
+        // Longer than a busy machine needs: a request without an answer would be sent again, marked.
+        delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 10, ...options.delivery },
       });
       const targets = openTargets(config, logger, adapters);
       opened.push(targets);
