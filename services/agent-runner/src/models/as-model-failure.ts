@@ -39,7 +39,7 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
     // The SDK's error for a stream that ended without a finish reason.
     if (thrown.name === 'AI_InvalidResponseDataError') return fail('cut_off', true);
     if (error instanceof Error) return fail('protocol', true);
-    return isRefusal(thrown) ? fail(refusalCode(null, thrown), false) : fail('unavailable', true);
+    return isNamed(thrown, REFUSALS) ? fail(refusalCode(null, thrown), false) : fail('unavailable', true);
   }
   // The account has no money left: the status of a busy model, but the operator's to mend.
   if (status === 429 && hasWord(thrown, /insufficient_quota/)) return fail('unauthorized', false);
@@ -65,12 +65,11 @@ function statusOf({ statusCode, code }: CallError): number | null {
 }
 
 /** In the middle of a stream there is no status, only the provider's name of the error. */
-function isRefusal({ type, code }: CallError): boolean {
-  return [type, code].some(
-    (word) =>
-      typeof word === 'string' && /invalid_request|authentication|permission|not_found|content/.test(word),
-  );
+function isNamed({ type, code }: CallError, name: RegExp): boolean {
+  return [type, code].some((word) => typeof word === 'string' && name.test(word));
 }
+
+const REFUSALS = /invalid_request|authentication|permission|not_found|content/;
 
 /** Some providers answer 400 for a model that they do not have (DeepSeek, Mistral, OpenRouter). */
 const NO_SUCH_MODEL =
@@ -82,8 +81,8 @@ function refusalCode(status: number | null, error: CallError): 'unauthorized' | 
   if (status === 404 || status === 405 || (status !== null && status < 400)) return 'unknown_model';
   if (hasWord(error, NO_SUCH_MODEL)) return 'unknown_model';
   if (status !== null) return 'refused';
-  if (hasWord(error, /authentication|permission/)) return 'unauthorized';
-  return hasWord(error, /not_found/) ? 'unknown_model' : 'refused';
+  if (isNamed(error, /authentication|permission/)) return 'unauthorized';
+  return isNamed(error, /not_found/) ? 'unknown_model' : 'refused';
 }
 
 function hasWord({ message, code, type, responseBody }: CallError, word: RegExp): boolean {
