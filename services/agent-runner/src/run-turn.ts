@@ -10,6 +10,7 @@ import { type HttpAgentDeps, runHttp } from './agents/http/http-agent.ts';
 import { type LlmDeps, runLlm } from './agents/llm/llm-agent.ts';
 import { ModelsFailed } from './agents/llm/model-fallback.ts';
 import type { Claim } from './claim/claim.ts';
+import { type PutOffDeps, putOffOrFail } from './outages/put-off.ts';
 import { ClaimedRun, type ClaimedRunDeps, type Run, RunOver } from './run/claimed-run.ts';
 import { findConfigDrift } from './run/config-drift.ts';
 import { reportStillWorking } from './run/still-working.ts';
@@ -18,6 +19,7 @@ import { ToolsetError } from './tools/tool-set.ts';
 
 export interface RunDeps extends ClaimedRunDeps, LlmDeps, HttpAgentDeps {
   readonly config: Config;
+  readonly sessions: PutOffDeps['sessions'];
   readonly logger: Logger;
 }
 
@@ -94,7 +96,7 @@ async function carryOut(
   try {
     return await work(run, agent, deps);
   } catch (error) {
-    return stop.reason === null ? recordFailure(run, error, deps) : recordStop(run, stop.reason, deps);
+    return stop.reason === null ? recordFailure(run, agent, error, deps) : recordStop(run, stop.reason, deps);
   }
 }
 
@@ -123,11 +125,17 @@ function kindAtWork({ loaded, turn: number }: Run): AgentConfig['kind'] | null {
   return turn.step > 0 ? 'llm' : null;
 }
 
-function recordFailure(run: Run, error: unknown, { logger }: RunDeps): Promise<Loaded | null> {
+function recordFailure(
+  run: Run,
+  agent: AgentConfig,
+  error: unknown,
+  { logger, sessions }: RunDeps,
+): Promise<Loaded | null> {
   if (error instanceof RunOver) return Promise.resolve(null);
-  if (error instanceof ModelsFailed || error instanceof ToolsetError) {
-    return run.fail(error.code, error.message);
+  if (error instanceof ModelsFailed && agent.kind === 'llm') {
+    return putOffOrFail(run, agent, error, { sessions });
   }
+  if (error instanceof ToolsetError) return run.fail(error.code, error.message);
   if (error instanceof SkillUnavailable) return run.fail('skill_unavailable', error.message);
   logger.error({ err: error, session_id: run.sessionId }, 'run failed with an internal error');
   return run.fail('internal', error instanceof Error ? `${error.name}: ${error.message}` : String(error));

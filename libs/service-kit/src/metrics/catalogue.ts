@@ -165,7 +165,7 @@ export const metrics = {
   }),
   timeToFinal: new Histogram({
     name: 'angelia_time_to_final_seconds',
-    help: 'From the time a turn was accepted to its final response, including the wait for a person.',
+    help: 'From the time a turn was accepted to its final response, including the wait for a person or a model.',
     unit: 's',
     labels: { route },
     bounds: WAITS,
@@ -182,11 +182,20 @@ export const metrics = {
 
   runs: new Counter({
     name: 'angelia_runs_total',
-    help: 'Runs that ended. `lost`: another run took over. `asked`: ended with a question to a person.',
+    help: 'Runs that ended. `lost`: another run took over. `asked`: ended with a question to a person. `put_off`: waits for a model.',
     unit: '1',
     labels: {
       agent,
-      outcome: oneOf('succeeded', 'failed', 'cancelled', 'expired', 'interrupted', 'lost', 'asked'),
+      outcome: oneOf(
+        'succeeded',
+        'failed',
+        'cancelled',
+        'expired',
+        'interrupted',
+        'lost',
+        'asked',
+        'put_off',
+      ),
     },
     from: leader,
   }),
@@ -232,6 +241,8 @@ export const metrics = {
         'stall',
         'timeout',
         'unavailable',
+        'unauthorized',
+        'unknown_model',
         'refused',
         'too_long',
         'protocol',
@@ -246,6 +257,13 @@ export const metrics = {
     help: 'Times that a run gave up a model and went on with this one.',
     unit: '1',
     labels: { model },
+    from: ['agent-runner'],
+  }),
+  modelDown: new Gauge({
+    name: 'angelia_model_down',
+    help: '1 while this runner cannot use the model, so that its sessions wait. `configuration`: the operator has to mend it.',
+    unit: '1',
+    labels: { model, reason: oneOf('unavailable', 'configuration') },
     from: ['agent-runner'],
   }),
   runsOpen: new Gauge({
@@ -274,7 +292,7 @@ export const metrics = {
     name: 'angelia_interim_statuses_total',
     help: 'Interim statuses by kind.',
     unit: '1',
-    labels: { kind: oneOf('fallback', 'compression', 'progress', 'agent') },
+    labels: { kind: oneOf('fallback', 'compression', 'progress', 'agent', 'waiting') },
     from: leader,
   }),
   processesEnded: new Counter({

@@ -32,8 +32,8 @@ export type Measure =
   | { readonly what: 'session-ended'; readonly route: string; readonly outcome: Outcome };
 
 export type Milestone = 'started' | 'first-status' | 'final' | 'delivered';
-/** `lost`: another run took over. `asked`: the run ended with a question to a person. */
-type RunOutcome = Outcome | 'interrupted' | 'lost' | 'asked';
+/** `lost`: another run took over. `asked`: the run ended with a question to a person. `put_off`: no model can be used now. */
+type RunOutcome = Outcome | 'interrupted' | 'lost' | 'asked' | 'put_off';
 /** `held`: the target asked us to wait. `unknown`: no response came. After these and `failed` another attempt follows. */
 type DeliveryOutcome = 'delivered' | 'failed' | 'held' | 'unknown' | 'dead' | 'dropped';
 
@@ -142,6 +142,8 @@ function runOutcome(fact: RecordedFact): RunOutcome {
       return 'cancelled';
     case 'run.interrupted':
       return 'interrupted';
+    case 'run.put-off':
+      return 'put_off';
     case 'clarification.requested':
       return 'asked';
     case 'run.started':

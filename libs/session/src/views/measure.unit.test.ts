@@ -15,6 +15,7 @@ import {
   modelAsked,
   modelSaid,
   processStarted,
+  putOff,
   runStarted,
   toolFinished,
   toolStarted,
@@ -91,6 +92,10 @@ describe('what the events of a session add to the metrics', () => {
     expect(outcomes([...running, runStarted(2, { resumed: true }), interrupted(2)])).toEqual([
       'lost',
       'interrupted',
+    ]);
+    expect(outcomes([...running, putOff(1, START + 9_000), runStarted(2), answered()])).toEqual([
+      'put_off',
+      'succeeded',
     ]);
     expect(outcomes([...running, asked(START + 9_000)])).toEqual(['asked']);
     expect(outcomes([...running, fact('run.cancelled', { generation: 1, turn: 1, by: 'api' })])).toEqual([

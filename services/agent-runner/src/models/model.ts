@@ -64,14 +64,31 @@ export type ModelFailureCode =
   | 'timeout'
   /** A status that says "not now": 408, 409, 425, 429, 5xx. */
   | 'unavailable'
-  /** The provider refuses the request or the key, or withholds the answer: the same request would fail again. */
+  /** The provider refuses the key, or what it may be used for: 401, 402, 403, no quota. */
+  | 'unauthorized'
+  /** The provider does not have the model, or nothing is at the address: 404. */
+  | 'unknown_model'
+  /** The provider refuses the request, or withholds the answer: the same request would fail again. */
   | 'refused'
   /** Refused because it does not fit in the model's window: a shorter one may fit. */
   | 'too_long'
   /** An answer that is not the protocol. */
   | 'protocol';
 
-/** Thrown by a model. `retryable`: the same call may succeed in a moment. Otherwise only another model can help. */
+const reasons: Readonly<Record<ModelFailureCode, ModelFailure['reason']>> = {
+  connect: 'unavailable',
+  cut_off: 'unavailable',
+  stall: 'unavailable',
+  timeout: 'unavailable',
+  unavailable: 'unavailable',
+  protocol: 'unavailable',
+  unauthorized: 'configuration',
+  unknown_model: 'configuration',
+  refused: null,
+  too_long: null,
+};
+
+/** Thrown by a model. `retryable`: the same call may succeed in a moment. Otherwise only another model or time can help. */
 export class ModelFailure extends CallFailure {
   override readonly name = 'ModelFailure';
   readonly code: ModelFailureCode;
@@ -87,5 +104,9 @@ export class ModelFailure extends CallFailure {
     this.code = code;
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+
+  get reason(): CallFailure['reason'] {
+    return reasons[this.code];
   }
 }

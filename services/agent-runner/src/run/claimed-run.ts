@@ -46,7 +46,7 @@ export interface Run {
   /** How long ago the run certainly held its lease. */
   silentSeconds(): number;
   /** Ends the run with `run.failed` and a sentence for the user (failures.ts). `message` is for the operator: no secrets. */
-  fail(code: FailureCode, message: string): Promise<Loaded | null>;
+  fail(code: FailureCode, message: string, text?: string): Promise<Loaded | null>;
   /** Records an interim status. @throws RunOver */
   reportStatus(kind: InterimKind, text: string): Promise<void>;
   /**
@@ -161,11 +161,9 @@ export class ClaimedRun implements Run {
     return null;
   }
 
-  fail(code: FailureCode, message: string): Promise<Loaded | null> {
+  fail(code: FailureCode, message: string, text: string = failureTexts[code]): Promise<Loaded | null> {
     const { generation } = this;
-    return this.end([
-      { type: 'fail-run', generation, code, message: toStorable(message), text: failureTexts[code] },
-    ]);
+    return this.end([{ type: 'fail-run', generation, code, message: toStorable(message), text }]);
   }
 
   async reportStatus(kind: InterimKind, text: string): Promise<void> {

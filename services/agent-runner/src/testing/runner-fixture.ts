@@ -104,6 +104,8 @@ export async function runnerFixture(options: FixtureOptions) {
         watcherGraceSeconds?: number;
         waitingCap?: number;
         queued?: () => SessionId[];
+        /** The sessions that wait for a model, oldest first. */
+        waiting?: () => readonly SessionId[];
         agent?: AgentOptions;
         /** As if the operator had edited the config since. */
         config?: (config: Config) => Config;
@@ -143,7 +145,13 @@ export async function runnerFixture(options: FixtureOptions) {
           },
           leases: line.log.leases,
           streams: own.streams,
-          queue: { pick: queued, pickOfRoute: queued },
+          queue: {
+            pick: queued,
+            pickOfRoute: queued,
+            // There is no projection here: the sessions that a view would show as waiting for a model.
+            pickByState: async (_part, after, limit) =>
+              (over.waiting?.() ?? []).filter((id) => id > after).slice(0, limit),
+          },
         },
         holder: holderId(instance, 'test'),
         logger: silent,

@@ -1,9 +1,9 @@
 import { metrics } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
 import { type Loaded, withSpan } from '@angelia/sessions';
+import type { Verdict } from '@angelia/waiting';
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { DeliveryContext } from '../delivery-context.ts';
-import type { Verdict } from '../gate/circuits.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
 import type { SendResult, TargetAddress } from '../targets/target.ts';

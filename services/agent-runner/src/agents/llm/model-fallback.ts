@@ -1,17 +1,21 @@
-import { AngeliaError, type LlmAgentConfig } from '@angelia/contracts';
+import { AngeliaError, type LlmAgentConfig, type SessionId } from '@angelia/contracts';
 import { type Logger, metrics } from '@angelia/service-kit';
+import type { UnusableModel } from '@angelia/session';
 import { withSpan } from '@angelia/sessions';
 import { type Span, SpanKind } from '@opentelemetry/api';
-import { callWithRetry } from '../../models/call-with-retry.ts';
+import { callWithRetry, type Guard } from '../../models/call-with-retry.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from '../../models/model.ts';
 import type { Models } from '../../models/provide-models.ts';
+import { type ModelCircuits, ModelPaused } from '../../outages/model-circuits.ts';
+import { asUnusable } from '../../outages/put-off.ts';
 
 interface FallbackOptions {
   readonly models: Models;
   /** Called right before each call of a model. Returns the run's signal; throws if the run must not go on. */
   readonly assertHeld: () => AbortSignal;
   readonly logger: Logger;
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
+  readonly circuits: ModelCircuits;
   /** Called before the next model is asked, to tell the user. */
   readonly onFallback: (name: string) => Promise<void>;
 }
@@ -22,11 +26,18 @@ export interface Answer {
   readonly reply: ModelReply;
 }
 
-/** Thrown when the agent's model and all its fallbacks failed. The run fails; the user may try again later. */
+/** Thrown when the agent's model and all its fallbacks failed. The run is put off if waiting can help; otherwise it fails. */
 export class ModelsFailed extends AngeliaError {
   override readonly name = 'ModelsFailed';
   readonly code = 'models_failed';
   readonly retryable = false;
+  /** Those that may work later. Empty: each of them refuses this request. */
+  readonly models: readonly UnusableModel[];
+
+  constructor(message: string, models: readonly UnusableModel[]) {
+    super(message);
+    this.models = models;
+  }
 }
 
 /** Thrown by `ask` when the request does not fit in the model's window. Compress the conversation and ask again. */
@@ -44,11 +55,14 @@ export class ConversationTooLong extends AngeliaError {
 export class FallbackModels {
   readonly #names: readonly string[];
   readonly #options: FallbackOptions;
+  /** A model that is known to be down is not called. */
+  readonly #waits: boolean;
   #at = 0;
 
-  constructor(agent: Pick<LlmAgentConfig, 'model' | 'fallback_models'>, options: FallbackOptions) {
+  constructor(agent: Pick<LlmAgentConfig, 'model' | 'fallback_models' | 'retry'>, options: FallbackOptions) {
     this.#names = [...(agent.model === undefined ? [] : [agent.model]), ...agent.fallback_models];
     this.#options = options;
+    this.#waits = agent.retry.max_seconds > 0;
   }
 
   /** The model that is asked next. Null: the config no longer has it. */
@@ -65,9 +79,18 @@ export class FallbackModels {
     request: ModelRequest,
     { canShorten, wantsText = false }: { canShorten: boolean; wantsText?: boolean },
   ): Promise<Answer> {
+    const { circuits, sessionId } = this.#options;
     const failures: string[] = [];
+    const unusable: UnusableModel[] = [];
     for (let at = this.#at; at < this.#names.length; at += 1) {
       const name = this.#names[at] as string;
+      const pausedMs = this.#waits ? circuits.pausedMs(name, sessionId) : 0;
+      if (pausedMs > 0) {
+        const known = circuits.notCalled(name, pausedMs);
+        unusable.push(known);
+        failures.push(`not called again: ${known.message}`);
+        continue;
+      }
       if (at > this.#at) {
         metrics.modelFallbacks.add({ model: name });
         await this.#options.onFallback(name);
@@ -79,18 +102,24 @@ export class FallbackModels {
         continue;
       }
       try {
-        return {
-          model: name,
-          reply: await callModel(wantsText ? requireText(model) : model, request, this.#options),
-        };
+        const reply = await this.#call(wantsText ? requireText(model) : model, request);
+        return { model: name, reply };
       } catch (error) {
-        if (!(error instanceof ModelFailure)) throw error;
+        if (!(error instanceof ModelFailure || error instanceof ModelPaused)) throw error;
         this.#options.assertHeld();
         if (error.code === 'too_long' && canShorten) throw new ConversationTooLong(error.message);
         failures.push(error.message);
+        const mayWorkLater = asUnusable(name, sessionId, error, circuits);
+        if (mayWorkLater !== null) unusable.push(mayWorkLater);
       }
     }
-    throw new ModelsFailed(failures.join('; ') || 'the agent names no model');
+    throw new ModelsFailed(failures.join('; ') || 'the agent names no model', unusable);
+  }
+
+  #call(model: Model, request: ModelRequest): Promise<ModelReply> {
+    const { circuits, sessionId } = this.#options;
+    if (!this.#waits) return callModel(model, request, this.#options, (call) => call());
+    return circuits.call(model.name, sessionId, (guard) => callModel(model, request, this.#options, guard));
   }
 }
 
@@ -111,7 +140,12 @@ function requireText(model: Model): Model {
  * One span for the call with all its retries, by the GenAI conventions of OpenTelemetry. It does not hold what was asked
  * and answered.
  */
-function callModel(model: Model, request: ModelRequest, options: FallbackOptions): Promise<ModelReply> {
+function callModel(
+  model: Model,
+  request: ModelRequest,
+  options: FallbackOptions,
+  guard: Guard,
+): Promise<ModelReply> {
   const { provider, modelId, server } = model;
   return withSpan(
     `model ${modelId}`,
@@ -128,7 +162,7 @@ function callModel(model: Model, request: ModelRequest, options: FallbackOptions
     },
     async (span) => {
       try {
-        const reply = await callWithRetry(model, request, options.assertHeld(), (failure, tries) =>
+        const onFailedTry = (failure: ModelFailure, tries: number): void =>
           options.logger.warn(
             {
               session_id: options.sessionId,
@@ -138,12 +172,13 @@ function callModel(model: Model, request: ModelRequest, options: FallbackOptions
               reason: failure.message,
             },
             'model call failed',
-          ),
-        );
+          );
+        const reply = await callWithRetry(model, request, options.assertHeld(), onFailedTry, guard);
         describeReply(span, reply);
         return reply;
       } catch (error) {
-        span.setAttribute('error.type', error instanceof ModelFailure ? error.code : 'stopped');
+        const failed = error instanceof ModelFailure || error instanceof ModelPaused;
+        span.setAttribute('error.type', failed ? error.code : 'stopped');
         throw error;
       }
     },
