@@ -8,6 +8,7 @@ import { type Claim, claim, expire, judge } from './claim/claim.ts';
 import type { Models } from './models/provide-models.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
 import { RunLeases } from './run/run-leases.ts';
+import { traceClaim, traceRunEnd } from './run/run-trace.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
@@ -184,6 +185,7 @@ export class Runner {
     const verdict = await judge(loaded, this.#options);
     if (verdict.action === 'expire') {
       const after = await expire(loaded, verdict, this.#options);
+      if (after !== null) traceRunEnd(loaded, after, this.#options.config, 'expiry');
       inHand.checkAgain ||= hasMoreTurns(after);
     }
     if (verdict.action !== 'resume') return { outcome: 'nothing_to_do' };
@@ -205,6 +207,7 @@ export class Runner {
         tried = { outcome: 'route_full' };
       } else if (claimed !== null) {
         tried = { outcome: 'started', agent };
+        traceClaim(loaded, claimed.loaded, this.#options.config);
         void this.#run(claimed, { agent, route }, inHand);
       }
       return tried;

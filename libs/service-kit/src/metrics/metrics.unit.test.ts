@@ -101,9 +101,9 @@ describe('labels', () => {
   it('of tools that a model made up share one value', () => {
     const before = [...metrics.toolCalls.series].length;
     for (let n = 0; n < 1_000; n += 1)
-      countMeasure({ what: 'tool-ended', tool: `rm_${n}`, outcome: 'error', ms: null });
+      countMeasure({ what: 'tool-ended', agent: 'a', tool: `rm_${n}`, outcome: 'error', ms: null });
     for (let n = 0; n < 1_000; n += 1)
-      countMeasure({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
+      countMeasure({ what: 'tool-ended', agent: 'a', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
     expect([...metrics.toolCalls.series].length - before).toBeLessThanOrEqual(2);
   });
 

@@ -59,6 +59,7 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
     modelId: config.model,
     contextTokens: config.context_tokens,
     server: serverOf(parts.baseUrl),
+    streaming: config.streaming,
     call,
   };
 }
@@ -183,7 +184,12 @@ function checkedReply(name: string, request: ModelRequest, reply: Reply | null):
     throw new ModelFailure('protocol', `model ${name}: ${asked}`, { retryable: true });
   }
   const { complete: _, usage, ...said } = reply;
-  const answer = { ...said, usage: usageOf(usage, request, said) };
+  const isCounted = usage.inputTokens.total !== undefined && usage.outputTokens.total !== undefined;
+  const answer = {
+    ...said,
+    usage: usageOf(usage, request, said),
+    ...(isCounted ? {} : { usageIsEstimate: true }),
+  };
   const empty = answer.text.trim() === '' && answer.toolCalls.length === 0;
   if (empty && (answer.finishReason === 'length' || answer.finishReason === 'content-filter')) {
     const why = answer.finishReason === 'length' ? 'it had no tokens left for' : 'the provider withheld';

@@ -1,7 +1,7 @@
 import { metrics } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
-import { type Loaded, withSpan } from '@angelia/sessions';
-import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { type Loaded, markFailed, SESSION_ID, withSpan } from '@angelia/sessions';
+import { type Span, SpanKind } from '@opentelemetry/api';
 import type { DeliveryContext } from '../delivery-context.ts';
 import type { Verdict } from '../gate/circuits.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
@@ -40,18 +40,18 @@ interface Attempted {
 export function attemptOutput(input: AttemptInput, context: DeliveryContext): Promise<Attempted> {
   const { loaded, plan, plannedAt, configured, address, intent, gate } = input;
   return withSpan(
-    `deliver ${plan.target.target}`,
-    {
+    () => ({
+      name: `deliver ${plan.target.target}`,
       kind: SpanKind.CLIENT,
       parent: outputEvent(loaded, plan.output).meta.traceparent,
       attributes: {
-        'angelia.session_id': loaded.id,
+        [SESSION_ID]: loaded.id,
         'angelia.output': plan.output,
         'angelia.attempt': plan.attempt,
         'angelia.target': plan.target.target,
         'angelia.possible_duplicate': plan.possibleDuplicate,
       },
-    },
+    }),
     async (span): Promise<Attempted> => {
       const composed = composeOutput({ loaded, plan, configured }, context);
       const claimed = await claimOutput({ loaded, plan, plannedAt }, context);
@@ -80,7 +80,8 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
 function observe(result: SendResult, plan: SendPlan, elapsedMs: number, span: Span): void {
   metrics.sendSeconds.observe({ target: plan.target.target, outcome: result.kind }, elapsedMs / 1000);
   span.setAttribute('angelia.outcome', result.kind);
-  if (result.kind !== 'taken') span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason });
+  // The reason is in the event. It may name the address of the target, which does not belong into a span.
+  if (result.kind !== 'taken') markFailed(span, result.kind);
 }
 
 /** A target that answers is up, even if it refuses. A target that asks us to wait says nothing: the next attempt will tell. */
