@@ -18,10 +18,13 @@ export function wholeTrace(
   );
 }
 
+/** These are shown if they take a second, which depends on how busy the machine is. */
+const SHOWN_IF_LONG = ['wait in queue', 'wait for target'];
+
 /** Sorted by name within a parent, and indented by depth. */
 export function tree(spans: readonly ReceivedSpan[], parent = '', depth = 0): string[] {
   return spans
-    .filter(({ parentSpanId }) => parentSpanId === parent)
+    .filter(({ name, parentSpanId }) => parentSpanId === parent && !SHOWN_IF_LONG.includes(name))
     .map((span) => {
       const error = span.status === 'error' ? ' (error)' : '';
       const line = `${'  '.repeat(depth)}${span.service.replace('angelia-', '')}: ${span.name}${error}`;

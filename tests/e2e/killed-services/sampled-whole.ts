@@ -73,8 +73,8 @@ export function sampledWhole(): void {
         'ingress: webhook sampled',
         '  agent-runner: invoke_agent sampled',
         '    agent-runner: chat m1',
-        '    delivery: deliver http',
         '  agent-runner: invoke_agent sampled (error)',
+        '  delivery: deliver http',
       ]);
       const runs = spans.filter(({ name }) => name === 'invoke_agent sampled');
       expect(runs.map(({ attributes }) => attributes['angelia.resumed']).sort()).toEqual([false, true]);

@@ -331,7 +331,6 @@ export function killedRunner(): void {
           'ingress: webhook killed',
           '  agent-runner: invoke_agent killed',
           '    agent-runner: chat m1',
-          '    delivery: deliver http',
           '  agent-runner: invoke_agent killed (error)',
           // The answer of the model was recorded, so the run was killed at least a moment after this span ended.
           ...(spans.filter(({ name }) => name === 'chat m1').length === 2
@@ -339,15 +338,16 @@ export function killedRunner(): void {
             : []),
           '    agent-runner: execute_tool terminal',
           '      process-watcher: carry out terminal',
+          '  delivery: deliver http',
         ]);
         const lost = spans.find(({ name, status }) => name === 'invoke_agent killed' && status === 'error');
         expect(lost?.attributes).toMatchObject({ 'error.type': 'lost', 'angelia.generation': 1 });
       });
 
       it('is whole for every session above, however its runner ended', async () => {
-        await eventually(() => orphans(receiver.spans).length === 0, {
-          describe: () => summary(orphans(receiver.spans)),
-        });
+        // A runner that is killed right after its last append exports nothing more. It may have exported its model calls.
+        const missing = () => orphans(receiver.spans).filter(({ name }) => !name.startsWith('chat '));
+        await eventually(() => missing().length === 0, { describe: () => summary(missing()) });
         const ids = receiver.spans.map(({ spanId }) => spanId);
         const twice = receiver.spans.filter(({ spanId }, at) => ids.indexOf(spanId) !== at);
         // A killed runner may have exported what its successor exports again. Then they are the same.

@@ -130,11 +130,16 @@ function spansIn(body: TraceExport): ReceivedSpan[] {
         links: (span.links ?? []).map(({ traceId, spanId }) => ({ traceId, spanId })),
         status: (['unset', 'ok', 'error'] as const)[span.status?.code ?? 0] ?? 'unset',
         statusMessage: span.status?.message ?? '',
-        startMs: Number(span.startTimeUnixNano) / 1e6,
-        endMs: Number(span.endTimeUnixNano) / 1e6,
+        startMs: millisecondsOf(span.startTimeUnixNano),
+        endMs: millisecondsOf(span.endTimeUnixNano),
       })),
     );
   });
+}
+
+/** To the microsecond: that many nanoseconds are more than a number can hold exactly. */
+function millisecondsOf(nanoseconds: string): number {
+  return Number(BigInt(nanoseconds) / 1_000n) / 1_000;
 }
 
 interface MetricExport {

@@ -10,7 +10,6 @@ import type { SendResult, TargetAddress } from '../targets/target.ts';
 import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import { claimOutput } from './claim-output.ts';
 import { composeOutput } from './compose-output.ts';
-import { outputEvent } from './output-message.ts';
 import { recordOutcome } from './record-outcome.ts';
 import { type Sent, sendOutput } from './send-output.ts';
 
@@ -32,8 +31,8 @@ interface Attempted {
 }
 
 /**
- * One attempt at one output: compose, claim, send, record. It belongs to the trace of the event that recorded the output,
- * so every retry, however late and by whichever process, is in the session's trace (invariant one-trace).
+ * One attempt at one output: compose, claim, send, record. Every retry, however late and by whichever process, is in the
+ * session's trace (invariant one-trace).
  *
  * It composes before it claims: cutting a long text takes a while, and a claim leaves only seconds to begin the request.
  */
@@ -43,7 +42,8 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
     () => ({
       name: `deliver ${plan.target.target}`,
       kind: SpanKind.CLIENT,
-      parent: outputEvent(loaded, plan.output).meta.traceparent,
+      // Not below the run: if its runner was killed right after the answer, nobody exports the span of the run.
+      parent: loaded.state.created?.traceparent ?? undefined,
       attributes: {
         [SESSION_ID]: loaded.id,
         'angelia.output': plan.output,
