@@ -138,8 +138,7 @@ const bundleOptions = (root, entries) => ({
   format: 'esm',
   platform: 'node',
   target: 'node24',
-  // Logs and Nest's messages use the names of classes and functions.
-  keepNames: true,
+  // No keepNames: names survive anyway where nothing is minified, and setting them cost every closure that a request makes.
   sourcemap: 'linked',
   sourcesContent: false,
   metafile: true,

@@ -1,4 +1,5 @@
 import { GroupCommit } from './append/group-commit.ts';
+import type { EventHint } from './append/hints-of.ts';
 import type { AppendRequest, AppendResult } from './append/request.ts';
 import type { Timeouts } from './connection/connection-pool.ts';
 import { Database, SERVICE_ROLE, TIMEOUTS } from './connection/database.ts';
@@ -24,8 +25,8 @@ interface EventLogOptions {
   /** Connections for everything except appends and reads of streams. */
   readonly poolSize?: number;
   readonly logger?: Logger;
-  /** Called after a commit that appended something. The caller pings the relay. Must not throw. */
-  readonly onCommitted?: () => void;
+  /** Called after a commit that appended something, with its hints. The caller publishes them. Must not throw. */
+  readonly onCommitted?: (hints: readonly EventHint[]) => void;
   /** Called after each transaction of appends with its size and duration. Must not throw. */
   readonly onFlushed?: (appends: number, ms: number) => void;
   readonly timeouts?: Partial<Timeouts>;

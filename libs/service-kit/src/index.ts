@@ -24,4 +24,4 @@ export {
 export { Drain, type DrainParticipant } from './process/drain.ts';
 export type { ServiceRuntime } from './process/runtime.ts';
 export { captureContent, captured, captures } from './telemetry/captured-content.ts';
-export { relayWaker } from './transport/wake-relay.ts';
+export { announceCommits } from './transport/announce-commits.ts';

@@ -3,6 +3,7 @@ import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentel
 import type { Database } from '../connection/database.ts';
 import { codeOf, messageOf } from '../connection/postgres-errors.ts';
 import { LogClosed, LogOverloaded, LogUnavailable, UnstorableEvent } from '../errors.ts';
+import { type EventHint, hintsOf } from './hints-of.ts';
 import { type PreparedAppend, prepareAppend } from './prepare.ts';
 import type { AppendRequest, AppendResult } from './request.ts';
 import { sendAppends } from './statement.ts';
@@ -40,14 +41,14 @@ export class GroupCommit {
   #downSince: number | undefined;
   readonly #database: Database;
   readonly #holder: string;
-  readonly #onCommitted: () => void;
+  readonly #onCommitted: (hints: readonly EventHint[]) => void;
   readonly #onFlushed: (appends: number, ms: number) => void;
   readonly #spans: boolean;
 
   constructor(
     database: Database,
     holder: string,
-    onCommitted: () => void,
+    onCommitted: (hints: readonly EventHint[]) => void,
     onFlushed: (appends: number, ms: number) => void,
     spans: boolean,
   ) {
@@ -155,7 +156,7 @@ export class GroupCommit {
       const startedAt = performance.now();
       const results = await this.#send(batch);
       this.#onFlushed(batch.length, performance.now() - startedAt);
-      if (results.some((result) => result.status === 'appended')) this.#tellCommitted();
+      this.#tellCommitted(batch.filter((_, index) => results[index]?.status === 'appended'));
       for (const [index, pending] of batch.entries()) this.#settle(pending, results[index] as AppendResult);
     } catch (error) {
       if (error instanceof UnstorableEvent && batch.length > 1) {
@@ -199,10 +200,11 @@ export class GroupCommit {
     }
   }
 
-  /** A failed ping changes nothing: the events are committed, and the relay also polls. */
-  #tellCommitted(): void {
+  /** Before the callers go on: the next service can begin while they do. A lost hint changes nothing: the relay follows. */
+  #tellCommitted(appended: readonly Pending[]): void {
+    if (appended.length === 0) return;
     try {
-      this.#onCommitted();
+      this.#onCommitted(appended.flatMap((pending) => hintsOf(pending.prepared.request)));
     } catch (error) {
       this.#database.logger.error({ err: messageOf(error) }, 'onCommitted threw');
     }
