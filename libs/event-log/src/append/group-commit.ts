@@ -1,3 +1,4 @@
+import { isSessionId } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Database } from '../connection/database.ts';
@@ -66,11 +67,12 @@ export class GroupCommit {
   append(request: AppendRequest): Promise<AppendResult> {
     if (!this.#spans || trace.getActiveSpan() === undefined) return this.#enqueue(request);
     const first = request.streams[0]?.events[0]?.type ?? 'lease';
+    const stream = request.streams[0]?.streamId ?? '';
     const span = trace.getTracer('@angelia/event-log').startSpan(`append ${first}`, {
       kind: SpanKind.CLIENT,
       attributes: {
-        // The key of the session's id in all spans (libs/sessions, tracing.ts). Other streams are the keys of sessions.
-        'gen_ai.conversation.id': request.streams[0]?.streamId ?? '',
+        // The key of the session's id in all spans (libs/sessions, tracing.ts). A few streams are not sessions.
+        ...(isSessionId(stream) ? { 'gen_ai.conversation.id': stream } : { 'angelia.stream_id': stream }),
         'angelia.event_types': request.streams.flatMap((stream) => stream.events.map((event) => event.type)),
       },
     });

@@ -5,8 +5,8 @@ import { listed, names, oneOf } from './label-sets.ts';
 
 /**
  * Every metric of Angelia, declared once. Tests check docs/observe.md, the dashboards and alert rules under
- * deploy/observability, and the exports of a running stack against this file. No label holds an id, an address, a URL or a
- * text. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
+ * deploy/observability, and the exports of a running stack against this file. No label holds an id, a URL, a text, or an
+ * address, except that of a model's provider, which the operator wrote. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
  */
 
 /** More than a person can tell apart on a dashboard. Routes made by API count too: from the 101st on they share one value. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Environment, scrubber } from '@angelia/config';
+import { isSessionId } from '@angelia/contracts';
 import { SESSION_ID, setTracing, spanIds } from '@angelia/sessions';
 import { LATE, within } from '@angelia/waiting';
 import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
@@ -120,16 +121,15 @@ function isRead(method: string | undefined): boolean {
 
 const CALL =
   /^(\/v1\/(?:sessions|deliveries|processes|routes|webhooks|dead-letters))(\/[^/?]+)?(\/[a-z]+)?(?:\?|$)/;
-const SESSION = /^\/v1\/sessions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:[/?]|$)/;
 
 /** `POST /v1/sessions/{id}/cancel`. A request to an unknown path has only its method as a name: anybody can make paths up. */
 function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
   readonly name: string;
   readonly sessionId: string | null;
 } {
-  const sessionId = SESSION.exec(url)?.[1] ?? null;
   const [, list, one = '', part = ''] = CALL.exec(url) ?? [];
-  if (list === undefined) return { name: method, sessionId };
+  if (list === undefined) return { name: method, sessionId: null };
+  const sessionId = list === '/v1/sessions' && isSessionId(one.slice(1)) ? one.slice(1) : null;
   const which = one === '' || one === '/retry' || one === '/counts' ? one : '/{id}';
   return { name: `${method} ${list}${which}${part}`, sessionId };
 }
