@@ -90,13 +90,13 @@ export const variables = z.object({
       error: notA('an http or https URL', 'Set it, for example to http://127.0.0.1:4318.'),
     })
     .optional(),
-  OTEL_ANGELIA_INTERNALS: z.enum(['true', 'false', '1', '0']).default('false'),
+  OTEL_ANGELIA_INTERNALS: z.enum(['true', 'false', '1', '0']).optional(),
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
     .string()
     .refine((text) => contentToCapture(text) !== null, {
       error: `this is not true, false or a list of ${contentClasses.join(', ')}. Use for example prompts,answers.`,
     })
-    .default('false'),
+    .optional(),
   ANGELIA_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -158,8 +158,9 @@ export function readEnvironment(service: ServiceName, env: NodeJS.ProcessEnv): E
     drainSeconds: values.ANGELIA_DRAIN_SECONDS,
     dataDirectory: values.ANGELIA_DATA,
     otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
-    traceInternals: ['true', '1'].includes(values.OTEL_ANGELIA_INTERNALS),
-    captureContent: contentToCapture(values.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT) ?? [],
+    traceInternals: ['true', '1'].includes(values.OTEL_ANGELIA_INTERNALS ?? ''),
+    captureContent:
+      contentToCapture(values.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT ?? 'false') ?? [],
     logLevel: values.ANGELIA_LOG_LEVEL,
   };
 }

@@ -5,8 +5,8 @@ import { listed, names, oneOf } from './label-sets.ts';
 
 /**
  * Every metric of Angelia, declared once. Tests check docs/observe.md, the dashboards and alert rules under
- * deploy/observability, and the exports of a running stack against this file. No label holds an id, a URL, a text, or an
- * address, except that of a model's provider, which the operator wrote. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
+ * deploy/observability, and the exports of a running stack against this file. No label holds an id, an address, a URL or a
+ * text. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
  */
 
 /** More than a person can tell apart on a dashboard. Routes made by API count too: from the 101st on they share one value. */
@@ -78,16 +78,14 @@ const durable = listed(
 );
 
 /**
- * The labels of OpenTelemetry's GenAI conventions. Provider, model and address are those of a model of the config. So there are
- * about as many combinations as models, times the ways in which a call can end.
+ * The labels of OpenTelemetry's GenAI conventions. Provider and model are those of a model of the config. So there are about as
+ * many combinations as models, times the ways in which a call can end.
  */
 const modelCall = {
   'gen_ai.operation.name': oneOf('chat'),
   'gen_ai.provider.name': listed('builtin', 'openai-compatible', 'openai', 'anthropic'),
   'gen_ai.request.model': names(MOST_MODELS),
   'gen_ai.response.model': names(MOST_MODELS),
-  'server.address': names(MOST_MODELS),
-  'server.port': names(MOST_MODELS),
 };
 /** A status of HTTP, or a code of ours. */
 const modelError = names(30);

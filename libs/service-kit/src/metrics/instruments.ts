@@ -157,7 +157,7 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
   /** Upper bounds, inclusive, ascending. */
   readonly bounds: readonly number[];
   /** Set while telemetry is on: OTLP's histogram records the same values. */
-  mirror: ((value: number, labels: Readonly<Record<string, string>>) => void) | null = null;
+  mirror: ((value: number, attributes: Readonly<Record<string, string | number>>) => void) | null = null;
 
   constructor(definition: Definition<L> & { readonly bounds: readonly number[] }) {
     super(definition);
@@ -165,14 +165,15 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
     if (this.labelNames.length === 0) this.createAll();
   }
 
-  observe(values: LabelValues<L>, value: number): void {
+  /** @param overOtlp attributes that only OTLP gets: `/metrics` has no protection, so it holds no address */
+  observe(values: LabelValues<L>, value: number, overOtlp?: Readonly<Record<string, string | number>>): void {
     const series = this.find(values);
     const { bounds } = this;
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1;
     series.counts[bucket] = (series.counts[bucket] as number) + 1;
     series.sum += value;
-    this.mirror?.(value, attributesOf(this.labelNames, series.labels));
+    this.mirror?.(value, { ...attributesOf(this.labelNames, series.labels), ...overOtlp });
   }
 
   protected create(labels: readonly string[]): HistogramSeries {

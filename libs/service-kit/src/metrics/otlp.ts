@@ -1,4 +1,4 @@
-import type { Attributes, Meter, ObservableCounter, ObservableGauge } from '@opentelemetry/api';
+import type { Meter, ObservableCounter, ObservableGauge } from '@opentelemetry/api';
 import { collect } from './collect.ts';
 import { type AnyInstrument, attributesOf, type Counter, type Gauge } from './instruments.ts';
 
@@ -16,7 +16,7 @@ export function exportOverOtlp(meter: Meter, instruments: readonly AnyInstrument
     if (instrument.kind === 'histogram') {
       const advice = { explicitBucketBoundaries: [...instrument.bounds] };
       const histogram = meter.createHistogram(name, { description, unit, advice });
-      instrument.mirror = (value, labels) => histogram.record(value, typed(labels));
+      instrument.mirror = (value, attributes) => histogram.record(value, attributes);
     } else {
       const make = instrument.kind === 'counter' ? 'createObservableCounter' : 'createObservableGauge';
       observed.push({ ours: instrument, theirs: meter[make](name, { description, unit }) });
@@ -32,12 +32,6 @@ export function exportOverOtlp(meter: Meter, instruments: readonly AnyInstrument
     },
     observed.map(({ theirs }) => theirs),
   );
-}
-
-/** The one label that is a number by the conventions. */
-function typed(labels: Readonly<Record<string, string>>): Attributes {
-  const port = Number(labels['server.port']);
-  return Number.isInteger(port) ? { ...labels, 'server.port': port } : labels;
 }
 
 const SUFFIXES = { s: '_seconds', By: '_bytes', '1': '', '{token}': '' } as const;

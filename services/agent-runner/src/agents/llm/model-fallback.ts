@@ -127,7 +127,7 @@ async function callModel(model: Model, request: ModelRequest, options: FallbackO
         'gen_ai.request.model': modelId,
         [SESSION_ID]: options.sessionId,
         'angelia.model': model.name,
-        ...(server === null ? {} : { 'server.address': server.address, 'server.port': server.port }),
+        ...serverAttributes(server),
         ...(model.streaming ? { 'gen_ai.request.stream': true } : {}),
         ...requestContent(request),
       },
@@ -159,6 +159,10 @@ async function callModel(model: Model, request: ModelRequest, options: FallbackO
   );
 }
 
+function serverAttributes(server: Model['server']): Record<string, string | number> {
+  return server === null ? {} : { 'server.address': server.address, 'server.port': server.port };
+}
+
 /** The status that the provider answered with, else our own code. `stopped`: cancelled, drained, timed out. */
 function errorTypeOf(error: unknown): string {
   if (!(error instanceof ModelFailure)) return 'stopped';
@@ -176,14 +180,14 @@ function observeCall(
     'gen_ai.provider.name': provider,
     'gen_ai.request.model': modelId,
     'gen_ai.response.model': reply?.response?.model ?? '',
-    'server.address': server?.address ?? '',
-    'server.port': server === null ? '' : String(server.port),
   } as const;
-  metrics.genAiOperationSeconds.observe({ ...labels, 'error.type': error }, seconds);
+  const where = serverAttributes(server);
+  metrics.genAiOperationSeconds.observe({ ...labels, 'error.type': error }, seconds, where);
   // By the conventions, an estimate is not reported.
   if (reply === undefined || reply.usageIsEstimate) return;
-  metrics.genAiTokens.observe({ ...labels, 'gen_ai.token.type': 'input' }, reply.usage.input_tokens);
-  metrics.genAiTokens.observe({ ...labels, 'gen_ai.token.type': 'output' }, reply.usage.output_tokens);
+  const { input_tokens: input, output_tokens: output } = reply.usage;
+  metrics.genAiTokens.observe({ ...labels, 'gen_ai.token.type': 'input' }, input, where);
+  metrics.genAiTokens.observe({ ...labels, 'gen_ai.token.type': 'output' }, output, where);
 }
 
 /** The words of the conventions for those of the AI SDK. */
