@@ -52,3 +52,4 @@ export { type CreateSession, type RequestTurn, waitingWebhook, windowEnd } from 
 export { type Measure, type Milestone, measure } from './views/measure.ts';
 export { type DeliveryViewRow, type ProcessViewRow, projectSession } from './views/project-session.ts';
 export { type ProcessSummary, type SessionSummary, sessionSummary } from './views/session-summary.ts';
+export { endedWait, type Wait, waitOf } from './views/waits.ts';

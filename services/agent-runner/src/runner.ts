@@ -13,6 +13,7 @@ import { resumeWaiting } from './outages/resume-waiting.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
 import type { Wanted } from './queue/waiting-list.ts';
 import { RunLeases } from './run/run-leases.ts';
+import { traceClaim, traceRunEnd } from './run/run-trace.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
@@ -213,6 +214,7 @@ export class Runner {
     const verdict = await judge(loaded, this.#options, { modelIsBack });
     if (verdict.action === 'expire') {
       const after = await expire(loaded, verdict, this.#options);
+      if (after !== null) traceRunEnd(loaded, after, this.#options.config, 'expiry');
       inHand.checkAgain ||= hasMoreTurns(after);
     }
     if (verdict.action !== 'resume') return 'nothing_to_do';
@@ -236,6 +238,7 @@ export class Runner {
         tried = 'route_full';
       } else if (claimed !== null) {
         tried = 'started';
+        traceClaim(loaded, claimed.loaded, this.#options.config);
         void this.#run(claimed, wanted, inHand);
       }
       return tried;

@@ -30,7 +30,7 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
   const status = statusOf(thrown);
   const text = `model ${model}: ${short(scrub(said))}${status === null ? '' : ` (HTTP ${status})`}`;
   const fail = (code: ModelFailureCode, retryable: boolean, retryAfterMs: number | null = null) =>
-    new ModelFailure(code, text, { retryable, retryAfterMs });
+    new ModelFailure(code, text, { retryable, retryAfterMs, status });
 
   if (status === null) {
     if (isTooLong(thrown, said)) return fail('too_long', false);

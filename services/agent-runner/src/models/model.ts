@@ -12,6 +12,8 @@ export interface Model {
   readonly contextTokens: number;
   /** Host and port of the provider, for spans. Null: no network. */
   readonly server: { readonly address: string; readonly port: number } | null;
+  /** Its answers are streamed. For spans. */
+  readonly streaming?: boolean;
   /** @throws ModelFailure when the model is at fault, and `signal.reason` when the call was aborted */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelReply>;
 }
@@ -44,6 +46,8 @@ export interface ModelReply {
   /** `stop`, `length`, `content-filter`, `tool-calls`, `other`. */
   readonly finishReason: string;
   readonly usage: ModelUsage;
+  /** The provider did not count the tokens: `usage` is our estimate. */
+  readonly usageIsEstimate?: boolean;
   /** The provider's id of the answer and name of the model, for spans. */
   readonly response?: { readonly id?: string | undefined; readonly model?: string | undefined };
 }
@@ -94,16 +98,19 @@ export class ModelFailure extends CallFailure {
   readonly code: ModelFailureCode;
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;
+  /** The HTTP status of the provider's answer, if it gave one. */
+  readonly status: number | null;
 
   constructor(
     code: ModelFailureCode,
     message: string,
-    options: { retryable: boolean; retryAfterMs?: number | null },
+    options: { retryable: boolean; retryAfterMs?: number | null; status?: number | null },
   ) {
     super(message);
     this.code = code;
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.status = options.status ?? null;
   }
 
   get reason(): CallFailure['reason'] {

@@ -7,6 +7,7 @@ import { pause, WakeUp } from '@angelia/waiting';
 import type { Claim } from '../claim/claim.ts';
 import { type FailureCode, failureTexts } from './failures.ts';
 import type { HeldLease, RunLeases } from './run-leases.ts';
+import { traceResults } from './run-trace.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import type { StreamFollower } from './stream-follower.ts';
 
@@ -208,6 +209,7 @@ export class ClaimedRun implements Run {
   }
 
   #setLoaded(loaded: Loaded): void {
+    traceResults(this.#loaded, loaded);
     this.#loaded = loaded;
     for (const wakeUp of this.#waiting) wakeUp.wake();
   }

@@ -1,9 +1,10 @@
 import { AngeliaError, type LlmAgentConfig, type SessionId } from '@angelia/contracts';
 import { type Logger, metrics } from '@angelia/service-kit';
 import type { UnusableModel } from '@angelia/session';
-import { withSpan } from '@angelia/sessions';
+import { isTracing, SESSION_ID, withSpan } from '@angelia/sessions';
 import { type Span, SpanKind } from '@opentelemetry/api';
 import { callWithRetry, type Guard } from '../../models/call-with-retry.ts';
+import { replyContent, requestContent } from '../../models/captured-messages.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from '../../models/model.ts';
 import type { Models } from '../../models/provide-models.ts';
 import { type ModelCircuits, ModelPaused } from '../../outages/model-circuits.ts';
@@ -137,29 +138,34 @@ function requireText(model: Model): Model {
 }
 
 /**
- * One span for the call with all its retries, by the GenAI conventions of OpenTelemetry. It does not hold what was asked
- * and answered.
+ * One span for the call with all its retries, by the GenAI conventions of OpenTelemetry. What was asked and answered is in it
+ * only if the operator wants that.
  */
-function callModel(
+async function callModel(
   model: Model,
   request: ModelRequest,
   options: FallbackOptions,
   guard: Guard,
 ): Promise<ModelReply> {
   const { provider, modelId, server } = model;
+  const startedAt = performance.now();
+  const observe = (error: string, reply?: ModelReply): void =>
+    observeCall(model, (performance.now() - startedAt) / 1000, error, reply);
   return withSpan(
-    `model ${modelId}`,
-    {
+    () => ({
+      name: `chat ${modelId}`,
       kind: SpanKind.CLIENT,
       attributes: {
         'gen_ai.operation.name': 'chat',
         'gen_ai.provider.name': provider,
         'gen_ai.request.model': modelId,
-        'gen_ai.conversation.id': options.sessionId,
+        [SESSION_ID]: options.sessionId,
         'angelia.model': model.name,
-        ...(server === null ? {} : { 'server.address': server.address, 'server.port': server.port }),
+        ...serverAttributes(server),
+        ...(model.streaming ? { 'gen_ai.request.stream': true } : {}),
+        ...requestContent(request),
       },
-    },
+    }),
     async (span) => {
       try {
         const onFailedTry = (failure: ModelFailure, tries: number): void =>
@@ -174,23 +180,69 @@ function callModel(
             'model call failed',
           );
         const reply = await callWithRetry(model, request, options.assertHeld(), onFailedTry, guard);
-        describeReply(span, reply);
+        observe('', reply);
+        if (isTracing()) describeReply(span, reply);
         return reply;
       } catch (error) {
-        const failed = error instanceof ModelFailure || error instanceof ModelPaused;
-        span.setAttribute('error.type', failed ? error.code : 'stopped');
+        const type = errorTypeOf(error);
+        observe(type);
+        span.setAttributes({ 'error.type': type, 'gen_ai.response.finish_reasons': ['error'] });
         throw error;
       }
     },
   );
 }
 
-function describeReply(span: Span, { finishReason, usage, response }: ModelReply): void {
+function serverAttributes(server: Model['server']): Record<string, string | number> {
+  return server === null ? {} : { 'server.address': server.address, 'server.port': server.port };
+}
+
+/** The status that the provider answered with, else our own code. `stopped`: cancelled, drained, timed out. */
+function errorTypeOf(error: unknown): string {
+  if (error instanceof ModelPaused) return error.code;
+  if (!(error instanceof ModelFailure)) return 'stopped';
+  return error.status === null ? error.code : String(error.status);
+}
+
+function observeCall(
+  { provider, modelId, server }: Model,
+  seconds: number,
+  error: string,
+  reply?: ModelReply,
+): void {
+  const labels = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': modelId,
+    'gen_ai.response.model': reply?.response?.model ?? '',
+  } as const;
+  const where = serverAttributes(server);
+  metrics.genAiOperationSeconds.observe({ ...labels, 'error.type': error }, seconds, where);
+  // By the conventions, an estimate is not reported.
+  if (reply === undefined || reply.usageIsEstimate) return;
+  const { input_tokens: input, output_tokens: output } = reply.usage;
+  metrics.genAiTokens.observe({ ...labels, 'gen_ai.token.type': 'input' }, input, where);
+  metrics.genAiTokens.observe({ ...labels, 'gen_ai.token.type': 'output' }, output, where);
+}
+
+/** The words of the conventions for those of the AI SDK. */
+const finishReasons: Readonly<Record<string, string>> = {
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_call',
+};
+
+function describeReply(span: Span, reply: ModelReply): void {
+  const { finishReason, usage, usageIsEstimate, response } = reply;
   span.setAttributes({
-    'gen_ai.response.finish_reasons': [finishReason],
-    'gen_ai.usage.input_tokens': usage.input_tokens,
-    'gen_ai.usage.output_tokens': usage.output_tokens,
+    'gen_ai.response.finish_reasons': [finishReasons[finishReason] ?? finishReason],
+    ...(usageIsEstimate
+      ? {}
+      : {
+          'gen_ai.usage.input_tokens': usage.input_tokens,
+          'gen_ai.usage.output_tokens': usage.output_tokens,
+        }),
     ...(response?.id === undefined ? {} : { 'gen_ai.response.id': response.id }),
     ...(response?.model === undefined ? {} : { 'gen_ai.response.model': response.model }),
+    ...replyContent(reply),
   });
 }
