@@ -7,6 +7,7 @@ import type { PostToAgent } from './agents/http/agent-request.ts';
 import { type Claim, claim, expire, judge } from './claim/claim.ts';
 import type { Models } from './models/provide-models.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
+import type { Wanted } from './queue/waiting-list.ts';
 import { RunLeases } from './run/run-leases.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
@@ -74,6 +75,7 @@ export class Runner {
       limits: new Map(Object.entries(config.agents).map(([name, agent]) => [name, agent.max_concurrency])),
       waitingCap: options.waitingCap,
       view: log.queue,
+      routeOf: (id) => log.streams.routeOf(id),
       tryStart: (id, offer) => this.#tryStart(id, offer),
       isInHand: (id) => this.#inHand.has(id),
       inBackground: (work) => this.#inBackground(work),
@@ -95,14 +97,14 @@ export class Runner {
   async checkSession(id: SessionId): Promise<void> {
     if (this.#queue.closed) throw new Draining();
     if (this.#markIfInHand(id)) return;
-    if (this.#queue.hasFreeSlot) await this.#start(id, {});
-    else await this.#enqueue(id);
+    if (this.#queue.mayHaveToWait) await this.#enqueue(id);
+    else await this.#start(id, {});
   }
 
   /** Like `checkSession`, for a hint of the timers or the sweep: a turn that waited too long expires even if no slot is free. */
   async checkDueSession(id: SessionId): Promise<void> {
-    const full = !this.#queue.closed && !this.#queue.hasFreeSlot && !this.#inHand.has(id);
-    if (full && this.#queueMayExpire) await this.#start(id, {});
+    const mayWait = !this.#queue.closed && this.#queue.mayHaveToWait && !this.#inHand.has(id);
+    if (mayWait && this.#queueMayExpire) await this.#start(id, {});
     else await this.checkSession(id);
   }
 
@@ -136,22 +138,21 @@ export class Runner {
     this.#leases.stop();
   }
 
-  /** Puts the session behind the others of its route. Its route and agent are all that is read of it now. */
+  /** Starts the session if a slot is free, or else puts it behind the others of its route. Only its route and agent are read. */
   async #enqueue(id: SessionId): Promise<void> {
-    if (!this.#queue.hasRoom) return this.#queue.leaveToView();
+    if (this.#queue.isWaiting(id)) return;
     const wanted = await this.#options.log.streams.routeOf(id);
     if (wanted === null) return;
     if (this.#queue.closed) throw new Draining();
     if (this.#markIfInHand(id)) return;
-    // A slot may have come free meanwhile.
-    if (this.#queue.hasFreeSlotFor(wanted.agent)) await this.#start(id, {});
-    else if (this.#queue.isBlocked(wanted.route)) this.#queue.waitForRoute(id, wanted);
+    if (this.#queue.isBlocked(wanted.route)) this.#queue.waitForRoute(id, wanted);
+    else if (this.#queue.hasFreeSlotFor(wanted.agent)) await this.#start(id, {});
     else this.#queue.waitForSlot(id, wanted);
   }
 
   /** Starts a session that the queue offers. */
   async #tryStart(id: SessionId, offer: Offer): Promise<Tried> {
-    return this.#markIfInHand(id) ? { outcome: 'nothing_to_do' } : this.#start(id, offer);
+    return this.#markIfInHand(id) ? 'nothing_to_do' : this.#start(id, offer);
   }
 
   /** True if the session is in hand. Then the runner looks at it again afterwards. */
@@ -165,20 +166,21 @@ export class Runner {
   async #start(id: SessionId, offer: Offer): Promise<Tried> {
     const inHand: InHand = { checkAgain: false, stop: new StopSwitch() };
     this.#inHand.set(id, inHand);
-    let started = false;
+    let tried: Tried | null = null;
     try {
-      const tried = await this.#claim(id, offer, inHand);
-      started = tried.outcome === 'started';
+      tried = await this.#claim(id, offer, inHand);
+      if (tried === 'started' || tried === 'nothing_to_do') this.#queue.remove(id);
       return tried;
     } finally {
-      if (!started) this.#letGo(id, inHand);
+      if (tried !== 'started') this.#letGo(id, inHand);
     }
   }
 
   async #claim(id: SessionId, offer: Offer, inHand: InHand): Promise<Tried> {
     const loaded = await this.#options.sessions.load(id);
-    const { agent, route } = loaded.state.created ?? {};
-    if (agent === undefined || route === undefined) return { outcome: 'nothing_to_do' };
+    const { created } = loaded.state;
+    if (created === null) return 'nothing_to_do';
+    const wanted: Wanted = { route: created.route, agent: created.agent };
     this.#queueMayExpire ||= loaded.state.turns.some((turn) => turn.queueDeadline !== null);
 
     const verdict = await judge(loaded, this.#options);
@@ -186,40 +188,35 @@ export class Runner {
       const after = await expire(loaded, verdict, this.#options);
       inHand.checkAgain ||= hasMoreTurns(after);
     }
-    if (verdict.action !== 'resume') return { outcome: 'nothing_to_do' };
+    if (verdict.action !== 'resume') return 'nothing_to_do';
 
-    if (!offer.headOfRoute && this.#queue.isBlocked(route)) {
-      this.#queue.waitForRoute(id, { route, agent });
-      return { outcome: 'waits' };
+    if (!offer.headOfRoute && this.#queue.isBlocked(wanted.route)) {
+      this.#queue.waitForRoute(id, wanted);
+      return 'waits';
     }
-    const offered = agent === offer.slotOf;
-    if (!offered && !this.#queue.takeSlot(agent)) {
-      this.#queue.waitForSlot(id, { route, agent });
-      return { outcome: 'waits' };
+    if (!offer.withSlot && !this.#queue.takeSlot(wanted.agent)) {
+      this.#queue.waitForSlot(id, wanted);
+      return 'waits';
     }
-    let tried: Tried = { outcome: 'nothing_to_do' };
+    let tried: Tried = 'nothing_to_do';
     try {
       const claimed = await claim(loaded, verdict, this.#options);
       if (claimed === 'full') {
-        this.#queue.block(id, { route, agent });
-        tried = { outcome: 'route_full' };
+        this.#queue.block(id, wanted);
+        tried = 'route_full';
       } else if (claimed !== null) {
-        tried = { outcome: 'started', agent };
-        void this.#run(claimed, { agent, route }, inHand);
+        tried = 'started';
+        void this.#run(claimed, wanted, inHand);
       }
       return tried;
     } finally {
-      if (tried.outcome !== 'started' && !offered) this.#queue.freeSlot(agent);
+      if (tried !== 'started' && !offer.withSlot) this.#queue.freeSlot(wanted.agent);
     }
   }
 
-  async #run(
-    claimed: Claim,
-    slot: { readonly agent: string; readonly route: string },
-    inHand: InHand,
-  ): Promise<void> {
+  async #run(claimed: Claim, wanted: Wanted, inHand: InHand): Promise<void> {
     const { id } = claimed.loaded;
-    this.#queue.runStarted(slot.route);
+    this.#queue.runStarted(wanted.route);
     try {
       const after = await runTurn(claimed, inHand.stop, this.#deps);
       inHand.checkAgain ||= hasMoreTurns(after);
@@ -231,7 +228,7 @@ export class Runner {
       );
     } finally {
       this.#letGo(id, inHand);
-      this.#queue.runEnded(slot);
+      this.#queue.runEnded(wanted);
     }
   }
 

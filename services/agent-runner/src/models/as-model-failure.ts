@@ -1,10 +1,11 @@
 import { isRetryableStatus, retryAfterMs } from '../retry-call.ts';
+import { BrokenExchange } from './call-errors.ts';
 import { ModelFailure, type ModelFailureCode } from './model.ts';
 
 /** A provider's error message goes into logs and events: enough of it to act on, but no page of HTML. */
 const LONGEST_MESSAGE = 500;
 
-/** What the SDK throws or sends as an error part: its APICallError, or the raw `error` object of the provider. */
+/** What the SDK or our own client throws: the SDK's APICallError, our RefusedCall, or the raw `error` object of the provider. */
 interface CallError {
   readonly name?: unknown;
   readonly message?: unknown;
@@ -33,6 +34,7 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
 
   if (status === null) {
     if (isTooLong(thrown, said)) return fail('too_long', false);
+    if (error instanceof BrokenExchange) return fail(error.code, true);
     if (thrown.name === 'AI_APICallError') return fail('connect', true);
     // The SDK's error for a stream that ended without a finish reason.
     if (thrown.name === 'AI_InvalidResponseDataError') return fail('cut_off', true);

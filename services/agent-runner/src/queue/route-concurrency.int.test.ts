@@ -3,6 +3,7 @@ import { decide } from '@angelia/session';
 import { eventually, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type FixtureOptions, runnerFixture } from '../testing/runner-fixture.ts';
+import { VIEW_PAGE } from './waiting-list.ts';
 
 let server: ModelServer;
 let world: Awaited<ReturnType<typeof runnerFixture>>;
@@ -134,7 +135,7 @@ describe('max_concurrency of a route', () => {
     const queued = () => {
       looks += 1;
       // The view lags: a whole page of a session that has been started since.
-      if (looks <= 2) return Array<SessionId>(64).fill(busy);
+      if (looks <= 2) return Array<SessionId>(VIEW_PAGE).fill(busy);
       return asked('session') < 3 ? [third] : [];
     };
     const runner = world.runner('a', { waitingCap: 1, queued });
