@@ -131,8 +131,11 @@ describe('migrate', () => {
     await database.query(
       'ALTER TABLE angelia_views_1.sessions RESET (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, vacuum_index_cleanup)',
     );
-    await database.query('DELETE FROM angelia.migrations WHERE number >= 14');
+    // A service that runs already: it has its connection, and does not ask again which migrations there are.
     const log = openEventLog({ url: database.url, instance: 'busy', holder: 'busy#1' });
+    const stream = randomUUID();
+    await log.append(appendTo(stream, 0));
+    await database.query('DELETE FROM angelia.migrations WHERE number >= 14');
     const writer = new pg.Client({ connectionString: database.url });
     await writer.connect();
     try {
@@ -143,9 +146,8 @@ describe('migrate', () => {
         `INSERT INTO angelia.events (stream_id, version, epoch, schema_version, event_id, recorded_at, type, data, meta)
          VALUES ('slow', 1, 1, 1, gen_random_uuid(), now(), 'test.happened', '{}', '{}')`,
       );
-      const stream = randomUUID();
       let migrated = false;
-      let appended = 0;
+      let appended = 1;
       const appending = (async () => {
         for (; !migrated || appended < 10; appended += 1) await log.append(appendTo(stream, appended));
       })();
