@@ -360,9 +360,10 @@ describe('a leader that dies at any append', () => {
           const first = await Promise.race([died.promise, finished(id)]);
           reached = first === 'died';
           stopping.abort();
-          // What was retried dies again: a second retry of the same job would be one too many.
+          // Some of what was retried dies again: a second retry of the same job would be one too many. The others are still
+          // pending: retrying them changes nothing, and yet this job did it.
           if (action === 'retry-deliveries')
-            for (const session of ids)
+            for (const session of ids.slice(0, 2))
               if ((await stateOf(session)).outputs[0]?.status === 'pending')
                 await world.givesUpDelivery(session);
           const leader = startLeader();
@@ -380,8 +381,11 @@ describe('a leader that dies at any append', () => {
               expect(await eventsOf(session, 'delivery.retry-requested')).toHaveLength(1);
             if (action === 'erase') expect((await stateOf(session)).created).toBeNull();
           }
+          // Else they would fill the queue that the next job waits for.
+          if (action === 'retry-deliveries')
+            for (const session of ids)
+              if ((await stateOf(session)).outputs[0]?.status === 'pending') await world.delivers(session);
           if (action === 'resume') {
-            // Else they would fill the queue that the next job waits for.
             for (const session of ids)
               for (const one of await continuationsOf(session))
                 await world.does(one, () => ({ type: 'cancel', by: 'test' }));

@@ -55,12 +55,9 @@ export async function runJobs(options: RunJobsOptions): Promise<void> {
 
 async function runJob(found: Job, jobs: Jobs, options: RunJobsOptions): Promise<void> {
   let job: Job | null = found;
-  // Of a leader that is gone, or that wrote this and died before it did anything.
-  let isRepeat = true;
   while (job !== null && isOpen(job)) {
-    const progress = await performBatch(job, isRepeat, options);
+    const progress = await performBatch(job, options);
     if (progress === null) return;
-    isRepeat = false;
     const fact = await nextFact(job, progress, jobs, options);
     if (options.signal.aborted) return;
     job = await record(job, fact, jobs, options.log);
@@ -87,16 +84,16 @@ async function record(job: Job, fact: JobFact, jobs: Jobs, log: EventLog): Promi
 }
 
 /** Null: the signal was aborted before the end. */
-async function performBatch(job: Job, isRepeat: boolean, options: RunJobsOptions): Promise<Progress | null> {
+async function performBatch(job: Job, options: RunJobsOptions): Promise<Progress | null> {
   const { signal, itemsPerSecond = ITEMS_PER_SECOND } = options;
-  const work: Work = { ...options, jobId: job.id, actor: job.requestedBy, isRepeat };
+  const work: Work = { ...options, jobId: job.id, actor: job.requestedBy };
   let { progress } = job;
   for (const item of job.batch) {
     const startedAt = performance.now();
     const result = await performItem(item, actions[job.action], work, signal);
     if (result === null) return null;
     progress = withResult(progress, item, result);
-    await pause(startedAt + 1_000 / itemsPerSecond - performance.now(), signal);
+    await pause(Math.max(0, startedAt + 1_000 / itemsPerSecond - performance.now()), signal);
   }
   return progress;
 }
@@ -108,9 +105,9 @@ async function performItem(
   work: Work,
   signal: AbortSignal,
 ): Promise<ItemResult | null> {
-  for (let backoff = FIRST_BACKOFF_MS, isRepeat = work.isRepeat; !signal.aborted; isRepeat = true) {
+  for (let backoff = FIRST_BACKOFF_MS; !signal.aborted; ) {
     try {
-      return await action.perform(item, { ...work, isRepeat });
+      return await action.perform(item, work);
     } catch (error) {
       if (!isRetryable(error)) {
         work.log.logger.warn({ err: String(error), job: work.jobId, item }, 'an item of a job failed');

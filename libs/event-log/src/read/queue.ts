@@ -59,6 +59,22 @@ const DUE: Readonly<Record<'runs' | 'deliveries', Statement>> = {
   },
 };
 
+/** By the index of unsettled sessions: the cost does not grow with the sessions that were served. */
+const QUEUED_WITH_STATE = prepare(
+  'queued_with_state',
+  (given: { state: string; after: string; limit: number }) =>
+    queries
+      .selectFrom('angelia.sessions as s')
+      .select('s.session_id')
+      .where((where) => where.not('s.settled'))
+      .where('s.run_due_at', 'is not', null)
+      .where((where) => where.not('s.running'))
+      .where('s.session_id', '>', given.after)
+      .where(sql<boolean>`s.state @> ${given.state}::jsonb`)
+      .orderBy('s.session_id')
+      .limit(given.limit),
+);
+
 /** Sessions that want a run now. They come from the views, which may be a moment behind. */
 export class Queue {
   readonly #pool: ConnectionPool;
@@ -81,6 +97,16 @@ export class Queue {
   /** How many sessions wait for a run or a delivery that is due, up to `most`. */
   async due(what: 'runs' | 'deliveries', most: number): Promise<number> {
     return ((await this.#pool.query(DUE[what], [most]))[0]?.[0] as number | undefined) ?? 0;
+  }
+
+  /** Sessions that want a run now or later and whose state contains this part, the oldest first, from `after` on. */
+  async pickByState(part: object, after: string, limit: number): Promise<string[]> {
+    const rows = await this.#pool.runPrepared(QUEUED_WITH_STATE, {
+      state: JSON.stringify(part),
+      after,
+      limit,
+    });
+    return rows.map((row) => row.session_id);
   }
 
   async pickOfRoute(route: string, limit: number): Promise<QueuedSession[]> {

@@ -9,7 +9,13 @@ let log: EventLog;
 beforeAll(async () => {
   database = await createTestDatabase();
   log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
-  for (const [name, events] of Object.entries({ 'job-a': 1, 'job-b': 2, 'job-c': 3, 'job-d': 7, 'key-x': 1 })) {
+  for (const [name, events] of Object.entries({
+    'job-a': 1,
+    'job-b': 2,
+    'job-c': 3,
+    'job-d': 7,
+    'key-x': 1,
+  })) {
     const types = Array.from({ length: events }, (_, n) => someEvent(`test.${n + 1}`));
     await log.append(appendTo(name, 0, types));
   }

@@ -8,7 +8,10 @@ export interface Action {
   /** The next ids behind the cursor, in an order that the job itself does not change. No ids: there are no more. */
   select(log: EventLog, selection: Selection, cursor: string | null, limit: number): Promise<Selected>;
   count(log: EventLog, selection: Selection): Promise<Count>;
-  /** Idempotent: a job repeats the batch that was under way when its leader died. Throws what the log and the bus throw. */
+  /**
+   * Idempotent, in its result too: a job repeats the batch that was under way when its leader died, and counts every item
+   * once. Throws what the log and the bus throw.
+   */
   perform(item: string, work: Work): Promise<ItemResult>;
   /** Which queue it fills. The job waits while much is due there. */
   readonly fills: 'runs' | 'deliveries' | null;
@@ -24,8 +27,6 @@ export interface Work extends Tools {
   readonly jobId: string;
   /** Who asked for the job. */
   readonly actor: string;
-  /** Somebody may have done this item for the same job already. */
-  readonly isRepeat: boolean;
 }
 
 /** What actions work with. */

@@ -51,8 +51,8 @@ export const erase: Action = {
       return { outcome: 'failed', reason: error.message };
     });
     if (typeof result === 'object') return result;
-    if (result === 'erased' || (result === 'unknown_session' && work.isRepeat)) return DONE;
-    return skipped(result);
+    // Gone already: by this job before its leader died, or by somebody else who wanted the same.
+    return result === 'not_settled' ? skipped(result) : DONE;
   },
   fills: null,
 };

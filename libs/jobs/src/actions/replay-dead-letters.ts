@@ -43,9 +43,10 @@ export const replayDeadLetters: Action = {
     return { ids, next: letters.length < limit ? null : (ids.at(-1) ?? null) };
   },
   count: (log, selection) => log.deadLetters.count(filterOf(selection)),
-  perform: async (item, { log, bus, isRepeat }) => {
+  perform: async (item, { log, bus }) => {
     const [letter] = await log.deadLetters.list({ limit: 1, id: Number(item) });
-    if (letter === undefined) return isRepeat ? DONE : skipped('gone');
+    // Replayed already: by this job before its leader died, or by somebody else who wanted the same.
+    if (letter === undefined) return DONE;
     return (await replayDeadLetter(log, bus, letter)) ? DONE : skipped('no_hint');
   },
   fills: null,

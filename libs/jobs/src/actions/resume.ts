@@ -31,9 +31,10 @@ export const resume: Action = {
    * the list by itself if it failed too. Otherwise a second job over the same time would do all the work twice.
    */
   perform: async (item, work) => {
-    const { sessions, keyed, log, actor, isRepeat } = work;
+    const { sessions, keyed, log, actor } = work;
     const key = keyOf(item, work);
-    if (isRepeat && (await log.streams.findByKey(key.key)) !== null) return DONE;
+    // Of this job, before its leader died.
+    if ((await log.streams.findByKey(key.key)) !== null) return DONE;
     const old = await sessions.load(sessionId(item));
     if (old.state.created === null) return skipped('unknown_session');
     if (old.state.ended === null) return skipped('not_ended');

@@ -35,9 +35,10 @@ export const retryDeliveries: Action = {
   },
   count: (log, selection) => log.lists.countDeliveries(filterOf(selection)),
   perform: async (item, work) => {
-    const { sessions, log, actor, isRepeat, jobId } = work;
+    const { sessions, log, actor, jobId } = work;
     const key = keyOf(item, work);
-    if (isRepeat && (await log.streams.findByKey(key.key)) !== null) return DONE;
+    // Of this job, before its leader died.
+    if ((await log.streams.findByKey(key.key)) !== null) return DONE;
     const [session = '', output] = item.split('.');
     const executed = await retryDelivery(
       sessions,

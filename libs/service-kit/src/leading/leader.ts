@@ -20,8 +20,9 @@ import { countMeasure, projectMeasuredViews, type RecordedMeasure } from '../met
 
 /**
  * The loops that one process runs for all of them: the relay (hints from the log's tail), the projection (views from the
- * same tail), the agenda (timers and sweep), jobs, pruning, and the upgrade of the views. A lease row in Postgres says which process leads a loop. Every
- * service that runs no commands can lead; process-watcher does not import this file (tests/architecture).
+ * same tail), the agenda (timers and sweep), jobs, pruning, and the upgrade of the views. A lease row in Postgres says which
+ * process leads a loop. Every service that runs no commands can lead; process-watcher does not import this file
+ * (tests/architecture).
  */
 export interface Leader {
   /** The loops that this process leads now. */

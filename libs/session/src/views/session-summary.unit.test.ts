@@ -11,6 +11,7 @@ import {
   modelAsked,
   modelSaid,
   processStarted,
+  putOff,
   runStarted,
   toolStarted,
   turn,
@@ -49,9 +50,11 @@ describe('a session as the API shows it', () => {
       event: 'alert',
       delivery_id: 'd-1',
       status: 'ended',
+      waiting_for: null,
+      retry_at: null,
       outcome: 'succeeded',
-      end_reason: 'webhook_complete',
       failure: null,
+      end_reason: 'webhook_complete',
       created_at: iso(at(1)),
       last_activity_at: iso(at(9)),
       ended_at: iso(at(7)),
@@ -68,11 +71,16 @@ describe('a session as the API shows it', () => {
   });
 
   it('says why its last turn failed, until another turn succeeds or is cancelled', () => {
-    const failure = fact('run.failed', { generation: 1, turn: 1, code: 'timeout', message: 'm'.repeat(300) });
+    const failure = fact('run.failed', {
+      generation: 1,
+      turn: 1,
+      code: 'timeout',
+      message: 'm'.repeat(1_100),
+    });
     const failing = [...running, turn(2), failure, answered('sorry', { outcome: 'failed' })];
     const shown = (facts: Parameters<typeof given>[0]) =>
       sessionSummary(id, fold(given(facts).events))?.failure;
-    expect(shown(failing)).toEqual({ code: 'timeout', message: `${'m'.repeat(200)}…` });
+    expect(shown(failing)).toEqual({ code: 'timeout', message: `${'m'.repeat(1_000)}…` });
     const second = [...failing, runStarted(2, { turn: 2 })];
     expect(shown(second)?.code).toBe('timeout');
     expect(shown([...second, answered('done', { generation: 2, turn: 2 }), ended()])).toBeNull();
@@ -83,14 +91,34 @@ describe('a session as the API shows it', () => {
     expect(sessionSummary(id, fold([]))).toBeNull();
   });
 
+  const withProcess = [...running, modelAsked(['c-1']), toolStarted('c-1'), processStarted('p'), answered()];
   it.each([
-    ['queued', [created(), turn(1)]],
-    ['running', running],
-    ['queued', [...running, interrupted(1)]],
-    ['waiting', [...running, modelAsked(['ask-1']), asked(START)]],
-    ['waiting', [...running, modelAsked(['c-1']), toolStarted('c-1'), processStarted('p'), answered()]],
-    ['ended', [...running, answered(), ended()]],
-  ])('is %s', (status, facts) => {
-    expect(sessionSummary(id, given(facts).state)?.status).toBe(status);
+    ['queued', null, [created(), turn(1)]],
+    ['running', null, running],
+    ['queued', null, [...running, interrupted(1)]],
+    ['waiting', 'person', [...running, modelAsked(['ask-1']), asked(START)]],
+    ['waiting', 'process', withProcess],
+    ['waiting', 'model', [...running, putOff(1, START)]],
+    ['running', null, [...running, putOff(1, START), runStarted(2)]],
+    ['queued', null, [...running, putOff(1, START), runStarted(2), interrupted(2)]],
+    ['ended', null, [...running, putOff(1, START), answered(), ended()]],
+  ])('is %s (for %s)', (status, waiting_for, facts) => {
+    expect(sessionSummary(id, given(facts).state)).toMatchObject({ status, waiting_for });
+  });
+
+  it('says why it waits for a model and until when, without the words of the provider', () => {
+    const models = [
+      { model: 'main', code: 'unavailable', message: 'raw words', called: true },
+      { model: 'backup', code: 'unauthorized', message: 'raw words', called: false },
+    ];
+    const waiting = given([...running, putOff(1, START + 60_000, { models })]);
+    expect(sessionSummary(id, waiting.state)).toMatchObject({
+      retry_at: iso(START + 60_000),
+      failure: { code: 'unavailable', message: 'main: unavailable; backup: unauthorized' },
+    });
+    expect(sessionSummary(id, waiting.and([runStarted(2)]).state)).toMatchObject({
+      retry_at: null,
+      failure: null,
+    });
   });
 });

@@ -23,6 +23,8 @@ export const sessionFilters = {
   agent: name.optional(),
   model: name.optional().describe('the model that answered last'),
   failure: name.optional().describe('the code of the failure, as in `failure.code`'),
+  title: name.optional().describe('a part of the title, in upper or lower case'),
+  delivery_id: z.string().min(1).optional().describe('the whole delivery id'),
   q: z
     .string()
     .min(1)
@@ -80,12 +82,17 @@ export const session: z.ZodType<SessionSummary> = component(
     event: z.string().nullable(),
     delivery_id: z.string(),
     status,
+    waiting_for: z
+      .enum(['person', 'model', 'process'])
+      .nullable()
+      .describe('only while the status is `waiting`; more values may be added'),
+    retry_at: time.nullable().describe('only while it waits for a model: when it tries again'),
     outcome: outcome.nullable(),
-    end_reason: z.string().nullable().describe('`webhook_complete` if a webhook started it'),
     failure: z
       .object({ code: z.string(), message: z.string().describe('for the operator, shortened') })
       .nullable()
-      .describe('why the last turn failed or expired'),
+      .describe('why the last turn failed or expired, or why it waits for a model'),
+    end_reason: z.string().nullable().describe('`webhook_complete` if a webhook started it'),
     created_at: time,
     last_activity_at: time,
     ended_at: time.nullable(),
