@@ -4,7 +4,7 @@ import { type Column, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
 
 const filters = {
-  route: { value: 'name', summary: 'only webhooks of this route' },
+  route: { value: 'name', names: 'route', summary: 'only webhooks of this route' },
   outcome: {
     value: 'outcome',
     values: [
@@ -42,14 +42,19 @@ export const webhooksList = defineCommand({
       limit: given.number('limit', { from: 1, to: 200 }),
     });
     const columns: Column<UnstartedWebhook>[] = [
-      { head: 'WHEN', text: ({ received_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
+      {
+        head: 'WHEN',
+        text: ({ received_at: at }) => agoText(at, runtime.now()),
+        tone: () => 'dim',
+        dropped: 2,
+      },
       { head: 'ROUTE', text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})` },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
       { head: 'REASON', text: ({ reason }) => reason },
-      { head: 'HTTP', text: ({ status }) => String(status), right: true },
-      { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true },
-      { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-' },
-      { head: 'SESSION', text: ({ session_id: id }) => id ?? '-' },
+      { head: 'HTTP', text: ({ status }) => String(status), right: true, dropped: 3 },
+      { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true, dropped: 4 },
+      { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-', dropped: 5 },
+      { head: 'SESSION', text: ({ session_id: id }) => id ?? '-', dropped: 6 },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
     if (answer.items.length === 0) out.note('there are no such webhooks');
@@ -73,8 +78,13 @@ export const webhooksCounts = defineCommand({
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
       { head: 'REASON', text: ({ reason }) => reason },
       { head: 'COUNT', text: ({ count }) => String(count), right: true },
-      { head: 'SINCE', text: ({ first_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-      { head: 'LAST', text: ({ last_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
+      {
+        head: 'SINCE',
+        text: ({ first_at: at }) => agoText(at, runtime.now()),
+        tone: () => 'dim',
+        dropped: 2,
+      },
+      { head: 'LAST', text: ({ last_at: at }) => agoText(at, runtime.now()), tone: () => 'dim', dropped: 1 },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
     return undefined;
