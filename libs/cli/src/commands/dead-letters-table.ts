@@ -7,14 +7,14 @@ export function deadLetterTable(items: readonly DeadLetter[], { out, runtime }: 
   if (items.length === 0) return '';
   const columns: Column<DeadLetter>[] = [
     { head: 'ID', text: ({ id }) => id, right: true },
-    { head: 'STREAM', text: ({ stream_id: id }) => id },
-    { head: 'VERSION', text: ({ version }) => String(version), right: true, dropped: 4 },
-    { head: 'HANDLER', text: ({ handler }) => handler, dropped: 2 },
+    { head: 'STREAM', text: ({ stream_id: id }) => id, dropped: 2 },
+    { head: 'VERSION', text: ({ version }) => String(version), right: true, dropped: 5 },
+    { head: 'HANDLER', text: ({ handler }) => handler, dropped: 3 },
     {
       head: 'WHEN',
       text: ({ recorded_at: at }) => agoText(at, runtime.now()),
       tone: () => 'dim',
-      dropped: 3,
+      dropped: 4,
     },
     { head: 'REASON', text: ({ reason }) => reason, flexible: true, dropped: 1 },
   ];

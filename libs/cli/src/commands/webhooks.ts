@@ -48,9 +48,13 @@ export const webhooksList = defineCommand({
         tone: () => 'dim',
         dropped: 2,
       },
-      { head: 'ROUTE', text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})` },
+      {
+        head: 'ROUTE',
+        text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})`,
+        flexible: true,
+      },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
-      { head: 'REASON', text: ({ reason }) => reason },
+      { head: 'REASON', text: ({ reason }) => reason, flexible: true },
       { head: 'HTTP', text: ({ status }) => String(status), right: true, dropped: 3 },
       { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true, dropped: 4 },
       { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-', dropped: 5 },
@@ -74,9 +78,9 @@ export const webhooksCounts = defineCommand({
       outcome: given.text('outcome'),
     });
     const columns: Column<UnstartedCount>[] = [
-      { head: 'ROUTE', text: ({ route }) => route ?? '-' },
+      { head: 'ROUTE', text: ({ route }) => route ?? '-', flexible: true },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
-      { head: 'REASON', text: ({ reason }) => reason },
+      { head: 'REASON', text: ({ reason }) => reason, flexible: true },
       { head: 'COUNT', text: ({ count }) => String(count), right: true },
       {
         head: 'SINCE',
