@@ -8,7 +8,7 @@ import type { SessionEvent } from './types.ts';
 /** Null: the event of a route, a key or a job. */
 export type FeedEvent = SessionEvent & { readonly stream_id: string; readonly session_id: string | null };
 
-/** The `retry:` of the server. A restart takes seconds. */
+/** Unless the server says otherwise. A restart takes seconds. */
 const RECONNECT_MS = 2_000;
 /** About a minute. A restart of ingress takes seconds. */
 const MOST_FAILURES = 30;
@@ -34,15 +34,17 @@ export async function* followFeed(
   let last: string | null = null;
   let failures = 0;
   let isOpen = false;
+  let waitMs = RECONNECT_MS;
   for (;;) {
     try {
       const place: Record<string, string> = last === null ? {} : { 'last-event-id': last };
       const response = await api.open(path, { accept: 'text/event-stream', ...place }, options.signal);
       if (!isOpen) options.onOpen();
       isOpen = true;
-      for await (const { id, data } of serverSentEvents(response)) {
+      for await (const { id, data, retryMs } of serverSentEvents(response)) {
         failures = 0;
         last = id ?? last;
+        waitMs = retryMs ?? waitMs;
         if (data !== null) yield parsed<FeedEvent>(data, api.baseUrl, options.forTerminal);
       }
       // The server drains.
@@ -55,6 +57,6 @@ export async function* followFeed(
       if (failures > MOST_FAILURES) throw reason;
       if (failures === 1) options.onBroken(reason.message);
     }
-    await pause(RECONNECT_MS, options.signal);
+    await pause(waitMs, options.signal);
   }
 }

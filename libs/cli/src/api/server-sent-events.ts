@@ -2,6 +2,8 @@
 export interface ServerSentEvent {
   readonly id: string | null;
   readonly data: string | null;
+  /** How long to wait before a new connection, if the server says so. */
+  readonly retryMs: number | null;
 }
 
 export async function* serverSentEvents(response: Response): AsyncGenerator<ServerSentEvent> {
@@ -15,7 +17,10 @@ export async function* serverSentEvents(response: Response): AsyncGenerator<Serv
     for (const message of messages) {
       const data = fieldsOf(message, 'data:');
       const id = fieldsOf(message, 'id:').at(-1) ?? null;
-      if (data.length > 0 || id !== null) yield { id, data: data.length === 0 ? null : data.join('\n') };
+      const retry = Number(fieldsOf(message, 'retry:').at(-1) ?? Number.NaN);
+      const retryMs = Number.isInteger(retry) ? retry : null;
+      if (data.length > 0 || id !== null || retryMs !== null)
+        yield { id, retryMs, data: data.length === 0 ? null : data.join('\n') };
     }
   }
 }

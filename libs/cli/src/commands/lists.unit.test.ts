@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { displayWidth } from '../terminal/width.ts';
+import { answerJson, type CannedServer, startCannedServer } from '../testing/canned-server.ts';
 import { runRecorded } from '../testing/run-recorded.ts';
 
 const ID = '01a1e281-20d9-7563-b8f1-427765d52c50';
@@ -103,22 +102,19 @@ const lists: Readonly<Record<string, object>> = {
   },
 };
 
-let server: Server;
+let server: CannedServer;
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
+  server = await startCannedServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://x');
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ items: [lists[pathname]], next_cursor: null }));
+    answerJson(response, { items: [lists[pathname]], next_cursor: null });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
-afterAll(() => new Promise((resolve) => server.close(resolve)));
+afterAll(() => server.close());
 
 const shown = async (argv: readonly string[], columns?: number) => {
-  const { port } = server.address() as AddressInfo;
   const { code, stdout, stderr } = await runRecorded(argv, {
-    env: { ANGELIA_URL: `http://127.0.0.1:${port}`, ANGELIA_ADMIN_TOKEN: 't', NO_COLOR: '1' },
+    env: server.env,
     now: NOW,
     ...(columns === undefined ? {} : { columns }),
   });

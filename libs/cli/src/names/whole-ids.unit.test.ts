@@ -1,6 +1,5 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { answerJson, type CannedServer, startCannedServer } from '../testing/canned-server.ts';
 import { runRecorded } from '../testing/run-recorded.ts';
 
 const A = '01a1e281-20d9-7563-b8f1-427765d52c50';
@@ -10,12 +9,12 @@ const sessions = [C, B, A];
 const deliveries = [`${A}.7`, `${A}.71`, `${B}.7`];
 const processes = ['proc_8f3a', 'proc_8f3abb', 'proc_99'];
 
-let server: Server;
+let server: CannedServer;
 let asked: string[];
 
 /** Answers lists as ingress does: what begins with `id`. */
 beforeAll(async () => {
-  server = createServer((request, response) => {
+  server = await startCannedServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
     asked.push(`${request.method} ${request.url}`);
     const from = (ids: readonly string[], field = 'id') =>
@@ -35,17 +34,14 @@ beforeAll(async () => {
       }),
       '/v1/routes': () => ({ items: [{ name: 'alerts' }, { name: 'reviews' }], next_cursor: null }),
     };
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(lists[pathname]?.() ?? { session_id: pathname.split('/')[3], id: pathname }));
+    answerJson(response, lists[pathname]?.() ?? { session_id: pathname.split('/')[3], id: pathname });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
-afterAll(() => new Promise((resolve) => server.close(resolve)));
+afterAll(() => server.close());
 
 async function angelia(...argv: string[]) {
   asked = [];
-  const { port } = server.address() as AddressInfo;
-  return runRecorded(argv, { env: { ANGELIA_URL: `http://127.0.0.1:${port}`, ANGELIA_ADMIN_TOKEN: 't' } });
+  return runRecorded(argv, { env: server.env });
 }
 
 describe('an id', () => {
