@@ -552,7 +552,8 @@ export function cli(): void {
     });
     await eventually(async () => (await angelia(['processes', 'output', process.id])).stdout === 'started\n');
     expect((await angelia(['processes'])).stdout).toContain(process.id);
-    expect(await json('processes', 'kill', process.id)).toMatchObject({ id: process.id, session_id: id });
+    const beginning = process.id.slice(0, -4);
+    expect(await json('processes', 'kill', beginning)).toMatchObject({ id: process.id, session_id: id });
     await stack.waitForEnd(id, { settled: true });
     await eventually(async () => (await angelia(['processes', 'kill', process.id])).code === 6);
     expect(await refused(3, 'processes', 'kill', 'proc_none')).toContain('there is no process');

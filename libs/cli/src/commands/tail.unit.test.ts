@@ -35,10 +35,7 @@ async function tailOf(parts: readonly string[], ...argv: string[]) {
 }
 
 it('tail continues after the last event that it saw, or after the place that it was told', async () => {
-  const { code, stdout, asked } = await tailOf([
-    `id: 1-7-0\n\n${message(1)}`,
-    `${message(2)}id: 1-7-9\n\n`,
-  ]);
+  const { code, stdout, asked } = await tailOf([`id: 1-7-0\n\n${message(1)}`, `${message(2)}id: 1-7-9\n\n`]);
   expect(code).toBe(130);
   expect(asked.map(({ after }) => after)).toEqual([undefined, '1-7-1', '1-7-9']);
   expect(stdout.match(/session\.ended/g)).toHaveLength(2);
