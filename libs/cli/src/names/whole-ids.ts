@@ -33,7 +33,11 @@ export async function withWholeIds(
   const whole = new Map<string, string>();
   const resolve = async (name: string, kind: Named | undefined, typed: readonly string[]): Promise<void> => {
     if (kind === undefined || kind === 'route') return;
-    for (const value of typed) whole.set(`${name} ${value}`, await wholeId(api, kind, value));
+    for (const value of typed)
+      whole.set(
+        `${name} ${value}`,
+        await wholeId(kind, value, (prefix, limit) => namesWith(api(), kind, prefix, limit)),
+      );
   };
   for (const { name, names } of args) await resolve(`<${name}>`, names, given.argumentsFrom(name));
   for (const [name, { names }] of Object.entries(options)) await resolve(name, names, given.texts(name));
@@ -54,11 +58,16 @@ export async function withWholeIds(
   };
 }
 
-async function wholeId(api: () => Api, kind: Exclude<Named, 'route'>, typed: string): Promise<string> {
+/** `find` returns the first ids that begin so. */
+export async function wholeId(
+  kind: Exclude<Named, 'route'>,
+  typed: string,
+  find: (prefix: string, limit: number) => Promise<string[]>,
+): Promise<string> {
   const prefix = typed.toLowerCase();
   if (WHOLE[kind].test(prefix)) return prefix;
   if (!BEGINNING[kind].test(prefix)) return typed;
-  const found = await namesWith(api(), kind, prefix, MOST_SHOWN + 1);
+  const found = await find(prefix, MOST_SHOWN + 1);
   // `.7` names an output, although `.71` begins so too.
   const output = prefix.split('.')[1];
   const exact = found.filter((id) => (output === undefined ? id === prefix : id.endsWith(`.${output}`)));
