@@ -5,6 +5,7 @@ import { deliveries, retry } from './deliveries.ts';
 import { doctor } from './doctor.ts';
 import { erase } from './erase.ts';
 import { importHermesConfig } from './import-hermes.ts';
+import { init } from './init.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   importSessions,
   rebuild,
   doctor,
+  init,
   importHermesConfig,
   completionOf(() => commands),
 ];
