@@ -1,26 +1,24 @@
+import type { RunningConfig } from '@angelia/config';
 import { AngeliaError, type Config, type HolderId, type SessionId } from '@angelia/contracts';
 import type { Leases, LogStatus, Queue, Streams } from '@angelia/event-log';
-import type { CallbackLinks, Logger } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import type { PostToAgent } from './agents/http/agent-request.ts';
 import { type Claim, claim, expire, judge } from './claim/claim.ts';
-import type { Models } from './models/provide-models.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
 import type { Wanted } from './queue/waiting-list.ts';
 import { RunLeases } from './run/run-leases.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
-import type { Toolsets } from './tools/tool-set.ts';
+import { modelsForRun, type RunnerSettings } from './settings.ts';
 
 export const RUNNER = Symbol('RUNNER');
 
 interface RunnerOptions {
-  readonly config: Config;
-  readonly models: Models;
-  readonly toolsets: Toolsets;
-  readonly callbacks: CallbackLinks | null;
+  /** A run keeps the config that it began with. */
+  readonly config: RunningConfig<RunnerSettings>;
   readonly postToAgent: PostToAgent;
   /** Announces every commit, of whichever service. */
   readonly pings: Pings;
@@ -59,7 +57,8 @@ interface InHand {
  */
 export class Runner {
   readonly #options: RunnerOptions;
-  readonly #deps: RunDeps;
+  /** What every run uses, besides its config and its settings. */
+  readonly #deps: Omit<RunDeps, 'config' | keyof RunnerSettings>;
   readonly #queue: RunQueue;
   readonly #leases: RunLeases;
   readonly #follower: StreamFollower;
@@ -70,9 +69,10 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     const { config, holder, log, logger } = options;
+    const { timing } = config.current;
     this.#options = options;
     this.#queue = new RunQueue({
-      limits: new Map(Object.entries(config.agents).map(([name, agent]) => [name, agent.max_concurrency])),
+      limits: limitsOf(config.current),
       waitingCap: options.waitingCap,
       view: log.queue,
       routeOf: (id) => log.streams.routeOf(id),
@@ -81,16 +81,18 @@ export class Runner {
       inBackground: (work) => this.#inBackground(work),
     });
     this.#leases = new RunLeases({
-      renew: (resources) => log.leases.renew(resources, holder, config.timing.lease_seconds),
-      seconds: config.timing.lease_seconds,
+      renew: (resources) => log.leases.renew(resources, holder, timing.lease_seconds),
+      seconds: timing.lease_seconds,
       logger,
     });
     this.#leases.start();
     this.#follower = new StreamFollower(options);
     this.#deps = { ...options, leases: this.#leases, follower: this.#follower };
-    this.#queueMayExpire = Object.values(config.routes).some(
-      (route) => route.max_queue_seconds !== undefined,
-    );
+    this.#queueMayExpire = mayExpireInQueue(config.current);
+    config.onTaken((taken) => {
+      this.#queueMayExpire ||= mayExpireInQueue(taken);
+      this.#queue.setLimits(limitsOf(taken));
+    });
   }
 
   /** Resolves when the session is claimed or waits in the queue, or there is nothing to do. Throws what the log throws. */
@@ -216,9 +218,16 @@ export class Runner {
 
   async #run(claimed: Claim, wanted: Wanted, inHand: InHand): Promise<void> {
     const { id } = claimed.loaded;
+    const { config } = this.#options;
+    const held = config.hold();
     this.#queue.runStarted(wanted.route);
     try {
-      const after = await runTurn(claimed, inHand.stop, this.#deps);
+      const after = await runTurn(claimed, inHand.stop, {
+        ...this.#deps,
+        ...held.settings,
+        config: held.config,
+        models: modelsForRun(held, config),
+      });
       inHand.checkAgain ||= hasMoreTurns(after);
     } catch (error) {
       // The run stays open in the log. When its lease expires, the sweep has it resumed.
@@ -227,6 +236,7 @@ export class Runner {
         'run failed; will be resumed when its lease expires',
       );
     } finally {
+      held.release();
       this.#letGo(id, inHand);
       this.#queue.runEnded(wanted);
     }
@@ -250,6 +260,14 @@ export class Runner {
         this.#options.logger.warn({ err: error }, 'queued session not started; will be hinted again'),
       );
   }
+}
+
+function limitsOf({ agents }: Config): ReadonlyMap<string, number> {
+  return new Map(Object.entries(agents).map(([name, agent]) => [name, agent.max_concurrency]));
+}
+
+function mayExpireInQueue({ routes }: Config): boolean {
+  return Object.values(routes).some((route) => route.max_queue_seconds !== undefined);
 }
 
 /** Thrown for a hint that comes while the runner drains. It is not acked, so another replica gets it. */

@@ -1,3 +1,4 @@
+import { LiveConfig, type LoadedConfig } from '@angelia/config';
 import {
   type Config,
   holderId,
@@ -121,12 +122,20 @@ export async function runnerFixture(options: FixtureOptions) {
           }),
         );
       const runner = new Runner({
-        config: (over.config ?? ((same) => same))(
-          over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
+        config: new LiveConfig(
+          {
+            config: (over.config ?? ((same) => same))(
+              over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
+            ),
+          } as LoadedConfig,
+          {
+            models,
+            modelConfigs: config.models,
+            mcp,
+            toolsets: (name: string) => options.toolsets?.[name] ?? ours(name),
+            callbacks: options.callbacks ?? null,
+          },
         ),
-        models,
-        toolsets: (name) => options.toolsets?.[name] ?? ours(name),
-        callbacks: options.callbacks ?? null,
         postToAgent: agentPoster(),
         pings: {
           subscribe(_subject, listener) {
