@@ -1,7 +1,5 @@
-import type { LocalStack } from '../local-stack/local-stack.ts';
-import { type Finding, fault, ok, reasonOf, skipped } from './finding.ts';
-
-const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
+import { isService, type LocalStack, SERVICES } from '../local-stack/local-stack.ts';
+import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
 
 export interface ServicesOptions {
   readonly local: LocalStack;
@@ -27,8 +25,8 @@ async function ingressFinding({ ingressUrls, timeoutMs }: ServicesOptions): Prom
   const check = 'ingress';
   let first: Finding | undefined;
   for (const url of ingressUrls) {
-    const finding = await readyFinding(check, url, timeoutMs);
-    if (finding.state === 'ok') return finding;
+    const [finding] = await readyFindings(check, url, timeoutMs);
+    if (finding?.state === 'ok') return finding;
     first ??= finding;
   }
   return first ?? skipped(check, 'its address is unknown: set ANGELIA_HOST and ANGELIA_PORT');
@@ -49,33 +47,29 @@ async function adminFindings({ local, adminUrls, timeoutMs }: ServicesOptions): 
     ];
   }
   const names = new Set([...SERVICES, ...Object.keys(urls)]);
-  return Promise.all(
+  const found = await Promise.all(
     [...names].map(async (name) => {
       const check = `service.${name}`;
       const url = urls[name];
       const program = instances.find((one) => one.name === name);
-      if (url === undefined) return fault(check, 'is not running', startIt(name));
+      if (url === undefined) return [fault(check, 'is not running', startIt(name))];
       if (program !== undefined && !program.running)
-        return fault(check, 'its process has ended', startIt(name));
-      return readyFinding(check, url, timeoutMs);
+        return [fault(check, 'its process has ended', startIt(name))];
+      return readyFindings(check, url, timeoutMs);
     }),
   );
+  return found.flat();
 }
 
 const startIt = (name: string) =>
   `start it (\`npm start\` starts all services); logs/${name}.log says why it ended`;
 
 function instancesOf({ programs }: LocalStack) {
-  return (programs ?? []).filter(({ name }) =>
-    SERVICES.some((service) => name === service || isReplica(service, name)),
-  );
+  return (programs ?? []).filter(({ name }) => SERVICES.some((service) => isService(service, name)));
 }
 
-function isReplica(service: string, name: string): boolean {
-  return name.startsWith(`${service}-`) && /^\d+$/.test(name.slice(service.length + 1));
-}
-
-async function readyFinding(check: string, base: string, timeoutMs: number): Promise<Finding> {
+/** The first one says whether it is ready. */
+async function readyFindings(check: string, base: string, timeoutMs: number): Promise<Finding[]> {
   let answer: { status: number; body: unknown };
   try {
     const response = await fetch(`${base.replace(/\/+$/, '')}/readyz`, {
@@ -83,18 +77,70 @@ async function readyFinding(check: string, base: string, timeoutMs: number): Pro
     });
     answer = { status: response.status, body: await response.json().catch(() => null) };
   } catch (error) {
-    return fault(
-      check,
-      `does not answer at ${base}: ${reasonOf(error)}`,
-      startIt(check.replace(/^service\./, '')),
-    );
+    return [
+      fault(
+        check,
+        `does not answer at ${base}: ${reasonOf(error)}`,
+        startIt(check.replace(/^service\./, '')),
+      ),
+    ];
   }
-  if (answer.status === 200) return ok(check, `ready at ${base}${isolationOf(answer.body)}`);
-  return fault(
-    check,
-    `is not ready: ${unready(answer)}`,
-    'fix what it names; then it becomes ready by itself',
-  );
+  const ready =
+    answer.status === 200
+      ? ok(check, `ready at ${base}${isolationOf(answer.body)}`)
+      : fault(
+          check,
+          `is not ready: ${unready(answer)}`,
+          'fix what it names; then it becomes ready by itself',
+        );
+  return [ready, ...configFindings(check, answer.body)];
+}
+
+/** What a service says about the config that it works with. */
+function configFindings(check: string, body: unknown): Finding[] {
+  const {
+    in_force: inForce,
+    problems = [],
+    restart_needed: keys = [],
+    not_kept: notKept,
+  } = (body as { checks?: { config?: ConfigState } } | null)?.checks?.config ?? {};
+  const name = check.replace(/^service\./, '');
+  return [
+    ...(inForce === 'last_good'
+      ? [
+          fault(
+            `${check}.config`,
+            `works with the last good config, because the file is wrong: ${problems.join('; ')}`,
+            'correct the file; the service then takes it by itself',
+          ),
+        ]
+      : []),
+    ...(keys.length > 0
+      ? [
+          warning(
+            `${check}.config`,
+            `still uses the old value of ${keys.join(', ')}, which cannot change while it runs`,
+            `restart it: \`angelia restart ${name}\``,
+          ),
+        ]
+      : []),
+    ...(notKept === undefined
+      ? []
+      : [
+          warning(
+            `${check}.config`,
+            `could not keep a copy of the config (${notKept}): while the file is wrong, a restart would fail`,
+            'set ANGELIA_DATA of this service to a directory that it can write and that outlives its process',
+          ),
+        ]),
+  ];
+}
+
+interface ConfigState {
+  readonly in_force?: string;
+  readonly problems?: readonly string[];
+  readonly restart_needed?: readonly string[];
+  readonly not_kept?: string;
 }
 
 /** Only process-watcher reports it. */
