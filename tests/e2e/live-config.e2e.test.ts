@@ -1,6 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is a variable of the config
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -92,6 +100,7 @@ function writeEnv(variables: Readonly<Record<string, string>>): void {
 interface ConfigState {
   readonly in_force: 'file' | 'last_good';
   readonly problems?: readonly string[];
+  readonly restart_needed?: readonly string[];
   readonly taken_at: string;
 }
 
@@ -298,7 +307,82 @@ describe('a key of a model', () => {
   });
 });
 
+describe('a model whose key is refused', () => {
+  it('is used as soon as the key is mended in .env: the sessions that wait go on, long before they would try again', async () => {
+    await takenEverywhere(() =>
+      save(config({ agent: { retry: { schedule_seconds: [3_000], max_seconds: 7_200 } } })),
+    );
+    model.behave(({ input, headers }) =>
+      headers.authorization === 'Bearer a-key-with-a-typo'
+        ? { kind: 'status', status: 401, body: 'no' }
+        : say(`answer to: ${input}`),
+    );
+    const withKey = (key: string) =>
+      takenEverywhere(
+        () => writeEnv({ MODEL_KEY: key }),
+        SERVICES.filter((service) => service !== 'process-watcher'),
+      );
+    await withKey('a-key-with-a-typo');
+    const ids = await Promise.all(
+      ['one', 'two', 'three'].map(async (text) => (await stack.post({ body: { text } })).sessionId),
+    );
+    for (const id of ids) {
+      await eventually(async () => (await stack.session(id)).waiting_for === 'model');
+    }
+    const before = pids();
+    await withKey('a-key-that-works');
+    for (const id of ids) {
+      expect((await stack.waitForEnd(id, { settled: true })).outcome).toBe('succeeded');
+    }
+    expect(ids.map((id) => sink.answersOf(id))).toEqual([
+      ['answer to: one'],
+      ['answer to: two'],
+      ['answer to: three'],
+    ]);
+    expect(pids()).toEqual(before);
+    model.behave(({ input }) => say(`answer to: ${input}`));
+  });
+});
+
+describe('a mounted ConfigMap', () => {
+  it('is taken when Kubernetes swaps the link to it', async () => {
+    const mount = (name: string, text: string) => {
+      mkdirSync(join(dataDir, name));
+      writeFileSync(join(dataDir, name, 'angelia.yaml'), text);
+      symlinkSync(name, join(dataDir, '..new'));
+      renameSync(join(dataDir, '..new'), join(dataDir, '..data'));
+    };
+    await takenEverywhere(() => {
+      mount('..2026_1', config({ routes: { one: testRoute(sink.url) } }));
+      symlinkSync('..data/angelia.yaml', `${configPath()}.new`);
+      renameSync(`${configPath()}.new`, configPath());
+    });
+    await takenEverywhere(() => mount('..2026_2', config({ routes: { two: testRoute(sink.url) } })));
+    expect((await stack.post({ route: 'one', body: { text: 'late' } })).status).toBe(404);
+    await answered('swapped', stack.baseUrl, 'two');
+  });
+});
+
 describe('SIGHUP', () => {
+  it('and `angelia config reload` take a changed file at once', async () => {
+    const tookBy = (cause: string, services: readonly string[]) =>
+      services.every((service) =>
+        new RegExp(`"cause":"${cause}".*"msg":"config taken"`).test(logOf(service)),
+      );
+    // The look at the file, once a second, may be faster. Then there is another change.
+    await eventually(() => {
+      save(config());
+      for (const service of SERVICES) process.kill(stack.pid(service), 'SIGHUP');
+      return tookBy('signal', SERVICES);
+    });
+    await eventually(async () => {
+      save(config());
+      const { code, stdout } = await cli('config', 'reload');
+      expect(code).toBe(0);
+      return stdout.includes(': taken') && tookBy('ping', SERVICES.slice(1));
+    });
+  });
+
   it('with an unchanged file does nothing, and says so', async () => {
     await takenEverywhere(() => save(config()));
     const before = await Promise.all(SERVICES.map(stateOf));
@@ -328,6 +412,20 @@ describe('a key that cannot change while services run', () => {
     for (const service of SERVICES) expect(await stateOf(service)).not.toHaveProperty('restart_needed');
     expect(await cli('restart', 'postgres')).toMatchObject({ code: 3 });
     await answered('after the restart');
+  });
+
+  it('is named also if it is a variable of .env that the launcher read', async () => {
+    const needed = async () =>
+      Promise.all(SERVICES.map(async (service) => (await stateOf(service)).restart_needed));
+    const key = { MODEL_KEY: 'key-of-the-second-day' };
+    await takenEverywhere(() => writeEnv({ ...key, DATABASE_URL: 'postgres://elsewhere.example/angelia' }));
+    expect(await needed()).toEqual(SERVICES.map(() => ['DATABASE_URL (.env)']));
+    expect(await cli('restart', 'delivery')).toMatchObject({ code: 0 });
+    expect(await needed()).toEqual(SERVICES.map(() => ['DATABASE_URL (.env)']));
+    expect((await cli('doctor', '--json')).stdout).toMatch(/old value of DATABASE_URL \(\.env\)/);
+    await answered('with the old database');
+    await takenEverywhere(() => writeEnv(key));
+    expect(await needed()).toEqual(SERVICES.map(() => undefined));
   });
 });
 

@@ -30,6 +30,8 @@ interface EventLogOptions {
   /** Called after each transaction of appends with its size and duration. Must not throw. */
   readonly onFlushed?: (appends: number, ms: number) => void;
   readonly timeouts?: Partial<Timeouts>;
+  /** Each append is a span. Default: no. */
+  readonly spans?: boolean;
 }
 
 /** Two for the led loops, one for leases, one for the API's lists. More would only queue in Postgres. */
@@ -76,7 +78,13 @@ export class EventLog {
       logger: this.logger,
     });
     const { onCommitted = () => {}, onFlushed = () => {} } = options;
-    this.#appends = new GroupCommit(this.database, options.holder, onCommitted, onFlushed);
+    this.#appends = new GroupCommit(
+      this.database,
+      options.holder,
+      onCommitted,
+      onFlushed,
+      options.spans ?? false,
+    );
     const { durable, relaxed } = this.database;
     this.streams = new Streams(durable);
     this.leases = new Leases({ read: durable, write: relaxed });

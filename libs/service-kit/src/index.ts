@@ -31,4 +31,5 @@ export {
 } from './nest/tokens.ts';
 export { Drain, type DrainParticipant } from './process/drain.ts';
 export type { ServiceRuntime } from './process/runtime.ts';
+export { captureContent, captured, captures } from './telemetry/captured-content.ts';
 export { announceCommits } from './transport/announce-commits.ts';

@@ -7,6 +7,8 @@ import {
   DRAIN,
   type Drain,
   EVENT_LOG,
+  HEALTH,
+  type Health,
   HOLDER,
   LOGGER,
   type Logger,
@@ -19,6 +21,7 @@ import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { agentPoster } from './agents/http/agent-request.ts';
 import { resumeRunsOfPreviousProcess } from './claim/previous-process.ts';
 import { HintsController } from './hints.controller.ts';
+import { countModelsDown } from './outages/count-models-down.ts';
 import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
 import { drainRuns } from './run/drain-runs.ts';
 import { RUNNER, Runner } from './runner.ts';
@@ -29,7 +32,7 @@ import type { RunnerSettings } from './settings.ts';
   providers: [
     {
       provide: RUNNER,
-      inject: [CONFIG, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS],
+      inject: [CONFIG, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, HEALTH, BUS],
       useFactory: (
         config: RunningConfig<RunnerSettings>,
         log: EventLog,
@@ -37,6 +40,7 @@ import type { RunnerSettings } from './settings.ts';
         holder: HolderId,
         logger: Logger,
         drain: Drain,
+        health: Health,
         bus: CancelSignals,
       ): Runner => {
         const runner = new Runner({
@@ -50,6 +54,9 @@ import type { RunnerSettings } from './settings.ts';
         });
         drain.add(drainRuns(runner));
         onCollect(() => metrics.runsOpen.set({}, runner.size));
+        onCollect(() => countModelsDown(config.current, runner.modelsDown));
+        // A detail, and never a reason to be unready: other agents have other models, and nobody else could do better.
+        health.add('models', () => ({ ok: true, down: runner.modelsDown }));
         listenForCancels(bus, (id) => runner.cancel(id));
         void resumeRunsOfPreviousProcess({
           log,

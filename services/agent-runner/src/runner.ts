@@ -2,13 +2,19 @@ import type { RunningConfig } from '@angelia/config';
 import { AngeliaError, type Config, type HolderId, type SessionId } from '@angelia/contracts';
 import type { Leases, LogStatus, Queue, Streams } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
+import { waitingFor, waitsForModel } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import type { PostToAgent } from './agents/http/agent-request.ts';
 import { type Claim, claim, expire, judge } from './claim/claim.ts';
+import { changedModels } from './outages/changed-models.ts';
+import { type DownModel, ModelCircuits, type Recovery } from './outages/model-circuits.ts';
+import { putOffUnclaimed } from './outages/put-off.ts';
+import { resumeWaiting } from './outages/resume-waiting.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
 import type { Wanted } from './queue/waiting-list.ts';
 import { RunLeases } from './run/run-leases.ts';
+import { traceClaim, traceRunEnd } from './run/run-trace.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
@@ -22,11 +28,11 @@ interface RunnerOptions {
   readonly postToAgent: PostToAgent;
   /** Announces every commit, of whichever service. */
   readonly pings: Pings;
-  readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
+  readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute' | 'now' | 'clock'>;
   readonly log: {
     readonly leases: Pick<Leases, 'read' | 'renew'>;
     readonly status: Pick<LogStatus, 'lastAwayAt'>;
-    readonly queue: Pick<Queue, 'pick' | 'pickOfRoute'>;
+    readonly queue: Pick<Queue, 'pick' | 'pickOfRoute' | 'pickByState'>;
     readonly streams: Pick<Streams, 'routeOf'>;
   };
   readonly holder: HolderId;
@@ -49,6 +55,7 @@ interface InHand {
  *
  *   looked at --nothing to do--> left alone
  *             --its turn waited too long for its start--> expired
+ *             --all of its models are down (outages/model-circuits.ts)--> put off
  *             --no slot of its agent is free--> waits in the queue (or in the queue view) --one comes free--> looked at
  *             --its route is full (max_concurrency)--> waits in the queue --a place comes free--> looked at
  *             --claimed--> running --its turn is answered, or it was stopped--> let go; its slot goes to the next
@@ -62,6 +69,7 @@ export class Runner {
   readonly #queue: RunQueue;
   readonly #leases: RunLeases;
   readonly #follower: StreamFollower;
+  readonly #circuits: ModelCircuits;
   readonly #inHand = new Map<SessionId, InHand>();
   #onIdle: (() => void)[] = [];
   /** Some session may expire in the queue. Then a hint of the sweep is looked into even when no slot is free. */
@@ -87,11 +95,19 @@ export class Runner {
     });
     this.#leases.start();
     this.#follower = new StreamFollower(options);
-    this.#deps = { ...options, leases: this.#leases, follower: this.#follower };
+    this.#circuits = new ModelCircuits({
+      schedules: retrySchedules(config.current),
+      logger,
+      onBack: (recovery) => this.#inBackground(() => this.#resumeWaiting(recovery)),
+    });
+    this.#deps = { ...options, leases: this.#leases, follower: this.#follower, circuits: this.#circuits };
     this.#queueMayExpire = mayExpireInQueue(config.current);
+    let before = config.current;
     config.onTaken((taken) => {
       this.#queueMayExpire ||= mayExpireInQueue(taken);
       this.#queue.setLimits(limitsOf(taken));
+      this.#circuits.take(retrySchedules(taken), changedModels(before, taken));
+      before = taken;
     });
   }
 
@@ -113,6 +129,11 @@ export class Runner {
   /** How many sessions are in hand. */
   get size(): number {
     return this.#inHand.size;
+  }
+
+  /** The models that cannot be used now, as this runner has seen it. */
+  get modelsDown(): DownModel[] {
+    return this.#circuits.down;
   }
 
   /** Somebody says that the session was cancelled. Only the event counts: if it is there, the run stops at once. */
@@ -179,18 +200,31 @@ export class Runner {
   }
 
   async #claim(id: SessionId, offer: Offer, inHand: InHand): Promise<Tried> {
+    const modelIsBack = this.#circuits.isLetThrough(id);
+    const tried = await this.#claimIfDue(id, offer, inHand, modelIsBack);
+    // If it was let through while this went on, it is looked at once more.
+    const over = tried === 'started' || (tried === 'nothing_to_do' && modelIsBack);
+    if (over) this.#circuits.passed(id);
+    return tried;
+  }
+
+  async #claimIfDue(id: SessionId, offer: Offer, inHand: InHand, modelIsBack: boolean): Promise<Tried> {
     const loaded = await this.#options.sessions.load(id);
     const { created } = loaded.state;
     if (created === null) return 'nothing_to_do';
     const wanted: Wanted = { route: created.route, agent: created.agent };
     this.#queueMayExpire ||= loaded.state.turns.some((turn) => turn.queueDeadline !== null);
 
-    const verdict = await judge(loaded, this.#options);
+    const verdict = await judge(loaded, this.#options, { modelIsBack });
     if (verdict.action === 'expire') {
       const after = await expire(loaded, verdict, this.#options);
+      if (after !== null) traceRunEnd(loaded, after, this.#options.config.current, 'expiry');
       inHand.checkAgain ||= hasMoreTurns(after);
     }
     if (verdict.action !== 'resume') return 'nothing_to_do';
+    if (await putOffUnclaimed(loaded, verdict, { ...this.#options, circuits: this.#circuits })) {
+      return 'nothing_to_do';
+    }
 
     if (!offer.headOfRoute && this.#queue.isBlocked(wanted.route)) {
       this.#queue.waitForRoute(id, wanted);
@@ -208,6 +242,7 @@ export class Runner {
         tried = 'route_full';
       } else if (claimed !== null) {
         tried = 'started';
+        traceClaim(loaded, claimed.loaded, this.#options.config.current);
         void this.#run(claimed, wanted, inHand);
       }
       return tried;
@@ -242,8 +277,27 @@ export class Runner {
     }
   }
 
+  /** A model is back. Those that wait for it go on. */
+  async #resumeWaiting(recovery: Recovery): Promise<void> {
+    try {
+      await resumeWaiting(recovery, {
+        waitingFor: (model, after, limit) =>
+          this.#options.log.queue.pickByState(waitsForModel(model), after, limit),
+        resume: async (id) => {
+          this.#circuits.letThrough(id);
+          return (await this.#tryStart(id, {})) === 'started';
+        },
+        isLetThrough: (id) => this.#circuits.isLetThrough(id),
+        closed: () => this.#queue.closed,
+      });
+    } finally {
+      this.#circuits.endRecovery(recovery);
+    }
+  }
+
   #letGo(id: SessionId, inHand: InHand): void {
     this.#inHand.delete(id);
+    this.#circuits.releaseProbe(id);
     if (inHand.checkAgain && !this.#queue.closed) this.#inBackground(() => this.checkSession(id));
     if (this.#inHand.size > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
@@ -266,6 +320,13 @@ function limitsOf({ agents }: Config): ReadonlyMap<string, number> {
   return new Map(Object.entries(agents).map(([name, agent]) => [name, agent.max_concurrency]));
 }
 
+/** An agent of kind `command` asks nobody. */
+function retrySchedules({ agents }: Config): (readonly number[])[] {
+  return Object.values(agents).flatMap((agent) =>
+    agent.kind === 'command' ? [] : [agent.retry.schedule_seconds],
+  );
+}
+
 function mayExpireInQueue({ routes }: Config): boolean {
   return Object.values(routes).some((route) => route.max_queue_seconds !== undefined);
 }
@@ -283,5 +344,6 @@ class Draining extends AngeliaError {
 
 /** Further turns are claimed one by one: another runner may have more capacity for them. */
 function hasMoreTurns(after: Loaded | null): boolean {
-  return after !== null && after.state.ended === null && after.state.turns.length > 0;
+  if (after === null || after.state.ended !== null || waitingFor(after.state) !== null) return false;
+  return after.state.turns.length > 0;
 }

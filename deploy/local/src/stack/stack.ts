@@ -150,6 +150,12 @@ class StartingStack {
       host: settings.host,
       port,
       env: { ...env, DATABASE_URL: databaseUrl, NATS_URL: natsUrl },
+      decided: [
+        'DATABASE_URL',
+        'NATS_URL',
+        'ANGELIA_HOST',
+        ...(settings.port === 0 ? [] : ['ANGELIA_PORT']),
+      ].filter((name) => !given[name]),
       envOf: async (instance) => (await options.envOf?.(instance, { databaseUrl, natsUrl })) ?? {},
       drainSeconds: settings.drainSeconds,
       inspect: options.inspect ?? false,

@@ -68,7 +68,7 @@ function instancesOf({ programs }: LocalStack) {
   return (programs ?? []).filter(({ name }) => SERVICES.some((service) => isService(service, name)));
 }
 
-/** The first one says whether it is ready. */
+/** The first one says whether the service is ready. */
 async function readyFindings(check: string, base: string, timeoutMs: number): Promise<Finding[]> {
   let answer: { status: number; body: unknown };
   try {
@@ -77,13 +77,8 @@ async function readyFindings(check: string, base: string, timeoutMs: number): Pr
     });
     answer = { status: response.status, body: await response.json().catch(() => null) };
   } catch (error) {
-    return [
-      fault(
-        check,
-        `does not answer at ${base}: ${reasonOf(error)}`,
-        startIt(check.replace(/^service\./, '')),
-      ),
-    ];
+    const todo = startIt(check.replace(/^service\./, ''));
+    return [fault(check, `does not answer at ${base}: ${reasonOf(error)}`, todo)];
   }
   const ready =
     answer.status === 200
@@ -93,7 +88,7 @@ async function readyFindings(check: string, base: string, timeoutMs: number): Pr
           `is not ready: ${unready(answer)}`,
           'fix what it names; then it becomes ready by itself',
         );
-  return [ready, ...configFindings(check, answer.body)];
+  return [ready, ...configFindings(check, answer.body), ...modelsDown(check, answer.body)];
 }
 
 /** What a service says about the config that it works with. */
@@ -120,7 +115,9 @@ function configFindings(check: string, body: unknown): Finding[] {
           warning(
             `${check}.config`,
             `still uses the old value of ${keys.join(', ')}, which cannot change while it runs`,
-            `restart it: \`angelia restart ${name}\``,
+            keys.some((key) => key.endsWith('(.env)'))
+              ? 'stop everything and start it again: `npm start` reads .env only once'
+              : `restart it: \`angelia restart ${name}\``,
           ),
         ]
       : []),
@@ -141,6 +138,27 @@ interface ConfigState {
   readonly problems?: readonly string[];
   readonly restart_needed?: readonly string[];
   readonly not_kept?: string;
+}
+
+/** Only agent-runner reports them: the models that its sessions wait for. */
+function modelsDown(check: string, body: unknown): Finding[] {
+  const { down } = (body as { checks?: { models?: { down?: unknown } } } | null)?.checks?.models ?? {};
+  if (!Array.isArray(down)) return [];
+  return (down as Readonly<Record<string, unknown>>[]).map(({ model, reason, since, message }) => {
+    const name = `${check}.model.${String(model)}`;
+    const what = `cannot be used since ${String(since)}, and its sessions wait: ${String(message)}`;
+    return reason === 'configuration'
+      ? fault(
+          name,
+          what,
+          `correct the key, base_url or model of models.${String(model)}; the sessions go on by themselves`,
+        )
+      : warning(
+          name,
+          what,
+          'wait for the provider, or add fallback_models; the sessions go on by themselves',
+        );
+  });
 }
 
 /** Only process-watcher reports it. */

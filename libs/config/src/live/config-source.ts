@@ -3,7 +3,7 @@ import { exposedFileProblems } from '../check/exposed-files.ts';
 import { type ServiceName, variables } from '../environment.ts';
 import { withCommandEnvFile } from '../load/command-config.ts';
 import { type ConfigFile, configPath, readText, shownPath } from '../load/config-file.ts';
-import { envFilePath, withEnvFile } from '../load/env-file.ts';
+import { envFilePath, withDefaults, withEnvFile } from '../load/env-file.ts';
 import { keepText, keptPath, keptText } from '../load/kept-config.ts';
 import { type LoadedConfig, loadCommandConfigText, loadConfigText } from '../load/load.ts';
 import { ConfigRefused, ConfigUnusable, StartupError } from '../startup-error.ts';
@@ -27,7 +27,7 @@ export interface ConfigSource {
   readonly keptAt: string;
   /** @throws ConfigRefused */
   load(from: ConfigText): LoadedConfig;
-  /** Variables of the environment that `.env` changed since the start. A running service does not read them again. */
+  /** Variables of the environment for which `.env` has another value than the service uses. It does not read them again. */
   changedSettings(env: NodeJS.ProcessEnv): string[];
 }
 
@@ -35,8 +35,11 @@ export interface ConfigSource {
 export function configSource(service: ServiceName, env: NodeJS.ProcessEnv): ConfigSource {
   const file = absolute(configPath(env));
   const runsCommands = service === 'process-watcher';
-  const environment = () => (runsCommands ? withCommandEnvFile(env, file) : withEnvFile(env, file));
-  const atStart = environment();
+  const within = (given: NodeJS.ProcessEnv) =>
+    runsCommands ? withCommandEnvFile(given, file) : withEnvFile(given, file);
+  const atStart = within(env);
+  const { given, launcher } = byOrigin(env);
+  const environment = () => withDefaults(within(given), launcher);
   const envFile = envFilePath(file);
   return {
     file,
@@ -51,6 +54,22 @@ export function configSource(service: ServiceName, env: NodeJS.ProcessEnv): Conf
     load: (from) => (runsCommands ? loadForCommands(from, file) : loadConfigText(from.text, file, from.env)),
     changedSettings: (now) =>
       Object.keys(variables.shape).filter((name) => (now[name] || '') !== (atStart[name] || '')),
+  };
+}
+
+/**
+ * Names the variables that the launcher of the local stack decided, by its own reading of `.env`. It has passed them on in
+ * the environment, where they must not hide that `.env` has other values by now.
+ */
+const SET_BY_LAUNCHER = 'ANGELIA_SET_BY_LAUNCHER';
+
+function byOrigin(env: NodeJS.ProcessEnv) {
+  const names = new Set((env[SET_BY_LAUNCHER] ?? '').split(','));
+  const isSetByLauncher = ([name]: [string, unknown]) => names.has(name);
+  const entries = Object.entries(env);
+  return {
+    given: Object.fromEntries(entries.filter((entry) => !isSetByLauncher(entry))) as NodeJS.ProcessEnv,
+    launcher: Object.fromEntries(entries.filter(isSetByLauncher)) as Record<string, string>,
   };
 }
 

@@ -1,7 +1,8 @@
+import { isSessionId } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Database } from '../connection/database.ts';
-import { messageOf } from '../connection/postgres-errors.ts';
+import { codeOf, messageOf } from '../connection/postgres-errors.ts';
 import { LogClosed, LogOverloaded, LogUnavailable, UnstorableEvent } from '../errors.ts';
 import { type EventHint, hintsOf } from './hints-of.ts';
 import { type PreparedAppend, prepareAppend } from './prepare.ts';
@@ -43,27 +44,35 @@ export class GroupCommit {
   readonly #holder: string;
   readonly #onCommitted: (hints: readonly EventHint[]) => void;
   readonly #onFlushed: (appends: number, ms: number) => void;
+  readonly #spans: boolean;
 
   constructor(
     database: Database,
     holder: string,
     onCommitted: (hints: readonly EventHint[]) => void,
     onFlushed: (appends: number, ms: number) => void,
+    spans: boolean,
   ) {
     this.#database = database;
     this.#holder = holder;
     this.#onCommitted = onCommitted;
     this.#onFlushed = onFlushed;
+    this.#spans = spans;
   }
 
-  /** Each append has its own span (one-trace), named by its first event, under the active span. The shared flush belongs to no trace. */
+  /**
+   * If asked for, each append has its own span (one-trace), named by its first event, under the active span. The shared flush
+   * belongs to no trace.
+   */
   append(request: AppendRequest): Promise<AppendResult> {
-    if (trace.getActiveSpan() === undefined) return this.#enqueue(request);
+    if (!this.#spans || trace.getActiveSpan() === undefined) return this.#enqueue(request);
     const first = request.streams[0]?.events[0]?.type ?? 'lease';
+    const stream = request.streams[0]?.streamId ?? '';
     const span = trace.getTracer('@angelia/event-log').startSpan(`append ${first}`, {
       kind: SpanKind.CLIENT,
       attributes: {
-        'angelia.stream_id': request.streams[0]?.streamId ?? '',
+        // The key of the session's id in all spans (libs/sessions, tracing.ts). A few streams are not sessions.
+        ...(isSessionId(stream) ? { 'gen_ai.conversation.id': stream } : { 'angelia.stream_id': stream }),
         'angelia.event_types': request.streams.flatMap((stream) => stream.events.map((event) => event.type)),
       },
     });
@@ -73,7 +82,7 @@ export class GroupCommit {
         return result;
       },
       (error: unknown) => {
-        span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) }).end();
+        span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) ?? 'error' }).end();
         throw error;
       },
     );

@@ -19,7 +19,7 @@ export interface RelayPage {
 
 /**
  * The events by which the owner of a hint shows that it has read the stream up to there. Such an owner goes on by itself,
- * and if it dies, the sweep hints the session. The check is one probe of the primary key, which costs less than half of
+ * and if it dies, the sweep hints the session. The check is one probe of the primary key, estimated at half of
  * what publishing the hint again costs the relay and the bus.
  */
 const ACTED_UPON = {

@@ -72,6 +72,8 @@ export class ConfigReloads<Settings = unknown> {
     this.#written = options.started.loaded.config;
     this.#refused = options.started.refused;
     if (this.#refused !== null) this.#reportRefusal(this.#refused, 'start');
+    // The launcher of the local stack starts a service again with the variables that it read itself.
+    this.#restartNeeded = this.#neededHere(this.#written, this.#from);
     this.#measure();
   }
 

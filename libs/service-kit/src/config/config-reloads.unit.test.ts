@@ -155,6 +155,29 @@ describe('a reload', () => {
     expect(reloads.readiness()).not.toHaveProperty('restart_needed');
   });
 
+  it('names what .env changes and the launcher of the local stack has decided, also after a restart of the service', async () => {
+    save('secret: secret-one');
+    const write = (text: string) => writeFileSync(join(directory, '.env'), text);
+    const decided = { DATABASE_URL: 'postgres://local/one', ANGELIA_PORT: '8644', ANGELIA_LOG_LEVEL: 'info' };
+    const launched = { ...decided, ANGELIA_SET_BY_LAUNCHER: 'DATABASE_URL,ANGELIA_PORT' };
+    const needed = (reloads: ConfigReloads<string>) => reloads.readiness().restart_needed;
+    const { reloads, live } = await service(launched);
+    expect(needed(reloads)).toBeUndefined();
+    // The environment sets the level of the log, so `.env` does not count for it.
+    write('DATABASE_URL=postgres://other/one\nANGELIA_PORT=8644\nANGELIA_LOG_LEVEL=debug\n');
+    save('secret: secret-two');
+    await reloads.reload('file');
+    expect([needed(reloads), live.settings]).toEqual([['DATABASE_URL (.env)'], 'secret-two']);
+    expect(needed((await service(launched)).reloads)).toEqual(['DATABASE_URL (.env)']);
+    expect(needed((await service(decided)).reloads)).toBeUndefined();
+    write('ANGELIA_PORT=9000\n');
+    await reloads.reload('file');
+    expect(needed(reloads)).toEqual(['ANGELIA_PORT (.env)']);
+    rmSync(join(directory, '.env'));
+    await reloads.reload('file');
+    expect(needed(reloads)).toBeUndefined();
+  });
+
   it('hides the new secrets in the log, and still the old ones', async () => {
     save('secret: a-secret-of-yesterday');
     const { reloads, logger } = await service();

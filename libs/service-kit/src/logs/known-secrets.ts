@@ -6,7 +6,7 @@ import { scrubber } from '@angelia/config';
  */
 const MOST_SECRETS = 2_000;
 
-/** The secrets that the log must not show. A new config adds its own; work that began before may still show the old ones. */
+/** The secrets that neither logs nor spans may show. A new config adds its own; work that began before may still show the old ones. */
 export class KnownSecrets {
   readonly #values = new Set<string>();
   #scrub: (text: string) => string = (text) => text;

@@ -62,7 +62,7 @@ export async function runService<Settings>(definition: ServiceDefinition<Setting
     const log = createLogger({ service, instance, level, secrets });
     logger = log;
     exitOnUnhandledErrors(log);
-    const telemetry = await startTelemetry(environment, log);
+    const telemetry = await startTelemetry(environment, log, secrets);
     const [{ runProcess }, module, startLeader, settings] = await Promise.all([
       import('./service-process.ts'),
       definition.load(),

@@ -4,7 +4,7 @@ import type { EventHint } from '@angelia/event-log';
 
 /**
  * Between two pings of one process. At 50 sessions/s each ping that is saved is three messages for the server; at 3 ms,
- * pings were two thirds of all messages on the bus. The projection, the relay and waiting runs gather for longer anyway.
+ * by counting, 15 of a session's 22 messages were pings. The projection, the relay and waiting runs gather for longer anyway.
  */
 const SPACING_MS = 50;
 

@@ -22,8 +22,12 @@ export interface ClaimDeps {
 }
 
 /** Derives from the log what to do with this session now (invariant resume-is-derived). */
-export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> {
-  const policy = policyOf(deps.config.current, loaded);
+export async function judge(
+  loaded: Loaded,
+  deps: ClaimDeps,
+  { modelIsBack = false }: Pick<RecoveryPolicy, 'modelIsBack'> = {},
+): Promise<Recovery> {
+  const policy = { ...policyOf(deps.config.current, loaded), modelIsBack };
   // The usual case, a turn that nobody started and that may wait for ever, needs no clock and no second query.
   if (needsNoClock(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
   const { lease, now } = await deps.log.leases.read(runResource(loaded.id));
@@ -108,7 +112,7 @@ export async function claim(
  * - The original runner reports `run.interrupted`, so the attempt does not count. That event's hint makes a runner look
  *   again (tests/chaos, seed 13 on an overloaded machine: the takeover said attempt 2, and the events said 1).
  */
-function isAsJudged(state: SessionState, judged: SessionState): boolean {
+export function isAsJudged(state: SessionState, judged: SessionState): boolean {
   const [head, before] = [state.turns[0], judged.turns[0]];
   return (
     state.run?.generation === judged.run?.generation &&

@@ -219,7 +219,7 @@ describe.each(['openai-compatible', 'openai'])('chat-completions with provider %
         expect(failure.message).toContain('Not now');
       }
       const refused = await failing({ message: 'Bad key', code: 401 }, chunk({ content: 'half' }));
-      expect(refused).toMatchObject({ code: 'refused', retryable: false });
+      expect(refused).toMatchObject({ code: 'unauthorized', retryable: false });
     });
 
     it('may have a name', async () => {
@@ -419,7 +419,7 @@ describe('our own client of chat-completions', () => {
 
   it('reads the status of an error that comes with 200', async () => {
     const failure = await failureOf(ask(document({ error: { message: 'No credit', code: 402 } })));
-    expect(failure).toMatchObject({ code: 'refused', retryable: false });
+    expect(failure).toMatchObject({ code: 'unauthorized', retryable: false });
   });
 
   it('is not kept waiting by chunks without a token', async () => {

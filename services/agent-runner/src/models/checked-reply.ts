@@ -30,7 +30,12 @@ export function checkedReply(name: string, request: ModelRequest, reply: ReadRep
     throw new ModelFailure('protocol', `model ${name}: ${asked}`, { retryable: true });
   }
   const { complete: _, usage, ...said } = reply;
-  const answer = { ...said, usage: usageOf(usage, request, said) };
+  const isCounted = usage.input !== undefined && usage.output !== undefined;
+  const answer = {
+    ...said,
+    usage: usageOf(usage, request, said),
+    ...(isCounted ? {} : { usageIsEstimate: true }),
+  };
   const empty = answer.text.trim() === '' && answer.toolCalls.length === 0;
   if (empty && (answer.finishReason === 'length' || answer.finishReason === 'content-filter')) {
     const why = answer.finishReason === 'length' ? 'it had no tokens left for' : 'the provider withheld';

@@ -17,6 +17,7 @@ export function remoteModel(
     modelId: config.model,
     contextTokens: config.context_tokens,
     server: { address: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80) },
+    streaming: config.streaming,
     call,
   };
 }

@@ -207,6 +207,51 @@ describe('max_concurrency of a route', () => {
   });
 });
 
+describe('a session that waits for a slot', () => {
+  it('is read once, when its slot comes, without the queue view', async () => {
+    await given({ agent: { max_concurrency: 4 }, agents: { idle: { model: 'main' } } });
+    const answered = Promise.withResolvers<void>();
+    server.behave(async (request) => {
+      await answered.promise;
+      return say(request.input);
+    });
+    let looks = 0;
+    const queued = () => {
+      looks += 1;
+      return [];
+    };
+    const runner = world.runner('a', { queued });
+    const ids = await create(100, 'session');
+    // The first ones take the slots before the others come.
+    await Promise.all(ids.slice(0, 4).map((id) => runner.checkSession(id)));
+    await Promise.all(ids.slice(4).map((id) => runner.checkSession(id)));
+    // A second hint, as of the sweep, finds it in memory.
+    await Promise.all(ids.map((id) => runner.checkDueSession(id)));
+    expect(runner.asked.readWholeStream).toBe(4);
+    answered.resolve();
+    await Promise.all(ids.map(ended));
+    expect(server.requests).toHaveLength(100);
+    // Those four were hinted during their runs, so they are read once more.
+    await eventually(() => runner.size === 0);
+    expect(runner.asked.readWholeStream).toBe(104);
+    expect(looks).toBeLessThan(2);
+  });
+
+  it('of another agent is started at once: its slots are its own', async () => {
+    await given({ agent: { max_concurrency: 1 }, agents: { other: { model: 'main' } } });
+    server.behave((request) => (request.input.startsWith('busy') ? hung('x') : say('quick')));
+    const runner = world.runner('a', { waitingCap: 2 });
+    const busy = await create(10, 'busy');
+    await Promise.all(busy.map((id) => runner.checkSession(id)));
+    const quick = await world.create('quick', 'other');
+    await runner.checkSession(quick);
+    await ended(quick);
+    expect(asked('busy')).toBe(1);
+    runner.close();
+    runner.interruptAll();
+  });
+});
+
 describe('a turn that waits too long to be started', () => {
   it('expires and says so, even if no slot is free to start it', async () => {
     await given({ agent: { max_concurrency: 1 }, routes: { hook: { secret: 's', max_queue_seconds: 1 } } });

@@ -16,6 +16,7 @@ import { agentPoster } from '../agents/http/agent-request.ts';
 import type { Model } from '../models/model.ts';
 import { provideModels } from '../models/provide-models.ts';
 import { Runner } from '../runner.ts';
+import type { RunnerSettings } from '../settings.ts';
 import { McpServers } from '../tools/mcp/mcp-servers.ts';
 import { provideToolsets } from '../tools/provide-toolsets.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -105,6 +106,8 @@ export async function runnerFixture(options: FixtureOptions) {
         watcherGraceSeconds?: number;
         waitingCap?: number;
         queued?: () => SessionId[];
+        /** The sessions that wait for a model, oldest first. */
+        waiting?: () => readonly SessionId[];
         agent?: AgentOptions;
         /** As if the operator had edited the config since. */
         config?: (config: Config) => Config;
@@ -121,21 +124,22 @@ export async function runnerFixture(options: FixtureOptions) {
             return { sessionId: id, route, version: 2, runDueAt: 0 };
           }),
         );
+      const live = new LiveConfig<RunnerSettings>(
+        {
+          config: (over.config ?? ((same) => same))(
+            over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
+          ),
+        } as LoadedConfig,
+        {
+          models,
+          modelConfigs: config.models,
+          mcp,
+          toolsets: (name: string) => options.toolsets?.[name] ?? ours(name),
+          callbacks: options.callbacks ?? null,
+        },
+      );
       const runner = new Runner({
-        config: new LiveConfig(
-          {
-            config: (over.config ?? ((same) => same))(
-              over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
-            ),
-          } as LoadedConfig,
-          {
-            models,
-            modelConfigs: config.models,
-            mcp,
-            toolsets: (name: string) => options.toolsets?.[name] ?? ours(name),
-            callbacks: options.callbacks ?? null,
-          },
-        ),
+        config: live,
         postToAgent: agentPoster(),
         pings: {
           subscribe(_subject, listener) {
@@ -152,14 +156,30 @@ export async function runnerFixture(options: FixtureOptions) {
           },
           leases: line.log.leases,
           streams: own.streams,
-          queue: { pick: queued, pickOfRoute: queued },
+          queue: {
+            pick: queued,
+            pickOfRoute: queued,
+            // There is no projection here: the sessions that a view would show as waiting for a model.
+            pickByState: async (_part, after, limit) =>
+              (over.waiting?.() ?? []).filter((id) => id > after).slice(0, limit),
+          },
         },
         holder: holderId(instance, 'test'),
         logger: silent,
         ...(over.watcherGraceSeconds === undefined ? {} : { watcherGraceSeconds: over.watcherGraceSeconds }),
         ...(over.waitingCap === undefined ? {} : { waitingCap: over.waitingCap }),
       });
-      const made = Object.assign(runner, { cut: line.cut, mend: line.mend, asked: line.asked });
+      /** As if the operator edited the config while the runner works. */
+      const take = async (change: (config: Config) => Config): Promise<void> => {
+        const next = change(live.current);
+        const settings = {
+          ...live.settings,
+          models: await provideModels(next),
+          modelConfigs: next.models,
+        };
+        live.take({ config: next } as LoadedConfig, settings);
+      };
+      const made = Object.assign(runner, { cut: line.cut, mend: line.mend, asked: line.asked, take });
       runners.push(made);
       return made;
     },
@@ -218,7 +238,7 @@ export async function runnerFixture(options: FixtureOptions) {
 function cuttable(log: EventLog) {
   let gate: Promise<void> = Promise.resolve();
   let open: () => void = () => {};
-  const asked = { append: 0, readStream: 0, lease: 0, renewLeases: 0 };
+  const asked = { append: 0, readStream: 0, readWholeStream: 0, lease: 0, renewLeases: 0 };
   const wrap =
     <A extends unknown[], R>(name: keyof typeof asked, call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
@@ -230,7 +250,10 @@ function cuttable(log: EventLog) {
     log: {
       append: wrap('append', (...args: Parameters<EventLog['append']>) => log.append(...args)),
       streams: {
-        read: wrap('readStream', (...args: Parameters<Streams['read']>) => log.streams.read(...args)),
+        read: wrap('readStream', (...args: Parameters<Streams['read']>) => {
+          if (args[1] === undefined) asked.readWholeStream += 1;
+          return log.streams.read(...args);
+        }),
       },
       now: () => log.now(),
       leases: {

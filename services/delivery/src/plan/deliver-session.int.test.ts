@@ -264,7 +264,8 @@ describe('an unknown outcome', () => {
   ])('%s: sent again, marked, with the same webhook-id', async (_name, behaviour) => {
     const id = await answered();
     sink.next(behaviour);
-    await hintUntil(sender({ delivery: HURRIED }), id, settled(id));
+    await hintUntil(sender({ delivery: HURRIED }), id, fixture.failed(id, 1));
+    await hintUntil(sender(), id, settled(id));
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
     expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
   });

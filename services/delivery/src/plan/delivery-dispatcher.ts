@@ -2,9 +2,8 @@ import type { RunningConfig } from '@angelia/config';
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
 import type { SendRates } from '@angelia/event-log';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
-import { WakeUp } from '@angelia/waiting';
+import { type CircuitLimits, circuitLimits, WakeUp } from '@angelia/waiting';
 import type { DeliveryProcess } from '../delivery-context.ts';
-import { type CircuitLimits, circuitLimits } from '../gate/circuits.ts';
 import { SendGate } from '../gate/send-gate.ts';
 import { gateFor, type SessionGate } from '../gate/session-gate.ts';
 import { SharedRates } from '../gate/shared-rates.ts';
@@ -77,10 +76,14 @@ export class DeliveryDispatcher implements DrainParticipant {
       perDestination: limits.perDestination,
       perCircuit: limits.perCircuit,
       maxWaiting: limits.waiting,
-      circuit: limits.circuit ?? circuitLimits(config.settings.policy.retry_schedule_seconds),
+      circuit: limits.circuit ?? circuitLimits(config.current.delivery.retry_schedule_seconds),
       now: () => context.clock.monotonic(),
       wake: (id) => this.#wake(sessionId(id)),
       onCircuit: (destination, change) => this.#logCircuit(destination, change),
+    });
+    config.onTaken(({ delivery }) => {
+      if (limits.circuit === undefined)
+        this.#gate.setCircuitLimits(circuitLimits(delivery.retry_schedule_seconds));
     });
     this.#rates = new SharedRates(turns, this.#gate, context.logger);
   }

@@ -51,6 +51,8 @@ export interface DeliveryFixture {
     ids: SessionId | readonly SessionId[],
     so: () => unknown,
   ): Promise<void>;
+  /** This many attempts have failed. */
+  failed(id: SessionId, times: number): () => Promise<boolean>;
   /** Nothing is left to send. */
   settled(...ids: SessionId[]): () => Promise<boolean>;
   /** Closes what was opened for one test. */
@@ -58,8 +60,11 @@ export interface DeliveryFixture {
   close(): Promise<void>;
 }
 
-/** For a test in which a request gets no answer: its sender gives up soon, and its claim ends after 3 s. */
-export const HURRIED = { request_timeout_seconds: 2 };
+/**
+ * Of a sender whose requests get no answer: it gives up soon, its claim ends after 3 s, and the next attempt can be left to a
+ * sender with more time.
+ */
+export const HURRIED = { request_timeout_seconds: 2, retry_schedule_seconds: [1, 1] };
 
 export const status = (sequence: number, text: string, generation = 1): SessionCommand => ({
   type: 'interim-status',
@@ -174,6 +179,8 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         return (await so()) as boolean;
       });
     },
+    failed: (id, times) => async () =>
+      (await deliveryEvents(id)).filter(({ type }) => type === 'delivery.failed').length >= times,
     settled:
       (...ids) =>
       async () => {

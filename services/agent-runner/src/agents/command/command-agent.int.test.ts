@@ -42,7 +42,14 @@ function withKind(config: Config, kind: AgentConfig['kind']): Config {
   const made = {
     llm: config.agents.default,
     command: config.agents.program,
-    http: { ...config.agents.program, kind: 'http', url: 'http://127.0.0.1:9/', secret: 's', headers: {} },
+    http: {
+      ...config.agents.default,
+      ...config.agents.program,
+      kind: 'http',
+      url: 'http://127.0.0.1:9/',
+      secret: 's',
+      headers: {},
+    },
   }[kind] as AgentConfig;
   return { ...config, agents: { ...config.agents, program: made } };
 }
