@@ -14,7 +14,7 @@ import { pause } from '@angelia/waiting';
 import type { CheckResult } from '../health/health.ts';
 import type { Logger } from '../logs/logger.ts';
 import { metrics } from '../metrics/catalogue.ts';
-import { loadedWith, type StartingConfig } from './starting-config.ts';
+import { asRefusal, loadedWith, type StartingConfig } from './starting-config.ts';
 import { watchFiles } from './watch-files.ts';
 
 /** What asked for a reload. Somebody waits for the result of `signal` and `api`; the others are silent if nothing changed. */
@@ -115,9 +115,7 @@ export class ConfigReloads<Settings = unknown> {
     try {
       return await this.#take(cause);
     } catch (error) {
-      // Anything else than a StartupError is a bug of ours, which must not stop a service either.
-      const refusal =
-        error instanceof StartupError ? error : new StartupError([String(error)], { cause: error });
+      const refusal = asRefusal(error);
       this.#refuse(refusal, cause);
       return { status: 'refused', error: refusal };
     }

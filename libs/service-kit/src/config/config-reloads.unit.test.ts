@@ -22,7 +22,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 const save = (text: string) => writeFileSync(path, text);
 const messages = () => logged.map(({ level, msg }) => `${level}: ${msg}`);
 
-/** A service whose settings are the secret of its config. It refuses the secret `unusable`. */
+/** A service whose settings are the secret of its config. It refuses the secret `unusable`, and fails with `our-bug`. */
 async function service(env: Record<string, string> = {}) {
   const source = configSource('ingress', {
     ANGELIA_CONFIG: path,
@@ -42,6 +42,7 @@ async function service(env: Record<string, string> = {}) {
     if (config.secret === 'unusable') {
       throw new ConfigUnusable([{ place: 'secret', reason: 'cannot be used here' }]);
     }
+    if (config.secret === 'our-bug') throw new TypeError('undefined is not a function');
     return config.secret ?? '';
   };
   const started = await startingConfig(source, make);
@@ -108,6 +109,18 @@ describe('a reload', () => {
   });
 
   it('survives an error that is our own', async () => {
+    save('secret: secret-one');
+    const { live, reloads } = await service();
+    save('secret: our-bug');
+    expect(await reloads.reload('file')).toMatchObject({ status: 'refused' });
+    expect(live.settings).toBe('secret-one');
+    // The same at a start.
+    const next = await service();
+    expect([next.live.settings, next.reloads.readiness().in_force]).toEqual(['secret-one', 'last_good']);
+    expect(logged.at(-1)).toMatchObject({ level: 'error', err: { type: 'TypeError' } });
+  });
+
+  it('survives that the file is gone', async () => {
     save('secret: secret-one');
     const { live, reloads } = await service();
     rmSync(path);

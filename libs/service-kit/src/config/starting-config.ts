@@ -17,7 +17,7 @@ export interface StartingConfig<Settings> {
 
 /**
  * The file; if that is wrong, the last good copy of it (invariant last-good-config).
- * @throws StartupError about the file, if there is no copy or the copy cannot be used either
+ * @throws what is wrong with the file, if there is no copy or the copy cannot be used either
  */
 export async function startingConfig<Settings>(
   source: ConfigSource,
@@ -29,16 +29,20 @@ export async function startingConfig<Settings>(
   };
   try {
     return { ...(await attempt(() => source.read())), refused: null };
-  } catch (refused) {
-    if (!(refused instanceof StartupError)) throw refused;
+  } catch (error) {
     const kept = source.readKept();
-    if (kept === null) throw refused;
+    if (kept === null) throw error;
     try {
-      return { ...(await attempt(() => kept)), refused };
-    } catch (error) {
-      throw error instanceof StartupError ? refused : error;
+      return { ...(await attempt(() => kept)), refused: asRefusal(error) };
+    } catch {
+      throw error;
     }
   }
+}
+
+/** Anything else than a StartupError is a bug of ours. It must not stop a service that has a config to work with. */
+export function asRefusal(error: unknown): StartupError {
+  return error instanceof StartupError ? error : new StartupError([String(error)], { cause: error });
 }
 
 /** @throws StartupError with places in the file */
