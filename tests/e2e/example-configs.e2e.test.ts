@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -43,12 +42,12 @@ const secret = (name: string) => `the-secret-of-${name.toLowerCase().replaceAll(
 const TELEGRAM_TOKEN = '123456789:AAexample-token_of_35_letters______';
 const STANDARD_WEBHOOKS = `whsec_${Buffer.from('a secret that both sides know').toString('base64')}`;
 
-/** Each writes `.env:` above its first variable, and every variable on a line of its own. */
+/** The variables that a config names. */
 function variablesIn(text: string): string[] {
   return [...new Set([...text.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name]) => name as string))];
 }
 
-/** What a program answers that nobody can install here: it repeats its input and its key's length. */
+/** Stands for a program that needs an account: it prints how it was called and what it read. */
 const PROGRAM = `#!/bin/sh
 printf '%s %s: ' "$(basename "$0")" "$*"
 cat
@@ -67,20 +66,21 @@ interface Example {
 let dataDir: string;
 let programs: string;
 let stack: TestStack;
+/** The variables of all examples. */
+let variables: Record<string, string>;
 let model: ModelServer;
 let examples: Readonly<Record<string, Example>>;
 const stops: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'angelia-examples-'));
-  programs = join(dataDir, 'programs');
-  mkdirSync(programs);
+  programs = mkdtempSync(join(tmpdir(), 'angelia-programs-'));
+  // The users of the sessions run them.
+  chmodSync(programs, 0o755);
   for (const name of ['claude', 'codex']) {
     writeFileSync(join(programs, name), PROGRAM);
     chmodSync(join(programs, name), 0o755);
   }
-  // The user of a session must be able to reach the programs.
-  chmodSync(dataDir, 0o711);
   const [github, slack, telegram, discord, mattermost, smtp, sink, agent] = await Promise.all([
     startGithub({ token: secret('GITHUB_TOKEN') }),
     startSlack({ token: secret('SLACK_TOKEN') }),
@@ -103,19 +103,22 @@ beforeAll(async () => {
     [['targets', 'email', 'port'], smtp.port],
     [['targets', 'email', 'security'], 'none'],
   ];
-  const comments = () => github.comments.map(({ repo, number, body }) => `${repo}#${number} ${body}`);
+  // Without the hidden marker of the adapter.
+  const visible = (body: string) => body.replaceAll(/<!--.*?-->\s*/gs, '');
+  const comments = () =>
+    github.comments.map(({ repo, number, body }) => `${repo}#${number} ${visible(body)}`);
   const mails = () => smtp.mails.map(({ mail }) => `${mail.subject} ${mail.text}`);
   const slackTexts = () => slack.messages.map(({ text }) => text);
   examples = {
     'pr-review': {
       edits: [base(), api('github_comment', github.url)],
       shown: comments,
-      answer: 'acme/app#7 answer to: Review pull request #7',
+      answer: 'acme/app#7 answer to: Review pull request',
     },
     'issue-triage': {
       edits: [base(), api('github_comment', github.url)],
       shown: comments,
-      answer: 'acme/app#21 answer to: Issue #21',
+      answer: 'acme/app#21 answer to: Issue',
     },
     'alert-triage': {
       edits: [
@@ -171,14 +174,14 @@ beforeAll(async () => {
     },
   };
 
-  const variables = names.flatMap((name) => variablesIn(read(name)));
-  const values: Record<string, string> = {
-    ...Object.fromEntries(variables.map((name) => [name, secret(name)])),
+  const needed = names.flatMap((name) => variablesIn(read(name)));
+  variables = {
+    ...Object.fromEntries(needed.map((name) => [name, secret(name)])),
     TELEGRAM_TOKEN,
     AGENT_SECRET: STANDARD_WEBHOOKS,
     OUTGOING_SECRET: STANDARD_WEBHOOKS,
   };
-  const lines = Object.entries(values).map(([name, value]) => `${name}=${value}\n`);
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(dataDir, '.env'), lines.join(''), { mode: 0o600 });
   stack = await startTestStack({
     dataDir,
@@ -189,7 +192,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack?.stop();
   await Promise.all(stops.map((stop) => stop()));
-  rmSync(dataDir, { recursive: true, force: true });
+  for (const path of [dataDir, programs]) rmSync(path, { recursive: true, force: true });
 });
 
 const read = (name: string) => readFileSync(join(directory, `${name}.yaml`), 'utf8');
@@ -231,6 +234,8 @@ async function send(name: string): Promise<string> {
       ANGELIA_DATA: dataDir,
       ANGELIA_CONFIG: join(dataDir, 'angelia.yaml'),
       ANGELIA_URL: stack.baseUrl,
+      // The program itself reads .env.
+      ...variables,
     },
   });
   expect(run).toMatchObject({ code: 0, stderr: '' });
@@ -285,7 +290,7 @@ describe('docs/examples', () => {
       events: [],
     });
     const shown = example.shown().filter((text) => text.includes(example.answer));
-    expect({ name, shown: example.shown(), times: shown.length }).toMatchObject({ times: 1 });
+    expect({ times: shown.length, all: example.shown() }).toEqual({ times: 1, all: expect.anything() });
     expect(model.problems).toEqual([]);
   });
 });
