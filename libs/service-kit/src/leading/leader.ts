@@ -1,6 +1,6 @@
 import type { Bus } from '@angelia/bus';
-import type { ServiceName } from '@angelia/config';
-import { type Config, JOBS_PING_SUBJECT, TAIL_PING_SUBJECT } from '@angelia/contracts';
+import type { CurrentConfig, ServiceName } from '@angelia/config';
+import { JOBS_PING_SUBJECT, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import { exportTo, pruneSessions, upgradeViews } from '@angelia/event-log/admin';
 import {
@@ -37,7 +37,8 @@ export type LedLoop = (typeof ledLoops)[number];
 interface LeaderOptions {
   readonly log: EventLog;
   readonly bus: Bus;
-  readonly config: Config;
+  /** `timing` is fixed while the process runs; retention and directories are not. */
+  readonly config: CurrentConfig;
   readonly service: ServiceName;
   readonly logger: Logger;
   /** For tests. Default: by the service. */
@@ -55,7 +56,8 @@ const DELAY_OF_OTHERS_MS = 1_500;
 export type StartLeader = typeof startLeader;
 
 export function startLeader(options: LeaderOptions): Leader {
-  const { log, bus, config } = options;
+  const { log, bus } = options;
+  const { timing } = options.config.current;
   const delay = options.delayFirstTryMs ?? (options.service === PREFERRED_LEADER ? 0 : DELAY_OF_OTHERS_MS);
   const hint = ownerHinter(bus);
   const sessions = new Sessions({ log, instance: log.instance });
@@ -91,7 +93,7 @@ export function startLeader(options: LeaderOptions): Leader {
       ),
     ),
     agenda: leadLoop('agenda', (leadEpoch, signal) =>
-      runAgenda({ log, leadEpoch, signal, sweepSeconds: config.timing.sweep_seconds, hint }),
+      runAgenda({ log, leadEpoch, signal, sweepSeconds: timing.sweep_seconds, hint }),
     ),
     // No epoch: each of its appends asks for the version of the job that it read.
     jobs: leadLoop('jobs', (_, signal) =>
@@ -114,7 +116,7 @@ export function startLeader(options: LeaderOptions): Leader {
       log,
       name,
       holder: log.holder,
-      seconds: config.timing.lead_seconds,
+      seconds: timing.lead_seconds,
       delayFirstTryMs: delay,
       onLead,
     });
@@ -123,8 +125,8 @@ export function startLeader(options: LeaderOptions): Leader {
 
 /** Removes ended sessions from the log once their retention is over (invariant bounded). */
 async function pruneNowAndThen({ log, config, logger }: LeaderOptions, signal: AbortSignal): Promise<void> {
-  const { retention, directories, timing } = config;
   while (!signal.aborted) {
+    const { retention, directories } = config.current;
     try {
       const pruned = await pruneSessions({
         log,
@@ -136,7 +138,7 @@ async function pruneNowAndThen({ log, config, logger }: LeaderOptions, signal: A
     } catch (error) {
       logger.warn({ err: error }, 'pruning failed; will retry');
     }
-    await pause(timing.prune_seconds * 1_000, signal);
+    await pause(config.current.timing.prune_seconds * 1_000, signal);
   }
 }
 
