@@ -12,6 +12,8 @@ const SAME_KEYSTROKE_MS = 1_000;
 /** `npm start`: runs the stack in the foreground until a signal. Returns the exit code. */
 export async function runStart(
   options: Pick<StackOptions, 'scripts' | 'inspect' | 'preparedCluster'> & {
+    /** When the command began, in milliseconds since 1970. Default: when this process began. */
+    readonly startedAt?: number;
     /** Called when the stack is ready. The function that it returns is called before the stack stops. */
     readonly onReady?: (stack: Stack) => Promise<() => void>;
   } = {},
@@ -38,7 +40,7 @@ export async function runStart(
     console.error(`angelia: ${error.message}`);
     return 1;
   }
-  console.log(`\n${bannerOf(stack)}\n`);
+  console.log(`\n${bannerOf(stack, options.startedAt ?? performance.timeOrigin)}\n`);
 
   const end = await options.onReady?.(stack);
   const refused = await Promise.race([stack.failed, asked.promise]);
@@ -50,13 +52,13 @@ export async function runStart(
   return 1;
 }
 
-function bannerOf(stack: Stack): string {
+function bannerOf(stack: Stack, startedAt: number): string {
   return banner({
     url: stack.url,
     otherUrls: stack.urls.slice(1),
     adminTokenFile: stack.secrets.adminTokenFile,
     dataDir: stack.dataDir,
-    readyInSeconds: performance.now() / 1000, // since this process began
+    readyInSeconds: (Date.now() - startedAt) / 1000,
     demoSecret: stack.settings.usesDemoConfig ? stack.secrets.demoSecret : null,
   });
 }
