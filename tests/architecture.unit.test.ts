@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { awaitedTypes } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 
 // The dependency rules of the layout: which package may know what. They are checked twice, in what a package.json
@@ -268,3 +269,12 @@ function matches(name: string, patterns: Names): boolean {
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
   );
 }
+
+it('whoever commits an event that a service consumes publishes its hint', () => {
+  const consumed = sourceFiles('services')
+    .filter((file) => file.endsWith('.controller.ts'))
+    .flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(/@EventPattern\('(.+?)'\)/g)])
+    .map(([, type]) => type ?? '')
+    .filter((type) => !type.startsWith('hint.'));
+  expect(consumed.toSorted()).toEqual(awaitedTypes.toSorted());
+});

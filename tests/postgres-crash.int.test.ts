@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startStack } from '@angelia/local';
+import { eventually } from '@angelia/testkit';
 import { expect, it } from '@jest/globals';
 import pg from 'pg';
 
@@ -30,10 +31,10 @@ it('Postgres killed with -9 while a backend is busy comes back on its port, with
     const busy = query(stack.databaseUrl, 'SELECT count(*) FROM generate_series(1, 60000000)').catch(
       () => 'cut off',
     );
-    await waitUntil(async () => (await query(stack.databaseUrl, BUSY)).length === 1);
+    await eventually(async () => (await query(stack.databaseUrl, BUSY)).length === 1);
 
     process.kill(before, 'SIGKILL');
-    await waitUntil(async () => (await query(stack.databaseUrl, 'SELECT one FROM kept')).length === 1);
+    await eventually(async () => (await query(stack.databaseUrl, 'SELECT one FROM kept')).length === 1);
     expect(stack.pidOf('postgres')).not.toBe(before);
     await busy;
   } finally {
@@ -53,13 +54,5 @@ async function query(connectionString: string, text: string): Promise<unknown[]>
     return (await client.query(text)).rows;
   } finally {
     await client.end();
-  }
-}
-
-async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 40_000;
-  while (!(await condition().catch(() => false))) {
-    if (Date.now() > deadline) throw new Error('it did not come true in time');
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

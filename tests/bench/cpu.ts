@@ -4,12 +4,17 @@ import { SERVICES, type Stack } from '@angelia/local';
 /** The kernel's clock tick on every Linux that Node runs on (getconf CLK_TCK). */
 const TICKS_PER_SECOND = 100;
 
-/** CPU seconds (user and system) that each program of the stack has used so far. */
+/** As many as `ANGELIA_REPLICAS` allows. */
+const MOST_REPLICAS = 9;
+
+/** CPU seconds (user and system) that each program of the stack has used so far, all replicas together. */
 export function cpuSeconds(stack: Stack): Record<string, number> {
   const used: Record<string, number> = {};
   for (const name of [...SERVICES, 'nats']) {
-    const pid = stack.pidOf(name);
-    if (pid !== null) used[name] = ticksOf(pid, 'own') / TICKS_PER_SECOND;
+    for (let replica = 1; replica <= MOST_REPLICAS; replica++) {
+      const pid = stack.pidOf(replica === 1 ? name : `${name}-${replica}`);
+      if (pid !== null) used[name] = (used[name] ?? 0) + ticksOf(pid, 'own') / TICKS_PER_SECOND;
+    }
   }
   const postmaster = stack.pidOf('postgres');
   if (postmaster !== null) {

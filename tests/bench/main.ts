@@ -1,6 +1,8 @@
 // `npm run bench`: every figure beside a baseline from the same run, because machines differ and are noisy.
 //   npm run bench -- --only ingest,sessions    a part
 //   npm run bench -- --quick                   shorter, noisier
+//   npm run bench -- --replicas delivery=2     more of a service, as ANGELIA_REPLICAS
+//   npm run bench -- --only cost --log /tmp/log --steps fill       one step of the part cost; the logs stay in /tmp/log
 
 import { fork } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +13,8 @@ import { parseArgs } from 'node:util';
 import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local';
 import { pause } from '@angelia/waiting';
 import { stringify } from 'yaml';
-import { benchAppend, benchCost } from './append.ts';
+import { benchAppend } from './append.ts';
+import { benchCost, COST_STEPS } from './cost/cost.ts';
 import { cpuBetween, cpuSeconds } from './cpu.ts';
 import { benchDeliveries } from './deliveries.ts';
 import { handoversSince, logTime } from './handovers.ts';
@@ -25,12 +28,18 @@ import { startBenchSink } from './sink.ts';
 const PARTS = ['append', 'cost', 'ingest', 'relay', 'sessions', 'deliveries', 'latency', 'memory'] as const;
 type Part = (typeof PARTS)[number];
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, quick: { type: 'boolean' } } });
-const wanted = new Set<Part>(values.only ? (values.only.split(',') as Part[]) : PARTS);
-for (const part of wanted) {
-  if (!PARTS.includes(part))
-    throw new Error(`there is no part \`${part}\`: give some of ${PARTS.join(', ')}`);
-}
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    quick: { type: 'boolean' },
+    replicas: { type: 'string' },
+    log: { type: 'string' },
+    steps: { type: 'string' },
+  },
+});
+const wanted = chosen('part', values.only, PARTS);
+/** Of the part `cost`. */
+const steps = chosen('step', values.steps, COST_STEPS);
 const quick = values.quick ?? false;
 
 const SECRET = 'bench-secret';
@@ -50,7 +59,8 @@ const say = (line: string) => process.stderr.write(`bench: ${line}\n`);
 const home = await mkdtemp(join(tmpdir(), 'angelia-bench-'));
 
 try {
-  if (wanted.has('append') || wanted.has('cost')) await logFigures();
+  if (wanted.has('append')) await appendFigures();
+  if (wanted.has('cost')) figures.push(...(await benchCost(costOptions())));
   if (
     ['ingest', 'relay', 'sessions', 'deliveries', 'latency', 'memory'].some((part) =>
       wanted.has(part as Part),
@@ -64,36 +74,40 @@ try {
   await rm(home, { recursive: true, force: true });
 }
 
-async function logFigures(): Promise<void> {
+/** The first of `all` that is not one of them is an error. All of them without a choice. */
+function chosen<T extends string>(kind: string, given: string | undefined, all: readonly T[]): Set<T> {
+  const names = given?.split(',') ?? all;
+  const unknown = names.find((name) => !all.some((one) => one === name));
+  if (unknown !== undefined)
+    throw new Error(`there is no ${kind} \`${unknown}\`: give some of ${all.join(', ')}`);
+  return new Set(names as T[]);
+}
+
+async function appendFigures(): Promise<void> {
+  say('append against a raw batched insert');
   const postgres = await startPostgres({ dataDir: join(home, 'log') });
   try {
-    if (wanted.has('append')) {
-      say('append against a raw batched insert');
-      const append = await benchAppend({ url: postgres.url });
-      figures.push({
-        name: 'append, of a raw insert of the same rows',
-        value: append.ratio,
-        unit: '',
-        floor: { name: 'raw insert events/s', value: append.rawPerSecond },
-        goal: { value: 0.5, good: 'at least' },
-      });
-      figures.push({ name: 'append', value: append.appendPerSecond, unit: 'events/s' });
-    }
-    if (wanted.has('cost')) {
-      say('costs at 10 thousand and at 1 million events');
-      for (const [name, cost] of Object.entries(await benchCost({ url: postgres.url }))) {
-        figures.push({
-          name: `${name} at 1 million events, of its cost at 10 thousand`,
-          value: cost.ratio,
-          unit: '',
-          floor: { name: 'ms at 10 thousand', value: cost.smallMs },
-          goal: { value: 1.3, good: 'at most' },
-        });
-      }
-    }
+    const append = await benchAppend({ url: postgres.url });
+    figures.push({
+      name: 'append, of a raw insert of the same rows',
+      value: append.ratio,
+      unit: '',
+      floor: { name: 'raw insert events/s', value: append.rawPerSecond },
+      goal: { value: 0.5, good: 'at least' },
+    });
+    figures.push({ name: 'append', value: append.appendPerSecond, unit: 'events/s' });
   } finally {
     await postgres.stop();
   }
+}
+
+function costOptions(): Parameters<typeof benchCost>[0] {
+  return {
+    directory: values.log ?? join(home, 'cost'),
+    steps,
+    events: quick ? { small: 20_000, large: 500_000 } : { small: 100_000, large: 10_000_000 },
+    say,
+  };
 }
 
 async function stackFigures(): Promise<void> {
@@ -105,6 +119,7 @@ async function stackFigures(): Promise<void> {
     dataDir: join(home, 'stack'),
     config,
     port: 0,
+    ...(values.replicas === undefined ? {} : { replicas: values.replicas }),
     env: { ANGELIA_LOG_LEVEL: 'warn' },
   });
   const target = { url: stack.url, secret: SECRET, sink, route: 'bench' };

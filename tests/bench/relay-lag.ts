@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { connectBus } from '@angelia/bus';
-import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
 import { pause } from '@angelia/waiting';
 import { quantile } from './quantile.ts';
@@ -21,7 +20,8 @@ export async function relayLag(options: {
     url: options.databaseUrl,
     instance: 'bench',
     holder: `bench#${process.pid}`,
-    onCommitted: () => bus.ping(TAIL_PING_SUBJECT),
+    // As the services do (announce-commits.ts, which needs a build).
+    onCommitted: (hints) => bus.hint(hints.map(({ eventId, ...hint }) => ({ ...hint, messageId: eventId }))),
   });
   const committedAt = new Map<string, number>();
   const lags: number[] = [];

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { History, LoggedEvent, Posted, Received } from './history.ts';
-import { failuresAreTold, resumeIsDerived } from './resumption.ts';
+import { anOutageIsAWait, failuresAreTold, resumeIsDerived } from './resumption.ts';
 import { eventsOf, type Violation, type Violations, violation } from './violation.ts';
 
 /**
@@ -47,6 +47,7 @@ const CLOSES_RUN = [
   'session.final-response',
   'clarification.requested',
   'run.interrupted',
+  'run.put-off',
   'run.cancelled',
   'session.ended',
 ];
@@ -75,6 +76,7 @@ export function judge(history: History): Verdict {
       ...oneSenderAtATime(session),
       ...singleOwner(session),
       ...resumeIsDerived(session),
+      ...anOutageIsAWait(session),
       ...failuresAreTold(session),
       ...noPhantomTurns(session),
       ...exitIsKept(session),

@@ -592,6 +592,39 @@ describe('it accepts', () => {
     expect(found({ tools, received: RECEIVED.slice(1), over: { effects: new Map() } })).toEqual([]);
   });
 
+  const putOff = (generation: number, atMs: number): Entry => [
+    'run.put-off',
+    { generation, turn: 1, reason: 'unavailable', retry_at: new Date(atMs).toISOString(), models: [] },
+  ];
+  const told: Entry = ['session.interim-status', { generation: 1, turn: 1, kind: 'waiting', text: 'later' }];
+  const waited = (...entries: Entry[]): string[] => {
+    const generation = 1 + entries.filter(([type]) => type === 'run.put-off').length;
+    const tools = [
+      ...TOOLS.slice(0, 2),
+      ...entries,
+      run(generation),
+      final(generation, 1, 'answer to tools k1'),
+      ended,
+    ];
+    const version = tools.length - 1;
+    return found({
+      tools: [...tools, ...sent(version)],
+      received: [got('s-tools', version, 'answer to tools k1'), ...RECEIVED.slice(2)],
+      over: { effects: new Map() },
+    });
+  };
+
+  it('runs that were put off: not attempts, not resumed, and told once if the wait is long', () => {
+    expect(waited(run(1), putOff(1, 9_000), run(2), putOff(2, 20_000))).toEqual([]);
+    expect(waited(run(1), told, putOff(1, 90_000))).toEqual([]);
+  });
+
+  it('but not a put-off to a time that is over, nor a long wait that is told twice or never', () => {
+    expect(waited(run(1), putOff(1, 4_000))).toEqual([expect.stringMatching(/which is over/)]);
+    expect(waited(run(1), putOff(1, 90_000))).toEqual([expect.stringMatching(/nobody was told/)]);
+    expect(waited(run(1), told, told, putOff(1, 90_000))).toEqual([expect.stringMatching(/told 2 times/)]);
+  });
+
   it('a second sender after the time of the first is over, or after it failed', () => {
     const attempt = (number: number): Entry => [
       'delivery.attempted',

@@ -20,6 +20,7 @@ export const KINDS = [
   'long',
   'tools',
   'fallback',
+  'busy',
   'clarify',
   'coalesced',
   'background',
@@ -38,6 +39,8 @@ export const TELEGRAM_TOKEN = '1:chaos';
 const LONG_MS = 4_000;
 const SLOW_TARGET_MS = 2_500;
 const BACKGROUND_EXIT = 7;
+/** The model of kind `busy` is down for as long as it works, again and again. */
+const BUSY_MS = 4_000;
 
 export function chaosConfig(places: { sinkUrl: string; modelUrl: string; telegramUrl: string }): string {
   const route = (kind: Kind, over: Record<string, unknown> = {}) => [
@@ -56,11 +59,18 @@ export function chaosConfig(places: { sinkUrl: string; modelUrl: string; telegra
         model: 'broken',
         api_key: 'test-key',
       },
+      busy: {
+        provider: 'openai-compatible',
+        base_url: places.modelUrl,
+        model: 'busy',
+        api_key: 'test-key',
+      },
     },
     agent,
     agents: {
       equipped: { ...agent, toolsets: ['terminal', 'clarify'] },
       unlucky: { ...agent, model: 'broken', fallback_models: ['main'] },
+      patient: { ...agent, model: 'busy', retry: { schedule_seconds: [0.5, 1, 2], max_seconds: 3_600 } },
     },
     targets: { telegram: { bot_token: TELEGRAM_TOKEN, api_base: places.telegramUrl } },
     delivery: { retry_schedule_seconds: [0.5, 1, 2, 4, 8, 8, 8, 8, 8, 8] },
@@ -71,6 +81,7 @@ export function chaosConfig(places: { sinkUrl: string; modelUrl: string; telegra
       route('long'),
       route('tools', { agent: 'equipped' }),
       route('fallback', { agent: 'unlucky' }),
+      route('busy', { agent: 'patient' }),
       route('clarify', { agent: 'equipped' }),
       route('coalesced', { coalesce: { key: '{key}', window_seconds: 2, max_wait_seconds: 4 } }),
       route('background', { agent: 'equipped' }),
@@ -97,6 +108,7 @@ export function keyOf(request: ModelRequest): string {
 export function modelOf(effectsDir: string): (request: ModelRequest) => ModelStep {
   return (request) => {
     if (request.body.model === 'broken') return fail(500);
+    if (request.body.model === 'busy' && Math.floor(performance.now() / BUSY_MS) % 2 === 0) return fail(503);
     const { input, results } = request;
     const key = keyOf(request);
     if (input.startsWith('[Background process')) return say(`noticed for ${key}: ${input.split('\n')[0]}`);

@@ -11,7 +11,9 @@ const CLOSES_QUESTION = ['clarification.answered', 'clarification.timed-out', 'c
 interface Turn {
   attempts: number;
   /** The state of its last run. */
-  run: 'none' | 'open' | 'interrupted' | 'over';
+  run: 'none' | 'open' | 'interrupted' | 'put-off' | 'over';
+  /** Whether its last run was a resumed one. The run after a put-off one is the same again. */
+  resumed: boolean;
   signAt: number;
 }
 
@@ -30,9 +32,10 @@ export function* resumeIsDerived({
   let underWay: Turn | undefined;
   for (const { type, version, data, recordedAt } of events) {
     if (type === 'run.started') {
-      underWay = turns.get(data.turn) ?? { attempts: 0, run: 'none', signAt: recordedAt };
+      underWay = turns.get(data.turn) ?? { attempts: 0, run: 'none', resumed: false, signAt: recordedAt };
       turns.set(data.turn, underWay);
-      const resumed = underWay.run === 'open' || underWay.run === 'interrupted';
+      const lost = underWay.run === 'open' || underWay.run === 'interrupted';
+      const resumed = lost || (underWay.run === 'put-off' && underWay.resumed);
       const attempt = underWay.attempts + 1;
       if (data.attempt !== attempt || data.resumed !== resumed) {
         const says = `attempt ${data.attempt}${data.resumed ? ', resumed' : ''}`;
@@ -52,6 +55,7 @@ export function* resumeIsDerived({
       }
       underWay.attempts = attempt;
       underWay.run = 'open';
+      underWay.resumed = resumed;
     } else if (PROGRESS.includes(type) || CLOSES_QUESTION.includes(type)) {
       const turn = CLOSES_QUESTION.includes(type) ? underWay : turns.get(data.turn);
       if (turn !== undefined) turn.attempts = 0;
@@ -59,11 +63,45 @@ export function* resumeIsDerived({
     } else if (type === 'run.interrupted' && underWay !== undefined) {
       underWay.attempts = Math.max(0, underWay.attempts - 1);
       underWay.run = 'interrupted';
+    } else if (type === 'run.put-off' && underWay !== undefined) {
+      underWay.attempts = Math.max(0, underWay.attempts - 1);
+      underWay.run = 'put-off';
     } else if (type === 'run.cancelled' || type === 'session.final-response') {
       const turn = turns.get(data.turn);
       if (turn !== undefined) turn.run = 'over';
     }
     if (underWay !== undefined && !type.startsWith('delivery.')) underWay.signAt = recordedAt;
+  }
+}
+
+/** The wait of a turn for a model. A longer one is told, once. */
+const TOLD_AFTER_MS = 60_000;
+
+/** Invariant an-outage-is-a-wait: put off to a time to come, and told at most once, if it is long. */
+export function* anOutageIsAWait({
+  id,
+  events,
+}: {
+  readonly id: string;
+  readonly events: readonly LoggedEvent[];
+}): Violations {
+  const waits = new Map<unknown, { since: number | null; told: number }>();
+  for (const { type, version, data, recordedAt } of events) {
+    const wait = waits.get(data.turn) ?? { since: null, told: 0 };
+    if (type === 'session.interim-status' && data.kind === 'waiting') {
+      waits.set(data.turn, { ...wait, told: wait.told + 1 });
+    } else if (type === 'run.put-off') {
+      const since = wait.since ?? recordedAt;
+      waits.set(data.turn, { ...wait, since });
+      const retryAt = Date.parse(String(data.retry_at));
+      const wrong = (what: string) =>
+        violation('an-outage-is-a-wait', id, `run.put-off (${version}): ${what}`);
+      if (!(retryAt > recordedAt)) yield wrong(`until ${data.retry_at}, which is over`);
+      if (retryAt - since > TOLD_AFTER_MS && wait.told === 0) yield wrong('nobody was told of the long wait');
+      if (wait.told > 1) yield wrong(`the user was told ${wait.told} times`);
+    } else if (type === 'model.responded' || type === 'context.compressed') {
+      waits.delete(data.turn);
+    }
   }
 }
 

@@ -5,7 +5,7 @@ import { oneTrace } from './traces-and-targets/one-trace.ts';
 shareStack(
   {
     traces: true,
-    delivery: { retry_schedule_seconds: [0.2, 0.2, 0.2], request_timeout_seconds: 5 },
+    delivery: { retry_schedule_seconds: [0.2, 0.2, 0.2] },
   },
   [allTargets, oneTrace],
 );

@@ -20,7 +20,7 @@ import {
   testRoute,
   tooLong,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { adminCall, eventsOf, isGone, prune, runnerOf } from './admin.ts';
 import { gate } from './gate.ts';
@@ -83,6 +83,13 @@ beforeAll(async () => {
 beforeEach(() => {
   backup = {};
   primaryIsBack = false;
+});
+
+afterEach(() => {
+  // Nothing that was sent breaks the rules of a platform or protocol, and nothing for Telegram went elsewhere.
+  expect(telegram.problems).toEqual([]);
+  expect(model.problems).toEqual([]);
+  expect(sink.received).toEqual([]);
 });
 
 afterAll(async () => {
@@ -311,12 +318,6 @@ describe('seed 000: where to deliver is a fact', () => {
     expect(next).toMatchObject({ continues: sessionId, title: 'Alert 7 of db-1', outcome: 'succeeded' });
     const [, answer, , nextAnswer] = telegram.shownIn('17');
     expect([answer, nextAnswer]).toEqual(['answer to: look', expect.stringContaining('answer to: Go on')]);
-  });
-
-  it('(control) nothing that was sent breaks the rules of a platform or protocol, and nothing for Telegram went elsewhere', () => {
-    expect(telegram.problems).toEqual([]);
-    expect(model.problems).toEqual([]);
-    expect(sink.received).toEqual([]);
   });
 });
 

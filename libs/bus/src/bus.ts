@@ -4,6 +4,7 @@ import { DurableConsumption } from './consume/consumption.ts';
 import { CoreMessages, callListener } from './core/core-messages.ts';
 import { BusUnavailable, reasonOf } from './errors.ts';
 import { HintPublisher } from './publish/hint-publisher.ts';
+import { publishUnacked } from './publish/publish-hints.ts';
 import { ensureStream } from './stream/ensure-stream.ts';
 import { RecreationWatch } from './stream/recreation-watch.ts';
 import { whyNotLed } from './stream/stream-health.ts';
@@ -83,6 +84,16 @@ class JetStreamBus implements Bus {
     if (hints.length === 0) return { streamWasRecreated: false };
     await this.#publisher.publish(this.#connection.required(), hints);
     return { streamWasRecreated: this.#watch.takeRecreated() };
+  }
+
+  hint(hints: readonly OutgoingHint[]): void {
+    const live = this.#connection.live;
+    if (live === null) return;
+    try {
+      for (const hint of hints) publishUnacked(live.nc, hint);
+    } catch (error) {
+      this.#options.logger.debug({ reason: reasonOf(error) }, 'hints dropped');
+    }
   }
 
   onStreamRecreated(listener: () => void): () => void {

@@ -93,6 +93,11 @@ export interface Bus {
    */
   publishHints(hints: readonly OutgoingHint[]): Promise<{ streamWasRecreated: boolean }>;
   /**
+   * Publishes hints without waiting for the server to store them. Those that are lost, as all are while the server is
+   * away, are for the relay to publish again.
+   */
+  hint(hints: readonly OutgoingHint[]): void;
+  /**
    * Calls back when the stream turns out to be new or another one, also when nothing is published. The caller hints what is
    * unsettled. Returns a function that stops listening.
    */

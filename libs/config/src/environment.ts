@@ -28,6 +28,30 @@ function isNatsUrl(url: string): boolean {
   return (scheme === 'nats' || scheme === 'tls') && rest !== undefined && rest !== '';
 }
 
+/** What a span may hold of the texts of a session, each only if the operator asks for it. */
+export const contentClasses = ['prompts', 'answers', 'tool_arguments', 'tool_results'] as const;
+export type ContentClass = (typeof contentClasses)[number];
+
+/**
+ * The words that other instrumentations take for this variable, or a list of classes. OpenTelemetry names the variable as an
+ * example only and leaves its values open. `EVENT_ONLY` and `SPAN_AND_EVENT` are refused: we have no such events.
+ */
+const captureWords: Readonly<Record<string, readonly ContentClass[]>> = {
+  false: [],
+  no_content: [],
+  true: contentClasses,
+  span_only: contentClasses,
+};
+
+/** Null: not understood. */
+function contentToCapture(text: string): readonly ContentClass[] | null {
+  const word = text.trim().toLowerCase();
+  if (Object.hasOwn(captureWords, word)) return captureWords[word] ?? [];
+  const named = word.split(',').map((name) => name.trim());
+  const known = contentClasses.filter((one) => named.includes(one));
+  return known.length === new Set(named).size ? known : null;
+}
+
 /** INTERFACES.md, "Environment", and docs/configure.md. An empty variable counts as unset: Compose files pass those. */
 export const variables = z.object({
   ANGELIA_CONFIG: z.string().optional(),
@@ -66,6 +90,13 @@ export const variables = z.object({
       error: notA('an http or https URL', 'Set it, for example to http://127.0.0.1:4318.'),
     })
     .optional(),
+  OTEL_ANGELIA_INTERNALS: z.enum(['true', 'false', '1', '0']).optional(),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
+    .string()
+    .refine((text) => contentToCapture(text) !== null, {
+      error: `this is not true, false or a list of ${contentClasses.join(', ')}. Use for example prompts,answers.`,
+    })
+    .optional(),
   ANGELIA_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -86,6 +117,10 @@ export interface Environment {
   readonly drainSeconds: number;
   readonly dataDirectory: string;
   readonly otlpEndpoint: string | undefined;
+  /** Spans of the log and the bus, too. */
+  readonly traceInternals: boolean;
+  /** Texts of sessions that spans hold. */
+  readonly captureContent: readonly ContentClass[];
   readonly logLevel: string;
 }
 
@@ -123,6 +158,9 @@ export function readEnvironment(service: ServiceName, env: NodeJS.ProcessEnv): E
     drainSeconds: values.ANGELIA_DRAIN_SECONDS,
     dataDirectory: values.ANGELIA_DATA,
     otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    traceInternals: ['true', '1'].includes(values.OTEL_ANGELIA_INTERNALS ?? ''),
+    captureContent:
+      contentToCapture(values.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT ?? 'false') ?? [],
     logLevel: values.ANGELIA_LOG_LEVEL,
   };
 }

@@ -26,6 +26,8 @@ describe('environment', () => {
       adminHost: '127.0.0.1',
       adminPort: undefined,
       otlpEndpoint: undefined,
+      traceInternals: false,
+      captureContent: [],
       logLevel: 'info',
     });
   });
@@ -65,8 +67,24 @@ describe('environment', () => {
     ['NATS_URL', 'http://127.0.0.1:4222'],
     ['NATS_URL', 'nats://a:4222,'],
     ['ANGELIA_DRAIN_SECONDS', '-1'],
+    ['OTEL_ANGELIA_INTERNALS', 'yes'],
+    ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'prompt'],
+    // We send no events: to take it as "nothing" would be a silent downgrade.
+    ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'EVENT_ONLY'],
   ])('refuses a wrong %s', (name, value) => {
     expect(refusal({ ...needed, [name]: value })).toContain(`angelia: ${name} `);
+  });
+
+  it.each([
+    ['false', []],
+    ['NO_CONTENT', []],
+    ['answers', ['answers']],
+    ['tool_results, prompts', ['prompts', 'tool_results']],
+    ['true', ['prompts', 'answers', 'tool_arguments', 'tool_results']],
+    ['SPAN_ONLY', ['prompts', 'answers', 'tool_arguments', 'tool_results']],
+  ])('captures content for %s', (value, classes) => {
+    const name = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT';
+    expect(readEnvironment('ingress', { ...needed, [name]: value }).captureContent).toEqual(classes);
   });
 
   it('does not quote a wrong secret', () => {

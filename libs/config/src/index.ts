@@ -4,6 +4,7 @@ export { exposedFileProblems } from './check/exposed-files.ts';
 export { compilePattern, MOST_PATTERN_WORK } from './check/patterns.ts';
 export { INSECURE_NO_AUTH, isLoopback, isShortSecret } from './check/secrets.ts';
 export {
+  type ContentClass,
   checkEnvironment,
   type Environment,
   readEnvironment,

@@ -60,11 +60,13 @@ export {
 } from './ids.ts';
 export { isSecretKey } from './secret-key.ts';
 export {
+  awaitedTypes,
   cancelSubject,
   erasedSubject,
   FIRST_TURN_VERSION,
   type Hint,
   hintSchema,
+  isAwaited,
   OUTPUT_SUBJECT,
   type OutputAnswer,
   type OutputRequest,

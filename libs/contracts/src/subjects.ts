@@ -26,6 +26,8 @@ export const unhintedTypes: readonly string[] = [
   // The run that waits for it learns of the commit itself (agent-runner).
   'tool.finished',
   'context.compressed',
+  // Nothing happens before `retry_at`, when the agenda hints a runner.
+  'run.put-off',
   // The turn that replaces it is in the same append and has a hint.
   'clarification.superseded',
   'delivery.attempted',
@@ -40,6 +42,29 @@ export const unhintedTypes: readonly string[] = [
 
 /** The first turn of a session is in the same append as its creation (version 1), whose hint is enough. */
 export const FIRST_TURN_VERSION = 2;
+
+/**
+ * The events whose hints a service consumes. Whoever commits one publishes its hint at once. The relay publishes the hints
+ * of other events, for whoever else listens on the bus.
+ */
+export const awaitedTypes: readonly string[] = [
+  'session.created',
+  'turn.requested',
+  'run.interrupted',
+  'clarification.requested',
+  'clarification.answered',
+  'session.interim-status',
+  'session.final-response',
+  'delivery.retry-requested',
+  'tool.started',
+  'process.kill-requested',
+] satisfies EventType[];
+const awaited = new Set(awaitedTypes);
+
+/** Whether some service waits for this event. */
+export function isAwaited(type: string, version: number): boolean {
+  return awaited.has(type) && !(type === 'turn.requested' && version <= FIRST_TURN_VERSION);
+}
 
 export function subjectOf(type: string, streamId: string): string {
   return `angelia.evt.${type}.${streamId}`;

@@ -1,4 +1,5 @@
 import { GroupCommit } from './append/group-commit.ts';
+import type { EventHint } from './append/hints-of.ts';
 import type { AppendRequest, AppendResult } from './append/request.ts';
 import type { Timeouts } from './connection/connection-pool.ts';
 import { Database, SERVICE_ROLE, TIMEOUTS } from './connection/database.ts';
@@ -24,11 +25,13 @@ interface EventLogOptions {
   /** Connections for everything except appends and reads of streams. */
   readonly poolSize?: number;
   readonly logger?: Logger;
-  /** Called after a commit that appended something. The caller pings the relay. Must not throw. */
-  readonly onCommitted?: () => void;
+  /** Called after a commit that appended something, with its hints. The caller publishes them. Must not throw. */
+  readonly onCommitted?: (hints: readonly EventHint[]) => void;
   /** Called after each transaction of appends with its size and duration. Must not throw. */
   readonly onFlushed?: (appends: number, ms: number) => void;
   readonly timeouts?: Partial<Timeouts>;
+  /** Each append is a span. Default: no. */
+  readonly spans?: boolean;
 }
 
 /** Two for the led loops, one for leases, one for the API's lists. More would only queue in Postgres. */
@@ -75,7 +78,13 @@ export class EventLog {
       logger: this.logger,
     });
     const { onCommitted = () => {}, onFlushed = () => {} } = options;
-    this.#appends = new GroupCommit(this.database, options.holder, onCommitted, onFlushed);
+    this.#appends = new GroupCommit(
+      this.database,
+      options.holder,
+      onCommitted,
+      onFlushed,
+      options.spans ?? false,
+    );
     const { durable, relaxed } = this.database;
     this.streams = new Streams(durable);
     this.leases = new Leases({ read: durable, write: relaxed });

@@ -1,3 +1,4 @@
+export type { EventHint } from './append/hints-of.ts';
 export type { AppendRequest, RateLimit, ReleaseLease, StreamAppend, TakeLease } from './append/request.ts';
 export { toStorable } from './append/storable.ts';
 export { driverModules } from './connection/connection-pool.ts';

@@ -5,7 +5,13 @@ export { type AnswerLinks, answerLinks, type QuestionName } from './links/answer
 export { type CallbackLinks, type CallName, callbackLinks } from './links/callback-links.ts';
 export { signedLinks } from './links/signed-links.ts';
 export { createLogger, type Logger } from './logs/logger.ts';
-export { failureCodes, metrics, type WebhookOutcome } from './metrics/catalogue.ts';
+export {
+  failureCodes,
+  metrics,
+  UNKNOWN_ROUTE,
+  type WebhookOutcome,
+  webhookCounter,
+} from './metrics/catalogue.ts';
 export { onCollect } from './metrics/collect.ts';
 export { ServiceKitModule } from './nest/service-kit.module.ts';
 export {
@@ -23,4 +29,5 @@ export {
 } from './nest/tokens.ts';
 export { Drain, type DrainParticipant } from './process/drain.ts';
 export type { ServiceRuntime } from './process/runtime.ts';
-export { relayWaker } from './transport/wake-relay.ts';
+export { captureContent, captured, captures } from './telemetry/captured-content.ts';
+export { announceCommits } from './transport/announce-commits.ts';

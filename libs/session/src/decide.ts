@@ -48,6 +48,8 @@ import {
   failRun,
   type InterruptRun,
   interruptRun,
+  type PutOffRun,
+  putOffRun,
   type StartRun,
   startRun,
 } from './runs/decide-runs.ts';
@@ -82,6 +84,7 @@ export type SessionCommand =
   | StartAgent
   | FinishTool
   | InterruptRun
+  | PutOffRun
   | FailRun
   | SayInterim
   | FinishTurn
@@ -148,6 +151,8 @@ function decideOne(state: SessionState, command: SessionCommand): Decision {
       return finishTool(state, command);
     case 'interrupt-run':
       return interruptRun(state, command);
+    case 'put-off-run':
+      return putOffRun(state, command);
     case 'fail-run':
       return failRun(state, command);
     case 'interim-status':

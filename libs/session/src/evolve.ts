@@ -26,6 +26,7 @@ import {
   applyRunCancelled,
   applyRunFailed,
   applyRunInterrupted,
+  applyRunPutOff,
   applyRunStarted,
 } from './runs/evolve-runs.ts';
 import { initialState, type SessionState, type StateDraft, type StreamEvent } from './state.ts';
@@ -100,6 +101,9 @@ function apply(draft: StateDraft, event: StreamEvent): void {
       break;
     case 'run.interrupted':
       applyRunInterrupted(draft, fact.data, at);
+      break;
+    case 'run.put-off':
+      applyRunPutOff(draft, fact.data, at);
       break;
     case 'model.responded':
       applyModelResponded(draft, fact.data, at);

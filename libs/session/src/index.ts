@@ -8,13 +8,23 @@ export { isSilent } from './outputs/decide-outputs.ts';
 export { agenda, WATCHER_TOOLS } from './recovery/agenda.ts';
 export { type Recovery, type RecoveryPolicy, recover } from './recovery/recover.ts';
 export {
+  type PutOffPlan,
+  planPutOff,
+  type RetryPolicy,
+  type UnusableModel,
+  waitIsOver,
+} from './runs/put-off-plan.ts';
+export {
   initialState,
   type OpenCall,
   type OpenTurn,
   type ProcessState,
+  type PutOff,
   type SessionState,
   type StreamEvent,
   sessionStatus,
+  waitingFor,
+  waitsForModel,
 } from './state.ts';
 export { agentCall, agentCallId, agentTools, isAgentTool } from './steps/agent-calls.ts';
 export type { FinishTool } from './steps/decide-steps.ts';
@@ -42,3 +52,4 @@ export { type CreateSession, type RequestTurn, waitingWebhook, windowEnd } from 
 export { type Measure, type Milestone, measure } from './views/measure.ts';
 export { type DeliveryViewRow, type ProcessViewRow, projectSession } from './views/project-session.ts';
 export { type ProcessSummary, type SessionSummary, sessionSummary } from './views/session-summary.ts';
+export { endedWait, type Wait, waitOf } from './views/waits.ts';

@@ -21,6 +21,7 @@ export interface StreamEvent {
  *   (nothing) --session.created + turn.requested--> queued
  *   queued  --run.started--> running           a runner holds generation n
  *   running --run.interrupted--> queued        a drain, or an outage of Postgres or NATS
+ *   running --run.put-off--> waiting           no model can be used now --run.started at retry_at--> running
  *   running --run.started--> running           takeover: generation n + 1; appends of n are refused from now on
  *   running --clarification.requested--> waiting --answered | timed-out | superseded--> queued
  *   running --session.final-response--> queued (another turn is queued)
@@ -46,6 +47,8 @@ export interface SessionState {
   readonly turns: readonly OpenTurn[];
   /** The turn that was answered last. */
   readonly answered: { readonly turn: number; readonly outcome: Outcome; readonly at: number } | null;
+  /** Why the last turn failed or expired. Null: it did not. Missing in states stored by older versions. */
+  readonly failure?: { readonly code: string; readonly message: string } | null;
   readonly clarification: OpenClarification | null;
   /** Outputs that are neither delivered nor dropped, in log order. Dead ones stay, because a retry may revive them. */
   readonly outputs: readonly OpenOutput[];
@@ -126,7 +129,7 @@ export interface OpenTurn {
   readonly startedAt: number | null;
   /** Time of the last event that shows somebody working on it. Null until it started: never read as fresh. */
   readonly lastSignAt: number | null;
-  /** `run.started` events since the last progress, without those that a drain or an outage interrupted. */
+  /** `run.started` events since the last progress, without those that were interrupted or put off. */
   readonly attempts: number;
   /** Set while the last run of the turn is an interrupted one. */
   readonly interruptedAt: number | null;
@@ -136,6 +139,23 @@ export interface OpenTurn {
   readonly calls: readonly OpenCall[];
   /** The last model answer asked for no tool: its final response is about to follow. */
   readonly completing: boolean;
+  /** A run was put off, and no model has answered since. Missing in states stored by older versions. */
+  readonly putOff?: PutOff | null;
+}
+
+/** The wait of a turn for a model, over all runs that were put off since a model last answered it. */
+export interface PutOff {
+  /** When the first of these runs was put off. The limit of the wait counts from here. */
+  readonly since: number;
+  /** Number of these runs. Selects the next pause of the schedule. */
+  readonly count: number;
+  readonly retryAt: number;
+  /** False once the next run has started. */
+  readonly waiting: boolean;
+  readonly reason: EventData<'run.put-off'>['reason'];
+  readonly models: readonly { readonly model: string; readonly code: string }[];
+  /** The run was a resumed one, so the next one is too: a put-off run leaves no trace in the prompt. */
+  readonly resumed: boolean;
 }
 
 export interface OpenCall {
@@ -245,6 +265,7 @@ export function initialState(): SessionState {
     lastTurn: 0,
     turns: [],
     answered: null,
+    failure: null,
     clarification: null,
     outputs: [],
     lastOutput: 0,
@@ -268,8 +289,26 @@ export type SessionStatus = 'queued' | 'running' | 'waiting' | 'ended';
 export function sessionStatus(state: SessionState): SessionStatus {
   if (state.ended !== null) return 'ended';
   if (state.run !== null) return 'running';
-  if (state.clarification !== null) return 'waiting';
-  return state.turns.length > 0 ? 'queued' : 'waiting';
+  return waitingFor(state) === null ? 'queued' : 'waiting';
+}
+
+/** What a session that has the status `waiting` waits for. Null: it has another status. */
+export function waitingFor(state: SessionState): 'person' | 'model' | 'process' | null {
+  if (state.created === null || state.ended !== null || state.run !== null) return null;
+  if (state.clarification !== null) return 'person';
+  const head = state.turns[0];
+  if (head === undefined) return 'process';
+  return waitingPutOff(head) === null ? null : 'model';
+}
+
+/** The wait of the turn for a model, while no run is trying again. */
+export function waitingPutOff({ putOff = null }: OpenTurn): PutOff | null {
+  return putOff?.waiting === true ? putOff : null;
+}
+
+/** The part of a stored state by which a query finds the sessions whose turn was put off for this model. */
+export function waitsForModel(model: string): object {
+  return { turns: [{ putOff: { waiting: true, models: [{ model }] } }] };
 }
 
 /**
@@ -302,7 +341,7 @@ export function nothingMoreCanCome(state: SessionState): boolean {
 /** For display only: the event holds the whole reason or command. */
 const SHORTENED_LENGTH = 200;
 
-export function shortened(text: string): string {
+export function shortened(text: string, length = SHORTENED_LENGTH): string {
   // The cut may split a surrogate pair, and jsonb refuses half of one.
-  return text.length <= SHORTENED_LENGTH ? text : `${text.slice(0, SHORTENED_LENGTH).toWellFormed()}…`;
+  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
 }

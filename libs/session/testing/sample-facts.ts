@@ -158,6 +158,21 @@ export function interrupted(
   return fact('run.interrupted', { generation, turn: 1, reason: 'drain', silent_seconds: 0, ...data });
 }
 
+export function putOff(
+  generation: number,
+  retryAt: number,
+  data: Partial<EventData<'run.put-off'>> = {},
+): SessionFact {
+  return fact('run.put-off', {
+    generation,
+    turn: 1,
+    reason: 'unavailable',
+    retry_at: iso(retryAt),
+    models: [{ model: 'main', code: 'unavailable', message: 'model main: busy (HTTP 503)', called: true }],
+    ...data,
+  });
+}
+
 export function asked(
   deadline: number,
   data: Partial<EventData<'clarification.requested'>> = {},

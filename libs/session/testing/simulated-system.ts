@@ -4,7 +4,14 @@ import { deliveryPlan } from '../src/deliveries/delivery-plan.ts';
 import { evolve } from '../src/evolve.ts';
 import { agenda } from '../src/recovery/agenda.ts';
 import { type RecoveryPolicy, type RunLease, recover } from '../src/recovery/recover.ts';
-import { initialState, type OpenCall, type SessionState, type StreamEvent } from '../src/state.ts';
+import { planPutOff, type RetryPolicy, type UnusableModel } from '../src/runs/put-off-plan.ts';
+import {
+  initialState,
+  type OpenCall,
+  type OpenTurn,
+  type SessionState,
+  type StreamEvent,
+} from '../src/state.ts';
 import { agentCall, agentCallId, isAgentTool } from '../src/steps/agent-calls.ts';
 import { pendingAnswer } from '../src/transcript/transcript.ts';
 import { START, waitingCall } from './given-when-then.ts';
@@ -12,8 +19,8 @@ import { email, telegram } from './sample-facts.ts';
 
 /**
  * The four services in miniature, on top of the real domain: a log, leases, a bus that drops, duplicates, delays and
- * reorders, workers that crash and freeze between any two steps, people who cancel, answer and write, and commands that
- * are repeated much later. Nothing here is timed or concurrent: a list of rolls says what happens next, so every history
+ * reorders, workers that crash and freeze between any two steps, a model that is down now and then, people who cancel,
+ * answer and write, and commands that are repeated much later. Nothing here is timed or concurrent: a list of rolls says what happens next, so every history
  * can be replayed. Every decision goes through `decide` and `evolve`, as in production.
  */
 export interface Roll {
@@ -35,6 +42,7 @@ export type Happening =
   | 'crash'
   | 'freeze'
   | 'bus is emptied'
+  | 'model'
   | 'person'
   | 'again';
 
@@ -75,6 +83,7 @@ interface Arrival {
 }
 
 export const policy: RecoveryPolicy = { freshnessSeconds: 600, maxAttempts: 3, maxInterruptionSeconds: 1200 };
+export const retry: RetryPolicy = { scheduleSeconds: [5, 30, 120], maxSeconds: 900 };
 const LEASE_MS = 20_000;
 const CLAIM_SECONDS = 45;
 const RETRY_MS = 5_000;
@@ -137,6 +146,10 @@ export class SimulatedSystem {
   readonly refusals = new Set<string>();
   /** Takeovers of runs whose lease was alive. */
   liveRunsTaken = 0;
+  /** Runs that were started before their `retry_at`, because the model was back. */
+  readonly early = new Set<string>();
+  /** Why the model cannot be used now. */
+  #outage: UnusableModel['reason'] | null = null;
   #now = START;
   readonly #streams = new Map<string, Stream>();
   readonly #leases = new Map<string, RunLease>();
@@ -183,6 +196,10 @@ export class SimulatedSystem {
       'bus is emptied': () => {
         this.#hints = [];
       },
+      model: () => {
+        const reason = luck < 70 ? 'unavailable' : 'configuration';
+        this.#outage = this.#outage === null ? reason : null;
+      },
       person: () => this.#person(session, roll),
       again: () => this.#again(session, which),
     };
@@ -192,6 +209,7 @@ export class SimulatedSystem {
   /** Everything works again. Runs until nothing is left to do, within a bound. */
   comeToRest(): boolean {
     this.#resting = true;
+    this.#outage = null;
     const roll = { what: 'hint', which: 0, luck: 50, pause: 0 } as const;
     for (const worker of this.#workers) this.#crash(worker);
     for (let round = 0; round < 400; round += 1) {
@@ -272,7 +290,8 @@ export class SimulatedSystem {
     return events.length > 0;
   }
 
-  #deliverHint({ which, luck }: Roll): void {
+  #deliverHint(roll: Roll): void {
+    const { which, luck } = roll;
     const hint = this.#pick(this.#hints, which);
     if (hint === undefined) return;
     // Duplicated: it stays. Dropped: it is removed, and nobody gets it.
@@ -281,13 +300,15 @@ export class SimulatedSystem {
     const able = this.#workers.filter((worker) => worker.role === hint.to && !worker.frozen);
     const worker = this.#pick(able, which);
     if (worker === undefined || worker.jobs.some((job) => job.session === hint.session)) return;
-    if (hint.to === 'run') this.#claim(worker, hint.session);
+    if (hint.to === 'run') this.#claim(worker, hint.session, roll);
     else this.#attempt(worker, hint.session);
   }
 
-  #claim(worker: Worker, session: string): void {
+  #claim(worker: Worker, session: string, { luck }: Roll): void {
     const state = this.#state(session);
-    const verdict = recover(state, this.#leases.get(session) ?? null, this.#now, policy);
+    const modelIsBack = this.#outage === null && luck % 3 === 0;
+    const lives = this.#leases.get(session) ?? null;
+    const verdict = recover(state, lives, this.#now, { ...policy, modelIsBack });
     if (verdict.action === 'expire') {
       const { reason, turn } = verdict;
       this.#append(session, { type: 'expire', reason, turn, generation: state.generation });
@@ -298,8 +319,17 @@ export class SimulatedSystem {
     const generation = state.generation + 1;
     const { turn, resumed, attempt, takeover } = verdict;
     const runner = `${worker.name}#${worker.incarnation}`;
-    if (!this.#append(session, { type: 'start-run', generation, turn, runner, resumed, attempt, takeover }))
-      return;
+    const start = { type: 'start-run', generation, turn, runner, resumed, attempt, takeover } as const;
+    if (modelIsBack) this.early.add(`${session} ${generation}`);
+    // The circuit is open: put off without a run that anybody would have to hold.
+    if (luck % 2 === 0 && state.turns[0]?.completing === false) {
+      const later = this.#putOff(state.turns[0], 1, generation, luck);
+      if (later !== null) {
+        this.#append(session, start, ...later);
+        return;
+      }
+    }
+    if (!this.#append(session, start)) return;
     this.#leases.set(session, { holder: runner, expiresAt: this.#now + LEASE_MS, renewedAt: this.#now });
     worker.jobs.push({ kind: 'run', session, generation, tool: null });
   }
@@ -414,6 +444,28 @@ export class SimulatedSystem {
     return begun;
   }
 
+  /** What follows if the model cannot be used. Null: it can, or the wait is over. */
+  #putOff(
+    turn: OpenTurn | undefined,
+    sequence: number,
+    generation: number,
+    luck: number,
+  ): SessionCommand[] | null {
+    if (this.#outage === null || turn === undefined) return null;
+    const retryAfterMs = luck % 5 === 0 ? luck * 1_000 : null;
+    const failure = { code: 'x', message: 'm', called: true, retryAfterMs, pausedMs: (luck % 4) * 2_000 };
+    const model = { model: 'main', reason: this.#outage, ...failure };
+    const plan = planPutOff(turn, [model], this.#now, retry, luck / 100);
+    if (plan.action === 'give-up') return null;
+    const text = `later ${++this.#serial}`;
+    return [
+      ...(plan.tell
+        ? [{ type: 'interim-status', generation, sequence, kind: 'waiting', text } as const]
+        : []),
+      { ...plan.command, generation },
+    ];
+  }
+
   /** No call is open: call the agent, or let the model go on, say something or end its turn. */
   #think(job: RunJob, luck: number): boolean {
     const { session, generation } = job;
@@ -423,6 +475,11 @@ export class SimulatedSystem {
     if (said !== null) return this.#finish(job, { type: 'finish-turn', generation, text: said });
     if (turn !== undefined && agentCall(turn)?.status === 'done') {
       return this.#finish(job, { type: 'finish-turn', generation, text: `agent ${++this.#serial}` });
+    }
+    if (this.#outage !== null && luck < 90) {
+      const later = this.#putOff(turn, (state.run?.statuses ?? 0) + 1, generation, luck);
+      const failed = { code: 'models_failed', message: 'm', text: 'f' };
+      return this.#finish(job, ...(later ?? [{ type: 'fail-run', generation, ...failed } as const]));
     }
     if (luck < 3)
       return this.#finish(job, { type: 'fail-run', generation, code: 'x', message: 'm', text: 'f' });

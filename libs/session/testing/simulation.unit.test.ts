@@ -14,6 +14,7 @@ import {
   type StreamEvent,
   sessionStatus,
 } from '../src/state.ts';
+import { isAgentTool } from '../src/steps/agent-calls.ts';
 import { type Message, transcript } from '../src/transcript/transcript.ts';
 import { REMEMBERED_IDS } from '../src/turns/evolve-turns.ts';
 import { projectSession } from '../src/views/project-session.ts';
@@ -22,6 +23,7 @@ import {
   type History,
   policy,
   type Roll,
+  retry,
   type Setting,
   SimulatedSystem,
 } from './simulated-system.ts';
@@ -46,9 +48,12 @@ const USUAL: Readonly<Record<Happening, number>> = {
   crash: 3,
   freeze: 2,
   'bus is emptied': 1,
+  model: 1,
   person: 14,
   again: 6,
 };
+/** A model that is down most of the time, and time that passes. */
+const OUTAGES: Readonly<Record<string, number>> = { ...USUAL, model: 6, pass: 24, sweep: 16, again: 2 };
 /** Runners that die again and again and only sometimes finish a step. */
 const CRASHES: Readonly<Record<string, number>> = { hint: 40, work: 6, pass: 8, sweep: 16, crash: 30 };
 
@@ -84,6 +89,7 @@ const plays = fc.noBias(
     rolls: fc.oneof(
       { weight: 4, arbitrary: rollsOf(USUAL, PAUSES) },
       { weight: 1, arbitrary: rollsOf(CRASHES, [1_000]) },
+      { weight: 1, arbitrary: rollsOf(OUTAGES, [1_000, 5_000, 30_000, 130_000]) },
     ),
   }),
 );
@@ -245,8 +251,8 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
     same(new Set(calls).size, calls.length);
   },
 
-  'no-phantom-turns: runs without progress stay below the cap, without interrupted ones (C7)': inEach(
-    ({ events }) => {
+  'no-phantom-turns: runs without progress stay below the cap, without interrupted and put-off ones (C7)':
+    inEach(({ events }) => {
       const attempts = new Map<number, number>();
       for (const event of events) {
         const { turn } = event.data as { turn: number };
@@ -255,13 +261,15 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
           same(count < policy.maxAttempts, true);
           attempts.set(turn, count + 1);
         }
-        if (event.type === 'run.interrupted') attempts.set(turn, Math.max(0, count - 1));
+        if (/run.(interrupted|put-off)/.test(event.type)) attempts.set(turn, Math.max(0, count - 1));
         if (/model.responded|tool.finished|context.compressed/.test(event.type)) attempts.set(turn, 0);
         if (event.type.startsWith('clarification.')) attempts.clear();
         if (event.type === 'run.failed') covered.add(`failed: ${data(event).code}`);
       }
-    },
-  ),
+    }),
+
+  'an-outage-is-a-wait: until its retry, at most until the limit, told once, not stale, and not for ever':
+    checkOutages,
 
   'a question is closed at most once, and a message that supersedes it waits for no deadline': inEach(
     ({ events, decided }) => {
@@ -385,6 +393,7 @@ it('the histories cover every event, the main refusals and every way to report t
     ...['told at once', 'told late', 'told by the call'],
     ...['failed: attempts', 'failed: stale', 'failed: interrupted', 'failed: queue'],
     ...['failed: clarification_timeout', 'duplicate', 'revived', 'dead', 'fallback'],
+    ...['put off without a run', 'told of the wait', 'failed at the limit', 'back early', 'retried in time'],
   ];
   const left = () => expected.filter((name) => !covered.has(name));
   for (const one of fc.sample(plays, { numRuns: 400, seed: 7 })) {
@@ -456,6 +465,71 @@ function checkNothingOverIsResumed({ events, now }: History): void {
       const verdict = recover(state, null, at, policy);
       if (verdict.action !== 'resume') continue;
       same([asking, over.has(verdict.turn), state.ended], [false, false, null]);
+    }
+  }
+}
+
+/** The wait of one turn for a model, from its first put-off until a model answers. */
+interface Wait {
+  readonly since: number;
+  /** Null: the retry has started. */
+  retryAt: number | null;
+}
+
+function checkOutages({ system, histories }: Played): void {
+  for (const { session, events } of histories) {
+    const waits = new Map<number, Wait>();
+    const told = new Map<number, number>();
+    for (const [i, event] of events.entries()) {
+      const fact = event as unknown as SessionFact;
+      const { turn } = event.data as { turn: number };
+      const wait = waits.get(turn);
+      switch (fact.type) {
+        case 'run.started':
+          if (wait?.retryAt == null) break;
+          if (system.early.has(`${session} ${fact.data.generation}`)) covered.add('back early');
+          else {
+            same(event.recordedAt >= wait.retryAt, true);
+            covered.add('retried in time');
+          }
+          wait.retryAt = null;
+          break;
+        case 'session.interim-status':
+          if (fact.data.kind !== 'waiting') break;
+          told.set(turn, (told.get(turn) ?? 0) + 1);
+          same(told.get(turn), 1);
+          covered.add('told of the wait');
+          break;
+        case 'run.put-off': {
+          const retryAt = Date.parse(fact.data.retry_at);
+          const since = wait?.since ?? event.recordedAt;
+          same(retryAt > event.recordedAt && retryAt <= since + retry.maxSeconds * 1000, true);
+          // A wait of more than a minute is not kept from the user.
+          if (retryAt - since > 60_000) same(told.get(turn), 1);
+          waits.set(turn, { since, retryAt });
+          if (events[i - 1]?.type === 'run.started') covered.add('put off without a run');
+          break;
+        }
+        case 'run.failed':
+          if (fact.data.code === 'stale' && wait?.retryAt != null)
+            same(event.recordedAt - wait.retryAt > policy.freshnessSeconds * 1000, true);
+          if (fact.data.code !== 'models_failed') break;
+          same(wait !== undefined && event.recordedAt >= wait.since + retry.maxSeconds * 1000, true);
+          covered.add('failed at the limit');
+          break;
+        case 'model.responded':
+        case 'context.compressed':
+        case 'session.final-response':
+          waits.delete(turn);
+          told.delete(turn);
+          break;
+        case 'tool.finished':
+          if (isAgentTool(fact.data.tool)) {
+            waits.delete(turn);
+            told.delete(turn);
+          }
+          break;
+      }
     }
   }
 }

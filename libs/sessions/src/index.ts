@@ -10,11 +10,19 @@ export {
 } from './sessions.ts';
 export {
   freshTraceparent,
+  isTracing,
   linkActiveSpan,
+  markFailed,
+  nameActiveSession,
+  recordSpan,
+  SESSION_ID,
   setTracing,
+  spanIds,
   traceIdNow,
   traceIdOf,
   traceparentNow,
+  withInternalSpan,
+  withinTrace,
   withSpan,
 } from './tracing.ts';
 export { projectViews } from './upcast/project-views.ts';

@@ -17,7 +17,7 @@ import {
 } from '@angelia/session';
 import { newEventId, newFenceSeed, newSessionId } from './ids.ts';
 import { type AppendOptions, type Loaded, type Sessions, TooManyConflicts } from './sessions.ts';
-import { freshTraceparent, linkActiveSpan, traceparentNow } from './tracing.ts';
+import { freshTraceparent, linkActiveSpan, nameActiveSession, traceparentNow } from './tracing.ts';
 
 /** What to do under a key, given its current session. */
 export type KeyedPlan<Refusal> =
@@ -163,6 +163,7 @@ export class KeyedSessions {
     switch (executed.status) {
       case 'appended':
         if (executed.to === 'new') linkActiveSpan(old.state.created?.traceparent);
+        nameActiveSession(executed.loaded.id);
         return { status: executed.to === 'new' ? 'opened' : 'joined', sessionId: executed.loaded.id };
       case 'duplicate':
         return { status: 'duplicate', sessionId: sessionId(executed.streamId) };

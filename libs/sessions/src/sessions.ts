@@ -26,7 +26,15 @@ import {
 } from '@angelia/session';
 import { DatabaseClock } from './database-clock.ts';
 import { newEventId } from './ids.ts';
-import { traceIdNow, traceIdOf, traceparentNow, withinTrace } from './tracing.ts';
+import { traceWaits } from './trace-waits.ts';
+import {
+  childTraceparent,
+  isTracing,
+  traceIdNow,
+  traceIdOf,
+  traceparentNow,
+  withinTrace,
+} from './tracing.ts';
 import { upcast, upcastOrSkip } from './upcast/upcast.ts';
 
 /** A session as it was when it was read, or right after an append of ours. */
@@ -227,7 +235,12 @@ export class Sessions {
       ...(traceparent === undefined ? {} : { traceparent }),
     };
     const events = facts.map(
-      (fact): NewEvent => ({ eventId: newEventId(), type: fact.type, data: fact.data, meta }),
+      (fact): NewEvent => ({
+        eventId: newEventId(),
+        type: fact.type,
+        data: fact.data,
+        meta: isTracing() && beginsSpan(fact) ? withOwnSpan(meta) : meta,
+      }),
     );
     const lease = options.lease ?? leaseGivenBack(loaded, facts);
     const result = await this.#log.append({
@@ -244,7 +257,7 @@ export class Sessions {
       case 'appended': {
         this.clock.observe(result.recordedAt);
         let after: Loaded | undefined;
-        return {
+        const executed: Executed = {
           status: 'appended',
           // Folded on demand: ingress, which appends the most, never needs it.
           get loaded() {
@@ -253,6 +266,8 @@ export class Sessions {
           },
           appended: facts,
         };
+        if (isTracing()) traceWaits(loaded, facts, result.recordedAt, () => executed.loaded.state);
+        return executed;
       }
       case 'duplicate':
         return { status: 'duplicate', streamId: result.streamId };
@@ -275,6 +290,15 @@ export class Sessions {
 function leaseGivenBack({ id, state }: Loaded, facts: readonly SessionFact[]): ReleaseLease | undefined {
   if (state.run === null || !endsRun(state, facts)) return undefined;
   return { resource: runResource(id), release: true, holder: state.run.runner };
+}
+
+/** A run and a tool call have spans of their own, which others are children of: process-watcher, delivery, the next runner. */
+function beginsSpan({ type }: SessionFact): boolean {
+  return type === 'run.started' || type === 'tool.started';
+}
+
+function withOwnSpan(meta: EventMeta): EventMeta {
+  return meta.traceparent === undefined ? meta : { ...meta, traceparent: childTraceparent(meta.traceparent) };
 }
 
 function extended(

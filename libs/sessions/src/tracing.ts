@@ -14,7 +14,14 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-interface SpanOptions {
+/**
+ * The session's id, under the one key that every span has. It is the key of OpenTelemetry's GenAI conventions for "a
+ * conversation (session, thread)", which they allow on other spans too, so that one search finds all spans of a session.
+ */
+export const SESSION_ID = 'gen_ai.conversation.id';
+
+interface SpanDescription {
+  readonly name: string;
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
   /** W3C traceparent of the event or hint that caused this work. Default: the active span is the parent. */
@@ -23,11 +30,28 @@ interface SpanOptions {
   readonly links?: readonly string[];
 }
 
-let isOn = false;
+/** A span that is over, with times from the log. */
+interface PastSpan extends SpanDescription {
+  readonly parent: string;
+  /** The traceparent that was handed out for this span (`childTraceparent`). Default: a new id. */
+  readonly own?: string | undefined;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** `error.type` of what failed: a name from a small set, never a message. */
+  readonly error?: string | null;
+}
 
-/** Service-kit sets it once the SDK runs. While it is off, a span costs one branch and no allocation. */
-export function setTracing(value: boolean): void {
-  isOn = value;
+let isOn = false;
+let withInternals = false;
+
+/** Service-kit sets it once the SDK runs. While it is off, a span costs one branch. */
+export function setTracing(on: boolean, options: { readonly internals?: boolean } = {}): void {
+  isOn = on;
+  withInternals = on && (options.internals ?? false);
+}
+
+export function isTracing(): boolean {
+  return isOn;
 }
 
 const noSpan = trace.wrapSpanContext({
@@ -36,27 +60,27 @@ const noSpan = trace.wrapSpanContext({
   traceFlags: TraceFlags.NONE,
 });
 
-/** Runs `fn` in its own span. An error marks the span and is thrown on. */
-export function withSpan<T>(name: string, options: SpanOptions, fn: (span: Span) => Promise<T>): Promise<T> {
-  return isOn ? inSpan(name, options, fn) : fn(noSpan);
+/** Runs `fn` in its own span. An error marks the span and is thrown on. `describe` is only called while tracing is on. */
+export function withSpan<T>(describe: () => SpanDescription, fn: (span: Span) => Promise<T>): Promise<T> {
+  return isOn ? inSpan(describe(), fn) : fn(noSpan);
 }
 
-async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) => Promise<T>): Promise<T> {
-  const parent = options.parent === undefined ? context.active() : contextFrom(options.parent);
-  const links = (options.links ?? []).flatMap((traceparent): Link[] => {
-    const linked = spanContextFrom(traceparent);
-    return linked === null ? [] : [{ context: linked }];
-  });
-  // Not asked for earlier: a tracer of the bundle's API from before the start of the SDK never learns of the SDK.
-  const span = trace.getTracer('angelia').startSpan(
-    name,
-    {
-      ...(options.kind === undefined ? {} : { kind: options.kind }),
-      ...(options.attributes === undefined ? {} : { attributes: options.attributes }),
-      links,
-    },
-    parent,
-  );
+/**
+ * Like withSpan, for how the work is carried (hints) rather than what is done. These spans are off by default, because they
+ * would outnumber the others. Then `fn` runs as a part of `parent`, so that no exported span has a parent that is not.
+ */
+export function withInternalSpan<T>(
+  describe: () => SpanDescription & { readonly parent: string },
+  fn: () => Promise<T>,
+): Promise<T> {
+  if (!isOn) return fn();
+  const description = describe();
+  return withInternals ? inSpan(description, fn) : context.with(contextFrom(description.parent), fn);
+}
+
+async function inSpan<T>(description: SpanDescription, fn: (span: Span) => Promise<T>): Promise<T> {
+  const parent = description.parent === undefined ? context.active() : contextFrom(description.parent);
+  const span = startSpan(description, parent);
   try {
     return await context.with(trace.setSpan(parent, span), () => fn(span));
   } catch (error) {
@@ -68,11 +92,77 @@ async function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) =>
   }
 }
 
+function startSpan(
+  { name, kind, attributes, links }: SpanDescription,
+  parent: Context,
+  startMs?: number,
+): Span {
+  // Not asked for earlier: a tracer of the bundle's API from before the start of the SDK never learns of the SDK.
+  return trace.getTracer('angelia').startSpan(
+    name,
+    {
+      ...(kind === undefined ? {} : { kind }),
+      ...(attributes === undefined ? {} : { attributes }),
+      ...(startMs === undefined ? {} : { startTime: hrTime(startMs) }),
+      links: (links ?? []).flatMap((traceparent): Link[] => {
+        const linked = spanContextFrom(traceparent);
+        return linked === null ? [] : [{ context: linked }];
+      }),
+    },
+    parent,
+  );
+}
+
+/**
+ * Exports a span of something that is over. It is told from the events, so it does not matter which process saw its
+ * beginning, and whether that process still lives. Call it once: where the event that ends it is appended or first seen.
+ */
+export function recordSpan(span: PastSpan): void {
+  if (!isOn) return;
+  spanIds.next = span.own === undefined ? null : (spanContextFrom(span.own)?.spanId ?? null);
+  const started = startSpan(span, contextFrom(span.parent), span.startMs);
+  spanIds.next = null;
+  if (span.error != null) markFailed(started, span.error);
+  // A clock that was set back in between must not make it end before it began.
+  started.end(hrTime(Math.max(span.startMs, span.endMs)));
+}
+
+/** By the conventions, the status needs no message where `error.type` says it all. */
+export function markFailed(span: Span, errorType: string): void {
+  span.setAttribute('error.type', errorType);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+function hrTime(ms: number): [number, number] {
+  const seconds = Math.floor(ms / 1000);
+  return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
+}
+
+/** For the SDK. It gives a span the id that was handed out for it before the span began. */
+export const spanIds = {
+  next: null as string | null,
+  generateTraceId: (): string => randomHex(16),
+  generateSpanId: (): string => spanIds.next ?? randomHex(8),
+};
+
+/**
+ * The trace context of a span that begins later, below `traceparent` or beside it. An event that starts work carries it, so
+ * that whoever does the work can be a child of the span, and whoever sees the end of the work can export the span.
+ */
+export function childTraceparent(traceparent: string): string {
+  return `${traceparent.slice(0, 36)}${randomHex(8)}${traceparent.slice(52)}`;
+}
+
 /** Links the active span to another trace, for coalesced webhooks and continuations. */
 export function linkActiveSpan(traceparent: string | null | undefined): void {
   if (!isOn || traceparent == null) return;
   const linked = spanContextFrom(traceparent);
   if (linked !== null) trace.getActiveSpan()?.addLink({ context: linked });
+}
+
+/** Says of the active span which session it is about. */
+export function nameActiveSession(sessionId: string): void {
+  if (isOn) trace.getActiveSpan()?.setAttribute(SESSION_ID, sessionId);
 }
 
 /** Runs `fn` as a part of another trace, without its own span. */
@@ -99,20 +189,21 @@ export function traceIdNow(): string | undefined {
 
 /** A new trace for a session that starts while telemetry is off: its id still joins log lines and events. */
 export function freshTraceparent(): string {
-  if (randomUsed + FRESH_BYTES > RANDOM.length) {
-    randomFillSync(RANDOM);
-    randomUsed = 0;
-  }
-  const traceId = RANDOM.toString('hex', randomUsed, randomUsed + 16);
-  const spanId = RANDOM.toString('hex', randomUsed + 16, randomUsed + FRESH_BYTES);
-  randomUsed += FRESH_BYTES;
-  return `00-${traceId}-${spanId}-00`;
+  return `00-${randomHex(16)}-${randomHex(8)}-00`;
 }
 
 /** Random bytes are fetched for many at once: two calls into the kernel per webhook were 8% of the CPU time of ingress. */
-const FRESH_BYTES = 24;
-const RANDOM = Buffer.allocUnsafe(FRESH_BYTES * 128);
+const RANDOM = Buffer.allocUnsafe(24 * 128);
 let randomUsed = RANDOM.length;
+
+function randomHex(bytes: number): string {
+  if (randomUsed + bytes > RANDOM.length) {
+    randomFillSync(RANDOM);
+    randomUsed = 0;
+  }
+  randomUsed += bytes;
+  return RANDOM.toString('hex', randomUsed - bytes, randomUsed);
+}
 
 export function traceIdOf(traceparent: string | undefined): string | undefined {
   return traceparent === undefined ? undefined : spanContextFrom(traceparent)?.traceId;

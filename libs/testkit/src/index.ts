@@ -24,7 +24,12 @@ export { type PlatformAnswer, type PlatformBehaviour, startStandIn } from './pla
 export { startTelegram, type TelegramMessage, type TelegramStandIn } from './platforms/telegram.ts';
 export { shownByTelegram } from './platforms/telegram-html.ts';
 export { countHints, deleteHintStream, unsettledHints } from './stack/hint-stream.ts';
-export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './stack/otlp-receiver.ts';
+export {
+  type OtlpReceiver,
+  type ReceivedMetric,
+  type ReceivedSpan,
+  startOtlpReceiver,
+} from './stack/otlp-receiver.ts';
 export { type PostAnswer, signatureHeaders, signedPost } from './stack/signed-post.ts';
 export {
   SHORT_TIMING,

@@ -9,6 +9,8 @@ import {
   type Drain,
   ENVIRONMENT,
   EVENT_LOG,
+  HEALTH,
+  type Health,
   HOLDER,
   LOGGER,
   type Logger,
@@ -22,6 +24,7 @@ import { agentPoster } from './agents/http/agent-request.ts';
 import { resumeRunsOfPreviousProcess } from './claim/previous-process.ts';
 import { HintsController } from './hints.controller.ts';
 import { provideModels } from './models/provide-models.ts';
+import { countModelsDown } from './outages/count-models-down.ts';
 import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
 import { drainRuns } from './run/drain-runs.ts';
 import { RUNNER, Runner } from './runner.ts';
@@ -38,7 +41,7 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
     },
     {
       provide: RUNNER,
-      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS, MCP_SERVERS],
+      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, HEALTH, BUS, MCP_SERVERS],
       useFactory: async (
         config: Config,
         environment: Environment,
@@ -47,6 +50,7 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
         holder: HolderId,
         logger: Logger,
         drain: Drain,
+        health: Health,
         bus: CancelSignals,
         mcp: McpServers,
       ): Promise<Runner> => {
@@ -64,6 +68,9 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
         });
         drain.add(drainRuns(runner));
         onCollect(() => metrics.runsOpen.set({}, runner.size));
+        onCollect(() => countModelsDown(config, runner.modelsDown));
+        // A detail, and never a reason to be unready: other agents have other models, and nobody else could do better.
+        health.add('models', () => ({ ok: true, down: runner.modelsDown }));
         listenForCancels(bus, (id) => runner.cancel(id));
         void resumeRunsOfPreviousProcess({
           log,

@@ -1,10 +1,12 @@
-import { AngeliaError } from '@angelia/contracts';
+import { AngeliaError, type EventData } from '@angelia/contracts';
 import { parseRetryAfter, pause } from '@angelia/waiting';
 
 /** A call of a model or an http agent failed. Whether and when to try again is read from it. */
 export abstract class CallFailure extends AngeliaError {
   /** What the other side asks for (Retry-After). */
   abstract readonly retryAfterMs: number | null;
+  /** `unavailable`: it passes. `configuration`: the operator can mend it. Null: the same request fails again, so do not wait. */
+  abstract readonly reason: EventData<'run.put-off'>['reason'] | null;
 }
 
 /** INTERFACES.md: a model is tried at most 3 times within 10 s before the next of `fallback_models`. So is an http agent. */

@@ -5,6 +5,7 @@ class Failure extends CallFailure {
   readonly code = 'failed';
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;
+  readonly reason = 'unavailable';
 
   constructor(retryable: boolean, retryAfterMs: number | null = null) {
     super('failed');

@@ -1,23 +1,25 @@
 import { SkillUnavailable } from '@angelia/config';
-import type { AgentConfig, Config, EventData } from '@angelia/contracts';
+import type { AgentConfig, Config } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import { agentCall, agentTools } from '@angelia/session';
-import { type Loaded, withSpan } from '@angelia/sessions';
+import { isTracing, type Loaded, withinTrace } from '@angelia/sessions';
 import { LONGEST_TIMER_MS } from '@angelia/waiting';
-import { SpanStatusCode } from '@opentelemetry/api';
 import { runCommand } from './agents/command/command-agent.ts';
 import { type HttpAgentDeps, runHttp } from './agents/http/http-agent.ts';
 import { type LlmDeps, runLlm } from './agents/llm/llm-agent.ts';
 import { ModelsFailed } from './agents/llm/model-fallback.ts';
 import type { Claim } from './claim/claim.ts';
+import { type PutOffDeps, putOffOrFail } from './outages/put-off.ts';
 import { ClaimedRun, type ClaimedRunDeps, type Run, RunOver } from './run/claimed-run.ts';
 import { findConfigDrift } from './run/config-drift.ts';
+import { traceOfRun, traceRunEnd } from './run/run-trace.ts';
 import { reportStillWorking } from './run/still-working.ts';
 import type { StopReason, StopSwitch } from './run/stop-switch.ts';
 import { ToolsetError } from './tools/tool-set.ts';
 
 export interface RunDeps extends ClaimedRunDeps, LlmDeps, HttpAgentDeps {
   readonly config: Config;
+  readonly sessions: PutOffDeps['sessions'];
   readonly logger: Logger;
 }
 
@@ -27,6 +29,15 @@ export interface RunDeps extends ClaimedRunDeps, LlmDeps, HttpAgentDeps {
  * run was not ours to end.
  */
 export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Promise<Loaded | null> {
+  const trace = isTracing() ? traceOfRun(claim.loaded, claim.generation) : undefined;
+  const ended = await (trace === undefined
+    ? carryOutClaim(claim, stop, deps)
+    : withinTrace(trace, () => carryOutClaim(claim, stop, deps)));
+  if (ended !== null) traceRunEnd(claim.loaded, ended, deps.config, 'runner');
+  return ended;
+}
+
+async function carryOutClaim(claim: Claim, stop: StopSwitch, deps: RunDeps): Promise<Loaded | null> {
   const { created } = claim.loaded.state;
   const name = created?.agent ?? '';
   const { agents } = deps.config;
@@ -34,55 +45,17 @@ export async function runTurn(claim: Claim, stop: StopSwitch, deps: RunDeps): Pr
   const run = new ClaimedRun(claim, stop, deps);
   const timer = agent && stopAfter(agent.timeout_seconds, stop);
   const stopReporting = agent && reportStillWorking(run, agent.status_interval_seconds, deps.logger);
-  const attempt = (): Promise<Loaded | null> => {
-    const drift = findConfigDrift(created, deps.config);
-    if (drift !== null) return run.fail(drift.code, drift.message);
-    if (agent === undefined) return run.fail('agent_missing', `agent ${name} is not in the config any more`);
-    return carryOut(run, agent, stop, deps);
-  };
   try {
-    return await withSpan(
-      `run ${name}`,
-      {
-        attributes: {
-          'gen_ai.operation.name': 'invoke_agent',
-          'gen_ai.agent.name': name,
-          'gen_ai.conversation.id': run.sessionId,
-          'angelia.generation': run.generation,
-          'angelia.resumed': claim.loaded.state.run?.resumed ?? false,
-        },
-        parent: created?.traceparent ?? undefined,
-        links: coalescedInto(claim),
-      },
-      async (span) => {
-        const ended = await attempt();
-        const failed = failureOf(ended, run.generation);
-        // Marked so that a collector that keeps errors keeps this span, even if no model call failed (max_steps, timeout).
-        if (failed !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: failed });
-        return ended;
-      },
-    );
+    const drift = findConfigDrift(created, deps.config);
+    if (drift !== null) return await run.fail(drift.code, drift.message);
+    if (agent === undefined)
+      return await run.fail('agent_missing', `agent ${name} is not in the config any more`);
+    return await carryOut(run, agent, stop, deps);
   } finally {
     clearTimeout(timer);
     stopReporting?.();
     run.release();
   }
-}
-
-/** The code that this run failed with. Null: it did not fail, or was not ours to end. */
-function failureOf(ended: Loaded | null, generation: number): string | null {
-  const failed = ended?.events.findLast(({ type }) => type === 'run.failed');
-  const data = failed?.data as EventData<'run.failed'> | undefined;
-  return data?.generation === generation ? data.code : null;
-}
-
-/** The traces of the webhooks that were coalesced into this turn. */
-function coalescedInto({ loaded, turn }: Claim): string[] {
-  return loaded.events.flatMap(({ type, data }) => {
-    if (type !== 'webhook.coalesced') return [];
-    const coalesced = data as EventData<'webhook.coalesced'>;
-    return coalesced.turn === turn && coalesced.traceparent !== null ? [coalesced.traceparent] : [];
-  });
 }
 
 async function carryOut(
@@ -94,7 +67,7 @@ async function carryOut(
   try {
     return await work(run, agent, deps);
   } catch (error) {
-    return stop.reason === null ? recordFailure(run, error, deps) : recordStop(run, stop.reason, deps);
+    return stop.reason === null ? recordFailure(run, agent, error, deps) : recordStop(run, stop.reason, deps);
   }
 }
 
@@ -123,11 +96,17 @@ function kindAtWork({ loaded, turn: number }: Run): AgentConfig['kind'] | null {
   return turn.step > 0 ? 'llm' : null;
 }
 
-function recordFailure(run: Run, error: unknown, { logger }: RunDeps): Promise<Loaded | null> {
+function recordFailure(
+  run: Run,
+  agent: AgentConfig,
+  error: unknown,
+  { logger, sessions }: RunDeps,
+): Promise<Loaded | null> {
   if (error instanceof RunOver) return Promise.resolve(null);
-  if (error instanceof ModelsFailed || error instanceof ToolsetError) {
-    return run.fail(error.code, error.message);
+  if (error instanceof ModelsFailed && agent.kind === 'llm') {
+    return putOffOrFail(run, agent, error, { sessions });
   }
+  if (error instanceof ToolsetError) return run.fail(error.code, error.message);
   if (error instanceof SkillUnavailable) return run.fail('skill_unavailable', error.message);
   logger.error({ err: error, session_id: run.sessionId }, 'run failed with an internal error');
   return run.fail('internal', error instanceof Error ? `${error.name}: ${error.message}` : String(error));

@@ -1,13 +1,19 @@
 import { AngeliaError, type Config, type HolderId, type SessionId } from '@angelia/contracts';
 import type { Leases, LogStatus, Queue, Streams } from '@angelia/event-log';
 import type { CallbackLinks, Logger } from '@angelia/service-kit';
+import { waitingFor, waitsForModel } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import type { PostToAgent } from './agents/http/agent-request.ts';
 import { type Claim, claim, expire, judge } from './claim/claim.ts';
 import type { Models } from './models/provide-models.ts';
+import { type DownModel, ModelCircuits, type Recovery } from './outages/model-circuits.ts';
+import { putOffUnclaimed } from './outages/put-off.ts';
+import { resumeWaiting } from './outages/resume-waiting.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
+import type { Wanted } from './queue/waiting-list.ts';
 import { RunLeases } from './run/run-leases.ts';
+import { traceClaim, traceRunEnd } from './run/run-trace.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
@@ -23,11 +29,11 @@ interface RunnerOptions {
   readonly postToAgent: PostToAgent;
   /** Announces every commit, of whichever service. */
   readonly pings: Pings;
-  readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
+  readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute' | 'now' | 'clock'>;
   readonly log: {
     readonly leases: Pick<Leases, 'read' | 'renew'>;
     readonly status: Pick<LogStatus, 'lastAwayAt'>;
-    readonly queue: Pick<Queue, 'pick' | 'pickOfRoute'>;
+    readonly queue: Pick<Queue, 'pick' | 'pickOfRoute' | 'pickByState'>;
     readonly streams: Pick<Streams, 'routeOf'>;
   };
   readonly holder: HolderId;
@@ -50,6 +56,7 @@ interface InHand {
  *
  *   looked at --nothing to do--> left alone
  *             --its turn waited too long for its start--> expired
+ *             --all of its models are down (outages/model-circuits.ts)--> put off
  *             --no slot of its agent is free--> waits in the queue (or in the queue view) --one comes free--> looked at
  *             --its route is full (max_concurrency)--> waits in the queue --a place comes free--> looked at
  *             --claimed--> running --its turn is answered, or it was stopped--> let go; its slot goes to the next
@@ -62,6 +69,7 @@ export class Runner {
   readonly #queue: RunQueue;
   readonly #leases: RunLeases;
   readonly #follower: StreamFollower;
+  readonly #circuits: ModelCircuits;
   readonly #inHand = new Map<SessionId, InHand>();
   #onIdle: (() => void)[] = [];
   /** Some session may expire in the queue. Then a hint of the sweep is looked into even when no slot is free. */
@@ -74,6 +82,7 @@ export class Runner {
       limits: new Map(Object.entries(config.agents).map(([name, agent]) => [name, agent.max_concurrency])),
       waitingCap: options.waitingCap,
       view: log.queue,
+      routeOf: (id) => log.streams.routeOf(id),
       tryStart: (id, offer) => this.#tryStart(id, offer),
       isInHand: (id) => this.#inHand.has(id),
       inBackground: (work) => this.#inBackground(work),
@@ -85,7 +94,14 @@ export class Runner {
     });
     this.#leases.start();
     this.#follower = new StreamFollower(options);
-    this.#deps = { ...options, leases: this.#leases, follower: this.#follower };
+    this.#circuits = new ModelCircuits({
+      schedules: Object.values(config.agents).flatMap((agent) =>
+        agent.kind === 'command' ? [] : [agent.retry.schedule_seconds],
+      ),
+      logger,
+      onBack: (recovery) => this.#inBackground(() => this.#resumeWaiting(recovery)),
+    });
+    this.#deps = { ...options, leases: this.#leases, follower: this.#follower, circuits: this.#circuits };
     this.#queueMayExpire = Object.values(config.routes).some(
       (route) => route.max_queue_seconds !== undefined,
     );
@@ -95,20 +111,25 @@ export class Runner {
   async checkSession(id: SessionId): Promise<void> {
     if (this.#queue.closed) throw new Draining();
     if (this.#markIfInHand(id)) return;
-    if (this.#queue.hasFreeSlot) await this.#start(id, {});
-    else await this.#enqueue(id);
+    if (this.#queue.mayHaveToWait) await this.#enqueue(id);
+    else await this.#start(id, {});
   }
 
   /** Like `checkSession`, for a hint of the timers or the sweep: a turn that waited too long expires even if no slot is free. */
   async checkDueSession(id: SessionId): Promise<void> {
-    const full = !this.#queue.closed && !this.#queue.hasFreeSlot && !this.#inHand.has(id);
-    if (full && this.#queueMayExpire) await this.#start(id, {});
+    const mayWait = !this.#queue.closed && this.#queue.mayHaveToWait && !this.#inHand.has(id);
+    if (mayWait && this.#queueMayExpire) await this.#start(id, {});
     else await this.checkSession(id);
   }
 
   /** How many sessions are in hand. */
   get size(): number {
     return this.#inHand.size;
+  }
+
+  /** The models that cannot be used now, as this runner has seen it. */
+  get modelsDown(): DownModel[] {
+    return this.#circuits.down;
   }
 
   /** Somebody says that the session was cancelled. Only the event counts: if it is there, the run stops at once. */
@@ -136,22 +157,21 @@ export class Runner {
     this.#leases.stop();
   }
 
-  /** Puts the session behind the others of its route. Its route and agent are all that is read of it now. */
+  /** Starts the session if a slot is free, or else puts it behind the others of its route. Only its route and agent are read. */
   async #enqueue(id: SessionId): Promise<void> {
-    if (!this.#queue.hasRoom) return this.#queue.leaveToView();
+    if (this.#queue.isWaiting(id)) return;
     const wanted = await this.#options.log.streams.routeOf(id);
     if (wanted === null) return;
     if (this.#queue.closed) throw new Draining();
     if (this.#markIfInHand(id)) return;
-    // A slot may have come free meanwhile.
-    if (this.#queue.hasFreeSlotFor(wanted.agent)) await this.#start(id, {});
-    else if (this.#queue.isBlocked(wanted.route)) this.#queue.waitForRoute(id, wanted);
+    if (this.#queue.isBlocked(wanted.route)) this.#queue.waitForRoute(id, wanted);
+    else if (this.#queue.hasFreeSlotFor(wanted.agent)) await this.#start(id, {});
     else this.#queue.waitForSlot(id, wanted);
   }
 
   /** Starts a session that the queue offers. */
   async #tryStart(id: SessionId, offer: Offer): Promise<Tried> {
-    return this.#markIfInHand(id) ? { outcome: 'nothing_to_do' } : this.#start(id, offer);
+    return this.#markIfInHand(id) ? 'nothing_to_do' : this.#start(id, offer);
   }
 
   /** True if the session is in hand. Then the runner looks at it again afterwards. */
@@ -165,61 +185,71 @@ export class Runner {
   async #start(id: SessionId, offer: Offer): Promise<Tried> {
     const inHand: InHand = { checkAgain: false, stop: new StopSwitch() };
     this.#inHand.set(id, inHand);
-    let started = false;
+    let tried: Tried | null = null;
     try {
-      const tried = await this.#claim(id, offer, inHand);
-      started = tried.outcome === 'started';
+      tried = await this.#claim(id, offer, inHand);
+      if (tried === 'started' || tried === 'nothing_to_do') this.#queue.remove(id);
       return tried;
     } finally {
-      if (!started) this.#letGo(id, inHand);
+      if (tried !== 'started') this.#letGo(id, inHand);
     }
   }
 
   async #claim(id: SessionId, offer: Offer, inHand: InHand): Promise<Tried> {
+    const modelIsBack = this.#circuits.isLetThrough(id);
+    const tried = await this.#claimIfDue(id, offer, inHand, modelIsBack);
+    // If it was let through while this went on, it is looked at once more.
+    const over = tried === 'started' || (tried === 'nothing_to_do' && modelIsBack);
+    if (over) this.#circuits.passed(id);
+    return tried;
+  }
+
+  async #claimIfDue(id: SessionId, offer: Offer, inHand: InHand, modelIsBack: boolean): Promise<Tried> {
     const loaded = await this.#options.sessions.load(id);
-    const { agent, route } = loaded.state.created ?? {};
-    if (agent === undefined || route === undefined) return { outcome: 'nothing_to_do' };
+    const { created } = loaded.state;
+    if (created === null) return 'nothing_to_do';
+    const wanted: Wanted = { route: created.route, agent: created.agent };
     this.#queueMayExpire ||= loaded.state.turns.some((turn) => turn.queueDeadline !== null);
 
-    const verdict = await judge(loaded, this.#options);
+    const verdict = await judge(loaded, this.#options, { modelIsBack });
     if (verdict.action === 'expire') {
       const after = await expire(loaded, verdict, this.#options);
+      if (after !== null) traceRunEnd(loaded, after, this.#options.config, 'expiry');
       inHand.checkAgain ||= hasMoreTurns(after);
     }
-    if (verdict.action !== 'resume') return { outcome: 'nothing_to_do' };
+    if (verdict.action !== 'resume') return 'nothing_to_do';
+    if (await putOffUnclaimed(loaded, verdict, { ...this.#options, circuits: this.#circuits })) {
+      return 'nothing_to_do';
+    }
 
-    if (!offer.headOfRoute && this.#queue.isBlocked(route)) {
-      this.#queue.waitForRoute(id, { route, agent });
-      return { outcome: 'waits' };
+    if (!offer.headOfRoute && this.#queue.isBlocked(wanted.route)) {
+      this.#queue.waitForRoute(id, wanted);
+      return 'waits';
     }
-    const offered = agent === offer.slotOf;
-    if (!offered && !this.#queue.takeSlot(agent)) {
-      this.#queue.waitForSlot(id, { route, agent });
-      return { outcome: 'waits' };
+    if (!offer.withSlot && !this.#queue.takeSlot(wanted.agent)) {
+      this.#queue.waitForSlot(id, wanted);
+      return 'waits';
     }
-    let tried: Tried = { outcome: 'nothing_to_do' };
+    let tried: Tried = 'nothing_to_do';
     try {
       const claimed = await claim(loaded, verdict, this.#options);
       if (claimed === 'full') {
-        this.#queue.block(id, { route, agent });
-        tried = { outcome: 'route_full' };
+        this.#queue.block(id, wanted);
+        tried = 'route_full';
       } else if (claimed !== null) {
-        tried = { outcome: 'started', agent };
-        void this.#run(claimed, { agent, route }, inHand);
+        tried = 'started';
+        traceClaim(loaded, claimed.loaded, this.#options.config);
+        void this.#run(claimed, wanted, inHand);
       }
       return tried;
     } finally {
-      if (tried.outcome !== 'started' && !offered) this.#queue.freeSlot(agent);
+      if (tried !== 'started' && !offer.withSlot) this.#queue.freeSlot(wanted.agent);
     }
   }
 
-  async #run(
-    claimed: Claim,
-    slot: { readonly agent: string; readonly route: string },
-    inHand: InHand,
-  ): Promise<void> {
+  async #run(claimed: Claim, wanted: Wanted, inHand: InHand): Promise<void> {
     const { id } = claimed.loaded;
-    this.#queue.runStarted(slot.route);
+    this.#queue.runStarted(wanted.route);
     try {
       const after = await runTurn(claimed, inHand.stop, this.#deps);
       inHand.checkAgain ||= hasMoreTurns(after);
@@ -231,12 +261,31 @@ export class Runner {
       );
     } finally {
       this.#letGo(id, inHand);
-      this.#queue.runEnded(slot);
+      this.#queue.runEnded(wanted);
+    }
+  }
+
+  /** A model is back. Those that wait for it go on. */
+  async #resumeWaiting(recovery: Recovery): Promise<void> {
+    try {
+      await resumeWaiting(recovery, {
+        waitingFor: (model, after, limit) =>
+          this.#options.log.queue.pickByState(waitsForModel(model), after, limit),
+        resume: async (id) => {
+          this.#circuits.letThrough(id);
+          return (await this.#tryStart(id, {})) === 'started';
+        },
+        isLetThrough: (id) => this.#circuits.isLetThrough(id),
+        closed: () => this.#queue.closed,
+      });
+    } finally {
+      this.#circuits.endRecovery(recovery);
     }
   }
 
   #letGo(id: SessionId, inHand: InHand): void {
     this.#inHand.delete(id);
+    this.#circuits.releaseProbe(id);
     if (inHand.checkAgain && !this.#queue.closed) this.#inBackground(() => this.checkSession(id));
     if (this.#inHand.size > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
@@ -268,5 +317,6 @@ class Draining extends AngeliaError {
 
 /** Further turns are claimed one by one: another runner may have more capacity for them. */
 function hasMoreTurns(after: Loaded | null): boolean {
-  return after !== null && after.state.ended === null && after.state.turns.length > 0;
+  if (after === null || after.state.ended !== null || waitingFor(after.state) !== null) return false;
+  return after.state.turns.length > 0;
 }

@@ -45,6 +45,14 @@ async function send(...argv: string[]): Promise<string> {
   return id;
 }
 
+/** Sends a webhook and waits for its end: a session that still ran would take what the next test queues at model and sink. */
+async function accepted(...argv: string[]): Promise<Record<string, unknown>> {
+  const sent = await json('send', ...argv);
+  expect(sent).toMatchObject({ status: 'accepted', session_id: expect.any(String) });
+  await stack.waitForEnd(String(sent.session_id), { settled: true });
+  return sent;
+}
+
 /** A webhook that was sent, answered and delivered. */
 async function settled(text: string): Promise<string> {
   const id = await send('--data', JSON.stringify({ text }));
@@ -119,13 +127,12 @@ export function cli(): void {
       'basic',
     ])('signs with %s, and ingress accepts it', async (scheme) => {
       const body = JSON.stringify({ text: `by ${scheme}` });
-      const sent = await json('send', 'cli', '--scheme', scheme, '--data', body);
-      expect(sent).toMatchObject({ status: 'accepted', route: 'cli', session_id: expect.any(String) });
+      expect(await accepted('cli', '--scheme', scheme, '--data', body)).toMatchObject({ route: 'cli' });
     });
 
     it("uses the route's own scheme and its first event", async () => {
-      expect(await json('send', 'stamped')).toMatchObject({ status: 'accepted' });
-      expect(await json('send', 'picky')).toMatchObject({ status: 'accepted', event: 'deploy' });
+      await accepted('stamped');
+      expect(await accepted('picky')).toMatchObject({ event: 'deploy' });
       expect(await json('send', 'picky', '--event', 'push')).toMatchObject({
         status: 'ignored',
         reason: 'event',
@@ -146,6 +153,7 @@ export function cli(): void {
         delivery_id: 'cli-1',
         session_id: id,
       });
+      await stack.waitForEnd(id, { settled: true });
     });
 
     it('--wait follows the session until it is settled, and the exit code says how it went', async () => {
@@ -402,7 +410,7 @@ export function cli(): void {
     expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('never shown again')]);
     const secret = /whsec_\S+/.exec(made.stdout)?.[0] ?? '';
     writeFileSync(join(files, 'old'), secret);
-    expect(await json('send', 'deploys', '--secret-file', 'old')).toMatchObject({ status: 'accepted' });
+    await accepted('deploys', '--secret-file', 'old');
     expect(await refused(6, 'routes', 'add', 'deploys', '--prompt', 'other')).toContain('exists already');
     expect(await json('routes', 'show', 'deploys')).toMatchObject({ definition: { prompt: 'Say: {text}' } });
     expect((await angelia(['routes'])).stdout).toMatch(/^deploys +active +api +log/m);
@@ -420,7 +428,9 @@ export function cli(): void {
         const tried = await angelia(['send', 'deploys', '--secret', each, '--json']);
         return tried.code === 0 && tried;
       });
-      expect(JSON.parse(sent.stdout)).toMatchObject({ status: 'accepted' });
+      const { status, session_id: id } = JSON.parse(sent.stdout);
+      expect(status).toBe('accepted');
+      await stack.waitForEnd(id, { settled: true });
     }
     await json('routes', 'rotate-secret', 'deploys');
     await eventually(async () => (await angelia(['send', 'deploys', '--secret', secret])).code === 4);

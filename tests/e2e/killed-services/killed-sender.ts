@@ -123,12 +123,13 @@ export function killedSender(): void {
     });
 
     it('loses nothing under load', async () => {
-      const posts = await Promise.all(
+      const before = sink.received.length;
+      const posting = Promise.all(
         Array.from({ length: 60 }, (_, n) => stack.post({ route: 'sent', body: { text: `work ${n}` } })),
       );
-      const before = sink.received.length;
       await eventually(() => sink.received.length > before);
       await stack.restarted('delivery', stack.kill('delivery'));
+      const posts = await posting;
       for (const { sessionId } of posts) await stack.waitForEnd(sessionId, { settled: true });
       const copies = posts.map(({ sessionId }) =>
         sink.taken(sessionId).filter(({ payload }) => !payload.possible_duplicate),

@@ -10,6 +10,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, expect, it } from '@jest/globals';
 import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
+import { tree, wholeTrace } from '../trace-tree.ts';
 
 // Head sampling by OTEL_TRACES_SAMPLER: the first span decides, and the session's traceparent carries the decision to all
 // later services, also to the runner that takes over from a killed one. Jaeger has a whole session or nothing of it.
@@ -65,16 +66,18 @@ export function sampledWhole(): void {
     const left = sessions.filter((_, at) => flags[at] === '00');
     expect(sampled.length).toBeGreaterThan(0);
     expect(left.length).toBeGreaterThan(0);
-    // The spans of the killed runner are lost with it. No other span is missing.
+    // The model call of the killed runner is lost with it. No other span is missing: its successor tells of its run.
     for (const { trace_id: traceId } of sampled) {
-      const spans = await receiver.traceWith(traceId, [
-        'webhook sampled',
-        'run sampled',
-        'model m1',
-        'deliver http',
+      const spans = await wholeTrace(receiver, traceId, { 'invoke_agent sampled': 2, 'deliver http': 1 });
+      expect(tree(spans)).toEqual([
+        'ingress: webhook sampled',
+        '  agent-runner: invoke_agent sampled',
+        '    agent-runner: chat m1',
+        '  agent-runner: invoke_agent sampled (error)',
+        '  delivery: deliver http',
       ]);
-      const run = spans.find(({ name }) => name === 'run sampled');
-      expect(run?.attributes['angelia.resumed']).toBe(true);
+      const runs = spans.filter(({ name }) => name === 'invoke_agent sampled');
+      expect(runs.map(({ attributes }) => attributes['angelia.resumed']).sort()).toEqual([false, true]);
     }
     for (const { trace_id: traceId } of left) expect(receiver.spansOf(traceId)).toEqual([]);
     expect(receiver.problems).toEqual([]);

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import {
   answer,
   callTool,
@@ -6,6 +9,7 @@ import {
   type ModelServer,
   type ReceivedSpan,
   type Sink,
+  say,
   startModelServer,
   startSink,
   TEST_SINK_SECRET,
@@ -13,6 +17,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, receiver, stack } from '../shared-stack.ts';
+import { isRoot, orphans, summary, tree, wholeTrace } from '../trace-tree.ts';
 
 // Invariant one-trace, seen from outside: what a real OTLP endpoint receives for one POST.
 
@@ -21,32 +26,6 @@ let model: ModelServer;
 const MODEL_KEY = 'sk-key-of-the-model';
 
 const services = (spans: readonly ReceivedSpan[]) => [...new Set(spans.map(({ service }) => service))].sort();
-
-/** Sorted by name within a parent, and indented by depth. */
-function tree(spans: readonly ReceivedSpan[], parent = '', depth = 0): string[] {
-  return spans
-    .filter(({ parentSpanId }) => parentSpanId === parent)
-    .flatMap((span) => {
-      const error = span.status === 'error' ? ' (error)' : '';
-      const line = `${'  '.repeat(depth)}${span.service.replace('angelia-', '')}: ${span.name}${error}`;
-      return [[line, ...tree(spans, span.spanId, depth + 1)]];
-    })
-    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
-    .flat();
-}
-
-const isRoot = (span: ReceivedSpan) => span.parentSpanId === '';
-
-function orphans(spans: readonly ReceivedSpan[]): ReceivedSpan[] {
-  const ids = new Set(spans.map(({ spanId }) => spanId));
-  return spans.filter((span) => !isRoot(span) && !ids.has(span.parentSpanId));
-}
-
-function summary(spans: readonly ReceivedSpan[]): string {
-  return spans
-    .map(({ service, name, spanId, parentSpanId }) => `${service} ${name} ${parentSpanId}>${spanId}`)
-    .join('\n');
-}
 
 export function oneTrace(): void {
   addToStack(async () => {
@@ -64,6 +43,7 @@ export function oneTrace(): void {
         asking: { model: 'flaky', fallback_models: ['sound'] },
         limited: { model: 'flaky', toolsets: ['terminal'], max_steps: 1 },
         handy: { model: 'flaky', fallback_models: ['sound'], toolsets: ['terminal'] },
+        curious: { model: 'flaky', toolsets: ['clarify', 'terminal'] },
       },
       routes: {
         traced: testRoute(sink.url),
@@ -71,6 +51,9 @@ export function oneTrace(): void {
         asked: testRoute(sink.url, { agent: 'asking' }),
         worked: testRoute(sink.url, { agent: 'handy', interim: 'off' }),
         limited: testRoute(sink.url, { agent: 'limited', interim: 'off' }),
+        curious: testRoute(sink.url, { agent: 'curious', interim: 'off' }),
+        // The payload has no address for the answer.
+        nowhere: testRoute(sink.url, { deliver_extra: { url: '{missing.url}' } }),
         burst: testRoute(sink.url, { coalesce: { key: '{pr}', window_seconds: 2 } }),
       },
       // The exporter's own delay is 5 s. The test does not wait that long.
@@ -92,28 +75,35 @@ export function oneTrace(): void {
       const session = await stack.waitForEnd(sessionId, { settled: true });
       expect(session.trace_id).toMatch(/^[0-9a-f]{32}$/);
 
-      const spans = await eventually(
-        () => {
-          const found = receiver.spansOf(session.trace_id);
-          const attempts = found.filter(({ name }) => name === 'deliver http');
-          return attempts.length === 2 && found.some(isRoot) && orphans(found).length === 0 && found;
-        },
-        {
-          describe: () =>
-            `two delivery spans in a whole trace: ${summary(receiver.spansOf(session.trace_id))}`,
-        },
-      );
+      const spans = await wholeTrace(receiver, session.trace_id, { 'deliver http': 2 });
 
       expect(services(spans)).toEqual(['angelia-agent-runner', 'angelia-delivery', 'angelia-ingress']);
       // One tree: every span except that of the request has its parent in the trace.
-      expect(spans.filter(isRoot).map(({ service }) => service)).toEqual(['angelia-ingress']);
+      const roots = spans.filter(isRoot);
+      expect(roots.map(({ service }) => service)).toEqual(['angelia-ingress']);
+      expect(roots[0]?.attributes).toMatchObject({
+        'http.request.method': 'POST',
+        'http.response.status_code': 202,
+        'gen_ai.conversation.id': sessionId,
+      });
+      // One key for the session's id, in every span.
+      expect(spans.map(({ attributes }) => attributes['gen_ai.conversation.id'])).toEqual(
+        spans.map(() => sessionId),
+      );
+      for (const { attributes } of spans)
+        expect(Object.entries(attributes).filter(([, value]) => value === sessionId)).toHaveLength(1);
       const attempts = spans.filter(({ name }) => name === 'deliver http');
       expect(attempts.map(({ attributes }) => attributes['angelia.outcome']).sort()).toEqual([
         'retryable',
         'taken',
       ]);
       expect(attempts.map(({ service }) => service)).toEqual(['angelia-delivery', 'angelia-delivery']);
-      expect(spans.some(({ name }) => name.startsWith('consume '))).toBe(true);
+      // How hints and events are carried is not shown unless asked for.
+      const internals = receiver.spans.filter(({ name }) => /^(append|consume|pg)/.test(name));
+      expect(internals.map(({ name }) => name)).toEqual([]);
+      const failed = attempts.find(({ status }) => status === 'error');
+      expect(failed?.attributes['error.type']).toBe('retryable');
+      expect(JSON.stringify(spans)).not.toContain(new URL(sink.url).host);
       // No other trace has a span of the session.
       const elsewhere = receiver.spans.filter(
         (span) => span.traceId !== session.trace_id && Object.values(span.attributes).includes(sessionId),
@@ -131,17 +121,29 @@ export function oneTrace(): void {
       );
     });
 
-    it('to the API has its SQL statements in its trace', async () => {
-      await stack.adminGet('/v1/sessions?limit=1');
-      await eventually(
-        () => {
-          const calls = receiver.spans.filter(({ name }) => name === 'GET /v1/sessions');
-          return calls.some(({ traceId }) =>
-            receiver.spansOf(traceId).some(({ name }) => name.startsWith('pg.query')),
-          );
-        },
-        { describe: () => `a statement in the trace of a call: ${summary(receiver.spans)}` },
-      );
+    it('says which replica of which version made a span', async () => {
+      const { sessionId } = await stack.post({ route: 'traced', body: { text: 'who?' } });
+      const { trace_id: traceId } = await stack.waitForEnd(sessionId, { settled: true });
+      const spans = await wholeTrace(receiver, traceId, { 'deliver http': 1 });
+      const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+      for (const { resource, service } of spans) {
+        expect(resource['service.version']).toBe(manifest.version);
+        // As in the log lines.
+        const log = readFileSync(join(stack.dataDir, `logs/${service.replace('angelia-', '')}.log`), 'utf8');
+        expect(log).toContain(`"instance":"${resource['service.instance.id']}"`);
+      }
+    });
+
+    it('that its sender got wrong has its status, and is no error of ours', async () => {
+      const traceId = '2af7651916cd43dd8448eb211c80319e';
+      const headers = {
+        traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+        'content-type': 'application/json',
+      };
+      const refused = await stack.post({ route: 'nowhere', body: { text: 'x' }, headers });
+      expect(refused.status).toBe(400);
+      const [span] = await receiver.traceWith(traceId, ['webhook nowhere']);
+      expect(span).toMatchObject({ status: 'unset', attributes: { 'http.response.status_code': 400 } });
     });
 
     it('continues the trace of its sender', async () => {
@@ -200,19 +202,24 @@ export function oneTrace(): void {
       const session = await stack.waitForEnd(sessionId, { settled: true });
       const spans = await receiver.traceWith(session.trace_id, [
         'deliver http',
-        'model m1',
-        'model m2',
-        'run asking',
+        'chat m1',
+        'chat m2',
+        'invoke_agent asking',
       ]);
       const named = (name: string) => spans.find((span) => span.name === name);
-      const agent = named('run asking');
+      const agent = named('invoke_agent asking');
       const where = { 'server.address': '127.0.0.1', 'server.port': Number(new URL(model.baseUrl).port) };
-      expect(named('model m1')).toMatchObject({
+      expect(named('chat m1')).toMatchObject({
         parentSpanId: agent?.spanId,
         status: 'error',
-        attributes: { 'gen_ai.provider.name': 'openai-compatible', 'error.type': 'refused', ...where },
+        attributes: {
+          'gen_ai.provider.name': 'openai-compatible',
+          'error.type': '400',
+          'gen_ai.response.finish_reasons': ['error'],
+          ...where,
+        },
       });
-      expect(named('model m2')).toMatchObject({
+      expect(named('chat m2')).toMatchObject({
         parentSpanId: agent?.spanId,
         status: 'unset',
         attributes: {
@@ -226,6 +233,17 @@ export function oneTrace(): void {
           'gen_ai.usage.input_tokens': 12,
           'gen_ai.usage.output_tokens': 7,
           ...where,
+        },
+      });
+      expect(agent).toMatchObject({
+        status: 'unset',
+        attributes: {
+          'gen_ai.operation.name': 'invoke_agent',
+          'gen_ai.agent.name': 'asking',
+          'gen_ai.provider.name': 'openai-compatible',
+          'gen_ai.usage.input_tokens': 12,
+          'gen_ai.usage.output_tokens': 7,
+          'angelia.outcome': 'succeeded',
         },
       });
       expect(JSON.stringify(receiver.spans)).not.toMatch(
@@ -245,27 +263,35 @@ export function oneTrace(): void {
       sink.next(answer(503));
       const { sessionId } = await stack.post({ route: 'worked', body: { text: 'do it' } });
       const session = await stack.waitForEnd(sessionId, { settled: true });
-      const spans = await eventually(
-        () => {
-          const found = receiver.spansOf(session.trace_id);
-          const attempts = found.filter(({ name }) => name === 'deliver http');
-          return attempts.length === 2 && found.some(isRoot) && orphans(found).length === 0 && found;
-        },
-        { describe: () => `a whole trace: ${summary(receiver.spansOf(session.trace_id))}` },
-      );
-      // Without the spans of log and bus.
-      const story = tree(spans).filter((line) => !/(append|consume|pg|POST) ?/.test(line));
-      expect(story).toEqual([
+      const spans = await wholeTrace(receiver, session.trace_id, { 'deliver http': 2 });
+      expect(tree(spans)).toEqual([
         'ingress: webhook worked',
-        '  agent-runner: run handy',
-        '    agent-runner: model m1 (error)',
-        '    agent-runner: model m2',
-        '    agent-runner: model m2',
-        '    agent-runner: tool terminal',
-        '    delivery: deliver http',
-        '    delivery: deliver http (error)',
-        '    process-watcher: carry out terminal',
+        '  agent-runner: invoke_agent handy',
+        '    agent-runner: chat m1 (error)',
+        '    agent-runner: chat m2',
+        '    agent-runner: chat m2',
+        '    agent-runner: execute_tool terminal',
+        '      process-watcher: carry out terminal',
+        '  delivery: deliver http',
+        '  delivery: deliver http (error)',
       ]);
+      const named = (name: string) => spans.find((span) => span.name === name);
+      expect(named('execute_tool terminal')?.attributes).toMatchObject({
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'terminal',
+        'gen_ai.tool.type': 'function',
+        'gen_ai.agent.name': 'handy',
+      });
+      const asked = spans.find(({ attributes }) =>
+        String(attributes['gen_ai.response.finish_reasons']).includes('tool'),
+      );
+      expect(asked?.attributes['gen_ai.response.finish_reasons']).toEqual(['tool_call']);
+      // The times of what the log tells are those of its events.
+      const events = await stack.events(sessionId);
+      const at = (type: string) => Date.parse(events.find((event) => event.type === type)?.recorded_at ?? '');
+      expect(named('invoke_agent handy')?.startMs).toBeCloseTo(at('run.started'), -1);
+      expect(named('invoke_agent handy')?.endMs).toBeCloseTo(at('session.ended'), -1);
+      expect(named('execute_tool terminal')?.endMs).toBeCloseTo(at('tool.finished'), -1);
       expect(spans.flatMap(({ links }) => links)).toEqual([]);
     });
 
@@ -274,18 +300,78 @@ export function oneTrace(): void {
       const { sessionId } = await stack.post({ route: 'limited', body: { text: 'too much' } });
       const session = await stack.waitForEnd(sessionId, { settled: true });
       expect(session.outcome).toBe('failed');
-      const spans = await receiver.traceWith(session.trace_id, ['run limited', 'deliver http']);
+      const spans = await receiver.traceWith(session.trace_id, ['invoke_agent limited', 'deliver http']);
       const errors = spans.filter(({ status }) => status === 'error');
-      expect(errors.map(({ name }) => name)).toEqual(['run limited']);
+      expect(errors.map(({ name }) => name)).toEqual(['invoke_agent limited']);
+      expect(errors[0]?.attributes['error.type']).toBe('max_steps');
     });
 
-    it('is not hidden by unnamed calls and scrapes', async () => {
+    it('shows how long it waited for a person and for a process', async () => {
+      model.next(
+        callTool('clarify', { question: 'Which one?' }),
+        callTool('terminal', { command: 'read line; exit 7', background: true, notify_on_complete: true }),
+        say('It runs.'),
+        say('It is over.'),
+      );
+      const { sessionId } = await stack.post({ route: 'curious', body: { text: 'ask first' } });
+      const waiting = () =>
+        stack.session(sessionId).then((session) => session.status === 'waiting' && session);
+      await eventually(waiting);
+      await apiPost(`/v1/sessions/${sessionId}/messages`, { text: 'this one' });
+      const [process_] = await eventually(async () => {
+        const started = ((await stack.session(sessionId)).processes as { id: string }[]) ?? [];
+        return started.length > 0 && (await waiting()) && started;
+      });
+      await apiPost(`/v1/processes/${process_?.id}/kill`, {});
+      const session = await stack.waitForEnd(sessionId, { settled: true });
+      const spans = await wholeTrace(receiver, session.trace_id, {
+        'deliver http': 3,
+        'wait for process': 1,
+      });
+      expect(tree(spans)).toEqual([
+        'ingress: webhook curious',
+        '  agent-runner: invoke_agent curious',
+        '    agent-runner: chat m1',
+        '  agent-runner: invoke_agent curious',
+        '    agent-runner: chat m1',
+        '  agent-runner: invoke_agent curious',
+        '    agent-runner: chat m1',
+        '    agent-runner: chat m1',
+        '    agent-runner: execute_tool terminal',
+        '      process-watcher: carry out terminal',
+        '  delivery: deliver http',
+        '  delivery: deliver http',
+        '  delivery: deliver http',
+        '  ingress: wait for person',
+        '  process-watcher: wait for process',
+      ]);
+      const events = await stack.events(sessionId);
+      const times = (type: string) =>
+        events.filter((event) => event.type === type).map((event) => Date.parse(event.recorded_at));
+      const person = spans.find(({ name }) => name === 'wait for person');
+      expect([person?.startMs, person?.endMs]).toEqual([
+        times('clarification.requested')[0],
+        times('clarification.answered')[0],
+      ]);
+      expect(person?.attributes['angelia.ended_by']).toBe('clarification.answered');
+      const process = spans.find(({ name }) => name === 'wait for process');
+      expect([process?.startMs, process?.endMs]).toEqual([
+        times('session.final-response')[0],
+        times('process.exited')[0],
+      ]);
+      expect(noHoles(spans)).toEqual([]);
+    });
+
+    it('is not hidden by reads, probes and scrapes, which leave no trace', async () => {
       for (const service of ['ingress', 'delivery'] as const) await stack.scrape(service);
+      await stack.adminGet('/v1/sessions?limit=1');
       const { sessionId } = await stack.post({ route: 'traced', body: { text: 'x' } });
+      // The command line and the console read sessions and their events like this.
       await stack.waitForEnd(sessionId, { settled: true });
-      await eventually(() => receiver.spans.some(({ name }) => name === 'GET /v1/sessions/{id}'));
-      const gets = receiver.spans.filter(({ name }) => /^GET/.test(name)).map(({ name }) => name);
-      expect(gets.filter((name) => !name.startsWith('GET /v1/'))).toEqual([]);
+      await stack.events(sessionId);
+      await apiPost(`/v1/sessions/${sessionId}/messages`, { text: 'a write' });
+      await eventually(() => receiver.spans.some(({ name }) => name === 'POST /v1/sessions/{id}/messages'));
+      expect(receiver.spans.filter(({ name }) => name.startsWith('GET')).map(({ name }) => name)).toEqual([]);
     });
 
     it('links a coalesced webhook and the session that took it in both directions', async () => {
@@ -295,9 +381,9 @@ export function oneTrace(): void {
       const [first, second] = posts;
       expect(second?.body.status).toBe('coalesced');
       const session = await stack.waitForEnd(first?.sessionId ?? '', { settled: true });
-      const spans = await receiver.traceWith(session.trace_id, ['run default', 'webhook burst']);
+      const spans = await receiver.traceWith(session.trace_id, ['invoke_agent default', 'webhook burst']);
       const linked = spans.filter(({ links }) => links.length > 0);
-      expect(linked.map(({ name }) => name)).toEqual(['run default']);
+      expect(linked.map(({ name }) => name)).toEqual(['invoke_agent default']);
       const other = await receiver.traceWith(linked[0]?.links[0]?.traceId ?? '', ['webhook burst']);
       const post = other.find(({ name }) => name === 'webhook burst');
       expect(post?.traceId).not.toBe(session.trace_id);
@@ -307,12 +393,7 @@ export function oneTrace(): void {
     it('links a continuation to the session that it continues', async () => {
       const { sessionId } = await stack.post({ route: 'traced', body: { text: 'to be continued' } });
       const old = await stack.waitForEnd(sessionId, { settled: true });
-      const response = await fetch(new URL(`/v1/sessions/${sessionId}/messages`, stack.baseUrl), {
-        method: 'POST',
-        headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ text: 'more' }),
-      });
-      const next = (await response.json()) as { session_id: string };
+      const next = await apiPost(`/v1/sessions/${sessionId}/messages`, { text: 'more' });
       const continued = await stack.waitForEnd(next.session_id, { settled: true });
       expect(continued.trace_id).not.toBe(old.trace_id);
       const spans = await eventually(
@@ -323,6 +404,11 @@ export function oneTrace(): void {
         { describe: () => `a link: ${summary(receiver.spansOf(continued.trace_id))}` },
       );
       expect(spans.flatMap(({ links }) => links).map(({ traceId }) => traceId)).toEqual([old.trace_id]);
+      const root = spans.find(isRoot);
+      expect(root).toMatchObject({
+        name: 'POST /v1/sessions/{id}/messages',
+        attributes: { 'gen_ai.conversation.id': next.session_id, 'http.response.status_code': 202 },
+      });
     });
 
     it('sends the metrics of /metrics over OTLP as well', async () => {
@@ -333,5 +419,97 @@ export function oneTrace(): void {
         describe: () => `only ${sent()} of ${names}`,
       });
     });
+
+    it('sends the metrics of the GenAI conventions, with their buckets and attributes', async () => {
+      model.next(callTool('terminal', { command: 'true' }), {
+        kind: 'answer',
+        text: 'done',
+        usage: { input: 70, output: 5 },
+      });
+      const { sessionId } = await stack.post({ route: 'worked', body: { text: 'count it' } });
+      await stack.waitForEnd(sessionId, { settled: true });
+      const port = Number(new URL(model.baseUrl).port);
+      const call = {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'openai-compatible',
+        'gen_ai.request.model': 'm1',
+        'server.address': '127.0.0.1',
+        'server.port': port,
+      };
+      const point = (name: string, attributes: Readonly<Record<string, unknown>>) =>
+        eventually(
+          () =>
+            receiver
+              .metrics(name)
+              .flatMap(({ unit, points }) => points.map((one) => ({ unit, ...one })))
+              .findLast((one) =>
+                isDeepStrictEqual(attributes, pick(one.attributes, Object.keys(attributes))),
+              ),
+          {
+            describe: () =>
+              `${name} of ${JSON.stringify(attributes)}: ${JSON.stringify(receiver.metrics(name).at(-1))}`,
+          },
+        );
+      const operation = await point('gen_ai.client.operation.duration', call);
+      expect(operation).toMatchObject({
+        unit: 's',
+        bounds: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+      });
+      const tokens = await point('gen_ai.client.token.usage', { ...call, 'gen_ai.token.type': 'input' });
+      expect(tokens).toMatchObject({
+        unit: '{token}',
+        bounds: [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864],
+      });
+      const agent = await point('gen_ai.invoke_agent.duration', { 'gen_ai.agent.name': 'handy' });
+      expect(agent).toMatchObject({
+        unit: 's',
+        bounds: [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6],
+      });
+      expect(agent.attributes).not.toHaveProperty('error.type');
+      await point('gen_ai.invoke_agent.duration', {
+        'gen_ai.agent.name': 'limited',
+        'error.type': 'max_steps',
+      });
+      const tool = await point('gen_ai.execute_tool.duration', {
+        'gen_ai.tool.name': 'terminal',
+        'gen_ai.tool.type': 'function',
+        'gen_ai.agent.name': 'handy',
+      });
+      expect(tool).toMatchObject({ unit: 's', bounds: operation.bounds });
+    });
   });
+
+  describe('of all these sessions', () => {
+    it('no span has a parent that was not exported', async () => {
+      // Senders' own spans are theirs.
+      const foreign = 'b7ad6b7169203331';
+      const missing = () => orphans(receiver.spans).filter(({ parentSpanId }) => parentSpanId !== foreign);
+      await eventually(() => missing().length === 0, { describe: () => summary(missing()) });
+    });
+  });
+}
+
+async function apiPost(path: string, body: unknown): Promise<{ readonly session_id: string }> {
+  const response = await fetch(new URL(path, stack.baseUrl), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(202);
+  return (await response.json()) as { readonly session_id: string };
+}
+
+function pick(from: Readonly<Record<string, unknown>>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(keys.map((key) => [key, from[key]]));
+}
+
+/** Times of more than a second, between the first and the last span, that no span covers. */
+function noHoles(spans: readonly ReceivedSpan[]): number[] {
+  const holes: number[] = [];
+  let covered = Number.POSITIVE_INFINITY;
+  for (const { startMs, endMs } of spans.toSorted((a, b) => a.startMs - b.startMs)) {
+    if (startMs - covered > 1_000) holes.push(startMs - covered);
+    covered = covered === Number.POSITIVE_INFINITY ? endMs : Math.max(covered, endMs);
+  }
+  return holes;
 }

@@ -27,6 +27,7 @@ import {
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { signalTree } from '../process-tree.ts';
 import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
+import { orphans, summary, tree, wholeTrace } from '../trace-tree.ts';
 
 // A run with tools, and failures of its runner at each point. Black box: the model server, the files that commands write and
 // the events show where a run is.
@@ -299,8 +300,8 @@ export function killedRunner(): void {
         behaviours = { traced: (request) => (hasResult(request) ? say('done') : command(request.input)) };
         const id = await post('traced session');
         const { trace_id } = await stack.waitForEnd(id, { settled: true });
-        const spans = await receiver.traceWith(trace_id, ['run killed', 'tool terminal']);
-        const span = spans.find(({ name }) => name === 'tool terminal');
+        const spans = await receiver.traceWith(trace_id, ['invoke_agent killed', 'execute_tool terminal']);
+        const span = spans.find(({ name }) => name === 'execute_tool terminal');
         const started = of(await stack.events(id), 'tool.started')[0];
         expect(span?.attributes).toMatchObject({
           'gen_ai.operation.name': 'execute_tool',
@@ -308,9 +309,52 @@ export function killedRunner(): void {
           'gen_ai.tool.call.id': started?.data.call_id,
           'gen_ai.conversation.id': id,
         });
-        expect(span?.parentSpanId).toBe(spans.find(({ name }) => name === 'run killed')?.spanId);
+        expect(span?.parentSpanId).toBe(spans.find(({ name }) => name === 'invoke_agent killed')?.spanId);
         expect(JSON.stringify(spans)).not.toContain('it worked');
         expect(JSON.stringify(spans)).not.toContain('echo ran');
+      });
+
+      it('has the spans that its killed runner could not export, and no span without its parent', async () => {
+        const input = 'survivor session';
+        const gate = join(traces, 'survivor-gate');
+        behaviours = { survivor: (request) => (hasResult(request) ? say('done') : command(input, gate)) };
+        const id = await post(input);
+        await eventually(() => timesRun(input) === 1);
+        const runner = runnerOf(await stack.events(id));
+        const killed = stack.kill(runner);
+        writeFileSync(gate, '');
+        await expectOneAnswer(id, 'done');
+        await stack.restarted(runner, killed);
+        const { trace_id } = await stack.session(id);
+        const spans = await wholeTrace(receiver, trace_id, { 'deliver http': 1, 'invoke_agent killed': 2 });
+        expect(tree(spans)).toEqual([
+          'ingress: webhook killed',
+          '  agent-runner: invoke_agent killed',
+          '    agent-runner: chat m1',
+          '  agent-runner: invoke_agent killed (error)',
+          // The answer of the model was recorded, so the run was killed at least a moment after this span ended.
+          ...(spans.filter(({ name }) => name === 'chat m1').length === 2
+            ? ['    agent-runner: chat m1']
+            : []),
+          '    agent-runner: execute_tool terminal',
+          '      process-watcher: carry out terminal',
+          '  delivery: deliver http',
+        ]);
+        const lost = spans.find(({ name, status }) => name === 'invoke_agent killed' && status === 'error');
+        expect(lost?.attributes).toMatchObject({ 'error.type': 'lost', 'angelia.generation': 1 });
+      });
+
+      it('is whole for every session above, however its runner ended', async () => {
+        // A runner that is killed right after its last append exports nothing more. It may have exported its model calls.
+        const missing = () => orphans(receiver.spans).filter(({ name }) => !name.startsWith('chat '));
+        await eventually(() => missing().length === 0, { describe: () => summary(missing()) });
+        const ids = receiver.spans.map(({ spanId }) => spanId);
+        const twice = receiver.spans.filter(({ spanId }, at) => ids.indexOf(spanId) !== at);
+        // A killed runner may have exported what its successor exports again. Then they are the same.
+        for (const span of twice) {
+          const first = receiver.spans[ids.indexOf(span.spanId)];
+          expect({ ...span, resource: null }).toEqual({ ...first, resource: null });
+        }
       });
     });
   });

@@ -2,7 +2,7 @@ import { type Hint, STREAM_NAME, subjectFilter } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
 import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { connect } from '@nats-io/transport-node';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { busOn, DURABLE, outgoing, RecordingLogger, TRACEPARENT, TYPE } from '../testing/fixture.ts';
 import { NatsServer } from '../testing/nats-server.ts';
 import type { Bus, Consumption, DeadLetter, HintVerdict } from '../types.ts';
@@ -11,6 +11,7 @@ describe('a consumption', () => {
   let server: NatsServer;
   let bus: Bus;
   let logger: RecordingLogger;
+  const listening: NatsConnection[] = [];
 
   beforeAll(async () => {
     server = await NatsServer.start();
@@ -25,12 +26,23 @@ describe('a consumption', () => {
     await server.asOperator((jsm) => jsm.streams.purge(STREAM_NAME));
   });
   afterEach(async () => {
+    for (const nc of listening.splice(0)) await nc.close();
     await bus.close();
     await server.asOperator(async (jsm) => {
       for await (const { name } of jsm.consumers.list(STREAM_NAME))
         await jsm.consumers.delete(STREAM_NAME, name);
     });
   });
+
+  /** What consumptions say about their messages, as the server hears it. */
+  async function verdicts(): Promise<string[]> {
+    const heard: string[] = [];
+    const nc = await connect({ servers: `127.0.0.1:${server.port}` });
+    listening.push(nc);
+    nc.subscribe('$JS.ACK.>', { callback: (_, message) => void heard.push(message.string()) });
+    await nc.flush();
+    return heard;
+  }
 
   function consume(
     handler: (hint: Hint) => Promise<HintVerdict>,
@@ -120,6 +132,7 @@ describe('a consumption', () => {
   });
 
   it('gets a hint again when the handler throws, after a growing delay', async () => {
+    const heard = await verdicts();
     const at: number[] = [];
     consume(async () => {
       at.push(performance.now());
@@ -127,10 +140,16 @@ describe('a consumption', () => {
       return 'done';
     });
     await bus.publishHints([outgoing()]);
-    await eventually(() => at.length === 4);
+    await eventually(() => heard.includes('+ACK'));
+    const delays = heard.slice(0, -1).map((text) => Number(/^-NAK {"delay":(\d+)}$/.exec(text)?.[1]) / 1e6);
     const gaps = at.slice(1).map((time, i) => time - (at[i] as number));
-    expect(gaps[0]).toBeGreaterThan(150);
-    expect(gaps[2] as number).toBeGreaterThan((gaps[0] as number) * 1.5);
+    expect(delays).toHaveLength(3);
+    for (const [n, delay] of delays.entries()) {
+      const longest = 250 * 2 ** n;
+      expect(delay).toBeLessThanOrEqual(longest);
+      expect(delay).toBeGreaterThanOrEqual(longest * 0.75);
+      expect(gaps[n]).toBeGreaterThan(delay * 0.9);
+    }
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
     expect(logger.lines.filter((line) => line.includes('hint failed'))).toHaveLength(1);
   });
@@ -222,6 +241,7 @@ describe('a consumption', () => {
   });
 
   it('waits for its handlers when it is stopped, starts no more, and gives the rest to others at once', async () => {
+    const heard = await verdicts();
     const gate = Promise.withResolvers<void>();
     const first: string[] = [];
     const consumption = consume(async (hint) => {
@@ -248,8 +268,9 @@ describe('a consumption', () => {
       other,
     );
     try {
-      // ack_wait is 30 s: within 10 s they can only have come because they were given back.
       await eventually(() => second.length === 4);
+      // They did not have to wait for the end of ack_wait.
+      expect(heard.filter((text) => text === '-NAK')).toHaveLength(4);
       expect(stopped).toBe(false);
       gate.resolve();
       await stopping;
@@ -285,18 +306,22 @@ describe('a consumption', () => {
   });
 
   it('keeps a hint whose handler takes longer than ack_wait, instead of getting it a second time', async () => {
+    const heard = await verdicts();
+    const gate = Promise.withResolvers<void>();
     let calls = 0;
     const consumption = consume(async () => {
       calls++;
-      await pause(16_000);
+      await gate.promise;
       return 'done';
     });
     await eventually(() => consumption.active);
     await server.asOperator((jsm) =>
-      jsm.consumers.update(STREAM_NAME, DURABLE, { ack_wait: 12_000_000_000 }),
+      jsm.consumers.update(STREAM_NAME, DURABLE, { ack_wait: 15_000_000_000 }),
     );
     await bus.publishHints([outgoing()]);
-    await eventually(() => calls === 1);
+    // It is reported every 10 s that the handler is at work.
+    await eventually(() => heard.filter((text) => text === '+WPI').length === 2);
+    gate.resolve();
     await eventually(async () => (await server.unsettled(DURABLE)) === 0);
     expect(calls).toBe(1);
   });

@@ -1,3 +1,4 @@
+import { eventually } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { busOn, DURABLE, recordingHandler, TYPE } from '../testing/fixture.ts';
 import { NatsServer } from '../testing/nats-server.ts';
@@ -24,10 +25,10 @@ describe('a server with JetStream', () => {
       await bus.whenReady();
       await bus.provision();
       bus.consume({ durable: DURABLE, type: TYPE, concurrency: 1, ...recordingHandler() });
-      const deadline = performance.now() + 10_000;
-      let after = await examined(server.url);
-      while (after.jetstream?.consumers.length === 0 && performance.now() < deadline)
-        after = await examined(server.url);
+      const after = await eventually(async () => {
+        const now = await examined(server.url);
+        return now.jetstream?.consumers.length === 1 && now;
+      });
       expect(after.jetstream).toMatchObject({
         stream: { replicas: 1, messages: 0, lagging: [] },
         consumers: [{ durable: DURABLE, pending: 0, unacked: 0 }],

@@ -26,12 +26,13 @@ export async function publishAll(
 ): Promise<void> {
   for (let start = 0; start < hints.length; start += HINTS_PER_ACK) {
     const end = Math.min(start + HINTS_PER_ACK, hints.length) - 1;
-    for (let i = start; i < end; i++) {
-      const hint = hints[i] as OutgoingHint;
-      nc.publish(subject(hint), payload(hint), { headers: messageHeaders(hint) });
-    }
+    for (let i = start; i < end; i++) publishUnacked(nc, hints[i] as OutgoingHint);
     onAck(await publishAcked(js, hints[end] as OutgoingHint));
   }
+}
+
+export function publishUnacked(nc: NatsConnection, hint: OutgoingHint): void {
+  nc.publish(subject(hint), payload(hint), { headers: messageHeaders(hint) });
 }
 
 async function publishAcked(js: JetStreamClient, hint: OutgoingHint): Promise<PubAck> {

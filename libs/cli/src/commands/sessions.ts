@@ -72,8 +72,9 @@ async function watch(context: Context): Promise<undefined> {
   }
 }
 
-function sessionLine({ id, status, outcome, route, title }: Session): string {
-  return `${id}  ${(outcome ?? status).padEnd('succeeded'.length)}  ${route}  ${title}`;
+function sessionLine(session: Session): string {
+  const { id, route, title } = session;
+  return `${id}  ${statusText(session).padEnd('succeeded'.length)}  ${route}  ${title}`;
 }
 
 export function sessionTable(items: Page<Session>['items'], { out, runtime }: Context): string {
@@ -82,7 +83,7 @@ export function sessionTable(items: Page<Session>['items'], { out, runtime }: Co
     { head: 'SESSION', text: ({ id }) => id },
     {
       head: 'STATUS',
-      text: ({ status, outcome }) => outcome ?? status,
+      text: statusText,
       tone: ({ status, outcome }) => toneOf(outcome ?? status),
     },
     { head: 'ROUTE', text: ({ route }) => route },
@@ -91,6 +92,12 @@ export function sessionTable(items: Page<Session>['items'], { out, runtime }: Co
     { head: 'TITLE', text: ({ title }) => title, flexible: true },
   ];
   return table(items, columns, out);
+}
+
+/** `running`; `succeeded`; `waiting (model)` */
+function statusText({ status, outcome, waiting_for: waitingFor }: Session): string {
+  if (outcome !== null) return outcome;
+  return waitingFor == null ? status : `${status} (${waitingFor})`;
 }
 
 /** `2`; `1 of 2` while one is pending; `1, 1 dead` */

@@ -53,13 +53,16 @@ function sessionFields(session: Session, { out, runtime }: Context): string {
   const now = runtime.now();
   const ended = session.ended_at ?? new Date(now).toISOString();
   const took = durationText(Date.parse(ended) - Date.parse(session.created_at));
-  const state = session.outcome === null ? session.status : `${session.status}, ${session.outcome}`;
   const at = (iso: string): string => `${iso} (${agoText(iso, now)})`;
   const to = Object.entries(deliver.to).map(([key, value]) => `${key}=${valueText(value)}`);
   const rows: [string, string, Tone?][] = [
     ['session', session.id, 'bold'],
     ['title', session.title],
-    ['status', state, toneOf(session.outcome ?? session.status)],
+    ['status', stateText(session), toneOf(session.outcome ?? session.status)],
+    ...(session.failure == null
+      ? []
+      : [['reason', `${session.failure.code}: ${session.failure.message}`, 'bad'] as [string, string, Tone]]),
+    ...(session.retry_at == null ? [] : [['tries again', at(session.retry_at)] as [string, string]]),
     ...(session.end_reason === null ? [] : [['end reason', session.end_reason] as [string, string]]),
     ['route', session.route],
     ['event', session.event ?? '-'],
@@ -99,6 +102,11 @@ function sessionFields(session: Session, { out, runtime }: Context): string {
     ['trace', session.trace_id ?? '-'],
   ];
   return fields(rows, out.style);
+}
+
+function stateText({ status: state, outcome, waiting_for: waitingFor }: Session): string {
+  if (outcome !== null) return `${state}, ${outcome}`;
+  return waitingFor == null ? state : `${state} for a ${waitingFor}`;
 }
 
 function valueText(value: unknown): string {

@@ -1,5 +1,5 @@
 import type { LocalStack } from '../local-stack/local-stack.ts';
-import { type Finding, fault, ok, reasonOf, skipped } from './finding.ts';
+import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
 
 const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
 
@@ -27,8 +27,8 @@ async function ingressFinding({ ingressUrls, timeoutMs }: ServicesOptions): Prom
   const check = 'ingress';
   let first: Finding | undefined;
   for (const url of ingressUrls) {
-    const finding = await readyFinding(check, url, timeoutMs);
-    if (finding.state === 'ok') return finding;
+    const [finding] = await readyFindings(check, url, timeoutMs);
+    if (finding?.state === 'ok') return finding;
     first ??= finding;
   }
   return first ?? skipped(check, 'its address is unknown: set ANGELIA_HOST and ANGELIA_PORT');
@@ -49,17 +49,18 @@ async function adminFindings({ local, adminUrls, timeoutMs }: ServicesOptions): 
     ];
   }
   const names = new Set([...SERVICES, ...Object.keys(urls)]);
-  return Promise.all(
+  const found = await Promise.all(
     [...names].map(async (name) => {
       const check = `service.${name}`;
       const url = urls[name];
       const program = instances.find((one) => one.name === name);
-      if (url === undefined) return fault(check, 'is not running', startIt(name));
+      if (url === undefined) return [fault(check, 'is not running', startIt(name))];
       if (program !== undefined && !program.running)
-        return fault(check, 'its process has ended', startIt(name));
-      return readyFinding(check, url, timeoutMs);
+        return [fault(check, 'its process has ended', startIt(name))];
+      return readyFindings(check, url, timeoutMs);
     }),
   );
+  return found.flat();
 }
 
 const startIt = (name: string) =>
@@ -75,7 +76,8 @@ function isReplica(service: string, name: string): boolean {
   return name.startsWith(`${service}-`) && /^\d+$/.test(name.slice(service.length + 1));
 }
 
-async function readyFinding(check: string, base: string, timeoutMs: number): Promise<Finding> {
+/** The first one says whether the service is ready. */
+async function readyFindings(check: string, base: string, timeoutMs: number): Promise<Finding[]> {
   let answer: { status: number; body: unknown };
   try {
     const response = await fetch(`${base.replace(/\/+$/, '')}/readyz`, {
@@ -83,18 +85,39 @@ async function readyFinding(check: string, base: string, timeoutMs: number): Pro
     });
     answer = { status: response.status, body: await response.json().catch(() => null) };
   } catch (error) {
-    return fault(
-      check,
-      `does not answer at ${base}: ${reasonOf(error)}`,
-      startIt(check.replace(/^service\./, '')),
-    );
+    const todo = startIt(check.replace(/^service\./, ''));
+    return [fault(check, `does not answer at ${base}: ${reasonOf(error)}`, todo)];
   }
-  if (answer.status === 200) return ok(check, `ready at ${base}${isolationOf(answer.body)}`);
-  return fault(
-    check,
-    `is not ready: ${unready(answer)}`,
-    'fix what it names; then it becomes ready by itself',
-  );
+  const ready =
+    answer.status === 200
+      ? ok(check, `ready at ${base}${isolationOf(answer.body)}`)
+      : fault(
+          check,
+          `is not ready: ${unready(answer)}`,
+          'fix what it names; then it becomes ready by itself',
+        );
+  return [ready, ...modelsDown(check, answer.body)];
+}
+
+/** Only agent-runner reports them: the models that its sessions wait for. */
+function modelsDown(check: string, body: unknown): Finding[] {
+  const { down } = (body as { checks?: { models?: { down?: unknown } } } | null)?.checks?.models ?? {};
+  if (!Array.isArray(down)) return [];
+  return (down as Readonly<Record<string, unknown>>[]).map(({ model, reason, since, message }) => {
+    const name = `${check}.model.${String(model)}`;
+    const what = `cannot be used since ${String(since)}, and its sessions wait: ${String(message)}`;
+    return reason === 'configuration'
+      ? fault(
+          name,
+          what,
+          `correct the key, base_url or model of models.${String(model)}; the sessions go on by themselves`,
+        )
+      : warning(
+          name,
+          what,
+          'wait for the provider, or add fallback_models; the sessions go on by themselves',
+        );
+  });
 }
 
 /** Only process-watcher reports it. */

@@ -27,7 +27,13 @@ export function eventLine(
 }
 
 const BAD = new Set(['run.failed', 'delivery.dead', 'process.lost', 'clarification.timed-out']);
-const WARN = new Set(['delivery.failed', 'run.interrupted', 'run.cancelled', 'delivery.dropped']);
+const WARN = new Set([
+  'delivery.failed',
+  'run.interrupted',
+  'run.put-off',
+  'run.cancelled',
+  'delivery.dropped',
+]);
 const GOOD = new Set(['session.final-response', 'delivery.succeeded']);
 
 function toneOfEvent({ type, data }: SessionEvent): Tone {
@@ -68,6 +74,11 @@ const describers: Readonly<Record<string, (data: Data) => string>> = {
   'run.failed': (d) => `${d.code}: ${d.message}`,
   'run.cancelled': (d) => `by ${d.by}`,
   'run.interrupted': (d) => `run ${d.generation}: ${d.reason}`,
+  'run.put-off': (d) => {
+    const models = (d.models ?? []) as readonly { model: string; code: string }[];
+    const why = models.map(({ model, code }) => `${model} ${code}`).join(', ');
+    return `run ${d.generation}: ${d.reason} (${why}); next run at ${d.retry_at}`;
+  },
   'delivery.attempted': (d) =>
     `output ${d.output} to ${d.target}, attempt ${d.attempt}${d.possible_duplicate === true ? ', marked as possible duplicate' : ''}`,
   'delivery.chunk-taken': (d) => `output ${d.output}: part ${d.chunk} of ${d.chunks}`,

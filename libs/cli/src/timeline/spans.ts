@@ -8,6 +8,7 @@ export interface Span {
     | 'model'
     | 'tool'
     | 'question'
+    | 'waiting'
     | 'output'
     | 'delivery'
     | 'process'
@@ -94,6 +95,7 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
       case 'run.started':
         // A run that did not end before the next one began was lost with its runner.
         finish(any('run '), event, 'lost');
+        finish(any('wait '), event, null);
         finish((key) => key === `turn ${data.turn}`, event, null);
         begin(`run ${data.generation}`, event, {
           kind: 'run',
@@ -182,11 +184,24 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
         break;
       case 'run.cancelled':
         finish(run(data.generation), event, 'cancelled', `by ${text(data.by)}`);
+        finish(any('wait '), event, 'cancelled');
         finish(any('turn '), event, 'cancelled');
         break;
       case 'run.interrupted':
         finish(run(data.generation), event, 'interrupted', text(data.reason));
         break;
+      case 'run.put-off': {
+        const models = (data.models ?? []) as readonly { model: string; code: string }[];
+        const why = models.map(({ model, code }) => `${model} ${code}`).join(', ');
+        finish(run(data.generation), event, 'put off', why);
+        begin(`wait ${data.generation}`, event, {
+          kind: 'waiting',
+          name: 'waits for model',
+          level: 0,
+          note: `${text(data.reason)}, until ${text(data.retry_at)}`,
+        });
+        break;
+      }
       case 'delivery.attempted':
         // Nobody recorded the outcome of the attempt before.
         finish(any(`delivery ${data.output} `), event, 'unknown');
@@ -248,6 +263,7 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
         break;
       case 'session.ended':
         finish(any('run '), event, text(data.outcome));
+        finish(any('wait '), event, text(data.outcome));
         finish(any('tool '), event, 'unknown');
         finish(any('turn '), event, text(data.outcome));
         mark(event, {

@@ -18,6 +18,7 @@ const TONES: Readonly<Record<Span['kind'], Tone>> = {
   model: 'accent',
   tool: 'warn',
   question: 'warn',
+  waiting: 'warn',
   output: 'good',
   delivery: 'good',
   process: 'accent',

@@ -141,6 +141,36 @@ deliver 5 to telegram               ━                      100 ms  delivered: 
 `);
   });
 
+  it('shows a wait for a model between two runs, and how long it goes on', () => {
+    const putOff = (generation: number, retryAt: string) => ({
+      generation,
+      turn: 1,
+      reason: 'unavailable',
+      retry_at: retryAt,
+      models: [{ model: 'main', code: 'unavailable', message: 'm', called: true }],
+    });
+    const run = (generation: number) => ({ generation, turn: 1, runner: 'r1', resumed: false, attempt: 1 });
+    const text = drawn(
+      events(
+        created,
+        turn,
+        [0, 'run.started', run(1)],
+        [1000, 'run.put-off', putOff(1, '10:00:06')],
+        [6000, 'run.started', run(2)],
+        [7000, 'run.put-off', putOff(2, '10:01:00')],
+      ),
+      { nowMs: 10_000, width: 95 },
+    );
+    expect(text).toBe(`
+                 0                                 10.0 s
+turn 1 queued    ◆                                                  webhook
+run 1            ━━━━━                                      1.00 s  put off: main unavailable
+waits for model      ━━━━━━━━━━━━━━━━━━━━━                  5.00 s  unavailable, until 10:00:06
+run 2                                    ━━━━━              1.00 s  put off: main unavailable
+waits for model                              ┄┄┄┄┄┄┄┄┄┄┄┄  3.00 s+  unavailable, until 10:01:00
+`);
+  });
+
   it('is empty without events, and ignores an unknown event', () => {
     expect(waterfall([], { width: 80, style: plain, now: BEGIN })).toBe('');
     expect(spansOf(events([0, 'something.new', { a: 1 }]))).toEqual([]);

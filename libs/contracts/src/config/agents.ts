@@ -8,6 +8,17 @@ const resume = z.strictObject({
   max_interruption_seconds: positiveSeconds.default(86_400),
 });
 
+/** What follows when no model of the agent can be used for a reason that passes, or that the operator can mend. */
+const retry = z.strictObject({
+  /** Pauses between the tries of a turn. The last one repeats. */
+  schedule_seconds: z
+    .array(positiveSeconds)
+    .min(1, 'the list is empty. Write at least one pause. To fail at once, set max_seconds: 0.')
+    .default([5, 15, 60, 300, 900]),
+  /** The longest wait of a turn, from the first failure on. 0: it fails at once. */
+  max_seconds: seconds.default(7200),
+});
+
 /** The keys of every kind of agent. */
 const agentBase = {
   /** Limit for a whole run. */
@@ -28,6 +39,7 @@ const llmAgent = z.strictObject({
     .default('You are a helpful agent. Finish the task you are given and answer with the result.'),
   toolsets: z.array(z.string()).default([]),
   max_steps: positiveInt.default(40),
+  retry: retry.prefault({}),
   budget: z.strictObject({ max_tokens: positiveInt.default(200_000) }).prefault({}),
   clarify: z
     .strictObject({
@@ -77,6 +89,7 @@ const httpAgent = z.strictObject({
   headers: z.record(z.string(), z.string()).default({}),
   /** Limit for one request. An agent that needs longer answers 202 and calls back. */
   request_timeout_seconds: positiveSeconds.default(300),
+  retry: retry.prefault({}),
   ...agentBase,
 });
 

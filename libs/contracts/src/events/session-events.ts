@@ -168,7 +168,7 @@ const interimStatus = z.object({
   turn: ordinal,
   /** Number of the status within this run. Tells a repeated command from a second status with the same text. */
   sequence: ordinal.default(1),
-  kind: z.enum(['fallback', 'compression', 'progress', 'agent']),
+  kind: z.enum(['fallback', 'compression', 'progress', 'agent', 'waiting']),
   text: z.string(),
 });
 
@@ -222,6 +222,29 @@ const runInterrupted = z.object({
   reason: z.enum(['drain', 'infrastructure']),
   /** How long nobody had worked when this was recorded: during an outage of Postgres nothing can be recorded. */
   silent_seconds: z.number().nonnegative().default(0),
+});
+
+/** No model of the agent can be used now. Ends the run, which does not count as an attempt (invariant an-outage-is-a-wait). */
+const runPutOff = z.object({
+  generation: ordinal,
+  turn: ordinal,
+  /** `unavailable`: busy or down, which passes by itself. `configuration`: the operator has to mend something. */
+  reason: z.enum(['unavailable', 'configuration']),
+  /** The next run of the turn starts then, or earlier if a model has answered another session meanwhile. */
+  retry_at: isoTime,
+  /** Why each model could not be used, in the order in which the agent names them. */
+  models: z.array(
+    z.object({
+      /** Name of the model in the config. `agent:<name>` for an agent of kind `http`. */
+      model: z.string(),
+      /** Code of the failed call, e.g. `unavailable`, `connect`, `unauthorized`. */
+      code: z.string(),
+      /** For the operator, without secrets. */
+      message: z.string(),
+      /** False: other calls of the model had just failed, so it was not called. */
+      called: z.boolean(),
+    }),
+  ),
 });
 
 /** `output` is the version of the interim status, clarification or final response in this stream. */
@@ -344,6 +367,7 @@ export const eventSchemas = {
   'run.failed': runFailed,
   'run.cancelled': runCancelled,
   'run.interrupted': runInterrupted,
+  'run.put-off': runPutOff,
   'delivery.attempted': deliveryAttempted,
   'delivery.chunk-taken': deliveryChunkTaken,
   'delivery.succeeded': deliverySucceeded,

@@ -7,7 +7,8 @@ const PUBLIC_TYPES = `
   session.interim-status clarification.requested clarification.answered clarification.timed-out session.final-response
   run.failed run.cancelled run.interrupted delivery.attempted delivery.chunk-taken delivery.succeeded delivery.failed
   delivery.dead delivery.dropped delivery.retry-requested process.started process.matched process.exited process.lost
-  process.completion-consumed session.ended context.compressed process.kill-requested clarification.superseded`
+  process.completion-consumed session.ended context.compressed process.kill-requested clarification.superseded
+  run.put-off`
   .trim()
   .split(/\s+/);
 

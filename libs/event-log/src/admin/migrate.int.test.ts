@@ -6,10 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openEventLog } from '../event-log.ts';
 import { TAIL_START } from '../tail/tail.ts';
+import { countingProjection } from '../testing/counting-projection.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { appendTo } from '../testing/some-events.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { migrate, raiseEpoch } from './migrate.ts';
+import { rebuildViews } from './rebuild.ts';
 
 const command = fileURLToPath(new URL('../commands/migrate.ts', import.meta.url));
 
@@ -41,6 +43,19 @@ function migrating(url: string | undefined, args: string[] = [], extra: NodeJS.P
     child.on('close', (code) => resolve({ code, out, err }));
   });
   return { ended, said: () => err, kill: () => child.kill() };
+}
+
+const OF_SESSIONS = [
+  'autovacuum_vacuum_scale_factor=0',
+  'autovacuum_vacuum_threshold=20000',
+  'vacuum_index_cleanup=on',
+];
+
+async function autovacuumOf(database: TestDatabase, table: string): Promise<string[]> {
+  const [row] = await database.query<{ options: string[] }>(
+    `SELECT reloptions AS options FROM pg_class WHERE oid = '${table}'::regclass`,
+  );
+  return (row?.options ?? []).filter((option) => /vacuum/.test(option)).sort();
 }
 
 describe('migrate', () => {
@@ -108,6 +123,55 @@ describe('migrate', () => {
       err: expect.stringMatching(/^angelia: migrate: .*ECONNREFUSED.*\n$/),
     });
     expect(unset.err.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('014 waits for no open transaction and holds up no append', async () => {
+    const database = await createTestDatabase();
+    await database.query('ALTER TABLE angelia.events RESET (autovacuum_freeze_min_age)');
+    await database.query(
+      'ALTER TABLE angelia_views_1.sessions RESET (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, vacuum_index_cleanup)',
+    );
+    // A service that runs already: it has its connection, and does not ask again which migrations there are.
+    const log = openEventLog({ url: database.url, instance: 'busy', holder: 'busy#1' });
+    const stream = randomUUID();
+    await log.append(appendTo(stream, 0));
+    await database.query('DELETE FROM angelia.migrations WHERE number >= 14');
+    const writer = new pg.Client({ connectionString: database.url });
+    await writer.connect();
+    try {
+      // A slow service: it has written to both tables and does not commit until everything else is done.
+      await writer.query('BEGIN');
+      await writer.query('UPDATE angelia_views_1.sessions SET version = version');
+      await writer.query(
+        `INSERT INTO angelia.events (stream_id, version, epoch, schema_version, event_id, recorded_at, type, data, meta)
+         VALUES ('slow', 1, 1, 1, gen_random_uuid(), now(), 'test.happened', '{}', '{}')`,
+      );
+      let migrated = false;
+      let appended = 1;
+      const appending = (async () => {
+        for (; !migrated || appended < 10; appended += 1) await log.append(appendTo(stream, appended));
+      })();
+      expect((await migrate({ url: database.url })).applied).toContain('014_autovacuum.sql');
+      migrated = true;
+      await appending;
+      await writer.query('COMMIT');
+      expect(await log.streams.read(stream)).toHaveLength(appended);
+      expect(await log.streams.read('slow')).toHaveLength(1);
+    } finally {
+      await writer.end();
+      await log.close();
+    }
+    expect(await autovacuumOf(database, 'angelia.events')).toEqual(['autovacuum_freeze_min_age=0']);
+    expect(await autovacuumOf(database, 'angelia_views_1.sessions')).toEqual(OF_SESSIONS);
+    await database.drop();
+  });
+
+  it('makes every build of the views with the same settings of autovacuum', async () => {
+    const database = await createTestDatabase();
+    expect(await autovacuumOf(database, 'angelia_views_1.sessions')).toEqual(OF_SESSIONS);
+    await rebuildViews({ url: database.url, project: countingProjection });
+    expect(await autovacuumOf(database, 'angelia_views_2.sessions')).toEqual(OF_SESSIONS);
+    await database.drop();
   });
 
   it('that has not run yet is what a call of the log reports', async () => {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { appendFile, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,8 +47,16 @@ function readers(...which: ('projection' | 'relay')[]) {
   return stop;
 }
 
-async function session(ended = true): Promise<string> {
-  const id = randomUUID();
+/** Begins with its time, as the ids of sessions do (UUID v7). */
+function idOf(daysAgo: number): string {
+  const ms = Math.floor(Date.now() - daysAgo * 86_400_000);
+  const hex = ms.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
+/** Its id is as old as those of sessions that `ageOfViews` makes old enough. */
+async function session(ended = true, daysAgo = 91): Promise<string> {
+  const id = idOf(daysAgo);
   await log.append({
     ...appendTo(id, 0, [someEvent('session.created', { route: 'r' }), someEvent('turn.requested')]),
     key: { key: `webhook:r:${id}`, keepSeconds: 604_800 },
@@ -102,13 +110,24 @@ describe('pruning', () => {
     const open = await session(false);
     await caughtUp();
     await ageOfViews(91);
-    const young = await session();
+    const young = await session(true, 0);
     await caughtUp();
     expect(await pruneSessions({ log, olderThanDays: 90 })).toEqual({ sessions: 120, keys: 0 });
     const kept = [open, young].sort();
     expect(await left()).toEqual({ events: kept, sessions: kept, deliveries: 2, processes: 2 });
     // A repeated webhook is still recognised.
     expect(await log.streams.findByKey(`webhook:r:${old[0]}`)).toBe(old[0]);
+  });
+
+  it('does not even look at sessions that were created within the retention', async () => {
+    readers('projection', 'relay');
+    const [old, young] = [await session(true, 91), await session(true, 89)];
+    await caughtUp();
+    // Nobody ends before it begins: a pass that reads this row is one that reads the whole table.
+    await ageOfViews(91);
+    expect(await pruneSessions({ log, olderThanDays: 90 })).toEqual({ sessions: 1, keys: 0 });
+    expect(await log.streams.read(old)).toEqual([]);
+    expect((await left()).events).toEqual([young]);
   });
 
   it.each(['relay', 'projection'] as const)('waits for the checkpoint of the %s', async (behind) => {
@@ -212,6 +231,46 @@ describe('pruning', () => {
     await pruneSessions({ log, olderThanDays: 90 });
     expect(await versionsOf('key-c')).toEqual([5]);
     expect(await log.append(appendTo('key-c', 5, [opened]))).toMatchObject({ status: 'appended' });
+  });
+
+  describe('of many keys', () => {
+    /** The streams of 1,000 keys, named as keys are, whose last session is this one. */
+    const keysOf = async (id: string) => {
+      const opened = () => [someEvent('key.session-opened', { session_id: id })];
+      const keys = Array.from({ length: 1_000 }, (_, n) => `key-${hash('sha256', `${id} ${n}`)}`);
+      await Promise.all(keys.map((key) => log.append(appendTo(key, 0, opened()))));
+      await caughtUp();
+      return keys;
+    };
+    /** How many keys the next passes look at. */
+    const lookedAt = () => {
+      const pool = log.database.pruner;
+      const query = pool.query.bind(pool);
+      const seen = { keys: 0 };
+      pool.query = async (statement, values) => {
+        const rows = await query(statement, values);
+        if (statement.name === 'prune_key_candidates') seen.keys += rows.length;
+        return rows;
+      };
+      return seen;
+    };
+
+    it('looks at a sample while all of them are in use', async () => {
+      readers('projection', 'relay');
+      await keysOf(await session(false));
+      const seen = lookedAt();
+      expect(await pruneSessions({ log, olderThanDays: 90 })).toEqual({ sessions: 0, keys: 0 });
+      expect(seen.keys).toBeGreaterThanOrEqual(200);
+      expect(seen.keys).toBeLessThan(400);
+    });
+
+    it('goes on while many are of no use, until all of those are gone', async () => {
+      readers('projection', 'relay');
+      await keysOf(await session());
+      await ageOfViews(91);
+      expect(await pruneSessions({ log, olderThanDays: 90 })).toEqual({ sessions: 1, keys: 1_000 });
+      expect((await left()).events).toEqual([]);
+    });
   });
 
   it('is the only work that may delete events', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { RecordedEvent } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { textArray } from '../connection/binary-array.ts';
@@ -29,14 +30,27 @@ const BATCH = 50;
 const PAUSE_MS = 20;
 /** Key streams have an event or two. */
 const KEY_BATCH = 200;
+/**
+ * A pass looks at one batch of keys at least, and goes on while more than this share is of no use any more. So the cost is
+ * that of what it finds, however many keys are in use, and at most about a quarter of the keys is waiting to be found.
+ */
+const USELESS_SHARE = 1 / 4;
 /** Per statement: some milliseconds, as above. */
 const SUPERSEDED_BATCH = 1_000;
 
-/** In the order of ids, which is the order of time. Sessions that are too young or still at work are skipped. */
+/**
+ * In the order of ids, which is the order of time: an id begins with the milliseconds of its creation in hex (UUID v7). What
+ * was created later than the cutoff cannot have ended before it, so a pass reads what is due and the few old sessions that
+ * are still at work, not the whole log. If the clock of an ingress was ahead, its sessions go that much later.
+ */
 const CANDIDATES: Statement = {
   name: 'prune_candidates',
-  text: `SELECT s.session_id, s.settled AND s.ended_at < now() - make_interval(secs => $2::float8 * 86400)
-         FROM angelia.sessions s WHERE s.session_id > $1 ORDER BY s.session_id LIMIT ${BATCH * 4}`,
+  text: `SELECT s.session_id, s.settled AND s.ended_at < c.cutoff
+         FROM (SELECT now() - make_interval(secs => $2::float8 * 86400) AS cutoff) c,
+           LATERAL (SELECT lpad(to_hex((date_part('epoch', c.cutoff) * 1000)::bigint), 12, '0') AS ms) h,
+           angelia.sessions s
+         WHERE s.session_id > $1 AND s.session_id < substr(h.ms, 1, 8) || '-' || substr(h.ms, 9)
+         ORDER BY s.session_id LIMIT ${BATCH * 4}`,
 };
 const UNFINISHED_BUILD = queries
   .selectFrom('angelia.view_builds')
@@ -49,10 +63,8 @@ const PRUNE: Statement = {
 const ERASE: Statement = { name: 'erase', text: 'SELECT gone FROM angelia.prune($1::text[], NULL)' };
 const KEYS: Statement = {
   name: 'prune_key_candidates',
-  // `.` is the character after `-`: this selects all streams of keys and nothing else.
   text: `SELECT DISTINCT e.stream_id FROM angelia.events e
-         WHERE e.stream_id > $1 AND e.stream_id >= 'key-' AND e.stream_id < 'key.'
-         ORDER BY e.stream_id LIMIT ${KEY_BATCH}`,
+         WHERE e.stream_id > $1 AND e.stream_id < $2 ORDER BY e.stream_id LIMIT ${KEY_BATCH}`,
 };
 /**
  * Only the last event of a key counts. A key that is in constant use never loses its last session, so the earlier events
@@ -101,7 +113,7 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
     after = last[0] as string;
   }
   if (!signal?.aborted) await log.sendRates.forgetOld();
-  return { sessions, keys: signal?.aborted ? 0 : await pruneKeys(pool, signal) };
+  return { sessions, keys: await pruneKeys(pool, signal) };
 }
 
 /** Deletes one session at once, whatever its age. False: it is still at work, or the views have not passed it yet. */
@@ -110,21 +122,48 @@ export async function eraseSession(log: EventLog, sessionId: string): Promise<bo
   return (await deleted(pool, ERASE, [textArray([sessionId])])).length > 0;
 }
 
+/** `.` is the character after `-`: between the two are all streams of keys and nothing else. */
+const [FIRST_KEY, AFTER_KEYS] = ['key-', 'key.'] as const;
+
+/**
+ * Their names are hashes: the next keys from a random place are a fair sample, and no pass has to know where the last one,
+ * perhaps of another process, stopped.
+ */
 async function pruneKeys(pool: ConnectionPool, signal: AbortSignal | undefined): Promise<number> {
+  const start = `${FIRST_KEY}${randomBytes(8).toString('hex')}`;
   let pruned = 0;
-  for (let after = ''; !signal?.aborted; ) {
-    const rows = await pool.query(KEYS, [after]);
-    if (rows.length === 0) break;
-    const ids = rows.map((row) => row[0] as string);
-    pruned += (await deleted(pool, PRUNE_KEYS, [textArray(ids)])).length;
-    while (!signal?.aborted && (await deleteSuperseded(pool, ids)) === SUPERSEDED_BATCH);
-    after = ids.at(-1) as string;
+  let superseded = 0;
+  let seen = 0;
+  const worthwhile = () => seen < KEY_BATCH || pruned + superseded > seen * USELESS_SHARE;
+  for (const [from, to] of [
+    [start, AFTER_KEYS],
+    [FIRST_KEY, start],
+  ] as const) {
+    for (let after: string = from; worthwhile() && !signal?.aborted; ) {
+      const ids = (await pool.query(KEYS, [after, to])).map((row) => row[0] as string);
+      const last = ids.at(-1);
+      if (last === undefined) break;
+      pruned += (await deleted(pool, PRUNE_KEYS, [textArray(ids)])).length;
+      superseded += await deleteSuperseded(pool, ids, signal);
+      seen += ids.length;
+      after = last;
+    }
   }
   return pruned;
 }
 
-async function deleteSuperseded(pool: ConnectionPool, ids: readonly string[]): Promise<number> {
-  return (await pool.query(SUPERSEDED, [textArray(ids)]))[0]?.[0] as number;
+async function deleteSuperseded(
+  pool: ConnectionPool,
+  ids: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let rows = 0;
+  while (!signal?.aborted) {
+    const some = (await pool.query(SUPERSEDED, [textArray(ids)]))[0]?.[0] as number;
+    rows += some;
+    if (some < SUPERSEDED_BATCH) break;
+  }
+  return rows;
 }
 
 async function deleted(

@@ -1,8 +1,10 @@
+import { isSessionId } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Database } from '../connection/database.ts';
-import { messageOf } from '../connection/postgres-errors.ts';
+import { codeOf, messageOf } from '../connection/postgres-errors.ts';
 import { LogClosed, LogOverloaded, LogUnavailable, UnstorableEvent } from '../errors.ts';
+import { type EventHint, hintsOf } from './hints-of.ts';
 import { type PreparedAppend, prepareAppend } from './prepare.ts';
 import type { AppendRequest, AppendResult } from './request.ts';
 import { sendAppends } from './statement.ts';
@@ -40,29 +42,37 @@ export class GroupCommit {
   #downSince: number | undefined;
   readonly #database: Database;
   readonly #holder: string;
-  readonly #onCommitted: () => void;
+  readonly #onCommitted: (hints: readonly EventHint[]) => void;
   readonly #onFlushed: (appends: number, ms: number) => void;
+  readonly #spans: boolean;
 
   constructor(
     database: Database,
     holder: string,
-    onCommitted: () => void,
+    onCommitted: (hints: readonly EventHint[]) => void,
     onFlushed: (appends: number, ms: number) => void,
+    spans: boolean,
   ) {
     this.#database = database;
     this.#holder = holder;
     this.#onCommitted = onCommitted;
     this.#onFlushed = onFlushed;
+    this.#spans = spans;
   }
 
-  /** Each append has its own span (one-trace), named by its first event, under the active span. The shared flush belongs to no trace. */
+  /**
+   * If asked for, each append has its own span (one-trace), named by its first event, under the active span. The shared flush
+   * belongs to no trace.
+   */
   append(request: AppendRequest): Promise<AppendResult> {
-    if (trace.getActiveSpan() === undefined) return this.#enqueue(request);
+    if (!this.#spans || trace.getActiveSpan() === undefined) return this.#enqueue(request);
     const first = request.streams[0]?.events[0]?.type ?? 'lease';
+    const stream = request.streams[0]?.streamId ?? '';
     const span = trace.getTracer('@angelia/event-log').startSpan(`append ${first}`, {
       kind: SpanKind.CLIENT,
       attributes: {
-        'angelia.stream_id': request.streams[0]?.streamId ?? '',
+        // The key of the session's id in all spans (libs/sessions, tracing.ts). A few streams are not sessions.
+        ...(isSessionId(stream) ? { 'gen_ai.conversation.id': stream } : { 'angelia.stream_id': stream }),
         'angelia.event_types': request.streams.flatMap((stream) => stream.events.map((event) => event.type)),
       },
     });
@@ -72,7 +82,7 @@ export class GroupCommit {
         return result;
       },
       (error: unknown) => {
-        span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) }).end();
+        span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) ?? 'error' }).end();
         throw error;
       },
     );
@@ -97,10 +107,12 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
+    // When idle, only what the same callback appends comes along: a lone append must not wait for the event loop.
+    await null;
     while (this.#queue.length > 0) {
-      // So that appends from the other callbacks of this turn of the event loop come along.
-      await new Promise((resolve) => setImmediate(resolve));
       await this.#flush(this.#pick());
+      // So that what the callers append next, and requests that came in meanwhile, share the next commit.
+      await new Promise((resolve) => setImmediate(resolve));
     }
     this.#running = undefined;
   }
@@ -148,7 +160,7 @@ export class GroupCommit {
       const startedAt = performance.now();
       const results = await this.#send(batch);
       this.#onFlushed(batch.length, performance.now() - startedAt);
-      if (results.some((result) => result.status === 'appended')) this.#tellCommitted();
+      this.#tellCommitted(batch.filter((_, index) => results[index]?.status === 'appended'));
       for (const [index, pending] of batch.entries()) this.#settle(pending, results[index] as AppendResult);
     } catch (error) {
       if (error instanceof UnstorableEvent && batch.length > 1) {
@@ -192,10 +204,11 @@ export class GroupCommit {
     }
   }
 
-  /** A failed ping changes nothing: the events are committed, and the relay also polls. */
-  #tellCommitted(): void {
+  /** Before the callers go on: the next service can begin while they do. A lost hint changes nothing: the relay follows. */
+  #tellCommitted(appended: readonly Pending[]): void {
+    if (appended.length === 0) return;
     try {
-      this.#onCommitted();
+      this.#onCommitted(appended.flatMap((pending) => hintsOf(pending.prepared.request)));
     } catch (error) {
       this.#database.logger.error({ err: messageOf(error) }, 'onCommitted threw');
     }

@@ -17,7 +17,7 @@ const TRANSIENT_CLASSES = new Set(['08', '53', '58']);
 const MISSING_SCHEMA = new Set(['3F000', '42P01', '42883', '42703']);
 const ROLE_REFUSED = new Set(['22023', '42501', '42704']);
 
-function codeOf(error: unknown): string | undefined {
+export function codeOf(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
     ? error.code
     : undefined;

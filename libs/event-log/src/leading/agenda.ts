@@ -139,32 +139,49 @@ const FIRST_PAGES = prepare('agenda_first_pages', (given: PageParameters & { lea
  * due time of the same session again within sweepSeconds. Ends when another process leads. An outage only delays it.
  */
 export async function runAgenda(options: AgendaOptions): Promise<void> {
-  const { log, leadEpoch, signal, sweepSeconds } = options;
-  const pool = log.database.relaxed;
-  const recent = new RecentHints(sweepSeconds * 1_000);
-  const cursors = KINDS.map(() => START);
-  let forgottenAt = Number.NEGATIVE_INFINITY;
+  const { log, signal } = options;
+  const agenda = new Agenda(options);
   let failing = false;
-
   while (!signal.aborted) {
     try {
-      const rows = await pool.runPrepared(FIRST_PAGES, { ...START, sweepSeconds, leadEpoch });
-      if (!rows.some((row) => row.kind === STILL_LEADING)) return;
-      for (const [index, kind] of KINDS.entries()) {
-        const from = cursors[index] ?? START;
-        const first = rows.filter((row) => row.kind === index).map(toCursor);
-        if (from === START && first.length < PAGE) await hintNew(kind, first, options, recent);
-        else cursors[index] = await hintPages(kind, from, options, recent);
-      }
-      // If rows are left, the next pass goes on at once. Otherwise a busy system could add more than is forgotten.
-      if (performance.now() - forgottenAt > FORGET_MS && (await forgetExpired(pool)))
-        forgottenAt = performance.now();
+      if (!(await agenda.pass())) return;
       failing = false;
     } catch (error) {
       if (!failing) log.logger.warn({ err: messageOf(error) }, 'agenda failed; will try again');
       failing = true;
     }
     await pause(PASS_MS, signal);
+  }
+}
+
+/** What the passes of one leader remember. */
+export class Agenda {
+  readonly #options: AgendaOptions;
+  readonly #recent: RecentHints;
+  readonly #cursors = KINDS.map(() => START);
+  #forgottenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: AgendaOptions) {
+    this.#options = options;
+    this.#recent = new RecentHints(options.sweepSeconds * 1_000);
+  }
+
+  /** False: another process leads. */
+  async pass(): Promise<boolean> {
+    const { log, leadEpoch, sweepSeconds } = this.#options;
+    const pool = log.database.relaxed;
+    const rows = await pool.runPrepared(FIRST_PAGES, { ...START, sweepSeconds, leadEpoch });
+    if (!rows.some((row) => row.kind === STILL_LEADING)) return false;
+    for (const [index, kind] of KINDS.entries()) {
+      const from = this.#cursors[index] ?? START;
+      const first = rows.filter((row) => row.kind === index).map(toCursor);
+      if (from === START && first.length < PAGE) await hintNew(kind, first, this.#options, this.#recent);
+      else this.#cursors[index] = await hintPages(kind, from, this.#options, this.#recent);
+    }
+    // If rows are left, the next pass goes on at once. Otherwise a busy system could add more than is forgotten.
+    if (performance.now() - this.#forgottenAt > FORGET_MS && (await forgetExpired(pool)))
+      this.#forgottenAt = performance.now();
+    return true;
   }
 }
 

@@ -1,5 +1,5 @@
 export { runRelay } from '../relay/relay.ts';
 export { runProjection } from '../views/projection.ts';
-export { runAgenda } from './agenda.ts';
+export { Agenda, runAgenda } from './agenda.ts';
 export { type Leading, lead } from './lead.ts';
 export { type HintOwner, hintAllUnsettled } from './rehint.ts';

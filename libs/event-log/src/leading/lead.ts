@@ -1,4 +1,4 @@
-import { abortable, LATE, pause, within } from '@angelia/waiting';
+import { pause } from '@angelia/waiting';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import type { EventLog } from '../event-log.ts';
@@ -56,6 +56,9 @@ const RELEASE: Statement = {
   text: `UPDATE angelia.leaders SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2`,
 };
 
+/** The leads of one process ask at the same moments (untilTick). Questions within this time go into one statement. */
+const GATHER_MS = 10;
+
 /** Yes-or-no questions to Postgres, several in one statement. */
 class Questions<Question extends object> {
   readonly #pool: ConnectionPool;
@@ -76,8 +79,7 @@ class Questions<Question extends object> {
   }
 
   async #answer(): Promise<ReadonlySet<unknown>> {
-    // The leads of one process ask in the same turn of the event loop (nextTick).
-    await new Promise((resolve) => setImmediate(resolve));
+    await pause(GATHER_MS);
     const questions = this.#gathered.map((question, n) => ({ n, ...question }));
     this.#gathered = [];
     this.#answered = null;
@@ -103,28 +105,8 @@ function questionsTo(pool: ConnectionPool): LeadQuestions {
   return made;
 }
 
-const ticks = new Map<number, Promise<void>>();
-
-/** One timer for all leads of this process with this period: they wake it once, and ask together. */
-function nextTick(periodMs: number): Promise<void> {
-  const known = ticks.get(periodMs);
-  if (known) return known;
-  const tick = new Promise<void>((resolve) => {
-    const done = () => {
-      ticks.delete(periodMs);
-      resolve();
-    };
-    // A process that stops does not wait for it.
-    setTimeout(done, periodMs - (performance.now() % periodMs)).unref();
-  });
-  ticks.set(periodMs, tick);
-  return tick;
-}
-
-/** Resolves at the tick, or early if the signal is aborted. */
-function untilTick(periodMs: number, signal: AbortSignal): Promise<void> {
-  return abortable(nextTick(periodMs), signal).catch(() => {});
-}
+/** Time until the next tick of this period. All loops of this process with the same period share the ticks. */
+const untilTick = (periodMs: number): number => periodMs - (performance.now() % periodMs);
 
 /**
  * following -> the lead is free or expired: take it, with the next epoch -> leading -> renewed every second, until
@@ -154,7 +136,7 @@ export function lead(options: LeadOptions): Leading {
       });
       if (epoch !== null && stopping.signal.aborted) await release(epoch);
       else if (epoch !== null) await serve(epoch, askedAt);
-      await untilTick(Math.min(RETRY_MS, seconds * 500), stopping.signal);
+      await pause(untilTick(Math.min(RETRY_MS, seconds * 500)), stopping.signal);
     }
   }
 
@@ -197,13 +179,18 @@ export function lead(options: LeadOptions): Leading {
   async function keep(epoch: number, firstDeadline: number, work: AbortController): Promise<void> {
     let deadline = firstDeadline;
     while (!work.signal.aborted) {
-      await within(Math.max(0, deadline - performance.now()), untilTick(renewMs, work.signal));
+      await pause(Math.min(untilTick(renewMs), Math.max(0, deadline - performance.now())), work.signal);
       const askedAt = performance.now();
       if (work.signal.aborted || askedAt >= deadline) break;
-      const asked = abortable(renewed.ask({ name, epoch, seconds }), work.signal);
-      const answer = await within(deadline - askedAt, asked).catch(() => LATE);
-      if (answer === false || performance.now() >= deadline) break;
-      if (answer === true) deadline = askedAt + leadMs;
+      const answer = await Promise.race([
+        renewed.ask({ name, epoch, seconds }).then(
+          (still) => (still ? 'renewed' : 'replaced'),
+          () => 'unknown',
+        ),
+        pause(deadline - askedAt, work.signal).then(() => 'unknown'),
+      ]);
+      if (answer === 'replaced' || performance.now() >= deadline) break;
+      if (answer === 'renewed') deadline = askedAt + leadMs;
     }
     work.abort();
   }

@@ -44,6 +44,22 @@ const QUEUED_OF_ROUTE = prepare('queued_of_route', (given: { route: string; limi
     .limit(given.limit),
 );
 
+/** By the index of unsettled sessions: the cost does not grow with the sessions that were served. */
+const QUEUED_WITH_STATE = prepare(
+  'queued_with_state',
+  (given: { state: string; after: string; limit: number }) =>
+    queries
+      .selectFrom('angelia.sessions as s')
+      .select('s.session_id')
+      .where((where) => where.not('s.settled'))
+      .where('s.run_due_at', 'is not', null)
+      .where((where) => where.not('s.running'))
+      .where('s.session_id', '>', given.after)
+      .where(sql<boolean>`s.state @> ${given.state}::jsonb`)
+      .orderBy('s.session_id')
+      .limit(given.limit),
+);
+
 /** Sessions that want a run now. They come from the views, which may be a moment behind. */
 export class Queue {
   readonly #pool: ConnectionPool;
@@ -61,6 +77,16 @@ export class Queue {
       version: version as number,
       runDueAt: Math.round(runDueAt as number),
     }));
+  }
+
+  /** Sessions that want a run now or later and whose state contains this part, the oldest first, from `after` on. */
+  async pickByState(part: object, after: string, limit: number): Promise<string[]> {
+    const rows = await this.#pool.runPrepared(QUEUED_WITH_STATE, {
+      state: JSON.stringify(part),
+      after,
+      limit,
+    });
+    return rows.map((row) => row.session_id);
   }
 
   async pickOfRoute(route: string, limit: number): Promise<QueuedSession[]> {

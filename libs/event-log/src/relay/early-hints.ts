@@ -1,32 +1,27 @@
-import type { RelayEvent } from './read-for-relay.ts';
+import { isAfter, type TailCursor } from '../tail/tail.ts';
+import type { UnhintedEvent } from './read-for-relay.ts';
 
 /**
- * Positions of events that were hinted before their order was decided. They are read again, and must not be hinted twice.
- * Only hinted ones are kept. A read that leaves the others out never returns them again, so they would stay here for ever.
- * (They did once: after a flood the relay mistook some left-over positions for a held-back tail, and paused on every pass.)
+ * Events that were hinted before their order was decided. They are read again until the relay's cursor has passed them,
+ * and must not be hinted twice.
  */
 export class EarlyHints {
-  readonly #positions = new Set<number>();
+  readonly #places = new Map<string, TailCursor>();
 
   get size(): number {
-    return this.#positions.size;
+    return this.#places.size;
   }
 
-  /** The events that still need a hint. */
-  unhinted(page: readonly RelayEvent[]): RelayEvent[] {
-    return page.filter((event) => event.hinted && !this.#positions.has(event.position));
+  has({ hint }: UnhintedEvent): boolean {
+    return this.#places.has(hint.eventId);
   }
 
-  /** The hints of this page are published. */
-  note(page: readonly RelayEvent[]): void {
-    for (const { hinted, visible, position } of page) {
-      if (visible) this.#positions.delete(position);
-      else if (hinted) this.#positions.add(position);
-    }
+  add({ hint, cursor }: UnhintedEvent): void {
+    this.#places.set(hint.eventId, cursor);
   }
 
-  /** The same for a page that the cursor does not pass: its events are read again even if their order is decided by now. */
-  noteBeyondCursor(page: readonly RelayEvent[]): void {
-    for (const { hinted, position } of page) if (hinted) this.#positions.add(position);
+  /** The relay has passed this place. */
+  forgetUpTo(place: TailCursor): void {
+    for (const [eventId, cursor] of this.#places) if (!isAfter(cursor, place)) this.#places.delete(eventId);
   }
 }

@@ -3,10 +3,11 @@ import { eventually } from '@angelia/testkit';
 import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
+import type { EventHint } from '../append/hints-of.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
-import { type RelayedHint, type RelayOptions, runRelay } from './relay.ts';
+import { type RelayOptions, runRelay } from './relay.ts';
 
 let database: TestDatabase;
 let log: EventLog;
@@ -32,7 +33,7 @@ afterEach(async () => {
 
 /** Collects what is published. `fail` takes the bus away. */
 function relay(leadEpoch: number, options: Partial<RelayOptions> & { fail?: () => boolean } = {}) {
-  const published: RelayedHint[] = [];
+  const published: EventHint[] = [];
   const stopping = new AbortController();
   const running = runRelay({
     log,
@@ -53,7 +54,7 @@ function relay(leadEpoch: number, options: Partial<RelayOptions> & { fail?: () =
   return { published, running, stop };
 }
 
-const versionsOf = (hints: readonly RelayedHint[], stream: string) =>
+const versionsOf = (hints: readonly EventHint[], stream: string) =>
   hints.filter((hint) => hint.stream_id === stream).map((hint) => hint.version);
 
 it('events that nobody waits for stay off the bus, and the checkpoint moves past them', async () => {
@@ -62,7 +63,7 @@ it('events that nobody waits for stay off the bus, and the checkpoint moves past
   const types = [
     'session.created',
     'turn.requested',
-    'run.started',
+    'delivery.succeeded',
     'model.responded',
     'session.final-response',
   ];
@@ -90,6 +91,29 @@ it('events that nobody waits for stay off the bus, and the checkpoint moves past
   await eventually(() => versionsOf(next.published, stream).includes(8));
   expect(versionsOf(next.published, stream)).toEqual([8]);
 });
+
+it.each([
+  ['session.created', 'run.started'],
+  ['turn.requested', 'run.started'],
+  ['session.final-response', 'delivery.attempted'],
+  ['clarification.requested', 'delivery.attempted'],
+  ['tool.started', 'tool.finished'],
+])(
+  '%s is not hinted once its owner appended %s, and the checkpoint moves past it',
+  async (hinted, byOwner) => {
+    const [taken, untaken, earlier] = [randomUUID(), randomUUID(), randomUUID()];
+    const padding = [someEvent('model.responded'), someEvent('model.responded')];
+    await log.append(appendTo(taken, 0, [...padding, someEvent(hinted), someEvent(byOwner)]));
+    await log.append(appendTo(earlier, 0, [...padding, someEvent(byOwner), someEvent(hinted)]));
+    await log.append(appendTo(untaken, 0, [...padding, someEvent(hinted), someEvent('session.ended')]));
+    const { published } = relay(1);
+    await eventually(() => versionsOf(published, untaken).length === 2);
+    await eventually(async () => (await log.status.health()).relayLagMs === 0);
+    expect(versionsOf(published, taken)).toEqual([]);
+    expect(versionsOf(published, earlier)).toEqual([4]);
+    expect(versionsOf(published, untaken)).toEqual([3, 4]);
+  },
+);
 
 it('every event that somebody may wait for becomes one hint, in order, with its trace and without its data', async () => {
   const { published } = relay(1);
@@ -167,7 +191,7 @@ it('no hint comes twice when that transaction ends between two pages of one pass
   await client.query('SELECT pg_current_xact_id()');
   const streams = Array.from({ length: 1_500 }, () => randomUUID());
   await Promise.all(streams.map((stream) => log.append(appendTo(stream, 0))));
-  const published: RelayedHint[] = [];
+  const published: EventHint[] = [];
   relay(1, {
     publish: async (hints) => {
       published.push(...hints);

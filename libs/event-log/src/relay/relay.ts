@@ -1,13 +1,11 @@
-import type { Hint } from '@angelia/contracts';
 import { pause, type WakeUp } from '@angelia/waiting';
+import type { EventHint } from '../append/hints-of.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
-import type { TailCursor } from '../tail/tail.ts';
+import { isAfter, type TailCursor } from '../tail/tail.ts';
 import { EarlyHints } from './early-hints.ts';
-import { type RelayEvent, readForRelay } from './read-for-relay.ts';
-
-export type RelayedHint = Hint & { readonly eventId: string };
+import { readForRelay, type UnhintedEvent } from './read-for-relay.ts';
 
 export interface RelayOptions {
   readonly log: EventLog;
@@ -16,36 +14,31 @@ export interface RelayOptions {
   /** The caller wakes it after a commit (the core NATS ping). */
   readonly wake: WakeUp;
   /** Resolves when the bus has all of them. Throws when the bus is away: then the same hints come again. */
-  readonly publish: (hints: readonly RelayedHint[]) => Promise<unknown>;
+  readonly publish: (hints: readonly EventHint[]) => Promise<unknown>;
 }
 
 const CHECKPOINT = 'relay';
-/** When no ping comes (bus away, or the writer died between commit and ping). Rarer while nothing happens. */
+/**
+ * Between a commit and the pass that reads it. Whoever commits publishes its hints at once, so the relay has time: after
+ * this long most events are acted upon, and a page holds many of the rest.
+ */
+const BEHIND_MS = 250;
+/** When no ping comes: the bus is away, or the writer died between commit and ping. Rarer while nothing happens. */
 const POLL_MS = 250;
 /** A hint that is lost between commit and publish is made up for within a second. */
 const IDLE_POLL_MS = 900;
 const PAGE = 1_000;
 /** How many hints may be out before their order is decided. The rest waits for the order, or for the sweep. */
 const MAX_AHEAD = 10_000;
-/** While a foreign transaction holds back this many, every pass reads them again. Then the relay does not run on every ping. */
-const MANY_AHEAD = 200;
-const MANY_AHEAD_PAUSE_MS = 50;
-/** How often the checkpoint is written. A crash repeats hints, and the bus drops those with the same event id. */
-const SAVE_MS = 20;
-/** A page of this size means load: a pause lets the next page fill, which saves two thirds of the reads at 1,000 sessions/s. */
-const BUSY_PAGE = 15;
-const BUSY_PAUSE_MS = 3;
-/** A page of this size means a flood, in which a hint waits longer for capacity at its service than for the relay. */
-const FLOOD_PAGE = 30;
-const FLOOD_PAUSE_MS = 12;
 const FIRST_BACKOFF_MS = 50;
 const LAST_BACKOFF_MS = 2_000;
 
 /**
- * The log is the outbox. The relay publishes a hint for every event that somebody may wait for, in the tail's order, and
- * moves the checkpoint past what the bus has. A committed event whose order is not decided yet (an older transaction is
- * open) is hinted early, since a hint is harmless in any order, but the checkpoint stays before it. Ends when another
- * process leads or the signal aborts. An outage of the bus or of Postgres only delays it.
+ * The log is the outbox. Whoever commits publishes the hints of its events itself, which may fail, or die on the way. The
+ * relay follows behind: for every event that nobody acted upon yet it publishes the hint (again, with the same message
+ * id), in the tail's order, and moves the checkpoint past what the bus has. A committed event whose order is not decided
+ * yet (an older transaction is open) is hinted early, since a hint is harmless in any order, but the checkpoint stays
+ * before it. Ends when another process leads or the signal aborts. An outage of the bus or of Postgres only delays it.
  */
 export async function runRelay(options: RelayOptions): Promise<void> {
   const { log, leadEpoch, signal, wake } = options;
@@ -54,39 +47,28 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   const checkpoint = new Checkpoint(pool, CHECKPOINT, leadEpoch);
   let cursor: TailCursor | null = null;
   let saved: TailCursor | null = null;
-  let savedAt = 0;
   let backoff = 0;
-  let pauseMs = 0;
   let pollMs = POLL_MS;
-  // While nothing happens the checkpoint also moves past events that are not hinted: pruning stops at it.
-  let idle = true;
 
-  /** True if there is more to read at once. */
-  async function pass(from: TailCursor): Promise<boolean> {
-    let page = await readForRelay(pool, from, PAGE, { all: idle });
-    await hint(page);
-    pauseMs = pauseAfter(page.length - early.size);
-    early.note(page);
-    cursor = page.findLast((event) => event.visible)?.cursor ?? cursor;
-    if (page.length === PAGE && page.at(-1)?.visible) return true;
-    while (page.length === PAGE && early.size < MAX_AHEAD && !signal.aborted) {
-      page = await readForRelay(pool, (page.at(-1) as RelayEvent).cursor, PAGE, { all: false });
-      await hint(page);
-      early.noteBeyondCursor(page);
+  /** Publishes what wants a hint after `from`. Returns the place that it has passed. */
+  async function pass(from: TailCursor): Promise<TailCursor> {
+    let page = await readForRelay(pool, from, PAGE);
+    // Of the first page: what becomes visible between two pages may lie before the second one.
+    const end = page.end !== null && isAfter(page.end, from) ? page.end : from;
+    for (;;) {
+      const wanting = page.events.filter((event) => !early.has(event));
+      if (wanting.length > 0) await options.publish(wanting.map(({ hint }) => hint));
+      for (const event of wanting) if (isAfter(event.cursor, end)) early.add(event);
+      if (page.events.length < PAGE) return end;
+      const after = (page.events.at(-1) as UnhintedEvent).cursor;
+      if (early.size >= MAX_AHEAD || signal.aborted) return isAfter(after, end) ? end : after;
+      page = await readForRelay(pool, after, PAGE);
     }
-    return false;
-  }
-
-  async function hint(events: readonly RelayEvent[]): Promise<void> {
-    const hints = early.unhinted(events).map(toHint);
-    if (hints.length === 0) return;
-    await options.publish(hints);
   }
 
   /** False if another process leads. */
   async function save(): Promise<boolean> {
     if (cursor === null || cursor === saved) return true;
-    savedAt = performance.now();
     const moving = cursor;
     if (!(await checkpoint.moveTo(moving))) return false;
     saved = moving;
@@ -99,16 +81,15 @@ export async function runRelay(options: RelayOptions): Promise<void> {
         cursor = saved = await checkpoint.claim();
         if (cursor === null) return;
       }
-      const before = cursor;
-      const more = await pass(cursor);
+      const passed = await pass(cursor);
+      const moved = isAfter(passed, cursor);
+      if (moved) cursor = passed;
+      early.forgetUpTo(cursor);
       backoff = 0;
-      pollMs = idle && cursor === before && early.size === 0 ? Math.min(pollMs * 2, IDLE_POLL_MS) : POLL_MS;
-      const sinceSaved = performance.now() - savedAt;
-      if (sinceSaved >= SAVE_MS && !(await save())) return;
-      if (more) continue;
-      idle = !(await wake.wait(cursor === saved ? pollMs : Math.max(1, SAVE_MS - sinceSaved), signal));
-      if (early.size > MANY_AHEAD) await pause(MANY_AHEAD_PAUSE_MS, signal);
-      else if (pauseMs > 0) await pause(pauseMs, signal);
+      if (!(await save())) return;
+      const woken = await wake.wait(moved ? POLL_MS : pollMs, signal);
+      pollMs = woken || moved || early.size > 0 ? POLL_MS : Math.min(pollMs * 2, IDLE_POLL_MS);
+      if (woken) await pause(BEHIND_MS, signal);
     } catch (error) {
       if (backoff === 0) log.logger.warn({ err: messageOf(error) }, 'relay failed; will try again');
       backoff = Math.min(Math.max(FIRST_BACKOFF_MS, backoff * 2), LAST_BACKOFF_MS);
@@ -116,19 +97,4 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     }
   }
   await save().catch(() => {}); // The next leader repeats the last few hints.
-}
-
-function pauseAfter(events: number): number {
-  if (events >= FLOOD_PAGE) return FLOOD_PAUSE_MS;
-  return events >= BUSY_PAGE ? BUSY_PAUSE_MS : 0;
-}
-
-function toHint(event: RelayEvent): RelayedHint {
-  return {
-    stream_id: event.streamId,
-    version: event.version,
-    type: event.type,
-    eventId: event.eventId,
-    ...(event.traceparent === null ? {} : { traceparent: event.traceparent }),
-  };
 }

@@ -11,6 +11,11 @@ export interface TailCursor {
   readonly position: number;
 }
 
+export function isAfter(a: TailCursor, b: TailCursor): boolean {
+  if (a.epoch !== b.epoch) return a.epoch > b.epoch;
+  return a.tx === b.tx ? a.position > b.position : BigInt(a.tx) > BigInt(b.tx);
+}
+
 export const TAIL_START: TailCursor = { epoch: 0, tx: '0', position: 0 };
 
 export interface TailEvent {

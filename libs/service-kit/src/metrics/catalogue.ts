@@ -1,7 +1,7 @@
 import { knownTargets, serviceNames } from '@angelia/config';
 import { eventTypes, ownerHints } from '@angelia/contracts';
 import { type AnyInstrument, Counter, type Exporter, Gauge, Histogram } from './instruments.ts';
-import { listed, names, oneOf } from './label-sets.ts';
+import { type LabelSet, listed, names, oneOf } from './label-sets.ts';
 
 /**
  * Every metric of Angelia, declared once. Tests check docs/observe.md, the dashboards and alert rules under
@@ -9,13 +9,18 @@ import { listed, names, oneOf } from './label-sets.ts';
  * text. Each has a bounded set of values (label-sets.ts), and each instrument knows its most series.
  */
 
-/** More than a person can tell apart on a dashboard. Routes made by API count too: from the 101st on they share one value. */
+/** In place of a route's name, if there is no such route. No name in a config has parentheses. */
+export const UNKNOWN_ROUTE = '(unknown)';
+/** More than a person can tell apart on a dashboard. Routes made by API count too: from the 100th on they share one value. */
 const MOST_ROUTES = 100;
 const MOST_AGENTS = 50;
 const MOST_MODELS = 50;
 
+/** Tools of MCP servers by name, for the metrics of the GenAI conventions. */
+const MOST_TOOLS = 100;
+
 /** Shared by all metrics, so that each knows the same names. */
-const route = names(MOST_ROUTES);
+const route = names(MOST_ROUTES, UNKNOWN_ROUTE);
 const agent = names(MOST_AGENTS);
 const model = names(MOST_MODELS);
 const target = listed(...knownTargets);
@@ -74,6 +79,19 @@ const durable = listed(
   ),
 );
 
+/**
+ * The labels of OpenTelemetry's GenAI conventions. Provider and model are those of a model of the config. So there are about as
+ * many combinations as models, times the ways in which a call can end.
+ */
+const modelCall = {
+  'gen_ai.operation.name': oneOf('chat'),
+  'gen_ai.provider.name': listed('builtin', 'openai-compatible', 'openai', 'anthropic'),
+  'gen_ai.request.model': names(MOST_MODELS),
+  'gen_ai.response.model': names(MOST_MODELS),
+};
+/** A status of HTTP, or a code of ours. */
+const modelError = names(30);
+
 /** From a time that nobody notices to a working day. */
 const WAITS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400];
 /** A model answers within a second or thinks for minutes. */
@@ -81,20 +99,28 @@ const CALLS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
 /** Requests that a sender waits for, or that we wait for. */
 const REQUESTS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/** The boundaries that the GenAI conventions recommend for a model call and a tool call; for an agent; for tokens. */
+const GEN_AI_CALLS = Array.from({ length: 14 }, (_, n) => 2 ** n / 100);
+const GEN_AI_AGENTS = Array.from({ length: 13 }, (_, n) => 2 ** n / 10);
+const GEN_AI_TOKENS = Array.from({ length: 14 }, (_, n) => 4 ** n);
 /** Above 0.05 s, health checks and lease renewals suffer. A lease is lost after some seconds. */
 const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 const everyService: readonly Exporter[] = ['every service'];
 const leader: readonly Exporter[] = ['leader'];
 
-export const metrics = {
-  webhooks: new Counter({
+/** The services use that of `metrics`. A test has one of its own, with names that no other test has used up. */
+export const webhookCounter = (routes: LabelSet = names(MOST_ROUTES, UNKNOWN_ROUTE)) =>
+  new Counter({
     name: 'angelia_webhooks_total',
     help: 'Webhooks by outcome. A route that does not exist is `(unknown)`.',
     unit: '1',
-    labels: { route, outcome: oneOf(...webhookOutcomes) },
+    labels: { route: routes, outcome: oneOf(...webhookOutcomes) },
     from: ['ingress'],
-  }),
+  });
+
+export const metrics = {
+  webhooks: webhookCounter(route),
   webhookSeconds: new Histogram({
     name: 'angelia_webhook_seconds',
     help: 'From the body of a webhook to its answer, including the commit. Refused webhooks are not counted.',
@@ -159,7 +185,7 @@ export const metrics = {
   }),
   timeToFinal: new Histogram({
     name: 'angelia_time_to_final_seconds',
-    help: 'From the time a turn was accepted to its final response, including the wait for a person.',
+    help: 'From the time a turn was accepted to its final response, including the wait for a person or a model.',
     unit: 's',
     labels: { route },
     bounds: WAITS,
@@ -176,11 +202,20 @@ export const metrics = {
 
   runs: new Counter({
     name: 'angelia_runs_total',
-    help: 'Runs that ended. `lost`: another run took over. `asked`: ended with a question to a person.',
+    help: 'Runs that ended. `lost`: another run took over. `asked`: ended with a question to a person. `put_off`: waits for a model.',
     unit: '1',
     labels: {
       agent,
-      outcome: oneOf('succeeded', 'failed', 'cancelled', 'expired', 'interrupted', 'lost', 'asked'),
+      outcome: oneOf(
+        'succeeded',
+        'failed',
+        'cancelled',
+        'expired',
+        'interrupted',
+        'lost',
+        'asked',
+        'put_off',
+      ),
     },
     from: leader,
   }),
@@ -226,6 +261,8 @@ export const metrics = {
         'stall',
         'timeout',
         'unavailable',
+        'unauthorized',
+        'unknown_model',
         'refused',
         'too_long',
         'protocol',
@@ -241,6 +278,57 @@ export const metrics = {
     unit: '1',
     labels: { model },
     from: ['agent-runner'],
+  }),
+  modelDown: new Gauge({
+    name: 'angelia_model_down',
+    help: '1 while this runner cannot use the model, so that its sessions wait. `configuration`: the operator has to mend it.',
+    unit: '1',
+    labels: { model, reason: oneOf('unavailable', 'configuration') },
+    from: ['agent-runner'],
+  }),
+  genAiOperationSeconds: new Histogram({
+    name: 'gen_ai_client_operation_duration_seconds',
+    otlpName: 'gen_ai.client.operation.duration',
+    help: 'One model call with all its tries, by the GenAI conventions. `error_type`: an HTTP status or a code; empty if it worked.',
+    unit: 's',
+    labels: { ...modelCall, 'error.type': modelError },
+    bounds: GEN_AI_CALLS,
+    most: 500,
+    from: ['agent-runner'],
+  }),
+  genAiTokens: new Histogram({
+    name: 'gen_ai_client_token_usage',
+    otlpName: 'gen_ai.client.token.usage',
+    help: 'Tokens of one model call, by the GenAI conventions, if the provider counts them.',
+    unit: '{token}',
+    labels: { ...modelCall, 'gen_ai.token.type': oneOf('input', 'output') },
+    bounds: GEN_AI_TOKENS,
+    most: 200,
+    from: ['agent-runner'],
+  }),
+  genAiAgentSeconds: new Histogram({
+    name: 'gen_ai_invoke_agent_duration_seconds',
+    otlpName: 'gen_ai.invoke_agent.duration',
+    help: 'One run, by the GenAI conventions. `error_type`: the code of its failure, or `lost`; empty if it did not fail.',
+    unit: 's',
+    labels: { 'gen_ai.agent.name': agent, 'error.type': listed('', 'lost', ...failureCodes) },
+    bounds: GEN_AI_AGENTS,
+    from: leader,
+  }),
+  genAiToolSeconds: new Histogram({
+    name: 'gen_ai_execute_tool_duration_seconds',
+    otlpName: 'gen_ai.execute_tool.duration',
+    help: 'One tool call from its start to its result, by the GenAI conventions.',
+    unit: 's',
+    labels: {
+      'gen_ai.tool.name': names(MOST_TOOLS),
+      'gen_ai.tool.type': oneOf('function', 'extension'),
+      'gen_ai.agent.name': agent,
+      'error.type': oneOf('', 'tool_error', 'unknown'),
+    },
+    bounds: GEN_AI_CALLS,
+    most: 500,
+    from: leader,
   }),
   runsOpen: new Gauge({
     name: 'angelia_runner_sessions_open',
@@ -268,7 +356,7 @@ export const metrics = {
     name: 'angelia_interim_statuses_total',
     help: 'Interim statuses by kind.',
     unit: '1',
-    labels: { kind: oneOf('fallback', 'compression', 'progress', 'agent') },
+    labels: { kind: oneOf('fallback', 'compression', 'progress', 'agent', 'waiting') },
     from: leader,
   }),
   processesEnded: new Counter({

@@ -1,4 +1,4 @@
-import type { AnyInstrument } from './instruments.ts';
+import { type AnyInstrument, labelInPrometheus } from './instruments.ts';
 
 /** Marks around the table in docs/observe.md. */
 const REFERENCE_BEGIN = '<!-- metrics: written by libs/service-kit/src/commands/write-metrics-table.ts -->';
@@ -8,7 +8,7 @@ function metricsTable(instruments: readonly AnyInstrument[]): string {
   const rows = instruments.map(({ kind, definition, labelNames, mostSeries }) => [
     `\`${definition.name}\``,
     kind,
-    labelNames.length === 0 ? '' : labelNames.map((name) => `\`${name}\``).join(', '),
+    labelNames.length === 0 ? '' : labelNames.map((name) => `\`${labelInPrometheus(name)}\``).join(', '),
     String(mostSeries),
     definition.from.join(', '),
     definition.help.replaceAll('|', '\\|'),

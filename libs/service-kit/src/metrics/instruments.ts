@@ -1,13 +1,16 @@
-import type { LabelSet } from './label-sets.ts';
+import { type LabelSet, OTHER } from './label-sets.ts';
 
-/** The labels of an instrument, in the order in which they are shown. */
+/**
+ * The labels of an instrument, in the order in which they are shown. Those of OpenTelemetry's conventions have dots in their
+ * names; Prometheus gets them with underscores.
+ */
 type Labels = Readonly<Record<string, LabelSet>>;
 type LabelValues<L extends Labels> = {
   readonly [Name in keyof L]: L[Name] extends LabelSet<infer Value> ? Value : never;
 };
 
 /** The name ends with it: Prometheus wants base units in names. */
-type Unit = 's' | 'By' | '1';
+type Unit = 's' | 'By' | '1' | '{token}';
 
 interface Definition<L extends Labels> {
   /** The name in Prometheus, with unit and `_total`. */
@@ -15,6 +18,10 @@ interface Definition<L extends Labels> {
   readonly help: string;
   readonly unit: Unit;
   readonly labels: L;
+  /** The name over OTLP, if a convention gives it. Default: made from the name in Prometheus (otlp.ts). */
+  readonly otlpName?: string;
+  /** The most series, where labels depend on each other, so that few combinations exist. Further ones share one series. */
+  readonly most?: number;
   /** The services that export it. `leader`: only the service that leads. */
   readonly from: readonly Exporter[];
 }
@@ -47,7 +54,8 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
     this.definition = definition;
     this.labelNames = Object.keys(definition.labels);
     this.#sets = Object.values(definition.labels);
-    this.mostSeries = this.#sets.reduce((product, { size }) => product * size, 1);
+    const combinations = this.#sets.reduce((product, { size }) => product * size, 1);
+    this.mostSeries = Math.min(combinations, (definition.most ?? Number.POSITIVE_INFINITY) + 1);
   }
 
   get series(): Iterable<S> {
@@ -65,9 +73,19 @@ abstract class Instrument<L extends Labels, S extends { readonly labels: readonl
     }
     const known = this.held.get(key);
     if (known !== undefined) return known;
+    if (this.held.size >= (this.definition.most ?? Number.POSITIVE_INFINITY)) return this.#rest();
     const created = this.create(this.#sets.length === 0 ? [] : key.split(SEPARATOR));
     this.held.set(key, created);
     return created;
+  }
+
+  /** The series that all combinations beyond `most` share. */
+  #rest(): S {
+    const labels = this.#sets.map(() => OTHER);
+    const key = labels.join(SEPARATOR);
+    const rest = this.held.get(key) ?? this.create(labels);
+    this.held.set(key, rest);
+    return rest;
   }
 
   /** Starts every combination of closed sets, if they are few: a series that starts with its first count shows no increase. */
@@ -139,7 +157,7 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
   /** Upper bounds, inclusive, ascending. */
   readonly bounds: readonly number[];
   /** Set while telemetry is on: OTLP's histogram records the same values. */
-  mirror: ((value: number, labels: Readonly<Record<string, string>>) => void) | null = null;
+  mirror: ((value: number, attributes: Readonly<Record<string, string | number>>) => void) | null = null;
 
   constructor(definition: Definition<L> & { readonly bounds: readonly number[] }) {
     super(definition);
@@ -147,14 +165,15 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
     if (this.labelNames.length === 0) this.createAll();
   }
 
-  observe(values: LabelValues<L>, value: number): void {
+  /** @param overOtlp attributes that only OTLP gets: `/metrics` has no protection, so it holds no address */
+  observe(values: LabelValues<L>, value: number, overOtlp?: Readonly<Record<string, string | number>>): void {
     const series = this.find(values);
     const { bounds } = this;
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1;
     series.counts[bucket] = (series.counts[bucket] as number) + 1;
     series.sum += value;
-    this.mirror?.(value, attributesOf(this.labelNames, series.labels));
+    this.mirror?.(value, { ...attributesOf(this.labelNames, series.labels), ...overOtlp });
   }
 
   protected create(labels: readonly string[]): HistogramSeries {
@@ -164,9 +183,17 @@ export class Histogram<L extends Labels = Labels> extends Instrument<L, Histogra
 
 export type AnyInstrument = Counter | Gauge | Histogram;
 
+/** An empty value stands for a label that does not apply (`error.type` of a success). It is left out, as Prometheus does. */
 export function attributesOf(
   labelNames: readonly string[],
   labels: readonly string[],
 ): Record<string, string> {
-  return Object.fromEntries(labelNames.map((name, at) => [name, labels[at] as string]));
+  return Object.fromEntries(
+    labelNames.flatMap((name, at) => (labels[at] === '' ? [] : [[name, labels[at] as string]])),
+  );
+}
+
+/** The name of a label in Prometheus. */
+export function labelInPrometheus(name: string): string {
+  return name.replaceAll('.', '_');
 }

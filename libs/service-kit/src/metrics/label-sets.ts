@@ -30,10 +30,11 @@ export function listed(...values: readonly string[]): LabelSet {
 
 /**
  * Names that an operator gave: routes, agents, models. The first `most` names have their own value, all further ones share
- * OTHER. A caller with a name from outside must check first that it exists.
+ * OTHER. The `reserved` ones are among them from the start, whatever comes first. A caller with a name from outside must
+ * check first that it exists.
  */
-export function names(most: number): LabelSet {
-  const known = new Set<string>();
+export function names(most: number, ...reserved: readonly string[]): LabelSet {
+  const known = new Set<string>(reserved);
   return {
     size: most + 1,
     values: null,

@@ -1,7 +1,7 @@
 import { expiryCodes } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
 import { allMetrics, failureCodes, metrics } from './catalogue.ts';
-import { Counter, Gauge, Histogram } from './instruments.ts';
+import { Counter, Gauge, Histogram, labelInPrometheus } from './instruments.ts';
 import { names, OTHER, oneOf } from './label-sets.ts';
 import { otlpName } from './otlp.ts';
 import { prometheusText } from './prometheus-text.ts';
@@ -98,12 +98,53 @@ describe('labels', () => {
     expect(prometheusText(allMetrics).length).toBeLessThan(4_000_000);
   });
 
+  it('that are empty are left out', () => {
+    const histogram = new Histogram({
+      name: 'x_seconds',
+      help: 'X.',
+      unit: 's',
+      labels: { 'gen_ai.agent.name': names(2), 'error.type': oneOf('', 'lost') },
+      bounds: [1],
+      from: ['ingress'],
+    });
+    const mirrored: object[] = [];
+    histogram.mirror = (_, attributes) => mirrored.push(attributes);
+    histogram.observe({ 'gen_ai.agent.name': 'a', 'error.type': '' }, 0.5);
+    histogram.observe({ 'gen_ai.agent.name': 'a', 'error.type': 'lost' }, 0.5);
+    const text = prometheusText([histogram as never]);
+    expect(text).toContain('x_seconds_count{gen_ai_agent_name="a"} 1');
+    expect(text).toContain('x_seconds_count{gen_ai_agent_name="a",error_type="lost"} 1');
+    expect(mirrored).toEqual([
+      { 'gen_ai.agent.name': 'a' },
+      { 'gen_ai.agent.name': 'a', 'error.type': 'lost' },
+    ]);
+  });
+
+  it('beyond the most combinations share one series', () => {
+    const counter = new Counter({
+      name: 'x_total',
+      help: 'X.',
+      unit: '1',
+      labels: { a: names(10), b: names(10) },
+      most: 3,
+      from: ['ingress'],
+    });
+    for (const a of ['1', '2']) for (const b of ['1', '2', '3']) counter.add({ a, b });
+    expect(counter.mostSeries).toBe(4);
+    expect([...counter.series].map(({ labels, value }) => [...labels, value])).toEqual([
+      ['1', '1', 1],
+      ['1', '2', 1],
+      ['1', '3', 1],
+      [OTHER, OTHER, 3],
+    ]);
+  });
+
   it('of tools that a model made up share one value', () => {
     const before = [...metrics.toolCalls.series].length;
     for (let n = 0; n < 1_000; n += 1)
-      countMeasure({ what: 'tool-ended', tool: `rm_${n}`, outcome: 'error', ms: null });
+      countMeasure({ what: 'tool-ended', agent: 'a', tool: `rm_${n}`, outcome: 'error', ms: null });
     for (let n = 0; n < 1_000; n += 1)
-      countMeasure({ what: 'tool-ended', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
+      countMeasure({ what: 'tool-ended', agent: 'a', tool: `mcp__server${n}__t`, outcome: 'ok', ms: 5 });
     expect([...metrics.toolCalls.series].length - before).toBeLessThanOrEqual(2);
   });
 
@@ -133,14 +174,14 @@ describe('every metric', () => {
     '%s is named as Prometheus wants',
     (name, metric) => {
       const { unit, help, from } = metric.definition;
-      expect(name).toMatch(/^(angelia|process|nodejs)_[a-z_]+$/);
+      expect(name).toMatch(/^(angelia|process|nodejs|gen_ai)_[a-z_]+$/);
       expect(name.endsWith('_total')).toBe(metric.kind === 'counter');
       const bare = name.replace(/_total$/, '');
       expect(bare.endsWith('_seconds')).toBe(unit === 's');
       expect(bare.endsWith('_bytes')).toBe(unit === 'By');
       expect(help).toMatch(/^[A-Z0-9`].*\.$/s);
       expect(from.length).toBeGreaterThan(0);
-      for (const label of metric.labelNames) expect(label).toMatch(/^[a-z_]+$/);
+      for (const label of metric.labelNames) expect(labelInPrometheus(label)).toMatch(/^[a-z_]+$/);
     },
   );
 
@@ -148,5 +189,16 @@ describe('every metric', () => {
     const all = allMetrics.map(otlpName);
     expect(new Set(all).size).toBe(all.length);
     expect(all).toEqual(expect.arrayContaining(['angelia.webhooks', 'angelia.relay_lag', 'process.cpu']));
+  });
+
+  it('of a convention has in Prometheus the name that a collector makes of its name over OTLP', () => {
+    const given = allMetrics.filter(({ definition }) => definition.otlpName !== undefined);
+    expect(given.map(({ definition: { otlpName = '', unit, name } }) => [name, otlpName, unit])).toEqual(
+      given.map(({ definition: { otlpName = '', unit } }) => [
+        `${otlpName.replaceAll('.', '_')}${unit === 's' ? '_seconds' : ''}`,
+        otlpName,
+        unit,
+      ]),
+    );
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { allMetrics } from './catalogue.ts';
 import { withMetricsTable } from './docs-table.ts';
-import type { AnyInstrument } from './instruments.ts';
+import { type AnyInstrument, labelInPrometheus } from './instruments.ts';
 
 // Dashboards, alert rules and docs name only what services export. Otherwise a renamed metric, a label that it does not
 // have, or an outcome that does not exist would be an empty panel or an alert that never fires.
@@ -67,7 +67,8 @@ function matchersOf(braces: string): Use['matchers'] {
 
 function labelsOf({ metric, suffix }: Use): string[] {
   if (metric === 'up') return [];
-  return suffix === '_bucket' ? [...metric.labelNames, 'le'] : [...metric.labelNames];
+  const names = metric.labelNames.map(labelInPrometheus);
+  return suffix === '_bucket' ? [...names, 'le'] : names;
 }
 
 function matcherProblems(use: Use): string[] {
@@ -75,7 +76,8 @@ function matcherProblems(use: Use): string[] {
   return use.matchers.flatMap(({ label, operator, value }) => {
     if (TARGET_LABELS.includes(label)) return [];
     if (metric === 'up' || !labelsOf(use).includes(label)) return [`there is no label ${label} here`];
-    const values: readonly string[] | null | undefined = metric.definition.labels[label]?.values;
+    const name = metric.labelNames.find((one) => labelInPrometheus(one) === label) ?? label;
+    const values: readonly string[] | null | undefined = metric.definition.labels[name]?.values;
     // A variable of the dashboard, or names that are not known in advance.
     if (value.includes('$') || values == null) return [];
     const named = operator.includes('~') ? value.split('|') : [value];

@@ -16,7 +16,7 @@ export function exportOverOtlp(meter: Meter, instruments: readonly AnyInstrument
     if (instrument.kind === 'histogram') {
       const advice = { explicitBucketBoundaries: [...instrument.bounds] };
       const histogram = meter.createHistogram(name, { description, unit, advice });
-      instrument.mirror = (value, labels) => histogram.record(value, labels);
+      instrument.mirror = (value, attributes) => histogram.record(value, attributes);
     } else {
       const make = instrument.kind === 'counter' ? 'createObservableCounter' : 'createObservableGauge';
       observed.push({ ours: instrument, theirs: meter[make](name, { description, unit }) });
@@ -34,9 +34,11 @@ export function exportOverOtlp(meter: Meter, instruments: readonly AnyInstrument
   );
 }
 
-const SUFFIXES = { s: '_seconds', By: '_bytes', '1': '' } as const;
+const SUFFIXES = { s: '_seconds', By: '_bytes', '1': '', '{token}': '' } as const;
 
-export function otlpName({ definition: { name, unit } }: AnyInstrument): string {
+export function otlpName({ definition }: AnyInstrument): string {
+  const { name, unit } = definition;
+  if (definition.otlpName !== undefined) return definition.otlpName;
   const bare = name.replace(/_total$/, '');
   const suffix = SUFFIXES[unit];
   return (bare.endsWith(suffix) ? bare.slice(0, bare.length - suffix.length) : bare).replace('_', '.');

@@ -1,4 +1,4 @@
-import type { AnyInstrument, Histogram } from './instruments.ts';
+import { type AnyInstrument, attributesOf, type Histogram, labelInPrometheus } from './instruments.ts';
 
 /** Prometheus' text format, version 0.0.4, which every scraper reads. */
 export const PROMETHEUS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -33,8 +33,9 @@ function histogramLines({ definition, labelNames, bounds, series }: Histogram, l
 }
 
 function labelText(names: readonly string[], values: readonly string[]): string {
-  if (names.length === 0) return '';
-  return `{${names.map((name, at) => `${name}="${escapeValue(values[at] as string)}"`).join(',')}}`;
+  const pairs = Object.entries(attributesOf(names, values));
+  if (pairs.length === 0) return '';
+  return `{${pairs.map(([name, value]) => `${labelInPrometheus(name)}="${escapeValue(value)}"`).join(',')}}`;
 }
 
 function numberText(value: number): string {

@@ -6,6 +6,7 @@ import {
   measure,
   projectSession,
   type StreamEvent,
+  WATCHER_TOOLS,
 } from '@angelia/session';
 import { upcast } from '@angelia/sessions';
 import { metrics } from './catalogue.ts';
@@ -50,6 +51,10 @@ export function countMeasure(measured: Measure): void {
     case 'run-ended':
       metrics.runs.add({ agent: measured.agent, outcome: measured.outcome });
       metrics.runSeconds.observe({ agent: measured.agent }, measured.ms / 1000);
+      metrics.genAiAgentSeconds.observe(
+        { 'gen_ai.agent.name': measured.agent, 'error.type': measured.error ?? '' },
+        measured.ms / 1000,
+      );
       break;
     case 'turn-failed':
       metrics.turnsFailed.add({ code: measured.code });
@@ -64,7 +69,17 @@ export function countMeasure(measured: Measure): void {
     case 'tool-ended': {
       const tool = toolKind(measured.tool);
       metrics.toolCalls.add({ tool, outcome: measured.outcome });
-      if (measured.ms !== null) metrics.toolCallSeconds.observe({ tool }, measured.ms / 1000);
+      if (measured.ms === null) break;
+      metrics.toolCallSeconds.observe({ tool }, measured.ms / 1000);
+      metrics.genAiToolSeconds.observe(
+        {
+          'gen_ai.tool.name': measured.tool,
+          'gen_ai.tool.type': WATCHER_TOOLS.includes(measured.tool) ? 'function' : 'extension',
+          'gen_ai.agent.name': measured.agent,
+          'error.type': TOOL_ERRORS[measured.outcome],
+        },
+        measured.ms / 1000,
+      );
       break;
     }
     case 'status':
@@ -87,6 +102,9 @@ export function countMeasure(measured: Measure): void {
       break;
   }
 }
+
+/** `error.type` of a call, as in its span (agent-runner, run-trace.ts). */
+const TOOL_ERRORS = { ok: '', error: 'tool_error', unknown: 'unknown' } as const;
 
 /** The kind only: a model may make a name up. */
 function toolKind(name: string): string {

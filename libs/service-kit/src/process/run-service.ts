@@ -50,14 +50,15 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
   try {
     const environment = readEnvironment(definition.name, process.env);
     const { config, path, demo, addressVariables } = loadConfigOf(definition.name);
+    const secrets = [...secretValuesIn(config), ...environmentSecrets(environment)];
     logger = createLogger({
       service: environment.service,
       instance: environment.instance,
       level: environment.logLevel,
-      secrets: [...secretValuesIn(config), ...environmentSecrets(environment)],
+      secrets,
     });
     exitOnUnhandledErrors(logger);
-    const telemetry = await startTelemetry(environment, logger);
+    const telemetry = await startTelemetry(environment, logger, secrets);
     const [{ runProcess }, module, startLeader] = await Promise.all([
       import('./service-process.ts'),
       definition.load(),

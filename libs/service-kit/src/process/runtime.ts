@@ -9,7 +9,7 @@ import { pause } from '@angelia/waiting';
 import { type CheckResult, Health } from '../health/health.ts';
 import type { Logger } from '../logs/logger.ts';
 import { countFlush } from '../metrics/process-metrics.ts';
-import { relayWaker } from '../transport/wake-relay.ts';
+import { announceCommits } from '../transport/announce-commits.ts';
 import { Drain } from './drain.ts';
 
 /** What every service works with. Made once per process, before Nest. */
@@ -57,8 +57,9 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
     instance: environment.instance,
     holder,
     logger,
-    onCommitted: relayWaker(bus),
+    onCommitted: announceCommits(bus),
     onFlushed: countFlush,
+    spans: environment.otlpEndpoint !== undefined && environment.traceInternals,
   });
   health.add('postgres', async () => {
     await log.status.ping();

@@ -216,6 +216,7 @@ describe('telemetry', () => {
       const service = await start({
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
         OTEL_BSP_SCHEDULE_DELAY: '100',
+        OTEL_ANGELIA_INTERNALS: 'true',
       });
       await ready(service);
       const traceparent = freshTraceparent().replace(/00$/, '01');

@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import type { Environment } from '@angelia/config';
-import { setTracing } from '@angelia/sessions';
+import { type Environment, scrubber } from '@angelia/config';
+import { isSessionId } from '@angelia/contracts';
+import { SESSION_ID, setTracing, spanIds } from '@angelia/sessions';
 import { LATE, within } from '@angelia/waiting';
 import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
+import manifest from '../../package.json' with { type: 'json' };
 import type { Logger } from '../logs/logger.ts';
 import { allMetrics } from '../metrics/catalogue.ts';
 import { exportOverOtlp } from '../metrics/otlp.ts';
+import { captureContent } from './captured-content.ts';
 
 export interface Telemetry {
   /** Sends what is still buffered, within `timeoutMs`. */
@@ -19,16 +22,21 @@ const off: Telemetry = { flush: async () => {} };
  * OpenTelemetry specification says (default sampler: parentbased_always_on). It must run before Fastify requires
  * node:http, which is instrumented at that moment. If telemetry is off, nothing of the SDK is loaded: it takes 35 to 50 MB
  * and 0.8 s at the start.
+ *
+ * @param secrets values of config and environment that no span may hold
  */
-export async function startTelemetry(environment: Environment, logger: Logger): Promise<Telemetry> {
+export async function startTelemetry(
+  environment: Environment,
+  logger: Logger,
+  secrets: Iterable<string> = [],
+): Promise<Telemetry> {
   if (environment.otlpEndpoint === undefined) return off;
   // JSON over HTTP by default: every collector takes it, and a person can read it on the wire.
   process.env.OTEL_EXPORTER_OTLP_PROTOCOL ??= 'http/json';
-  const [{ NodeSDK }, { HttpInstrumentation }, { PgInstrumentation }, { driverModules }] = await Promise.all([
+  const [{ NodeSDK }, { HttpInstrumentation }, statements] = await Promise.all([
     import('@opentelemetry/sdk-node'),
     import('@opentelemetry/instrumentation-http'),
-    import('@opentelemetry/instrumentation-pg'),
-    import('@angelia/event-log'),
+    environment.traceInternals ? statementSpans() : null,
   ]);
   diag.setLogger(
     {
@@ -40,52 +48,90 @@ export async function startTelemetry(environment: Environment, logger: Logger): 
     },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
-  const postgres = new PgInstrumentation({
+  const sdk = new NodeSDK({
+    serviceName: process.env.OTEL_SERVICE_NAME ?? `angelia-${environment.service}`,
+    idGenerator: spanIds,
+    // Logs go to stdout as JSON lines with the trace id. A collector can read them there.
+    logRecordProcessors: [],
+    instrumentations: [
+      new HttpInstrumentation({
+        ignoreIncomingRequestHook: ({ method, url = '' }) =>
+          isRead(method) || isWebhook(url) || isSignedLink(url),
+        requestHook: (span, request) => {
+          // An incoming request, not one of ours.
+          if (!('httpVersion' in request)) return;
+          const { name, sessionId } = describeCall(request);
+          span.updateName(name);
+          if (sessionId !== null) span.setAttribute(SESSION_ID, sessionId);
+        },
+        // The export must not trace itself, and our calls to models and targets have their own spans.
+        requireParentforOutgoingSpans: true,
+      }),
+      ...(statements === null ? [] : [statements.instrumentation]),
+    ],
+  });
+  startAs(sdk, environment.instance);
+  statements?.patch();
+  setTracing(true, { internals: environment.traceInternals });
+  captureContent(environment.captureContent, scrubber(secrets));
+  exportOverOtlp(metrics.getMeter('angelia'), allMetrics);
+  return { flush: (timeoutMs) => flush(sdk, timeoutMs, logger) };
+}
+
+/**
+ * `service.instance.id` and `service.version`, which tell replicas and releases apart. The SDK's own detector makes a random
+ * id for each process. What the operator sets in OTEL_RESOURCE_ATTRIBUTES wins, since the last value of a key counts.
+ */
+function startAs(sdk: { start(): void }, instance: string): void {
+  const given = process.env.OTEL_RESOURCE_ATTRIBUTES;
+  const ours = `service.version=${manifest.version},service.instance.id=${encodeURIComponent(instance)}`;
+  process.env.OTEL_RESOURCE_ATTRIBUTES = given ? `${ours},${given}` : ours;
+  sdk.start();
+  // Commands that process-watcher starts may use OpenTelemetry too, and are not this service.
+  if (given === undefined) delete process.env.OTEL_RESOURCE_ATTRIBUTES;
+  else process.env.OTEL_RESOURCE_ATTRIBUTES = given;
+}
+
+/** SQL statements, as spans below those that need them. */
+async function statementSpans() {
+  const [{ PgInstrumentation }, { driverModules }] = await Promise.all([
+    import('@opentelemetry/instrumentation-pg'),
+    import('@angelia/event-log'),
+  ]);
+  const instrumentation = new PgInstrumentation({
     // The relay and the projection poll all day: without this, each poll would be a trace.
     requireParentSpan: true,
     ignoreConnectSpans: true,
     // Parameters of statements hold what senders and models wrote.
     enhancedDatabaseReporting: false,
   });
-  const sdk = new NodeSDK({
-    serviceName: process.env.OTEL_SERVICE_NAME ?? `angelia-${environment.service}`,
-    // Logs go to stdout as JSON lines with the trace id. A collector can read them there.
-    logRecordProcessors: [],
-    instrumentations: [
-      new HttpInstrumentation({
-        ignoreIncomingRequestHook: ({ url = '' }) => isProbe(url) || isWebhook(url) || isSignedLink(url),
-        requestHook: (span, request) => {
-          // An incoming request, not one of ours.
-          if ('httpVersion' in request) span.updateName(nameOfCall(request));
-        },
-        // The export must not trace itself, and our calls to models and targets have their own spans.
-        requireParentforOutgoingSpans: true,
-      }),
-      postgres,
-    ],
-  });
-  sdk.start();
-  // pg is inside the bundle, so the instrumentation does not see it being loaded.
-  for (const { name, patch } of postgres.getModuleDefinitions()) patch?.(driverModules[name]);
-  setTracing(true);
-  exportOverOtlp(metrics.getMeter('angelia'), allMetrics);
-  return { flush: (timeoutMs) => flush(sdk, timeoutMs, logger) };
+  return {
+    instrumentation,
+    patch: () => {
+      // pg is inside the bundle, so the instrumentation does not see it being loaded.
+      for (const { name, patch } of instrumentation.getModuleDefinitions()) patch?.(driverModules[name]);
+    },
+  };
 }
 
-/** Probes come all day: each would be a trace. */
-function isProbe(url: string): boolean {
-  return ['/healthz', '/readyz', '/health', '/metrics'].includes(url.split('?', 1)[0] ?? '');
+/** Probes, scrapes, and what the command line and the console read all day: each would be a trace. */
+function isRead(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
 const CALL =
   /^(\/v1\/(?:sessions|deliveries|processes|routes|webhooks|dead-letters))(\/[^/?]+)?(\/[a-z]+)?(?:\?|$)/;
 
-/** `GET /v1/sessions/{id}/events`. A request to an unknown path has only its method as a name: anybody can make paths up. */
-function nameOfCall({ method = 'GET', url = '' }: IncomingMessage): string {
+/** `POST /v1/sessions/{id}/cancel`. A request to an unknown path has only its method as a name: anybody can make paths up. */
+function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
+  readonly name: string;
+  readonly sessionId: string | null;
+} {
   const [, list, one = '', part = ''] = CALL.exec(url) ?? [];
-  if (list === undefined) return method;
+  if (list === undefined) return { name: method, sessionId: null };
+  const sessionId = list === '/v1/sessions' && isSessionId(one.slice(1)) ? one.slice(1) : null;
   const which = one === '' || one === '/retry' || one === '/counts' ? one : '/{id}';
-  return `${method} ${list}${which}${part}`;
+  return { name: `${method} ${list}${which}${part}`, sessionId };
 }
 
 /**

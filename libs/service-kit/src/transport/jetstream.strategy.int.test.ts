@@ -253,9 +253,10 @@ describe('the JetStream transport', () => {
     let most = 0;
     let running = 0;
     let done = 0;
+    const gate = Promise.withResolvers<void>();
     onCreated = async () => {
       most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await gate.promise;
       running--;
       done++;
     };
@@ -267,6 +268,8 @@ describe('the JetStream transport', () => {
         return { stream_id: id, version: 1, type: 'session.created', messageId: id };
       }),
     );
+    await eventually(() => running === 3);
+    gate.resolve();
     await eventually(() => done === 40);
     expect(most).toBe(3);
   });
@@ -306,7 +309,10 @@ describe('the JetStream transport', () => {
     await eventually(() => calls === 1);
   });
 
-  it('handles a hint in a consumer span of the trace that the hint carries', async () => {
+  it.each([
+    ['in a consumer span of the trace that the hint carries, if asked for', true],
+    ['as a part of the span that the hint names, with no span of its own', false],
+  ])('handles a hint %s', async (_, internals) => {
     const processor = {
       ended: [] as ReadableSpan[],
       onStart() {},
@@ -320,7 +326,7 @@ describe('the JetStream transport', () => {
       instrumentations: [],
     });
     sdk.start();
-    setTracing(true);
+    setTracing(true, { internals });
     try {
       let inside: string | undefined;
       onCreated = () => {
@@ -328,8 +334,18 @@ describe('the JetStream transport', () => {
       };
       await serve(OneHandler);
       await hint('traced', { traceparent: TRACEPARENT });
+      if (!internals) {
+        await eventually(() => inside === TRACEPARENT);
+        expect(processor.ended).toEqual([]);
+        return;
+      }
       const span = await eventually(() => processor.ended.find(({ kind }) => kind === SpanKind.CONSUMER));
       expect(span.name).toBe('consume session.created');
+      expect(span.attributes).toMatchObject({
+        'messaging.operation.name': 'consume',
+        'messaging.operation.type': 'process',
+        'gen_ai.conversation.id': 'traced',
+      });
       expect(span.spanContext().traceId).toBe(TRACEPARENT.split('-')[1]);
       expect(span.parentSpanContext?.spanId).toBe(TRACEPARENT.split('-')[2]);
       expect(inside).toContain(span.spanContext().spanId);

@@ -1,6 +1,6 @@
 import type { Bus, Consumption, DeadLetter, HintVerdict } from '@angelia/bus';
 import { type Hint, isEventType, ownerHints, subjectFilter } from '@angelia/contracts';
-import { withSpan } from '@angelia/sessions';
+import { SESSION_ID, withInternalSpan } from '@angelia/sessions';
 import type { INestApplication } from '@nestjs/common';
 import { type MessageHandler, type NestMicroservice, Server } from '@nestjs/microservices';
 import { SpanKind } from '@opentelemetry/api';
@@ -149,25 +149,30 @@ async function counted(durable: string, handled: Promise<HintVerdict>): Promise<
 
 /** All handlers finish before the verdict: a redelivered hint must not meet its own first run. */
 function handleHint(hint: Hint, durable: string, handlers: readonly MessageHandler[]): Promise<HintVerdict> {
-  const attributes = {
-    'messaging.system': 'nats',
-    'messaging.operation.type': 'process',
-    'messaging.destination.name': subjectFilter(hint.type),
-    'messaging.consumer.group.name': durable,
-    'angelia.session_id': hint.stream_id,
-    'angelia.version': hint.version,
-  };
   const handle = async () => {
     const context = new JetStreamContext([hint, durable]);
     if (handlers.length === 1) return verdictOf(await resultOf(handlers[0] as MessageHandler, hint, context));
     const results = await Promise.allSettled(handlers.map((handler) => resultOf(handler, hint, context)));
     return combined(results);
   };
+  const { traceparent } = hint;
   // Timers and the sweep name no trace. The work on their hints has spans in the session's own trace (one-trace).
-  if (hint.traceparent === undefined) return handle();
-  return withSpan(
-    `consume ${hint.type}`,
-    { kind: SpanKind.CONSUMER, parent: hint.traceparent, attributes },
+  if (traceparent === undefined) return handle();
+  return withInternalSpan(
+    () => ({
+      name: `consume ${hint.type}`,
+      kind: SpanKind.CONSUMER,
+      parent: traceparent,
+      attributes: {
+        'messaging.system': 'nats',
+        'messaging.operation.type': 'process',
+        'messaging.operation.name': 'consume',
+        'messaging.destination.name': subjectFilter(hint.type),
+        'messaging.consumer.group.name': durable,
+        [SESSION_ID]: hint.stream_id,
+        'angelia.version': hint.version,
+      },
+    }),
     handle,
   );
 }

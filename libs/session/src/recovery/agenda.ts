@@ -1,5 +1,5 @@
 import { deliveryPlan } from '../deliveries/delivery-plan.ts';
-import type { SessionState } from '../state.ts';
+import { type SessionState, waitingPutOff } from '../state.ts';
 import { agentTools } from '../steps/agent-calls.ts';
 import { processesAwaitedUntil } from './recover.ts';
 
@@ -40,7 +40,9 @@ function runDue(state: SessionState): number | null {
   if (state.clarification !== null) return state.clarification.deadline;
   const head = state.turns[0];
   if (head === undefined) return processesAwaitedUntil(state) ?? state.lastActivityAt;
-  if (head.startedAt !== null) return head.interruptedAt ?? head.lastSignAt ?? state.lastActivityAt;
+  if (head.startedAt !== null) {
+    return waitingPutOff(head)?.retryAt ?? head.interruptedAt ?? head.lastSignAt ?? state.lastActivityAt;
+  }
   // It became the first in the queue when the turn before it was answered.
   const queuedSince = Math.max(head.requestedAt, state.answered?.at ?? 0);
   return Math.max(queuedSince, head.startAfter ?? 0);

@@ -12,6 +12,7 @@ import {
   interrupted,
   modelAsked,
   processStarted,
+  putOff,
   runStarted,
   toolFinished,
   toolStarted,
@@ -45,6 +46,13 @@ describe('the agenda of a session', () => {
 
   it('an interrupted run is due since the interruption', () => {
     expect(due([...running, interrupted(1)])).toMatchObject({ run: at(4), running: false });
+  });
+
+  it('a run that was put off is due at its retry, whatever was delivered meanwhile', () => {
+    const waiting = [...running, interim('busy'), putOff(1, START + 60_000)];
+    expect(due(waiting)).toMatchObject({ run: START + 60_000, running: false });
+    expect(due([...waiting, attempted(4), delivered(4)]).run).toBe(START + 60_000);
+    expect(due([...waiting, runStarted(2)])).toMatchObject({ run: null, running: true });
   });
 
   it('a queued turn is due since the one before it was answered', () => {

@@ -1,6 +1,6 @@
 import type { ExpiryReason } from '../ending/expiry.ts';
 import { fold } from '../evolve.ts';
-import { keepsOpen, type OpenTurn, type SessionState, type StreamEvent } from '../state.ts';
+import { keepsOpen, type OpenTurn, type SessionState, type StreamEvent, waitingPutOff } from '../state.ts';
 import { seconds } from '../time.ts';
 
 /**
@@ -19,6 +19,9 @@ import { seconds } from '../time.ts';
  *     without                                    the run is lost: take it over if the last sign of life is fresh and
  *                                                attempts are left, otherwise expire
  *   it started, and its last run was interrupted resume at once, up to the maximum length of an interruption
+ *   it started, and its last run was put off     wait for `retry_at`, unless a model is back before; then resume, if the
+ *                                                retry has not been due for longer than the freshness window: time spent
+ *                                                waiting is not staleness. A resumed run only if the put-off one was
  *   it started, and its question was answered    go on: not a resumed run, nothing was lost
  *
  * A sign of life is an event from somebody who works on the turn, or a renewal of the lease by the runner of the open run.
@@ -33,10 +36,12 @@ export interface RunLease {
 export interface RecoveryPolicy {
   /** A started turn whose last sign of life is older than this is not resumed. */
   readonly freshnessSeconds: number;
-  /** Most runs without progress in between. Runs that a drain or an outage interrupted do not count. */
+  /** Most runs without progress in between. Runs that were interrupted or put off do not count. */
   readonly maxAttempts: number;
   /** How long after a drain or an outage a turn is still resumed. */
   readonly maxInterruptionSeconds: number;
+  /** A model of the agent has answered another session since this one was put off: it need not wait for `retry_at`. */
+  readonly modelIsBack?: boolean;
 }
 
 export type Recovery =
@@ -51,7 +56,7 @@ export type Recovery =
   | { readonly action: 'expire'; readonly reason: ExpiryReason; readonly turn: number | null }
   | { readonly action: 'nothing'; readonly reason: 'unknown' | 'ended' };
 
-type WaitReason = 'lease' | 'start_after' | 'clarification' | 'process';
+type WaitReason = 'lease' | 'start_after' | 'clarification' | 'model' | 'process';
 
 export function recover(
   source: SessionState | readonly StreamEvent[],
@@ -87,6 +92,14 @@ export function recover(
     if (!isRecent(head.interruptedAt, policy.maxInterruptionSeconds, now))
       return expire('interrupted', head.turn);
     return resume(head, policy, { resumed: true, takeover: false });
+  }
+  const putOff = waitingPutOff(head);
+  if (putOff !== null) {
+    if (now < putOff.retryAt && !policy.modelIsBack) {
+      return { action: 'wait', until: putOff.retryAt, reason: 'model' };
+    }
+    if (!isRecent(putOff.retryAt, policy.freshnessSeconds, now)) return expire('stale', head.turn);
+    return resume(head, policy, { resumed: putOff.resumed, takeover: false });
   }
   if (!isRecent(head.lastSignAt, policy.freshnessSeconds, now)) return expire('stale', head.turn);
   return resume(head, policy, { resumed: false, takeover: false });

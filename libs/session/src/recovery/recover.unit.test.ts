@@ -9,6 +9,7 @@ import {
   interrupted,
   modelAsked,
   processStarted,
+  putOff,
   runStarted,
   toolFinished,
   toolStarted,
@@ -231,6 +232,56 @@ describe('a run that an outage interrupted', () => {
     const said = running.and([interrupted(1, { reason: 'infrastructure', silent_seconds: 86_400 })]);
     expect(verdict(said, said.now)).toMatchObject({ action: 'resume', attempt: 1 });
     expect(verdict(said, said.now + 1)).toEqual({ action: 'expire', reason: 'interrupted', turn: 1 });
+  });
+});
+
+describe('a run that was put off', () => {
+  const retryAt = START + 5 * HOUR;
+  const waiting = running.and([putOff(1, retryAt)]);
+
+  it('waits for its retry, and then goes on, not as a resumed run and not as another attempt', () => {
+    expect(verdict(waiting, retryAt - 1)).toEqual({ action: 'wait', until: retryAt, reason: 'model' });
+    expect(verdict(waiting, retryAt)).toEqual({
+      action: 'resume',
+      turn: 1,
+      resumed: false,
+      attempt: 1,
+      takeover: false,
+    });
+  });
+
+  it('C3: is not stale because it waited: freshness counts from the retry that was due', () => {
+    expect(verdict(waiting, retryAt + HOUR)).toMatchObject({ action: 'resume' });
+    expect(verdict(waiting, retryAt + HOUR + 1)).toEqual({ action: 'expire', reason: 'stale', turn: 1 });
+  });
+
+  it('goes on before its retry if a model is back', () => {
+    const back = recover(waiting.state, null, START + HOUR, { ...policy, modelIsBack: true });
+    expect(back).toMatchObject({ action: 'resume', resumed: false });
+    // Nothing else is hurried by that.
+    const coalescing = given([created({ start_after: iso(START + HOUR) }), turn(1)]);
+    expect(recover(coalescing.state, null, START, { ...policy, modelIsBack: true }).action).toBe('wait');
+  });
+
+  it('C7: does not use up attempts, however often it is put off', () => {
+    let history = running;
+    for (let generation = 1; generation < 20; generation += 1) {
+      history = history.and([putOff(generation, START), runStarted(generation + 1)]);
+    }
+    history = history.and([putOff(20, START)]);
+    expect(verdict(history, history.now)).toMatchObject({ action: 'resume', attempt: 1 });
+  });
+
+  it('stays a resumed run if it was one: the model has not been told yet', () => {
+    const history = running.and([runStarted(2, { resumed: true, attempt: 2 }), putOff(2, START)]);
+    expect(verdict(history, history.now)).toMatchObject({ action: 'resume', resumed: true, attempt: 2 });
+  });
+
+  it('whose retry is interrupted or lost is resumed as any other', () => {
+    const drained = waiting.and([{ at: retryAt, fact: runStarted(2) }, interrupted(2)]);
+    expect(verdict(drained, drained.now)).toMatchObject({ action: 'resume', resumed: true, attempt: 1 });
+    const lost = waiting.and([{ at: retryAt, fact: runStarted(2) }]);
+    expect(verdict(lost, lost.now)).toMatchObject({ action: 'resume', takeover: true, attempt: 2 });
   });
 });
 

@@ -3,6 +3,7 @@ import { accept, type Decision, fact, refuse } from '../decision.ts';
 import { withEnd } from '../ending/decide-ending.ts';
 import { refuseUnlessOpen, requireOpenRun } from '../guards.ts';
 import type { SessionState } from '../state.ts';
+import { iso } from '../time.ts';
 
 /**
  * Runs: attempts at the first turn in the queue, one at a time (invariant single-owner).
@@ -11,6 +12,7 @@ import type { SessionState } from '../state.ts';
  *   open(n) --run.started n+1, takeover--> open(n+1)     n's lease expired; appends of n are refused from now on
  *   open(n) --model.responded, tool.*--> open(n)         its steps: steps/decide-steps.ts
  *   open(n) --run.interrupted--> (none)                  resumed by `recover`, not counted as an attempt
+ *   open(n) --run.put-off--> (none)                      no model can be used; `recover` waits, not counted as an attempt
  *   open(n) --clarification.requested--> (none)          the session waits without holding a runner
  *   open(n) --final-response--> (none)                   answered; preceded by `run.failed` if it failed
  *   open(n) --run.cancelled--> (none)
@@ -33,6 +35,14 @@ export interface InterruptRun {
   readonly reason: EventData<'run.interrupted'>['reason'];
   /** How long ago the work stopped, if that could not be recorded at once. */
   readonly silentSeconds?: number;
+}
+
+export interface PutOffRun {
+  readonly type: 'put-off-run';
+  readonly generation: number;
+  readonly reason: EventData<'run.put-off'>['reason'];
+  readonly retryAt: number;
+  readonly models: EventData<'run.put-off'>['models'];
 }
 
 export interface FailRun {
@@ -86,6 +96,20 @@ export function interruptRun(state: SessionState, command: InterruptRun): Decisi
       turn: held.turn.turn,
       reason: command.reason,
       silent_seconds: Math.max(0, command.silentSeconds ?? 0),
+    }),
+  );
+}
+
+export function putOffRun(state: SessionState, command: PutOffRun): Decision {
+  const held = requireOpenRun(state, command.generation);
+  if (!held.ok) return held;
+  return accept(
+    fact('run.put-off', {
+      generation: held.run.generation,
+      turn: held.turn.turn,
+      reason: command.reason,
+      retry_at: iso(command.retryAt),
+      models: command.models,
     }),
   );
 }

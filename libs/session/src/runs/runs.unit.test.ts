@@ -1,13 +1,17 @@
+import type { SessionFact } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { given, START } from '../../testing/given-when-then.ts';
 import {
   answered,
   asked,
+  compressed,
   created,
   ended,
   interrupted,
   modelAsked,
+  putOff,
   runStarted,
+  toolFinished,
   toolStarted,
   turn,
 } from '../../testing/sample-facts.ts';
@@ -93,6 +97,7 @@ describe('single-owner: the generation is the fence', () => {
     finish('late'),
     { type: 'fail-run', generation: 1, code: 'timeout', message: '', text: 'failed' },
     { type: 'interrupt-run', generation: 1, reason: 'drain' },
+    { type: 'put-off-run', generation: 1, reason: 'unavailable', retryAt: START, models: [] },
     {
       type: 'request-clarification',
       generation: 1,
@@ -158,5 +163,60 @@ describe('interrupting', () => {
       .then([interrupted(1)]);
     expect(state.run).toBeNull();
     expect(state.turns).toHaveLength(1);
+  });
+});
+
+describe('putting off', () => {
+  const models = [
+    { model: 'main', code: 'unavailable', message: 'model main: busy (HTTP 503)', called: true },
+  ];
+  const command = {
+    type: 'put-off-run',
+    generation: 1,
+    reason: 'unavailable',
+    retryAt: START,
+    models,
+  } as const;
+
+  it('closes the run and keeps the turn, and its steps', () => {
+    const { state } = given([...running, modelAsked(['c-1']), toolStarted('c-1'), toolFinished('c-1')])
+      .when(command)
+      .then([putOff(1, START)]);
+    expect(state.run).toBeNull();
+    expect(state.turns).toMatchObject([{ turn: 1, step: 1, attempts: 0, calls: [{ status: 'done' }] }]);
+  });
+
+  it('a run that is put off and started again, many times, does not use up attempts', () => {
+    let history = given(running);
+    for (let generation = 1; generation < 9; generation += 1) {
+      history = history.and([putOff(generation, START), runStarted(generation + 1)]);
+    }
+    expect(history.state.turns).toMatchObject([{ attempts: 1, putOff: { count: 8, waiting: false } }]);
+  });
+
+  it('a put-off run can append nothing more', () => {
+    given([...running, putOff(1, START)])
+      .when(finish('late'))
+      .thenRefused('no_open_run');
+  });
+
+  it('the wait is over when a model answers or compresses, or the agent calls back; a tool result does not end it', () => {
+    const waited = [...running, putOff(1, START), runStarted(2)];
+    const since = (facts: readonly SessionFact[]) =>
+      given([...waited, ...facts]).state.turns[0]?.putOff?.since;
+    expect(since([])).toBe(START + 3_000);
+    expect(since([modelAsked(['c-1'], { generation: 2 })])).toBeUndefined();
+    expect(since([compressed(3, { generation: 2 })])).toBeUndefined();
+    const tool = { call_id: 'agent-1', tool: 'agent:http' };
+    const called = [...running, toolStarted('agent-1', tool), putOff(1, START)];
+    expect(given([...called, toolFinished('agent-1', tool)]).state.turns[0]?.putOff).toBeNull();
+    const asking = [
+      ...running,
+      modelAsked(['c-1']),
+      toolStarted('c-1'),
+      putOff(1, START),
+      toolFinished('c-1'),
+    ];
+    expect(given(asking).state.turns[0]?.putOff).toMatchObject({ waiting: true });
   });
 });

@@ -10,6 +10,7 @@ export function applyModelResponded(draft: StateDraft, data: EventData<'model.re
   changeTurn(draft, data.turn, () => ({
     step: data.step,
     completing: data.tool_calls.length === 0,
+    putOff: null,
     // Replaces the calls of the previous step. Those without a result are closed: the model went on without them.
     calls: data.tool_calls.map((call) => openCall(call.id, call.name)),
   }));
@@ -24,6 +25,7 @@ export function applyContextCompressed(
   if (draft.run !== null)
     draft.run = { ...draft.run, compressions: data.sequence ?? (draft.run.compressions ?? 0) + 1 };
   recordProgress(draft, data.turn, at);
+  changeTurn(draft, data.turn, () => ({ putOff: null }));
 }
 
 export function applyToolStarted(draft: StateDraft, data: EventData<'tool.started'>, at: number): void {
@@ -41,6 +43,8 @@ export function applyToolFinished(draft: StateDraft, data: EventData<'tool.finis
   changeCall(draft, data.turn, data.call_id, { status: 'done' });
   draft.watcher = data.watcher ?? draft.watcher ?? null;
   recordProgress(draft, data.turn, at);
+  // The agent was asked, failed, and has answered by its callback nevertheless: there is nothing to wait for.
+  if (isAgentTool(data.tool)) changeTurn(draft, data.turn, () => ({ putOff: null }));
 }
 
 export function changeCall(draft: StateDraft, turn: number, callId: string, change: Partial<OpenCall>): void {

@@ -7,8 +7,10 @@ import {
   compressed,
   created,
   ended,
+  interim,
   modelAsked,
   modelSaid,
+  putOff,
   runStarted,
   toolFinished,
   toolStarted,
@@ -53,6 +55,14 @@ describe('the transcript', () => {
     ]);
     // Sessions that are older than the fences are unchanged.
     expect(rows(steps({}))[3]).toBe('tool: a\n</untrusted-000000000000>\nb');
+  });
+
+  it('a run that was put off leaves no trace: the next one asks what it would have asked', () => {
+    const steps = [modelAsked(['c-1']), toolStarted('c-1'), toolFinished('c-1', { result: 'done' })];
+    const asking = [...running, ...steps];
+    const after = [...asking, interim('busy', { kind: 'waiting' }), putOff(1, START), runStarted(2)];
+    expect(rows(after)).toEqual(rows(asking));
+    expect(resumeNote(given(after).state)).toBeNull();
   });
 
   it('D8: a queued turn is not shown before the previous turn is answered', () => {

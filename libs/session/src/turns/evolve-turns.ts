@@ -60,6 +60,7 @@ export function applyTurnRequested(draft: StateDraft, data: EventData<'turn.requ
       step: 0,
       calls: [],
       completing: false,
+      putOff: null,
     },
   ];
 }

@@ -9,7 +9,14 @@ import { askedAt, type OpenOutput, type SessionState, type StreamEvent } from '.
 export type Measure =
   /** From the request for a turn until `until`. */
   | { readonly what: 'waited'; readonly until: Milestone; readonly route: string; readonly ms: number }
-  | { readonly what: 'run-ended'; readonly agent: string; readonly outcome: RunOutcome; readonly ms: number }
+  | {
+      readonly what: 'run-ended';
+      readonly agent: string;
+      readonly outcome: RunOutcome;
+      /** The code of its failure. A run that was cancelled or interrupted, or that asked a person, has not failed. */
+      readonly error: string | null;
+      readonly ms: number;
+    }
   /** Includes turns that expired without a run. */
   | { readonly what: 'turn-failed'; readonly agent: string; readonly code: string }
   | { readonly what: 'step'; readonly agent: string; readonly outcome: 'answer' | 'tools' }
@@ -17,6 +24,7 @@ export type Measure =
   /** `ms` is null for a call that was refused before it started. */
   | {
       readonly what: 'tool-ended';
+      readonly agent: string;
       readonly tool: string;
       readonly outcome: 'ok' | 'error' | 'unknown';
       readonly ms: number | null;
@@ -32,8 +40,8 @@ export type Measure =
   | { readonly what: 'session-ended'; readonly route: string; readonly outcome: Outcome };
 
 export type Milestone = 'started' | 'first-status' | 'final' | 'delivered';
-/** `lost`: another run took over. `asked`: the run ended with a question to a person. */
-type RunOutcome = Outcome | 'interrupted' | 'lost' | 'asked';
+/** `lost`: another run took over. `asked`: the run ended with a question to a person. `put_off`: no model can be used now. */
+type RunOutcome = Outcome | 'interrupted' | 'lost' | 'asked' | 'put_off';
 /** `held`: the target asked us to wait. `unknown`: no response came. After these and `failed` another attempt follows. */
 type DeliveryOutcome = 'delivered' | 'failed' | 'held' | 'unknown' | 'dead' | 'dropped';
 
@@ -80,7 +88,7 @@ export function measure(before: SessionState, event: StreamEvent, after: Session
       const calls = before.turns.find((open) => open.turn === turn)?.calls;
       const since = calls?.find(({ id }) => id === call_id)?.startedAt ?? null;
       const ms = since === null ? null : Math.max(0, event.recordedAt - since);
-      measures.push({ what: 'tool-ended', tool, outcome, ms });
+      measures.push({ what: 'tool-ended', agent, tool, outcome, ms });
       break;
     }
     case 'delivery.succeeded': {
@@ -130,7 +138,13 @@ function runEnded(before: SessionState, event: StreamEvent, after: SessionState)
   if (run === null || after.run?.generation === run.generation) return [];
   const agent = after.created?.agent ?? '';
   const ms = Math.max(0, event.recordedAt - run.startedAt);
-  return [{ what: 'run-ended', agent, outcome: runOutcome(event as RecordedFact), ms }];
+  const fact = event as RecordedFact;
+  return [{ what: 'run-ended', agent, outcome: runOutcome(fact), error: runError(fact), ms }];
+}
+
+function runError(fact: RecordedFact): string | null {
+  if (fact.type === 'run.failed') return fact.data.code;
+  return fact.type === 'run.started' ? 'lost' : null;
 }
 
 function runOutcome(fact: RecordedFact): RunOutcome {
@@ -142,6 +156,8 @@ function runOutcome(fact: RecordedFact): RunOutcome {
       return 'cancelled';
     case 'run.interrupted':
       return 'interrupted';
+    case 'run.put-off':
+      return 'put_off';
     case 'clarification.requested':
       return 'asked';
     case 'run.started':

@@ -15,6 +15,7 @@ import {
   modelAsked,
   modelSaid,
   processStarted,
+  putOff,
   runStarted,
   toolFinished,
   toolStarted,
@@ -92,6 +93,10 @@ describe('what the events of a session add to the metrics', () => {
       'lost',
       'interrupted',
     ]);
+    expect(outcomes([...running, putOff(1, START + 9_000), runStarted(2), answered()])).toEqual([
+      'put_off',
+      'succeeded',
+    ]);
     expect(outcomes([...running, asked(START + 9_000)])).toEqual(['asked']);
     expect(outcomes([...running, fact('run.cancelled', { generation: 1, turn: 1, by: 'api' })])).toEqual([
       'cancelled',
@@ -99,11 +104,19 @@ describe('what the events of a session add to the metrics', () => {
     const failure = fact('run.failed', { generation: 1, turn: 1, code: 'timeout', message: 'm' });
     expect(measured([...running, failure, answered('sorry', { outcome: 'failed' }), ended()])).toEqual(
       expect.arrayContaining([
-        { what: 'run-ended', agent: 'default', outcome: 'failed', ms: 1000 },
+        { what: 'run-ended', agent: 'default', outcome: 'failed', error: 'timeout', ms: 1000 },
         { what: 'turn-failed', agent: 'default', code: 'timeout' },
       ]),
     );
     expect(outcomes([...running, failure, answered('sorry', { outcome: 'failed' })])).toEqual(['failed']);
+  });
+
+  it('an error only for a run that failed or was lost', () => {
+    const errors = (facts: readonly GivenFact[]) =>
+      measured(facts).flatMap((said) => (said.what === 'run-ended' ? [said.error] : []));
+    const cancelled = fact('run.cancelled', { generation: 2, turn: 1, by: 'api' });
+    expect(errors([...running, runStarted(2), cancelled])).toEqual(['lost', null]);
+    expect(errors([...running, interrupted(1), runStarted(2), answered()])).toEqual([null, null]);
   });
 
   it('steps, tokens and tools', () => {
@@ -119,7 +132,7 @@ describe('what the events of a session add to the metrics', () => {
     ).toEqual([
       { what: 'step', agent: 'default', outcome: 'tools' },
       { what: 'tokens', model: 'main', input: 10, output: 5 },
-      { what: 'tool-ended', tool: 'terminal', outcome: 'error', ms: 1000 },
+      { what: 'tool-ended', agent: 'default', tool: 'terminal', outcome: 'error', ms: 1000 },
       { what: 'tokens', model: 'main', input: 100, output: 20 },
       { what: 'step', agent: 'default', outcome: 'answer' },
       { what: 'tokens', model: 'backup', input: 10, output: 5 },

@@ -1,5 +1,13 @@
 import type { Outcome } from '@angelia/contracts';
-import { type ProcessState, type SessionState, type SessionStatus, sessionStatus } from '../state.ts';
+import {
+  type ProcessState,
+  type PutOff,
+  type SessionState,
+  type SessionStatus,
+  sessionStatus,
+  waitingFor,
+  waitingPutOff,
+} from '../state.ts';
 import { iso } from '../time.ts';
 
 /** A session as the API shows it (INTERFACES.md). Ids are never shortened (seed 000, A7). */
@@ -10,7 +18,13 @@ export interface SessionSummary {
   readonly event: string | null;
   readonly delivery_id: string;
   readonly status: SessionStatus;
+  /** Only while the status is `waiting`: what for. */
+  readonly waiting_for: 'person' | 'model' | 'process' | null;
+  /** Only while it waits for a model: when it tries again. */
+  readonly retry_at: string | null;
   readonly outcome: Outcome | null;
+  /** Why the last turn failed or expired, or why it waits for a model. */
+  readonly failure: { readonly code: string; readonly message: string } | null;
   readonly end_reason: string | null;
   readonly created_at: string;
   readonly last_activity_at: string;
@@ -54,6 +68,8 @@ export interface ProcessSummary {
 export function sessionSummary(id: string, state: SessionState): SessionSummary | null {
   const { created, ended } = state;
   if (created === null) return null;
+  const head = state.turns[0];
+  const putOff = state.run !== null || head === undefined ? null : waitingPutOff(head);
   return {
     id,
     title: created.title,
@@ -61,7 +77,10 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
     event: created.event,
     delivery_id: created.deliveryId,
     status: sessionStatus(state),
+    waiting_for: waitingFor(state),
+    retry_at: putOff === null ? null : iso(putOff.retryAt),
     outcome: ended?.outcome ?? null,
+    failure: putOff === null ? (state.failure ?? null) : failureOf(putOff),
     end_reason: ended?.reason ?? null,
     created_at: iso(created.at),
     last_activity_at: iso(state.lastActivityAt),
@@ -81,6 +100,11 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
           clarification: { id: state.clarification.id, deadline: iso(state.clarification.deadline) },
         }),
   };
+}
+
+/** Codes only: the event has what the providers said. */
+function failureOf({ reason, models }: PutOff): SessionSummary['failure'] {
+  return { code: reason, message: models.map(({ model, code }) => `${model}: ${code}`).join('; ') };
 }
 
 function deliveryCounts(state: SessionState): DeliveryCounts {

@@ -11,6 +11,7 @@ import {
   modelAsked,
   modelSaid,
   processStarted,
+  putOff,
   runStarted,
   toolStarted,
   turn,
@@ -49,7 +50,10 @@ describe('a session as the API shows it', () => {
       event: 'alert',
       delivery_id: 'd-1',
       status: 'ended',
+      waiting_for: null,
+      retry_at: null,
       outcome: 'succeeded',
+      failure: null,
       end_reason: 'webhook_complete',
       created_at: iso(at(1)),
       last_activity_at: iso(at(9)),
@@ -69,14 +73,42 @@ describe('a session as the API shows it', () => {
     expect(sessionSummary(id, fold([]))).toBeNull();
   });
 
+  const withProcess = [...running, modelAsked(['c-1']), toolStarted('c-1'), processStarted('p'), answered()];
   it.each([
-    ['queued', [created(), turn(1)]],
-    ['running', running],
-    ['queued', [...running, interrupted(1)]],
-    ['waiting', [...running, modelAsked(['ask-1']), asked(START)]],
-    ['waiting', [...running, modelAsked(['c-1']), toolStarted('c-1'), processStarted('p'), answered()]],
-    ['ended', [...running, answered(), ended()]],
-  ])('is %s', (status, facts) => {
-    expect(sessionSummary(id, given(facts).state)?.status).toBe(status);
+    ['queued', null, [created(), turn(1)]],
+    ['running', null, running],
+    ['queued', null, [...running, interrupted(1)]],
+    ['waiting', 'person', [...running, modelAsked(['ask-1']), asked(START)]],
+    ['waiting', 'process', withProcess],
+    ['waiting', 'model', [...running, putOff(1, START)]],
+    ['running', null, [...running, putOff(1, START), runStarted(2)]],
+    ['queued', null, [...running, putOff(1, START), runStarted(2), interrupted(2)]],
+    ['ended', null, [...running, putOff(1, START), answered(), ended()]],
+  ])('is %s (for %s)', (status, waiting_for, facts) => {
+    expect(sessionSummary(id, given(facts).state)).toMatchObject({ status, waiting_for });
+  });
+
+  it('says why it waits for a model and until when, without the words of the provider', () => {
+    const models = [
+      { model: 'main', code: 'unavailable', message: 'raw words', called: true },
+      { model: 'backup', code: 'unauthorized', message: 'raw words', called: false },
+    ];
+    const waiting = given([...running, putOff(1, START + 60_000, { models })]);
+    expect(sessionSummary(id, waiting.state)).toMatchObject({
+      retry_at: iso(START + 60_000),
+      failure: { code: 'unavailable', message: 'main: unavailable; backup: unauthorized' },
+    });
+    expect(sessionSummary(id, waiting.and([runStarted(2)]).state)).toMatchObject({
+      retry_at: null,
+      failure: null,
+    });
+  });
+
+  it('says why its last turn failed', () => {
+    const failed = fact('run.failed', { generation: 1, turn: 1, code: 'timeout', message: 'too long' });
+    const history = given([...running, turn(2), failed, answered('Sorry.', { outcome: 'failed' })]);
+    expect(sessionSummary(id, history.state)?.failure).toEqual({ code: 'timeout', message: 'too long' });
+    const next = [runStarted(2, { turn: 2 }), answered('fine', { generation: 2, turn: 2 })];
+    expect(sessionSummary(id, history.and(next).state)?.failure).toBeNull();
   });
 });

@@ -106,6 +106,8 @@ export interface ModelServer {
   /** Requests that break the documented protocol. Must be empty at the end of a test. */
   readonly problems: readonly string[];
   inFlight(): number;
+  /** The most that were in flight at once, since the start. */
+  mostInFlight(): number;
   /** The answers to the next requests, one each. */
   next(...steps: ModelStep[]): void;
   /** The answer to all other requests. A function may be asynchronous. Default: `answer to: <input>`. */
@@ -126,6 +128,7 @@ export async function startModelServer(
   const problems: string[] = [];
   const queued: ModelStep[] = [];
   let inFlight = 0;
+  let mostInFlight = 0;
   let calls = 0;
   let always: ModelStep | ModelBehaviour = (request) => say(`answer to: ${request.input}`);
 
@@ -189,6 +192,7 @@ export async function startModelServer(
 
   const listening = await listen((incoming, response) => {
     inFlight += 1;
+    mostInFlight = Math.max(mostInFlight, inFlight);
     response.on('close', () => {
       inFlight -= 1;
     });
@@ -203,6 +207,7 @@ export async function startModelServer(
     requests,
     problems,
     inFlight: () => inFlight,
+    mostInFlight: () => mostInFlight,
     next: (...steps) => void queued.push(...steps),
     behave(step) {
       always = step;

@@ -4,6 +4,7 @@ import { eventually } from '../waiting/eventually.ts';
 
 export interface ReceivedSpan {
   readonly service: string;
+  readonly resource: Readonly<Record<string, unknown>>;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -12,6 +13,22 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly status: 'unset' | 'ok' | 'error';
+  readonly statusMessage: string;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** A metric as it was last received from one service. */
+export interface ReceivedMetric {
+  readonly name: string;
+  readonly unit: string;
+  readonly points: readonly {
+    readonly attributes: Readonly<Record<string, unknown>>;
+    /** Of a histogram. */
+    readonly bounds: readonly number[];
+    readonly count: number;
+    readonly sum: number;
+  }[];
 }
 
 export interface OtlpReceiver {
@@ -23,6 +40,8 @@ export interface OtlpReceiver {
   /** Requests that could not be parsed. Must be empty at the end of a test. */
   readonly problems: readonly string[];
   spansOf(traceId: string): ReceivedSpan[];
+  /** Every export of this metric so far, of all services. */
+  metrics(name: string): ReceivedMetric[];
   /** Waits until the trace has a span with each of these names, and returns all its spans. */
   traceWith(traceId: string, names: readonly string[]): Promise<ReceivedSpan[]>;
   stop(): Promise<void>;
@@ -55,6 +74,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     bodies,
     problems,
     spansOf,
+    metrics: (name) => bodies.flatMap((body) => metricsIn(body, name)),
     traceWith: (traceId, names) =>
       eventually(
         () => {
@@ -84,7 +104,10 @@ interface WireSpan {
   readonly name: string;
   readonly attributes?: readonly KeyValue[];
   readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
-  readonly status?: { readonly code?: number };
+  readonly status?: { readonly code?: number; readonly message?: string };
+  /** Nanoseconds since 1970. */
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
 }
 interface KeyValue {
   readonly key: string;
@@ -93,10 +116,12 @@ interface KeyValue {
 
 function spansIn(body: TraceExport): ReceivedSpan[] {
   return (body.resourceSpans ?? []).flatMap((resource) => {
-    const service = String(attributesOf(resource.resource?.attributes)['service.name'] ?? '');
+    const described = attributesOf(resource.resource?.attributes);
+    const service = String(described['service.name'] ?? '');
     return (resource.scopeSpans ?? []).flatMap((scope) =>
       (scope.spans ?? []).map((span) => ({
         service,
+        resource: described,
         name: span.name,
         traceId: span.traceId,
         spanId: span.spanId,
@@ -104,9 +129,58 @@ function spansIn(body: TraceExport): ReceivedSpan[] {
         attributes: attributesOf(span.attributes),
         links: (span.links ?? []).map(({ traceId, spanId }) => ({ traceId, spanId })),
         status: (['unset', 'ok', 'error'] as const)[span.status?.code ?? 0] ?? 'unset',
+        statusMessage: span.status?.message ?? '',
+        startMs: millisecondsOf(span.startTimeUnixNano),
+        endMs: millisecondsOf(span.endTimeUnixNano),
       })),
     );
   });
+}
+
+/** To the microsecond: that many nanoseconds are more than a number can hold exactly. */
+function millisecondsOf(nanoseconds: string): number {
+  return Number(BigInt(nanoseconds) / 1_000n) / 1_000;
+}
+
+interface MetricExport {
+  readonly resourceMetrics?: readonly {
+    readonly scopeMetrics?: readonly {
+      readonly metrics?: readonly {
+        readonly name: string;
+        readonly unit?: string;
+        readonly histogram?: {
+          readonly dataPoints?: readonly {
+            readonly attributes?: readonly KeyValue[];
+            readonly explicitBounds?: readonly number[];
+            readonly count?: string | number;
+            readonly sum?: number;
+          }[];
+        };
+      }[];
+    }[];
+  }[];
+}
+
+function metricsIn(body: string, name: string): ReceivedMetric[] {
+  if (!body.includes(`"name":"${name}"`)) return [];
+  const sent = JSON.parse(body) as MetricExport;
+  const all = (sent.resourceMetrics ?? []).flatMap(({ scopeMetrics = [] }) =>
+    scopeMetrics.flatMap(({ metrics = [] }) => metrics),
+  );
+  return all
+    .filter((metric) => metric.name === name)
+    .map(({ unit = '', histogram }) => ({
+      name,
+      unit,
+      points: (histogram?.dataPoints ?? []).map(
+        ({ attributes, explicitBounds = [], count = 0, sum = 0 }) => ({
+          attributes: attributesOf(attributes),
+          bounds: explicitBounds,
+          count: Number(count),
+          sum,
+        }),
+      ),
+    }));
 }
 
 function attributesOf(pairs: readonly KeyValue[] = []): Record<string, unknown> {

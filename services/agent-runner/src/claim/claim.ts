@@ -21,8 +21,12 @@ export interface ClaimDeps {
 }
 
 /** Derives from the log what to do with this session now (invariant resume-is-derived). */
-export async function judge(loaded: Loaded, deps: ClaimDeps): Promise<Recovery> {
-  const policy = policyOf(deps.config, loaded);
+export async function judge(
+  loaded: Loaded,
+  deps: ClaimDeps,
+  { modelIsBack = false }: Pick<RecoveryPolicy, 'modelIsBack'> = {},
+): Promise<Recovery> {
+  const policy = { ...policyOf(deps.config, loaded), modelIsBack };
   // The usual case, a turn that nobody started and that may wait for ever, needs no clock and no second query.
   if (needsNoClock(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
   const { lease, now } = await deps.log.leases.read(runResource(loaded.id));
@@ -74,7 +78,7 @@ export async function claim(
   const executed = await deps.sessions.execute(
     loaded.id,
     ({ state }) =>
-      coalescingWindowOf(state) === coalescingWindowOf(loaded.state)
+      isAsJudged(state, loaded.state)
         ? decide(state, {
             type: 'start-run',
             generation,
@@ -101,12 +105,19 @@ export async function claim(
 }
 
 /**
- * When the coalescing window closes. A webhook that is coalesced while we claim moves it, and then the verdict is about
- * the old window. The timer of the new one makes a runner look again (found by tests/chaos, seed 8: Postgres was frozen
- * for longer than the first window).
+ * Whether the verdict still fits. Somebody may append between the judgement and the claim:
+ * - A webhook that is coalesced moves the window. Its timer makes a runner look again (tests/chaos, seed 8: Postgres was
+ *   frozen for longer than the first window).
+ * - The original runner reports `run.interrupted`, so the attempt does not count. That event's hint makes a runner look
+ *   again (tests/chaos, seed 13 on an overloaded machine: the takeover said attempt 2, and the events said 1).
  */
-function coalescingWindowOf({ turns }: SessionState): number | null {
-  return turns[0]?.startAfter ?? null;
+export function isAsJudged(state: SessionState, judged: SessionState): boolean {
+  const [head, before] = [state.turns[0], judged.turns[0]];
+  return (
+    state.run?.generation === judged.run?.generation &&
+    head?.startAfter === before?.startAfter &&
+    head?.attempts === before?.attempts
+  );
 }
 
 /**

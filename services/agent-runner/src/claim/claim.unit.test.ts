@@ -52,6 +52,42 @@ describe('a claim', () => {
     expect(await tried(at(1_000))).toMatchObject([{ ok: true }]);
     expect(await tried(at(3_000))).toEqual([null]);
   });
+
+  it('is not made when the original runner has reported its interruption meanwhile, which does not count', async () => {
+    const at = (run: { generation: number } | null, attempts: number) => {
+      const turns = [
+        { turn: 1, startAfter: null, startedAt: 1, attempts },
+      ] as unknown as SessionState['turns'];
+      const created = {} as SessionState['created'];
+      return {
+        ...initialState(),
+        version: 3,
+        created,
+        generation: 1,
+        lastTurn: 1,
+        turns,
+        run,
+      } as SessionState;
+    };
+    const lost = at({ generation: 1 }, 1);
+    const tried = async (now: SessionState) => {
+      const decided: unknown[] = [];
+      const execute = (async (id, decideOn) => {
+        decided.push(decideOn({ id, state: now } as Loaded));
+        return { status: 'nothing' };
+      }) as Execute;
+      const verdict = { action: 'resume', turn: 1, resumed: true, attempt: 2, takeover: true } as const;
+      await claim({ id: 's', state: lost } as unknown as Loaded, verdict, {
+        config: { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config,
+        sessions: { execute },
+        log: { leases: { read: () => Promise.reject(new Error('not asked')) }, status: { lastAwayAt: null } },
+        holder: holderId('a', 'test'),
+      });
+      return decided;
+    };
+    expect(await tried(lost)).toMatchObject([{ ok: true }]);
+    expect(await tried(at(null, 0))).toEqual([null]);
+  });
 });
 
 describe('the time by which a session is judged', () => {

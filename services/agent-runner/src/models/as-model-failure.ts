@@ -1,10 +1,11 @@
 import { isRetryableStatus, retryAfterMs } from '../retry-call.ts';
+import { BrokenExchange } from './call-errors.ts';
 import { ModelFailure, type ModelFailureCode } from './model.ts';
 
 /** A provider's error message goes into logs and events: enough of it to act on, but no page of HTML. */
 const LONGEST_MESSAGE = 500;
 
-/** What the SDK throws or sends as an error part: its APICallError, or the raw `error` object of the provider. */
+/** What the SDK or our own client throws: the SDK's APICallError, our RefusedCall, or the raw `error` object of the provider. */
 interface CallError {
   readonly name?: unknown;
   readonly message?: unknown;
@@ -29,22 +30,25 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
   const status = statusOf(thrown);
   const text = `model ${model}: ${short(scrub(said))}${status === null ? '' : ` (HTTP ${status})`}`;
   const fail = (code: ModelFailureCode, retryable: boolean, retryAfterMs: number | null = null) =>
-    new ModelFailure(code, text, { retryable, retryAfterMs });
+    new ModelFailure(code, text, { retryable, retryAfterMs, status });
 
   if (status === null) {
     if (isTooLong(thrown, said)) return fail('too_long', false);
+    if (error instanceof BrokenExchange) return fail(error.code, true);
     if (thrown.name === 'AI_APICallError') return fail('connect', true);
     // The SDK's error for a stream that ended without a finish reason.
     if (thrown.name === 'AI_InvalidResponseDataError') return fail('cut_off', true);
     if (error instanceof Error) return fail('protocol', true);
-    return isRefusal(thrown) ? fail('refused', false) : fail('unavailable', true);
+    return isNamed(thrown, REFUSALS) ? fail(refusalCode(null, thrown), false) : fail('unavailable', true);
   }
+  // The account has no money left: the status of a busy model, but the operator's to mend.
+  if (status === 429 && hasWord(thrown, /insufficient_quota/)) return fail('unauthorized', false);
   if (isRetryableStatus(status)) {
     return fail('unavailable', true, retryAfterMs(thrown.responseHeaders?.['retry-after']));
   }
   if (status < 300)
     return thrown.cause instanceof SyntaxError ? fail('protocol', true) : fail('cut_off', true);
-  return fail(isTooLong(thrown, said) ? 'too_long' : 'refused', false);
+  return fail(isTooLong(thrown, said) ? 'too_long' : refusalCode(status, thrown), false);
 }
 
 /** The messages of these two SDK errors quote the answer itself, which must not go into a log. */
@@ -61,20 +65,36 @@ function statusOf({ statusCode, code }: CallError): number | null {
 }
 
 /** In the middle of a stream there is no status, only the provider's name of the error. */
-function isRefusal({ type, code }: CallError): boolean {
-  return [type, code].some(
-    (word) =>
-      typeof word === 'string' && /invalid_request|authentication|permission|not_found|content/.test(word),
-  );
+function isNamed({ type, code }: CallError, name: RegExp): boolean {
+  return [type, code].some((word) => typeof word === 'string' && name.test(word));
+}
+
+const REFUSALS = /invalid_request|authentication|permission|not_found|content/;
+
+/** Some providers answer 400 for a model that they do not have (DeepSeek, Mistral, OpenRouter). */
+const NO_SUCH_MODEL =
+  /model_not_found|model not exist|(unknown|invalid|no such) model(:| id| name|$)|not a valid model|model [^ ]{1,100} (does not exist|not found)/i;
+
+function refusalCode(status: number | null, error: CallError): 'unauthorized' | 'unknown_model' | 'refused' {
+  if (status === 401 || status === 402 || status === 403) return 'unauthorized';
+  // Also a wrong base_url: a page that does not exist, has moved, or takes no POST.
+  if (status === 404 || status === 405 || (status !== null && status < 400)) return 'unknown_model';
+  if (hasWord(error, NO_SUCH_MODEL)) return 'unknown_model';
+  if (status !== null) return 'refused';
+  if (isNamed(error, /authentication|permission/)) return 'unauthorized';
+  return isNamed(error, /not_found/) ? 'unknown_model' : 'refused';
+}
+
+function hasWord({ message, code, type, responseBody }: CallError, word: RegExp): boolean {
+  return [message, code, type, responseBody].some((text) => typeof text === 'string' && word.test(text));
 }
 
 /** OpenAI and most compatible servers; Anthropic; llama.cpp. This error has no status of its own. */
 const TOO_LONG =
   /context_length_exceeded|maximum context length|context window|prompt is too long|exceeds? the (available|maximum) context|exceed_context_size/i;
 
-function isTooLong({ code, type, responseBody }: CallError, message: string): boolean {
-  const words = [message, code, type, responseBody].filter((word) => typeof word === 'string');
-  return words.some((word) => TOO_LONG.test(word));
+function isTooLong(error: CallError, message: string): boolean {
+  return TOO_LONG.test(message) || hasWord(error, TOO_LONG);
 }
 
 function short(text: string): string {

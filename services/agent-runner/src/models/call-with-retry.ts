@@ -2,15 +2,19 @@ import { metrics } from '@angelia/service-kit';
 import { retryCall } from '../retry-call.ts';
 import { type Model, ModelFailure, type ModelReply, type ModelRequest } from './model.ts';
 
+export type Guard = (call: () => Promise<ModelReply>) => Promise<ModelReply>;
+
 /** @throws ModelFailure when the model has had its tries, and the signal's reason */
 export function callWithRetry(
   model: Model,
   request: ModelRequest,
   signal: AbortSignal,
   onFailedTry: (failure: ModelFailure, tries: number) => void = () => {},
+  /** Around each try. May refuse it. */
+  guard: Guard = (call) => call(),
 ): Promise<ModelReply> {
   return retryCall(
-    () => timedCall(model, request, signal),
+    () => guard(() => timedCall(model, request, signal)),
     signal,
     (failure, tries) => {
       if (failure instanceof ModelFailure) onFailedTry(failure, tries);

@@ -12,6 +12,8 @@ export interface Model {
   readonly contextTokens: number;
   /** Host and port of the provider, for spans. Null: no network. */
   readonly server: { readonly address: string; readonly port: number } | null;
+  /** Its answers are streamed. For spans. */
+  readonly streaming?: boolean;
   /** @throws ModelFailure when the model is at fault, and `signal.reason` when the call was aborted */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelReply>;
 }
@@ -44,6 +46,8 @@ export interface ModelReply {
   /** `stop`, `length`, `content-filter`, `tool-calls`, `other`. */
   readonly finishReason: string;
   readonly usage: ModelUsage;
+  /** The provider did not count the tokens: `usage` is our estimate. */
+  readonly usageIsEstimate?: boolean;
   /** The provider's id of the answer and name of the model, for spans. */
   readonly response?: { readonly id?: string | undefined; readonly model?: string | undefined };
 }
@@ -64,28 +68,52 @@ export type ModelFailureCode =
   | 'timeout'
   /** A status that says "not now": 408, 409, 425, 429, 5xx. */
   | 'unavailable'
-  /** The provider refuses the request or the key, or withholds the answer: the same request would fail again. */
+  /** The provider refuses the key, or what it may be used for: 401, 402, 403, no quota. */
+  | 'unauthorized'
+  /** The provider does not have the model, or nothing is at the address: 404. */
+  | 'unknown_model'
+  /** The provider refuses the request, or withholds the answer: the same request would fail again. */
   | 'refused'
   /** Refused because it does not fit in the model's window: a shorter one may fit. */
   | 'too_long'
   /** An answer that is not the protocol. */
   | 'protocol';
 
-/** Thrown by a model. `retryable`: the same call may succeed in a moment. Otherwise only another model can help. */
+const reasons: Readonly<Record<ModelFailureCode, ModelFailure['reason']>> = {
+  connect: 'unavailable',
+  cut_off: 'unavailable',
+  stall: 'unavailable',
+  timeout: 'unavailable',
+  unavailable: 'unavailable',
+  protocol: 'unavailable',
+  unauthorized: 'configuration',
+  unknown_model: 'configuration',
+  refused: null,
+  too_long: null,
+};
+
+/** Thrown by a model. `retryable`: the same call may succeed in a moment. Otherwise only another model or time can help. */
 export class ModelFailure extends CallFailure {
   override readonly name = 'ModelFailure';
   readonly code: ModelFailureCode;
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;
+  /** The HTTP status of the provider's answer, if it gave one. */
+  readonly status: number | null;
 
   constructor(
     code: ModelFailureCode,
     message: string,
-    options: { retryable: boolean; retryAfterMs?: number | null },
+    options: { retryable: boolean; retryAfterMs?: number | null; status?: number | null },
   ) {
     super(message);
     this.code = code;
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.status = options.status ?? null;
+  }
+
+  get reason(): CallFailure['reason'] {
+    return reasons[this.code];
   }
 }

@@ -1,9 +1,9 @@
 import type { Config, ModelConfig } from '@angelia/contracts';
-import { anthropicModel } from './anthropic.ts';
+import { openAICompatibleModel } from './chat-completions/openai-compatible.ts';
 import { echoModel } from './echo.ts';
 import type { Model } from './model.ts';
-import { openAIModel } from './openai.ts';
-import { openAICompatibleModel } from './openai-compatible.ts';
+import { anthropicModel } from './sdk/anthropic.ts';
+import { openAIModel } from './sdk/openai.ts';
 
 export type Models = ReadonlyMap<string, Model>;
 

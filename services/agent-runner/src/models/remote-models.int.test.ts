@@ -58,6 +58,14 @@ async function modelOf(provider: string, over: Record<string, unknown> = {}): Pr
   return model;
 }
 
+const status = (code: number, body: string, providersCode?: string): ModelStep => ({
+  kind: 'status',
+  status: code,
+  body,
+  ...(providersCode === undefined ? {} : { code: providersCode }),
+});
+const streamError = (type: string): ModelStep => ({ kind: 'stream-error', text: 'half of', type });
+
 const failureOf = async (call: Promise<unknown>): Promise<ModelFailure> => {
   const thrown = await call.then(
     () => new Error('it answered'),
@@ -267,15 +275,39 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     });
   });
 
-  it.each([400, 401, 403, 404, 422])('is not tried again after %i', async (status) => {
-    expect(await failing(fail(status))).toMatchObject({ code: 'refused', retryable: false });
+  it.each([400, 413, 422])('is not tried again after %i', async (status) => {
+    expect(await failing(fail(status))).toMatchObject({ code: 'refused', reason: null, retryable: false });
+  });
+
+  it.each<[string, ModelStep, string]>([
+    ['401', fail(401), 'unauthorized'],
+    ['402', fail(402), 'unauthorized'],
+    ['403', fail(403), 'unauthorized'],
+    ['404', fail(404), 'unknown_model'],
+    ['400 with the code of an unknown model', status(400, 'no', 'model_not_found'), 'unknown_model'],
+    ['400 of DeepSeek', status(400, 'Model Not Exist'), 'unknown_model'],
+    ['400 of Mistral', status(400, 'Invalid model: m1'), 'unknown_model'],
+    ['400 of OpenRouter', status(400, 'm1 is not a valid model ID'), 'unknown_model'],
+    ['429 without quota', status(429, 'no', 'insufficient_quota'), 'unauthorized'],
+    ['an error in the stream', streamError('authentication_error'), 'unauthorized'],
+    ['no permission in the stream', streamError('permission_error'), 'unauthorized'],
+    ['no model in the stream', streamError('not_found_error'), 'unknown_model'],
+  ])('is the operator’s to mend after %s', async (_what, step, code) => {
+    expect(await failing(step)).toMatchObject({ code, reason: 'configuration', retryable: false });
+  });
+
+  it('is not taken for unknown because a refusal mentions a model', async () => {
+    expect(await failing(status(400, 'invalid model parameters: temperature'))).toMatchObject({
+      code: 'refused',
+    });
   });
 
   it('does not follow a redirect, which would take the key with it', async () => {
     const elsewhere = await startModelServer();
     const location = `${elsewhere.baseUrl}/messages`;
     expect(await failing({ kind: 'status', status: 307, location })).toMatchObject({
-      code: 'refused',
+      code: 'unknown_model',
+      reason: 'configuration',
       retryable: false,
     });
     expect([...elsewhere.requests, ...elsewhere.problems]).toEqual([]);

@@ -2,6 +2,8 @@
 export class AgentCapacity {
   readonly #limits: ReadonlyMap<string, number>;
   readonly #used = new Map<string, number>();
+  /** Agents without a free slot. */
+  readonly #full = new Set<string>();
   #closed = false;
 
   constructor(limits: ReadonlyMap<string, number>) {
@@ -11,7 +13,9 @@ export class AgentCapacity {
   /** False when the agent has no slot left. */
   take(agent: string): boolean {
     if (!this.hasFreeSlotFor(agent)) return false;
-    this.#used.set(agent, (this.#used.get(agent) ?? 0) + 1);
+    const used = (this.#used.get(agent) ?? 0) + 1;
+    this.#used.set(agent, used);
+    if (used >= this.#limitOf(agent)) this.#full.add(agent);
     return true;
   }
 
@@ -19,20 +23,16 @@ export class AgentCapacity {
     const used = this.#used.get(agent) ?? 0;
     if (used <= 1) this.#used.delete(agent);
     else this.#used.set(agent, used - 1);
+    this.#full.delete(agent);
   }
 
-  /** False when every agent is at its limit: then a hinted stream need not even be read. */
-  get hasFreeSlot(): boolean {
-    if (this.#closed) return false;
-    for (const agent of this.#limits.keys()) {
-      if (this.hasFreeSlotFor(agent)) return true;
-    }
-    return this.#limits.size === 0;
+  /** Some agent has no free slot: then a hinted session may have to wait. */
+  get someAgentIsFull(): boolean {
+    return this.#full.size > 0;
   }
 
   hasFreeSlotFor(agent: string): boolean {
-    const limit = this.#limits.get(agent) ?? UNKNOWN_AGENT_LIMIT;
-    return !this.#closed && (this.#used.get(agent) ?? 0) < limit;
+    return !this.#closed && !this.#full.has(agent);
   }
 
   /** No slot is given out after this. */
@@ -42,6 +42,10 @@ export class AgentCapacity {
 
   get closed(): boolean {
     return this.#closed;
+  }
+
+  #limitOf(agent: string): number {
+    return this.#limits.get(agent) ?? UNKNOWN_AGENT_LIMIT;
   }
 }
 

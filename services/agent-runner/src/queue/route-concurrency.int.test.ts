@@ -3,6 +3,7 @@ import { decide } from '@angelia/session';
 import { eventually, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type FixtureOptions, runnerFixture } from '../testing/runner-fixture.ts';
+import { VIEW_PAGE } from './waiting-list.ts';
 
 let server: ModelServer;
 let world: Awaited<ReturnType<typeof runnerFixture>>;
@@ -27,51 +28,52 @@ const create = (count: number, text: string) =>
   Promise.all(Array.from({ length: count }, (_, n) => world.create(`${text} ${n}`)));
 const asked = (text: string) => server.requests.filter(({ input }) => input.startsWith(text)).length;
 
-/** Counts the most model calls at once, until it is called. */
-function watchMost(): () => number {
-  let most = 0;
-  const watch = setInterval(() => {
-    most = Math.max(most, server.inFlight());
-  }, 3);
-  return () => {
-    clearInterval(watch);
-    return most;
-  };
+/** The model answers when it has been asked this often: the first calls wait for each other, however slow the machine is. */
+function answersFrom(calls: number): void {
+  const enough = Promise.withResolvers<void>();
+  server.behave(async (request) => {
+    if (server.requests.length >= calls) enough.resolve();
+    await enough.promise;
+    return say(request.input, 50);
+  });
 }
 
 describe('max_concurrency of a route', () => {
   it('holds for two runners together, and all sessions are answered', async () => {
     await given({ routes: hook(2) });
-    server.behave((request) => say(request.input, 50));
-    const most = watchMost();
+    answersFrom(2);
     const ids = await create(16, 'session');
     const runners = [world.runner('a'), world.runner('b')];
     await Promise.all(ids.map((id, n) => runners[n % 2]?.checkSession(id)));
     await Promise.all(ids.map(ended));
-    expect(most()).toBe(2);
+    expect(server.mostInFlight()).toBe(2);
     expect(server.requests).toHaveLength(16);
   });
 
-  it('is what the config says now; for a route that is not in the config, what the session captured', async () => {
+  it('is what the config says now', async () => {
     await given({ routes: { hook: { secret: 's' } } });
-    server.behave((request) => say(request.input, 80));
+    answersFrom(3);
     const runner = world.runner('a');
     const raised = await Promise.all(
       ['1', '2', '3'].map((n) => world.create(`raised ${n}`, 'default', [], { maxConcurrency: 1 })),
     );
-    let most = watchMost();
     await Promise.all(raised.map((id) => runner.checkSession(id)));
     await Promise.all(raised.map(ended));
-    expect(most()).toBe(3);
+    expect(server.mostInFlight()).toBe(3);
+  });
+
+  it('is what the session captured, for a route that is not in the config', async () => {
+    await given({ routes: { hook: { secret: 's' } } });
+    answersFrom(1);
+    const runner = world.runner('a');
     const captured = await Promise.all(
       ['1', '2', '3'].map((n) =>
         world.create(`captured ${n}`, 'default', [], { route: 'made-by-api', maxConcurrency: 1 }),
       ),
     );
-    most = watchMost();
     await Promise.all(captured.map((id) => runner.checkSession(id)));
     await Promise.all(captured.map(ended));
-    expect(most()).toBe(1);
+    expect(server.mostInFlight()).toBe(1);
   });
 
   it('keeps a flood on its route from taking the slots of others', async () => {
@@ -133,7 +135,7 @@ describe('max_concurrency of a route', () => {
     const queued = () => {
       looks += 1;
       // The view lags: a whole page of a session that has been started since.
-      if (looks <= 2) return Array<SessionId>(64).fill(busy);
+      if (looks <= 2) return Array<SessionId>(VIEW_PAGE).fill(busy);
       return asked('session') < 3 ? [third] : [];
     };
     const runner = world.runner('a', { waitingCap: 1, queued });
@@ -202,6 +204,51 @@ describe('max_concurrency of a route', () => {
       await ended(second);
       dead.interruptAll();
     });
+  });
+});
+
+describe('a session that waits for a slot', () => {
+  it('is read once, when its slot comes, without the queue view', async () => {
+    await given({ agent: { max_concurrency: 4 }, agents: { idle: { model: 'main' } } });
+    const answered = Promise.withResolvers<void>();
+    server.behave(async (request) => {
+      await answered.promise;
+      return say(request.input);
+    });
+    let looks = 0;
+    const queued = () => {
+      looks += 1;
+      return [];
+    };
+    const runner = world.runner('a', { queued });
+    const ids = await create(100, 'session');
+    // The first ones take the slots before the others come.
+    await Promise.all(ids.slice(0, 4).map((id) => runner.checkSession(id)));
+    await Promise.all(ids.slice(4).map((id) => runner.checkSession(id)));
+    // A second hint, as of the sweep, finds it in memory.
+    await Promise.all(ids.map((id) => runner.checkDueSession(id)));
+    expect(runner.asked.readWholeStream).toBe(4);
+    answered.resolve();
+    await Promise.all(ids.map(ended));
+    expect(server.requests).toHaveLength(100);
+    // Those four were hinted during their runs, so they are read once more.
+    await eventually(() => runner.size === 0);
+    expect(runner.asked.readWholeStream).toBe(104);
+    expect(looks).toBeLessThan(2);
+  });
+
+  it('of another agent is started at once: its slots are its own', async () => {
+    await given({ agent: { max_concurrency: 1 }, agents: { other: { model: 'main' } } });
+    server.behave((request) => (request.input.startsWith('busy') ? hung('x') : say('quick')));
+    const runner = world.runner('a', { waitingCap: 2 });
+    const busy = await create(10, 'busy');
+    await Promise.all(busy.map((id) => runner.checkSession(id)));
+    const quick = await world.create('quick', 'other');
+    await runner.checkSession(quick);
+    await ended(quick);
+    expect(asked('busy')).toBe(1);
+    runner.close();
+    runner.interruptAll();
   });
 });
 

@@ -1,26 +1,26 @@
 import type { SessionId } from '@angelia/contracts';
-import type { Queue } from '@angelia/event-log';
+import type { Queue, Streams } from '@angelia/event-log';
 import { AgentCapacity } from './agent-capacity.ts';
-import { VIEW_LAG_MS, WaitingList, type Wanted } from './waiting-list.ts';
+import { BLOCKED_LINE, VIEW_LAG_MS, VIEW_PAGE, WaitingList, type Wanted } from './waiting-list.ts';
 
 /** What a session that is tried may use. */
 export interface Offer {
-  /** The caller holds a slot of this agent and passes it on. */
-  readonly slotOf?: string;
+  /** The caller holds a slot of the session's agent and passes it on. */
+  readonly withSlot?: boolean;
   /** It is the head of its route's blocked line: it may ask the log whether the route still is full. */
   readonly headOfRoute?: boolean;
 }
 
 /** What became of a session that was tried. `waits`: it is back in the queue, for a slot or for its route. */
-export type Tried =
-  | { readonly outcome: 'started'; readonly agent: string }
-  | { readonly outcome: 'route_full' | 'waits' | 'nothing_to_do' };
+export type Tried = 'started' | 'route_full' | 'waits' | 'nothing_to_do';
 
 interface RunQueueOptions {
   /** `max_concurrency` of each agent. */
   readonly limits: ReadonlyMap<string, number>;
   readonly waitingCap?: number | undefined;
   readonly view: Pick<Queue, 'pick' | 'pickOfRoute'>;
+  /** Many at the same time are one query. */
+  readonly routeOf: Streams['routeOf'];
   /** Claims the session if it can be started now. */
   readonly tryStart: (id: SessionId, offer: Offer) => Promise<Tried>;
   readonly isInHand: (id: SessionId) => boolean;
@@ -34,7 +34,11 @@ interface RunQueueOptions {
  */
 const ROUTE_RETRY_MS = 1_000;
 
-/** Which session starts next on this runner: the slots of its agents, and the sessions that wait for one. */
+/**
+ * Which session starts next on this runner: the slots of its agents, and the sessions that wait for one. A slot that comes
+ * free goes at once to a session that waits in memory. The queue view is read beside that: for sessions that did not fit
+ * in memory, and, when nobody is left here, for those that wait at another runner or nowhere.
+ */
 export class RunQueue {
   readonly #options: RunQueueOptions;
   readonly #capacity: AgentCapacity;
@@ -44,6 +48,10 @@ export class RunQueue {
   /** Blocked routes whose head is being tried. */
   readonly #retrying = new Set<string>();
   #retryTimer: NodeJS.Timeout | null = null;
+  #refilling = false;
+  /** The view showed nothing that is not here. Asking it again at once would be a loop at full speed. */
+  #viewLags = false;
+  #refillTimer: NodeJS.Timeout | null = null;
 
   constructor(options: RunQueueOptions) {
     this.#options = options;
@@ -51,8 +59,9 @@ export class RunQueue {
     this.#list = new WaitingList({ cap: options.waitingCap });
   }
 
-  get hasFreeSlot(): boolean {
-    return this.#capacity.hasFreeSlot;
+  /** A hinted session may have to wait: its route and agent decide. */
+  get mayHaveToWait(): boolean {
+    return this.#capacity.someAgentIsFull || this.#list.hasBlockedRoutes;
   }
 
   hasFreeSlotFor(agent: string): boolean {
@@ -63,19 +72,20 @@ export class RunQueue {
     return this.#capacity.take(agent);
   }
 
-  /** Whether one more session is kept here, rather than left to the queue view. */
-  get hasRoom(): boolean {
-    return this.#list.hasRoom;
+  isWaiting(id: SessionId): boolean {
+    return this.#list.has(id);
   }
 
-  leaveToView(): void {
-    this.#list.leaveToView();
+  /** It was started, or there is nothing to do for it. */
+  remove(id: SessionId): void {
+    this.#list.remove(id);
   }
 
   /** The session's agent has no slot free. If it is the head of a blocked line, the line no longer waits for its route. */
   waitForSlot(id: SessionId, wanted: Wanted): void {
     this.#list.add(id, wanted);
     this.#list.unblock(wanted.route);
+    if (this.#list.overflowed) this.#refillLater();
   }
 
   /** Other sessions of its route are waiting for the route already: it waits behind them. */
@@ -98,7 +108,7 @@ export class RunQueue {
   }
 
   /** Passes on the slot of a run that ended, and its place on the route. */
-  runEnded({ route, agent }: { readonly route: string; readonly agent: string }): void {
+  runEnded({ route, agent }: Wanted): void {
     const runs = (this.#runs.get(route) ?? 0) - 1;
     if (runs > 0) this.#runs.set(route, runs);
     else this.#runs.delete(route);
@@ -108,10 +118,10 @@ export class RunQueue {
 
   /** Gives the slot to the session that is next. */
   freeSlot(agent: string): void {
-    // If a refill is due, it comes first: a session in the view may have more of a claim to the slot.
-    const next = this.#list.refillIsDue ? null : this.#next(agent);
-    if (next === null && !this.#list.overflowed) this.#capacity.release(agent);
-    else this.#options.inBackground(() => this.#passOn(agent, next));
+    const next = this.#next(agent);
+    if (next === null) this.#capacity.release(agent);
+    else this.#options.inBackground(() => this.#startOneOf(agent, next));
+    if (this.#list.overflowed && this.#list.isShort && !this.#viewLags) this.#refill();
   }
 
   /** Tries the sessions that wait for this route, one after the other, until the log says that it is full. */
@@ -120,13 +130,11 @@ export class RunQueue {
     this.#retrying.add(route);
     try {
       for (;;) {
-        await this.#list.refillBlocked(route, async (limit) =>
-          (await this.#options.view.pickOfRoute(route, limit)).map(({ sessionId }) => sessionId as SessionId),
-        );
+        if (this.#list.needsRefill(route)) await this.#refillBlocked(route);
         const head = this.#list.headOfBlocked(route);
         if (head === null) return this.#list.unblock(route);
-        const { outcome } = await this.#options.tryStart(head, { headOfRoute: true });
-        if (outcome === 'route_full' || outcome === 'waits') return;
+        const tried = await this.#options.tryStart(head, { headOfRoute: true });
+        if (tried === 'route_full' || tried === 'waits') return;
         this.#list.remove(head);
       }
     } finally {
@@ -139,6 +147,7 @@ export class RunQueue {
     this.#capacity.close();
     this.#list.close();
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    if (this.#refillTimer !== null) clearTimeout(this.#refillTimer);
   }
 
   get closed(): boolean {
@@ -146,40 +155,98 @@ export class RunQueue {
   }
 
   #next(agent: string): SessionId | null {
-    return this.#list.next(agent, (route) => this.#runs.get(route) ?? 0);
-  }
-
-  async #passOn(agent: string, first: SessionId | null): Promise<void> {
-    try {
-      if (await this.#startOneOf(agent, first)) return;
-      if (this.#list.overflowed) {
-        const { view, isInHand } = this.#options;
-        await this.#list.refill((limit, exceptRoutes) => view.pick(limit, exceptRoutes), isInHand);
-        if (await this.#startOneOf(agent, this.#next(agent))) return;
-      }
-    } catch (error) {
-      this.#capacity.release(agent);
-      throw error;
-    }
-    this.#capacity.release(agent);
-    if (this.#list.overflowed) this.#refillLater(agent);
+    const next = this.#list.next(agent, (route) => this.#runs.get(route) ?? 0);
+    // Nobody is left here. More may wait at another runner than it has slots for.
+    if (next !== null && this.#list.isEmpty) this.#refillLater();
+    return next;
   }
 
   /** Starts the first session that can be claimed in this slot. One that cannot be does not wait again. */
-  async #startOneOf(agent: string, first: SessionId | null): Promise<boolean> {
-    for (let next = first; next !== null; next = this.#next(agent)) {
-      const tried = await this.#options.tryStart(next, { slotOf: agent });
-      if (tried.outcome === 'started' && tried.agent === agent) return true;
+  async #startOneOf(agent: string, first: SessionId): Promise<void> {
+    let started = false;
+    try {
+      for (
+        let next: SessionId | null = first;
+        next !== null && !started;
+        next = started ? null : this.#next(agent)
+      ) {
+        started = (await this.#options.tryStart(next, { withSlot: true })) === 'started';
+      }
+    } finally {
+      if (!started) this.#capacity.release(agent);
     }
-    return false;
   }
 
-  /** The view lags: it showed only what is taken already. Asking it again at once would be a loop at full speed. */
-  #refillLater(agent: string): void {
-    const refill = () => {
-      if (this.#list.overflowed && this.#capacity.take(agent)) this.freeSlot(agent);
-    };
-    setTimeout(refill, VIEW_LAG_MS).unref();
+  /** Reads the view, unless that is under way, and starts what it finds in free slots. */
+  #refill(): void {
+    if (this.#refilling || this.closed) return;
+    this.#refilling = true;
+    this.#options.inBackground(async () => {
+      try {
+        await this.#readView();
+        for (const agent of this.#list.agents) this.#startWaiting(agent);
+      } finally {
+        this.#refilling = false;
+        if (this.#list.overflowed) this.#refillLater();
+      }
+    });
+  }
+
+  async #readView(): Promise<void> {
+    const askedAt = performance.now();
+    const leftOut = this.#list.routesToLeaveOut;
+    const queued = await this.#options.view.pick(VIEW_PAGE, leftOut);
+    // The view lags: it still shows what is in hand.
+    const news = queued
+      .map(({ sessionId }) => sessionId as SessionId)
+      .filter((id) => !this.#options.isInHand(id));
+    const page = await this.#withWanted(news);
+    const added = this.#list.addFromView(
+      page.filter(([id]) => !this.#options.isInHand(id)),
+      { askedAt, leftOut, isFull: queued.length >= VIEW_PAGE },
+    );
+    this.#viewLags = added === 0;
+  }
+
+  #startWaiting(agent: string): void {
+    while (this.#capacity.hasFreeSlotFor(agent)) {
+      const next = this.#next(agent);
+      if (next === null) return;
+      this.#capacity.take(agent);
+      this.#options.inBackground(() => this.#startOneOf(agent, next));
+    }
+  }
+
+  async #refillBlocked(route: string): Promise<void> {
+    // Reset first: a session that is left to the view during the query may not be in its answer.
+    this.#list.setLeftInView(route, false);
+    try {
+      const queued = await this.#options.view.pickOfRoute(route, BLOCKED_LINE);
+      const ids = queued.map(({ sessionId }) => sessionId as SessionId);
+      for (const [id, wanted] of await this.#withWanted(ids)) this.#list.add(id, wanted);
+      if (queued.length >= BLOCKED_LINE) this.#list.setLeftInView(route, true);
+    } catch (error) {
+      this.#list.setLeftInView(route, true);
+      throw error;
+    }
+  }
+
+  async #withWanted(ids: readonly SessionId[]): Promise<(readonly [SessionId, Wanted])[]> {
+    const wanted = await Promise.all(ids.map((id) => this.#options.routeOf(id)));
+    return ids.flatMap((id, n) => {
+      const wants = wanted[n];
+      return wants == null ? [] : [[id, wants] as const];
+    });
+  }
+
+  /** The view lags, so a session that was left to it just now may not be in it yet. */
+  #refillLater(): void {
+    if (this.closed) return;
+    this.#refillTimer ??= setTimeout(() => {
+      this.#refillTimer = null;
+      this.#viewLags = false;
+      this.#refill();
+    }, VIEW_LAG_MS).unref();
   }
 
   /** Places for a route come free at other runners as well. */

@@ -7,6 +7,7 @@ import { pause, WakeUp } from '@angelia/waiting';
 import type { Claim } from '../claim/claim.ts';
 import { type FailureCode, failureTexts } from './failures.ts';
 import type { HeldLease, RunLeases } from './run-leases.ts';
+import { traceResults } from './run-trace.ts';
 import type { StopSwitch } from './stop-switch.ts';
 import type { StreamFollower } from './stream-follower.ts';
 
@@ -46,7 +47,7 @@ export interface Run {
   /** How long ago the run certainly held its lease. */
   silentSeconds(): number;
   /** Ends the run with `run.failed` and a sentence for the user (failures.ts). `message` is for the operator: no secrets. */
-  fail(code: FailureCode, message: string): Promise<Loaded | null>;
+  fail(code: FailureCode, message: string, text?: string): Promise<Loaded | null>;
   /** Records an interim status. @throws RunOver */
   reportStatus(kind: InterimKind, text: string): Promise<void>;
   /**
@@ -161,11 +162,9 @@ export class ClaimedRun implements Run {
     return null;
   }
 
-  fail(code: FailureCode, message: string): Promise<Loaded | null> {
+  fail(code: FailureCode, message: string, text: string = failureTexts[code]): Promise<Loaded | null> {
     const { generation } = this;
-    return this.end([
-      { type: 'fail-run', generation, code, message: toStorable(message), text: failureTexts[code] },
-    ]);
+    return this.end([{ type: 'fail-run', generation, code, message: toStorable(message), text }]);
   }
 
   async reportStatus(kind: InterimKind, text: string): Promise<void> {
@@ -210,6 +209,7 @@ export class ClaimedRun implements Run {
   }
 
   #setLoaded(loaded: Loaded): void {
+    traceResults(this.#loaded, loaded);
     this.#loaded = loaded;
     for (const wakeUp of this.#waiting) wakeUp.wake();
   }

@@ -29,12 +29,14 @@ const ended = (id: SessionId) =>
 describe('"Still working"', () => {
   it('is reported at each interval, and never after the answer', async () => {
     await given({ agent: { status_interval_seconds: 0.1 } });
-    server.next(say('answer', 1_000));
     const id = await world.create('work');
+    server.behave(async () => {
+      await eventually(async () => (await statuses(id)).length >= 3);
+      return say('answer');
+    });
     await world.runner('a').checkSession(id);
     await ended(id);
     const said = await statuses(id);
-    expect(said.length).toBeGreaterThanOrEqual(3);
     expect(new Set(said.map(({ kind, text }) => `${kind} ${text}`))).toEqual(
       new Set(['progress Still working... (less than a minute, step 1: thinking)']),
     );
@@ -44,7 +46,7 @@ describe('"Still working"', () => {
   });
 
   it('C12: has one timer, that of the turn in progress; a follow-up in the queue has none', async () => {
-    await given({ agent: { status_interval_seconds: 0.2 } });
+    await given({ agent: { status_interval_seconds: 1 } });
     server.next(hung('first'));
     const runner = world.runner('a');
     const id = await world.create('first');
@@ -63,7 +65,7 @@ describe('"Still working"', () => {
     );
     // Three timers would report three times as often.
     const gaps = said.slice(1).map((event, n) => event.recordedAt - (said[n]?.recordedAt ?? 0));
-    expect(gaps.filter((gap) => gap < 100)).toEqual([]);
+    expect(gaps.filter((gap) => gap < 500)).toEqual([]);
     runner.close();
     runner.interruptAll();
     await runner.idle();

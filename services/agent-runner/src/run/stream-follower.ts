@@ -60,7 +60,8 @@ export class StreamFollower {
     this.#timer ??= setInterval(() => this.#readAll(), READ_MS).unref();
     return () => {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
-      this.waitingChanged();
+      // Without a subscription nobody waited: there is no need to look at every run whenever one ends.
+      if (this.#unsubscribe !== null) this.waitingChanged();
       if (this.#runs.size > 0 || this.#timer === null) return;
       clearInterval(this.#timer);
       this.#timer = null;

@@ -104,6 +104,8 @@ export async function runnerFixture(options: FixtureOptions) {
         watcherGraceSeconds?: number;
         waitingCap?: number;
         queued?: () => SessionId[];
+        /** The sessions that wait for a model, oldest first. */
+        waiting?: () => readonly SessionId[];
         agent?: AgentOptions;
         /** As if the operator had edited the config since. */
         config?: (config: Config) => Config;
@@ -143,7 +145,13 @@ export async function runnerFixture(options: FixtureOptions) {
           },
           leases: line.log.leases,
           streams: own.streams,
-          queue: { pick: queued, pickOfRoute: queued },
+          queue: {
+            pick: queued,
+            pickOfRoute: queued,
+            // There is no projection here: the sessions that a view would show as waiting for a model.
+            pickByState: async (_part, after, limit) =>
+              (over.waiting?.() ?? []).filter((id) => id > after).slice(0, limit),
+          },
         },
         holder: holderId(instance, 'test'),
         logger: silent,
@@ -178,6 +186,14 @@ export async function runnerFixture(options: FixtureOptions) {
       return sessionId(id);
     },
     events: (id: SessionId): Promise<RecordedEvent[]> => log.streams.read(id),
+    /** As if what happened to the session so far had happened this much earlier. */
+    async letPass(id: SessionId, seconds: number): Promise<void> {
+      const earlier = (column: string) => `${column} = ${column} - make_interval(secs => ${seconds})`;
+      await database.query(`UPDATE angelia.events SET ${earlier('recorded_at')} WHERE stream_id = $1`, [id]);
+      await database.query(`UPDATE angelia.leases SET ${earlier('renewed_at')} WHERE resource = $1`, [
+        `run:${id}`,
+      ]);
+    },
     async types(id: SessionId): Promise<string[]> {
       return (await log.streams.read(id)).map((event) => event.type);
     },
@@ -201,7 +217,7 @@ export async function runnerFixture(options: FixtureOptions) {
 function cuttable(log: EventLog) {
   let gate: Promise<void> = Promise.resolve();
   let open: () => void = () => {};
-  const asked = { append: 0, readStream: 0, lease: 0, renewLeases: 0 };
+  const asked = { append: 0, readStream: 0, readWholeStream: 0, lease: 0, renewLeases: 0 };
   const wrap =
     <A extends unknown[], R>(name: keyof typeof asked, call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
@@ -213,7 +229,10 @@ function cuttable(log: EventLog) {
     log: {
       append: wrap('append', (...args: Parameters<EventLog['append']>) => log.append(...args)),
       streams: {
-        read: wrap('readStream', (...args: Parameters<Streams['read']>) => log.streams.read(...args)),
+        read: wrap('readStream', (...args: Parameters<Streams['read']>) => {
+          if (args[1] === undefined) asked.readWholeStream += 1;
+          return log.streams.read(...args);
+        }),
       },
       now: () => log.now(),
       leases: {

@@ -1,16 +1,15 @@
 import { metrics } from '@angelia/service-kit';
 import type { SendPlan } from '@angelia/session';
-import { type Loaded, withSpan } from '@angelia/sessions';
-import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { type Loaded, markFailed, SESSION_ID, withSpan } from '@angelia/sessions';
+import type { Verdict } from '@angelia/waiting';
+import { type Span, SpanKind } from '@opentelemetry/api';
 import type { DeliveryContext } from '../delivery-context.ts';
-import type { Verdict } from '../gate/circuits.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
 import type { SendResult, TargetAddress } from '../targets/target.ts';
 import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import { claimOutput } from './claim-output.ts';
 import { composeOutput } from './compose-output.ts';
-import { outputEvent } from './output-message.ts';
 import { recordOutcome } from './record-outcome.ts';
 import { type Sent, sendOutput } from './send-output.ts';
 
@@ -32,26 +31,27 @@ interface Attempted {
 }
 
 /**
- * One attempt at one output: compose, claim, send, record. It belongs to the trace of the event that recorded the output,
- * so every retry, however late and by whichever process, is in the session's trace (invariant one-trace).
+ * One attempt at one output: compose, claim, send, record. Every retry, however late and by whichever process, is in the
+ * session's trace (invariant one-trace).
  *
  * It composes before it claims: cutting a long text takes a while, and a claim leaves only seconds to begin the request.
  */
 export function attemptOutput(input: AttemptInput, context: DeliveryContext): Promise<Attempted> {
   const { loaded, plan, plannedAt, configured, address, intent, gate } = input;
   return withSpan(
-    `deliver ${plan.target.target}`,
-    {
+    () => ({
+      name: `deliver ${plan.target.target}`,
       kind: SpanKind.CLIENT,
-      parent: outputEvent(loaded, plan.output).meta.traceparent,
+      // Not below the run: if its runner was killed right after the answer, nobody exports the span of the run.
+      parent: loaded.state.created?.traceparent ?? undefined,
       attributes: {
-        'angelia.session_id': loaded.id,
+        [SESSION_ID]: loaded.id,
         'angelia.output': plan.output,
         'angelia.attempt': plan.attempt,
         'angelia.target': plan.target.target,
         'angelia.possible_duplicate': plan.possibleDuplicate,
       },
-    },
+    }),
     async (span): Promise<Attempted> => {
       const composed = composeOutput({ loaded, plan, configured }, context);
       const claimed = await claimOutput({ loaded, plan, plannedAt }, context);
@@ -80,7 +80,8 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
 function observe(result: SendResult, plan: SendPlan, elapsedMs: number, span: Span): void {
   metrics.sendSeconds.observe({ target: plan.target.target, outcome: result.kind }, elapsedMs / 1000);
   span.setAttribute('angelia.outcome', result.kind);
-  if (result.kind !== 'taken') span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason });
+  // The reason is in the event. It may name the address of the target, which does not belong into a span.
+  if (result.kind !== 'taken') markFailed(span, result.kind);
 }
 
 /** A target that answers is up, even if it refuses. A target that asks us to wait says nothing: the next attempt will tell. */

@@ -1,7 +1,6 @@
-import { LONGEST_TIMER_MS } from '@angelia/waiting';
+import { type CircuitLimits, Circuits, LONGEST_TIMER_MS, type Verdict } from '@angelia/waiting';
 import type { Destination, Target, WaitScope } from '../targets/target.ts';
 import { Capacity, type CapacityLimits } from './capacity.ts';
-import { type CircuitLimits, Circuits, type Verdict } from './circuits.ts';
 import { LocalRates } from './local-rates.ts';
 import { WaitingSessions } from './waiting-sessions.ts';
 

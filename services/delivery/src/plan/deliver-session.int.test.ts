@@ -3,7 +3,13 @@ import { LogUnavailable } from '@angelia/event-log';
 import { EventTooNew, newEventId, newSessionId, Sessions } from '@angelia/sessions';
 import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type DeliveryFixture, final, openDeliveryFixture, status } from '../testing/delivery-fixture.ts';
+import {
+  type DeliveryFixture,
+  final,
+  HURRIED,
+  openDeliveryFixture,
+  status,
+} from '../testing/delivery-fixture.ts';
 
 let fixture: DeliveryFixture;
 let log: DeliveryFixture['log'];
@@ -258,6 +264,7 @@ describe('an unknown outcome', () => {
   ])('%s: sent again, marked, with the same webhook-id', async (_name, behaviour) => {
     const id = await answered();
     sink.next(behaviour);
+    await hintUntil(sender({ delivery: HURRIED }), id, fixture.failed(id, 1));
     await hintUntil(sender(), id, settled(id));
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
     expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
@@ -265,7 +272,7 @@ describe('an unknown outcome', () => {
 
   it('the sender is killed between sending and recording: another one sends once more at the deadline, marked', async () => {
     const id = await answered();
-    const dying = sender({ name: 'delivery-2', sessions: diesBeforeRecording() });
+    const dying = sender({ name: 'delivery-2', sessions: diesBeforeRecording(), delivery: HURRIED });
     await dying.handle({ stream_id: id, version: 4 });
     await eventually(() => sink.received.length === 1);
     const other = sender();

@@ -1,10 +1,10 @@
 import type { SessionId } from '@angelia/contracts';
 import { deliveryPlan, type SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
+import type { Verdict } from '@angelia/waiting';
 import { appendCommand } from '../append-command.ts';
 import { attemptOutput } from '../attempt/attempt-output.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
-import type { Verdict } from '../gate/circuits.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
 import { releaseAbandonedClaim } from './abandoned-claim.ts';

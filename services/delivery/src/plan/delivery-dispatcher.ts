@@ -1,9 +1,8 @@
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
 import type { SendRates } from '@angelia/event-log';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
-import { WakeUp } from '@angelia/waiting';
+import { type CircuitLimits, circuitLimits, WakeUp } from '@angelia/waiting';
 import type { DeliveryContext } from '../delivery-context.ts';
-import { type CircuitLimits, circuitLimits } from '../gate/circuits.ts';
 import { SendGate } from '../gate/send-gate.ts';
 import { gateFor } from '../gate/session-gate.ts';
 import { SharedRates } from '../gate/shared-rates.ts';

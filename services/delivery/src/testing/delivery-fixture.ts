@@ -48,12 +48,20 @@ export interface DeliveryFixture {
     ids: SessionId | readonly SessionId[],
     so: () => unknown,
   ): Promise<void>;
+  /** This many attempts have failed. */
+  failed(id: SessionId, times: number): () => Promise<boolean>;
   /** Nothing is left to send. */
   settled(...ids: SessionId[]): () => Promise<boolean>;
   /** Closes what was opened for one test. */
   closeSenders(): Promise<void>;
   close(): Promise<void>;
 }
+
+/**
+ * Of a sender whose requests get no answer: it gives up soon, its claim ends after 3 s, and the next attempt can be left to a
+ * sender with more time.
+ */
+export const HURRIED = { request_timeout_seconds: 2, retry_schedule_seconds: [1, 1] };
 
 export const status = (sequence: number, text: string, generation = 1): SessionCommand => ({
   type: 'interim-status',
@@ -116,7 +124,8 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
     sender(options = {}) {
       const config = configSchema.parse({
         targets: { http: { secret: TEST_SINK_SECRET }, ...options.settings },
-        delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 0.4, ...options.delivery },
+        // Longer than a busy machine needs: a request without an answer would be sent again, marked.
+        delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 10, ...options.delivery },
       });
       const targets = openTargets(config, logger, adapters);
       opened.push(targets);
@@ -149,6 +158,8 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         return (await so()) as boolean;
       });
     },
+    failed: (id, times) => async () =>
+      (await deliveryEvents(id)).filter(({ type }) => type === 'delivery.failed').length >= times,
     settled:
       (...ids) =>
       async () => {

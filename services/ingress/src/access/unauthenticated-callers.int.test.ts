@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
 import { metrics } from '@angelia/service-kit';
+import { eventually } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ADMIN_TOKEN, startIngress, type TestIngress } from '../testing/ingress.ts';
 import { rawRequest } from '../testing/raw-request.ts';
@@ -12,7 +13,6 @@ import { MOST_PARTS } from '../webhooks/receive/read-body.ts';
 const SECRET = 'webhook-secret-kept-in-the-config';
 const BODY_BYTES = 100_000;
 const BUDGET = 3 * BODY_BYTES;
-const TIMEOUT_MS = 20_000;
 
 let database: TestDatabase;
 let ingress: TestIngress;
@@ -64,14 +64,6 @@ function unfinished(path: string): string {
   return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${BODY_BYTES}\r\n\r\n${'x'.repeat(BODY_BYTES - 1)}`;
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  const giveUpAt = Date.now() + TIMEOUT_MS;
-  while (!holds()) {
-    if (Date.now() > giveUpAt) throw new Error('waited in vain');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 function signed(body: string): Promise<{ readonly status: number }> {
   return rawRequest({
     url: `${ingress.baseUrl}/webhooks/hook`,
@@ -91,7 +83,7 @@ describe('bodies of unauthenticated senders', () => {
       expect((await signed(`{"small":${n}}`)).status).toBe(202);
     }
     const refused = () => answers.filter((answer) => answer().startsWith('HTTP/1.1 503 '));
-    await until(() => refused().length >= 12 - BUDGET / BODY_BYTES);
+    await eventually(() => refused().length >= 12 - BUDGET / BODY_BYTES);
     for (const answer of refused()) expect(answer()).toMatch(/\r\nretry-after: \d+\r\n/i);
     // A large one too, because it sends while the others wait.
     expect((await signed(JSON.stringify({ large: 'x'.repeat(BODY_BYTES - 100) }))).status).toBe(202);
@@ -102,7 +94,7 @@ describe('bodies of unauthenticated senders', () => {
   it('a body in parts of one byte is refused after a bounded number of parts', async () => {
     const head = 'POST /webhooks/hook HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
     const answer = sendRaw(head + '1\r\nx\r\n'.repeat(MOST_PARTS + 1));
-    await until(() => answer() !== '');
+    await eventually(() => answer() !== '');
     expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer()).toContain('larger');
   });
@@ -135,7 +127,7 @@ describe('bodies of unauthenticated senders', () => {
     ['/answers/made-up', 404],
   ])('%s is answered before the body is there', async (path, status) => {
     const answer = sendRaw(unfinished(path));
-    await until(() => answer() !== '');
+    await eventually(() => answer() !== '');
     expect(answer()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer()).toMatch(/\r\nconnection: close\r\n/i);
   });

@@ -1,8 +1,9 @@
 import { toStorable } from '@angelia/event-log';
 import { type AnswerLinks, type QuestionName, SESSIONS } from '@angelia/service-kit';
 import { decide } from '@angelia/session';
-import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
+import { type Loaded, SESSION_ID, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { SpanKind } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { answerError, closeIfBodyIsLarge, errorAnswer } from '../http/answer-error.ts';
 import { parseBody } from '../http/parse-request.ts';
@@ -77,12 +78,19 @@ export class AnswersController {
     answer: string,
   ): Promise<void> {
     const parent = loaded.state.created?.traceparent ?? undefined;
-    const executed = await withSpan('clarification answered', { parent }, () =>
-      this.sessions.execute(
-        name.sessionId,
-        ({ state }) => decide(state, { type: 'answer-clarification', clarificationId, answer, by: 'link' }),
-        { loaded, actor: 'link' },
-      ),
+    const executed = await withSpan(
+      () => ({
+        name: 'clarification answered',
+        kind: SpanKind.SERVER,
+        parent,
+        attributes: { [SESSION_ID]: loaded.id },
+      }),
+      () =>
+        this.sessions.execute(
+          name.sessionId,
+          ({ state }) => decide(state, { type: 'answer-clarification', clarificationId, answer, by: 'link' }),
+          { loaded, actor: 'link' },
+        ),
     );
     if (executed.status === 'appended') return;
     // Since we read it, somebody else answered or its time ran out.

@@ -1,8 +1,9 @@
 import { toStorable } from '@angelia/event-log';
 import { type CallbackLinks, type CallName, SESSIONS } from '@angelia/service-kit';
 import { agentCallId, agentTools, type Decision, decide, type SessionState } from '@angelia/session';
-import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
+import { type Loaded, SESSION_ID, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { SpanKind } from '@opentelemetry/api';
 import type { z } from 'zod';
 import { parseBody } from '../http/parse-request.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -40,11 +41,18 @@ export class CallbacksController {
   /** In the trace of the session. The request itself has no span, because its address contains the key. */
   async #record({ sessionId, callId }: CallName, loaded: Loaded, report: CallbackReport): Promise<void> {
     const parent = loaded.state.created?.traceparent ?? undefined;
-    const executed = await withSpan('agent called back', { parent }, () =>
-      this.sessions.execute(sessionId, ({ state }) => decideCallback(state, callId, report), {
-        loaded,
-        actor: 'callback',
+    const executed = await withSpan(
+      () => ({
+        name: 'agent called back',
+        kind: SpanKind.SERVER,
+        parent,
+        attributes: { [SESSION_ID]: sessionId },
       }),
+      () =>
+        this.sessions.execute(sessionId, ({ state }) => decideCallback(state, callId, report), {
+          loaded,
+          actor: 'callback',
+        }),
     );
     if (executed.status === 'appended' || executed.status === 'nothing') return;
     if (executed.status === 'refused' && executed.code === 'no_open_run') {

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { eventually } from '@angelia/testkit';
 import { afterEach, expect, it } from '@jest/globals';
 import { limitConnections } from './connection-limit.ts';
 
 const MOST = 10;
-const TIMEOUT_MS = 20_000;
 
 let server: Server;
 const sockets: Socket[] = [];
@@ -45,14 +45,6 @@ function client(bytes: string): Client {
   return { answered: () => text.includes('ok'), closed: () => closed };
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  const giveUpAt = Date.now() + TIMEOUT_MS;
-  while (!holds()) {
-    if (Date.now() > giveUpAt) throw new Error('waited in vain');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 const WHOLE = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 const HALF = 'GET / HTTP/1.1\r\nhost: x\r\n';
 
@@ -62,11 +54,11 @@ it('idle connections are closed for new ones', async () => {
   for (let n = 0; n < MOST - 2; n += 1) {
     const one = client(WHOLE);
     idle.push(one);
-    await until(one.answered);
+    await eventually(one.answered);
   }
   const late = client(WHOLE);
-  await until(late.answered);
-  await until(() => idle.every(({ closed }) => closed()));
+  await eventually(late.answered);
+  await eventually(() => idle.every(({ closed }) => closed()));
 });
 
 it('the oldest connection without headers is closed for a new one', async () => {
@@ -74,28 +66,26 @@ it('the oldest connection without headers is closed for a new one', async () => 
   const slow: Client[] = [];
   for (let n = 1; n < MOST; n += 1) {
     slow.push(client(HALF));
-    await until(() => connectionsOf(server) === Math.min(n, MOST - 2));
+    await eventually(async () => (await connections()) === Math.min(n, MOST - 2));
   }
   const late = client(WHOLE);
-  await until(late.answered);
-  await until(() => slow[0]?.closed() === true);
+  await eventually(late.answered);
+  await eventually(() => slow[0]?.closed() === true);
   expect(slow.at(-1)?.closed()).toBe(false);
 });
 
 it('beyond the limit new connections are closed', async () => {
   await listen();
   const busy = Array.from({ length: MOST }, () => client(HALF));
-  await until(() => connectionsOf(server) === MOST);
+  await eventually(async () => (await connections()) === MOST);
   const late = client(WHOLE);
-  await until(late.closed);
+  await eventually(late.closed);
   expect(late.answered()).toBe(false);
   expect(busy.some(({ closed }) => closed())).toBe(false);
 });
 
-let counted = 0;
-function connectionsOf(of: Server): number {
-  of.getConnections((_error, count) => {
-    counted = count;
+function connections(): Promise<number> {
+  return new Promise((resolve) => {
+    server.getConnections((_error, count) => resolve(count));
   });
-  return counted;
 }

@@ -4,12 +4,12 @@ import { readEnvironment } from '@angelia/config';
 import { holderId, parseConfig, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
 import {
+  announceCommits,
   createLogger,
   Drain,
   HEALTH_PATHS,
   Health,
   healthAnswer,
-  relayWaker,
   ServiceKitModule,
   type ServiceRuntime,
 } from '@angelia/service-kit';
@@ -74,7 +74,7 @@ export async function startIngress(options: {
     instance: environment.instance,
     holder,
     logger,
-    onCommitted: relayWaker(bus),
+    onCommitted: announceCommits(bus),
   });
   const health = new Health();
   health.add('postgres', async () => {

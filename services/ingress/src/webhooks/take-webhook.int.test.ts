@@ -194,8 +194,12 @@ describe('a signed webhook', () => {
         `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
          WHERE d.datname = current_database() AND l.relation = 'angelia.events'::regclass AND ${which}`,
       );
+    // Until there is a row in `go`.
+    await database.query('CREATE TABLE public.go (n int)');
     const held = database.query(
-      'BEGIN; LOCK TABLE angelia.events IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(1); COMMIT',
+      `BEGIN; LOCK TABLE angelia.events IN SHARE ROW EXCLUSIVE MODE;
+       DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM public.go) LOOP PERFORM pg_sleep(0.02); END LOOP; END $$;
+       COMMIT`,
     );
     await eventually(async () => (await locks("l.mode = 'ShareRowExclusiveLock' AND l.granted")).length > 0);
     let answered = false;
@@ -206,6 +210,7 @@ describe('a signed webhook', () => {
     // Meanwhile another request goes through the whole server: an answer that did not wait would be here by then.
     expect((await post({}, { secret: 'wrong' })).status).toBe(401);
     expect(answered).toBe(false);
+    await database.query('INSERT INTO public.go VALUES (1)');
     await held;
     expect((await posted).status).toBe(202);
   });

@@ -1,5 +1,14 @@
-import { freshTraceparent, traceIdOf, traceparentNow, withSpan } from '@angelia/sessions';
-import { SpanKind } from '@opentelemetry/api';
+import {
+  freshTraceparent,
+  isTracing,
+  markFailed,
+  nameActiveSession,
+  traceIdOf,
+  traceparentNow,
+  withSpan,
+} from '@angelia/sessions';
+import { type Span, SpanKind } from '@opentelemetry/api';
+import { errorAnswer } from '../http/answer-error.ts';
 import type { Received } from './receive/receive.ts';
 
 /**
@@ -11,24 +20,49 @@ export function traceOf(received: Received): string {
   return traceparentNow() ?? trustedTraceparent(received) ?? freshTraceparent();
 }
 
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, string | null>>;
+}
+
 /**
  * The server span of an authenticated request. Telemetry's own http spans leave webhooks out (service-kit,
  * telemetry.ts), because they would join the trace of the header before the sender is authenticated.
  */
-export function inServerSpan<T>(received: Received, take: () => Promise<T>): Promise<T> {
-  return withSpan(
-    `webhook ${received.route.name}`,
-    {
+export async function inServerSpan<A extends Answer>(received: Received, take: () => Promise<A>): Promise<A> {
+  if (!isTracing()) return take();
+  const { route } = received;
+  const taken = await withSpan(
+    () => ({
+      name: `webhook ${route.name}`,
       kind: SpanKind.SERVER,
       attributes: {
         'http.request.method': 'POST',
         'http.route': '/webhooks/:route',
-        'angelia.route': received.route.name,
+        'angelia.route': route.name,
       },
       parent: trustedTraceparent(received) ?? NEW_TRACE,
+    }),
+    async (span) => {
+      try {
+        const answer = await take();
+        setStatus(span, answer.status);
+        if (answer.body.session_id != null) nameActiveSession(answer.body.session_id);
+        return { answer };
+      } catch (error) {
+        setStatus(span, errorAnswer(error).status);
+        return { error };
+      }
     },
-    take,
   );
+  if ('error' in taken) throw taken.error;
+  return taken.answer;
+}
+
+/** By the conventions of HTTP, a request that the sender got wrong is no error of the server. */
+function setStatus(span: Span, status: number): void {
+  span.setAttribute('http.response.status_code', status);
+  if (status >= 500) markFailed(span, String(status));
 }
 
 /** Unreadable on purpose: withSpan starts a new trace for it, whatever span is active. */

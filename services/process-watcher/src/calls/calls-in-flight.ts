@@ -1,7 +1,7 @@
 import type { Config, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import { agentTools, decideAll, type SessionCommand } from '@angelia/session';
-import { type Loaded, type Sessions, withSpan } from '@angelia/sessions';
+import { type Loaded, SESSION_ID, type Sessions, withSpan } from '@angelia/sessions';
 import type { BackgroundProcesses } from '../background/background-processes.ts';
 import type { HostCommands } from '../commands/host-commands.ts';
 import { retryUntilDone } from '../retry-until-done.ts';
@@ -144,11 +144,11 @@ export class CallsInFlight {
 
   async #carryOut(call: Call, mayBegin: boolean): Promise<void> {
     await withSpan(
-      `carry out ${call.tool}`,
-      {
-        attributes: { 'gen_ai.tool.call.id': call.callId, 'gen_ai.conversation.id': call.sessionId },
+      () => ({
+        name: `carry out ${call.tool}`,
+        attributes: { 'gen_ai.tool.call.id': call.callId, [SESSION_ID]: call.sessionId },
         parent: call.traceparent,
-      },
+      }),
       async () => {
         const result = mayBegin ? await this.#run(call) : BEGUN_ELSEWHERE;
         if (result !== null) await this.#finish(call, result);

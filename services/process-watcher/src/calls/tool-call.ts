@@ -10,7 +10,7 @@ export interface OpenCall {
   readonly tool: string;
   /** JSON, as the model wrote it. */
   readonly arguments: string;
-  /** The trace of the run that started the call. */
+  /** The trace context of the call's own span, which the runner exports. */
   readonly traceparent: string | undefined;
   /** By the database's clock. */
   readonly startedAt: number;

@@ -59,12 +59,15 @@ describe('a daemon that hides', () => {
       const id = await fixture.running();
       const theirs = join(directoryOf(id), 'work', 'pids');
       const marked = 'setsid sleep 300 >/dev/null 2>&1 </dev/null & echo $! >> pids';
+      const written = (count: number) =>
+        eventually(() => {
+          const lines = existsSync(theirs) ? readFileSync(theirs, 'utf8').trim().split('\n') : [];
+          return lines.length === count && lines.map(Number);
+        });
       await run(id, `echo $$ >> pids; ${marked}; sleep 300 & echo $! >> pids; wait`, { background: true });
+      await written(3);
       const left = await run(id, `${marked}`, { background: true });
-      const pids = await eventually(() => {
-        const lines = existsSync(theirs) ? readFileSync(theirs, 'utf8').trim().split('\n') : [];
-        return lines.length === 4 && lines.map(Number);
-      });
+      const pids = await written(4);
       await fixture.waitFor(id, 'process.exited');
       const { output, note } = await run(id, daemon);
       expect(isThere(Number(output))).toBe(false);
@@ -186,19 +189,21 @@ describe('two sessions', () => {
   });
 
   asRoot('are refused rather than share one user', async () => {
+    // The table of users is the host's: a test run beside this one has another number.
+    const only = 2_000_000_000 + process.pid;
     const small = await watcherFixture({
-      userPolicy: { kind: 'own', range: { first: 760_000, count: 1 }, separateUsers: true },
+      userPolicy: { kind: 'own', range: { first: only, count: 1 }, separateUsers: true },
     });
     try {
       const own = await small.watcher();
       const ask = async (id: SessionId) => small.run(own, id, 'terminal', { command: 'id -u' });
       const first = await small.running();
-      expect(await ask(first)).toMatchObject({ output: '760000\n' });
+      expect(await ask(first)).toMatchObject({ output: `${only}\n` });
       expect(await ask(await small.running())).toMatchObject({
         outcome: 'error',
         error: expect.stringContaining('all 1 user numbers for commands on this host are taken'),
       });
-      expect(await ask(first)).toMatchObject({ output: '760000\n' });
+      expect(await ask(first)).toMatchObject({ output: `${only}\n` });
     } finally {
       await small.stop();
     }

@@ -28,8 +28,12 @@ import type { UserRange } from './user-policy.ts';
 
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
 const logger = createLogger({ service: 'process-watcher', instance: 'test', level: 'silent' });
-/** Other than the numbers of real sessions, which other tests use at the same time. */
-const RANGE: UserRange = { first: 700_000, count: 50_000 };
+const COUNT = 50_000;
+/**
+ * Other than the numbers of real sessions, which other tests use at the same time, and of this file in a test run beside
+ * this one: both end the processes of their users. The kernel's highest pid is 2 ** 22.
+ */
+const RANGE: UserRange = { first: 700_000 + (process.pid % 10_000) * 2 * COUNT, count: COUNT };
 
 let directory = '';
 const children: ChildProcess[] = [];

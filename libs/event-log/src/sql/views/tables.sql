@@ -2,6 +2,10 @@
 CREATE SCHEMA :views;
 
 -- Pages are not filled: nearly every event of a session rewrites its row.
+-- A rewritten row leaves dead entries in the indexes of open work, which the agenda and the runners read all the time. By
+-- default autovacuum lets a fifth of the table die first: with 10 million events in the log a pass of the agenda then takes
+-- 2.2 times as long. So the number of dead rows is fixed, and indexes are always cleaned, however few pages have dead rows.
+-- With 10 million events that takes 0.1 s per 20,000 dead rows.
 CREATE TABLE :views.sessions (
   session_id text COLLATE "C" PRIMARY KEY,
   version int NOT NULL,
@@ -17,7 +21,9 @@ CREATE TABLE :views.sessions (
   process_due_at timestamptz,
   settled boolean NOT NULL,
   state jsonb NOT NULL
-) WITH (fillfactor = 70);
+) WITH (
+  fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
+);
 
 -- Lists, newest first, use the primary key: a session's id starts with its creation time (UUID v7). Each index that a row
 -- does not need saves Postgres some 2 us per webhook, and as much each time the row is rewritten.
@@ -46,6 +52,8 @@ CREATE TABLE :views.deliveries (
 
 CREATE INDEX deliveries_updated ON :views.deliveries (updated_at, session_id, output);
 CREATE INDEX deliveries_status ON :views.deliveries (status, updated_at, session_id, output);
+-- A target with few or no deliveries: without it the list reads all of them, 0.3 s with 10 million events in the log.
+CREATE INDEX deliveries_target ON :views.deliveries (target, updated_at, session_id, output);
 
 CREATE TABLE :views.processes (
   process_id text COLLATE "C" PRIMARY KEY,

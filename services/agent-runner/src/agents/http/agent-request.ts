@@ -33,6 +33,10 @@ export class AgentFailure extends CallFailure {
     this.retryAfterMs = retryAfterMs;
   }
 
+  get reason(): CallFailure['reason'] {
+    return this.retryable ? 'unavailable' : null;
+  }
+
   get code(): 'agent_unreachable' | 'agent_failed' {
     return this.retryable ? 'agent_unreachable' : 'agent_failed';
   }

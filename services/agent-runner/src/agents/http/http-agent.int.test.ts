@@ -207,8 +207,8 @@ describe('an agent of kind http', () => {
     expect(new Set(service.asked.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  it('fails the run with one sentence when it stays unreachable', async () => {
-    await given();
+  it('fails the run with one sentence when it stays unreachable and nobody waits for it', async () => {
+    await given({ retry: { max_seconds: 0 } });
     service.behave((_asked, response) => json(response, 500, { secret: 'of the agent' }));
     const events = await ended(await run());
     expect(service.asked).toHaveLength(3);

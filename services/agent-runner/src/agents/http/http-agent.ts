@@ -4,7 +4,15 @@ import { toStorable } from '@angelia/event-log';
 import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import { agentCall, agentCallId, conversation, fenceInstructions } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import { retryCall } from '../../retry-call.ts';
+import type { ModelCircuits } from '../../outages/model-circuits.ts';
+import {
+  agentAsModel,
+  asUnusable,
+  type PutOffDeps,
+  putOffOrFail,
+  waitsForModels,
+} from '../../outages/put-off.ts';
+import { CallFailure, retryCall } from '../../retry-call.ts';
 import type { Run } from '../../run/claimed-run.ts';
 import { endWith, resultOf } from '../agent-result.ts';
 import { type AgentAnswer, AgentFailure, type PostToAgent, type Request } from './agent-request.ts';
@@ -13,6 +21,8 @@ export interface HttpAgentDeps {
   readonly config: Pick<Config, 'directories'>;
   readonly callbacks: CallbackLinks | null;
   readonly postToAgent: PostToAgent;
+  readonly circuits: ModelCircuits;
+  readonly sessions: PutOffDeps['sessions'];
   readonly logger: Logger;
 }
 
@@ -40,13 +50,30 @@ export async function runHttp(run: Run, agent: HttpAgentConfig, deps: HttpAgentD
     const answer = await ask(run, agent, request, deps);
     if (answer.kind === 'text') return await finish(run, answer.text);
   } catch (error) {
-    if (!(error instanceof AgentFailure)) throw error;
+    if (!(error instanceof CallFailure)) throw error;
     // It may have called back before it failed; what we know of the stream may be older than that.
     const late = await run.waitFor((loaded) => resultOf(loaded, run.turn), performance.now() + LATE_MS);
-    return late === null ? run.fail(error.code, error.message) : endWith(run, late);
+    return late === null ? giveUpFor(run, agent, error, deps) : endWith(run, late);
   }
   const result = await run.waitFor((loaded) => resultOf(loaded, run.turn), FOR_EVER);
   return result === null ? null : endWith(run, result);
+}
+
+/** The turn waits if the agent is busy or down. The next run asks it again, under the same `webhook-id`. */
+function giveUpFor(
+  run: Run,
+  agent: HttpAgentConfig,
+  failure: CallFailure,
+  { circuits, sessions }: HttpAgentDeps,
+): Promise<Loaded | null> {
+  const unusable = asUnusable(asModel(run), run.sessionId, failure, circuits);
+  if (unusable === null) return run.fail('agent_failed', failure.message);
+  const failed = { code: 'agent_unreachable', message: failure.message, models: [unusable] } as const;
+  return putOffOrFail(run, agent, failed, { sessions });
+}
+
+function asModel({ loaded }: Run): string {
+  return agentAsModel(loaded.state.created?.agent ?? '');
 }
 
 /** Result and answer are one append. The result of the call only says that it was answered. */
@@ -68,7 +95,7 @@ function ask(
   run: Run,
   agent: HttpAgentConfig,
   request: Request,
-  { postToAgent, logger }: HttpAgentDeps,
+  { postToAgent, circuits, logger }: HttpAgentDeps,
 ): Promise<AgentAnswer> {
   const post = async () => {
     run.assertHeld();
@@ -78,11 +105,16 @@ function ask(
       run.assertHeld();
     }
   };
-  return retryCall(post, run.signal, (failure, tries) =>
+  const onFailedTry = (failure: CallFailure, tries: number): void => {
+    if (!(failure instanceof AgentFailure)) return;
     logger.warn(
       { session_id: run.sessionId, tries, reason: failure.message },
       'call of an http agent failed',
-    ),
+    );
+  };
+  if (!waitsForModels(agent)) return retryCall(post, run.signal, onFailedTry);
+  return circuits.call(asModel(run), run.sessionId, (guard) =>
+    retryCall(() => guard(post), run.signal, onFailedTry),
   );
 }
 

@@ -6,6 +6,7 @@ import type { Loaded } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
 import type { ModelReply } from '../../models/model.ts';
 import type { Models } from '../../models/provide-models.ts';
+import type { ModelCircuits } from '../../outages/model-circuits.ts';
 import { nextStatus, type Run } from '../../run/claimed-run.ts';
 import type { FailureCode } from '../../run/failures.ts';
 import { type Toolsets, toolsOf } from '../../tools/tool-set.ts';
@@ -18,6 +19,7 @@ export interface LlmDeps {
   readonly config: Pick<Config, 'directories'>;
   readonly models: Models;
   readonly toolsets: Toolsets;
+  readonly circuits: ModelCircuits;
   readonly logger: Logger;
   readonly watcherGraceSeconds?: number | undefined;
 }
@@ -93,6 +95,7 @@ function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps
       },
       logger: deps.logger,
       sessionId: run.sessionId,
+      circuits: deps.circuits,
       onFallback: async (name) => {
         const text = `Primary model failed, switching to fallback: ${name}`;
         if (!wasReported(run, text)) await run.reportStatus('fallback', text);

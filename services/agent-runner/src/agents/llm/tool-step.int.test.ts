@@ -352,7 +352,8 @@ describe('limits', () => {
       });
       return new Promise(() => {});
     });
-    await given([endless], { agent: { timeout_seconds: 0.3 } });
+    // Long enough for a busy machine to start the tool.
+    await given([endless], { agent: { timeout_seconds: 3 } });
     model.next(callsFor({ name: 'endless' }));
     const id = await world.create('work');
     await world.runner('a').checkSession(id);

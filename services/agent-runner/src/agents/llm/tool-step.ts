@@ -2,9 +2,10 @@ import type { LlmAgentConfig } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { type FinishTool, type SessionCommand, UNKNOWN_RESULT, WATCHER_TOOLS } from '@angelia/session';
-import { type Loaded, withSpan } from '@angelia/sessions';
+import { isTracing, type Loaded, withinTrace } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
 import type { Run } from '../../run/claimed-run.ts';
+import { traceOfCall } from '../../run/run-trace.ts';
 import { processTool } from '../../tools/background-process.ts';
 import { terminalTool } from '../../tools/terminal.ts';
 import type { RunnerTool, Tool, ToolResult, WatcherTool } from '../../tools/tool.ts';
@@ -144,34 +145,19 @@ async function carryOutAll(run: Run, started: readonly AskedCall[], deps: ToolDe
   }
 }
 
-/** A span by the GenAI conventions of OpenTelemetry. It does not hold arguments and results. */
+/** In the trace context of the call's own span, which is exported when the call is over (run-trace.ts). */
 function carryOut(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<void> {
-  return withSpan(
-    `tool ${call.tool}`,
-    {
-      attributes: {
-        'gen_ai.operation.name': 'execute_tool',
-        'gen_ai.tool.name': call.tool,
-        'gen_ai.tool.call.id': call.id,
-        'gen_ai.tool.type': isWatchers(call) ? 'function' : 'extension',
-        'gen_ai.conversation.id': run.sessionId,
-      },
-    },
-    async (span) => {
-      const outcome = isWatchers(call)
-        ? await waitForWatcher(run, call, signal, deps)
-        : await runHere(run, call, signal, deps);
-      if (outcome !== 'ok') span.setAttribute('error.type', outcome === 'error' ? 'tool_error' : outcome);
-    },
-  );
+  const work = () =>
+    isWatchers(call) ? waitForWatcher(run, call, signal, deps) : runHere(run, call, signal, deps);
+  const trace = isTracing() ? traceOfCall(run.loaded, call.id) : undefined;
+  return trace === undefined ? work() : withinTrace(trace, work);
 }
 
-async function runHere(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<string> {
+async function runHere(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<void> {
   const { tool, args } = runnerToolOf(call, deps.tools);
   run.assertHeld();
   const result = await resultOf(tool, args, { sessionId: run.sessionId, callId: call.id, signal }, deps);
   await run.append([finish(run.generation, call.id, result)]);
-  return result.outcome;
 }
 
 async function resultOf(
@@ -195,7 +181,7 @@ async function waitForWatcher(
   call: AskedCall,
   signal: AbortSignal,
   { tools, watcherGraceSeconds = GRACE_SECONDS }: ToolDeps,
-): Promise<string> {
+): Promise<void> {
   const limitMs = (limitOf(call, tools) + watcherGraceSeconds) * 1000;
   // How long an earlier run has waited for it already, by the clock that stamped both events.
   const waitedMs = Math.max(0, (run.loaded.state.run?.startedAt ?? 0) - (call.startedAt ?? 0));
@@ -204,9 +190,7 @@ async function waitForWatcher(
     run.waitFor((loaded) => outcomeOf(loaded, run.turn, call.id), until),
     signal,
   );
-  if (outcome !== null) return outcome;
-  await recordUnknown(run, [call]);
-  return 'unknown';
+  if (outcome === null) await recordUnknown(run, [call]);
 }
 
 async function recordUnknown(run: Run, calls: readonly AskedCall[]): Promise<void> {

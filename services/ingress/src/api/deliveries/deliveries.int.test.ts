@@ -11,7 +11,7 @@ const SECRET = 'webhook-secret';
 let database: TestDatabase;
 let ingress: TestIngress;
 let worker: Worker;
-/** Three sessions: one delivered, one dead, one whose answer waits. */
+/** Three sessions of a route of their own: one delivered, one dead, one whose answer waits. */
 let delivered: string;
 let dead: string;
 let pending: string;
@@ -23,11 +23,15 @@ beforeAll(async () => {
     config: {
       secret: SECRET,
       agents: { default: {} },
-      routes: { hook: { prompt: '{text}' }, bulk: {}, beside: {} },
+      routes: { hook: { prompt: '{text}' }, listed: {}, bulk: {}, beside: {} },
     },
   });
   worker = openWorker({ databaseUrl: database.url });
-  [delivered, dead, pending] = [await answered('a'), await answered('b'), await answered('c')];
+  [delivered, dead, pending] = [
+    await answered('a', 'listed'),
+    await answered('b', 'listed'),
+    await answered('c', 'listed'),
+  ];
   await worker.delivers(delivered);
   await worker.delivers(dead, 'dead');
   await rebuild();
@@ -41,10 +45,10 @@ afterAll(async () => {
 
 const rebuild = () => viewsUpToDate(database);
 
-async function newSession(text: string): Promise<string> {
+async function newSession(text: string, route = 'hook'): Promise<string> {
   const answer = await signedPost({
     baseUrl: ingress.baseUrl,
-    route: 'hook',
+    route,
     secret: SECRET,
     body: { text },
   });
@@ -52,8 +56,8 @@ async function newSession(text: string): Promise<string> {
   return answer.sessionId;
 }
 
-async function answered(text: string): Promise<string> {
-  const id = await newSession(text);
+async function answered(text: string, route?: string): Promise<string> {
+  const id = await newSession(text, route);
   await worker.answers(id, 'done');
   return id;
 }
@@ -96,12 +100,12 @@ describe('the list of deliveries', () => {
   });
 
   it('can be filtered by status and comes in pages', async () => {
-    expect((await list('status=dead')).items.map((item) => item.session_id)).toEqual([dead]);
+    expect((await list('route=listed&status=dead')).items.map((item) => item.session_id)).toEqual([dead]);
     const seen: unknown[] = [];
     let cursor: string | null = null;
     do {
       const page: Awaited<ReturnType<typeof list>> = await list(
-        `limit=1${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+        `route=listed&limit=1${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
       );
       expect(page.items.length).toBeLessThanOrEqual(1);
       seen.push(...page.items.map((item) => item.session_id));

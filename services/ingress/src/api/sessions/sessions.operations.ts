@@ -42,7 +42,16 @@ const session: z.ZodType<SessionSummary> = component(
     event: z.string().nullable(),
     delivery_id: z.string(),
     status: z.enum(['queued', 'running', 'waiting', 'ended']),
+    waiting_for: z
+      .enum(['person', 'model', 'process'])
+      .nullable()
+      .describe('only while the status is `waiting`; more values may be added'),
+    retry_at: time.nullable().describe('only while it waits for a model: when it tries again'),
     outcome: outcome.nullable(),
+    failure: z
+      .object({ code: z.string(), message: z.string() })
+      .nullable()
+      .describe('why the last turn failed or expired, or why it waits for a model'),
     end_reason: z.string().nullable().describe('`webhook_complete` if a webhook started it'),
     created_at: time,
     last_activity_at: time,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import { KEYED_SESSIONS, SESSIONS } from '@angelia/service-kit';
-import { type Decision, decide, type SessionState, sessionStatus } from '@angelia/session';
+import { type Decision, decide, type SessionState, sessionStatus, waitingFor } from '@angelia/session';
 import type { KeyedSessions, Loaded, Sessions } from '@angelia/sessions';
 import { Body, Controller, Headers, HttpCode, Inject, Param, Post, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
@@ -118,6 +118,9 @@ function keyOf(what: 'message' | 'resume', session: SessionId, header: string | 
 function whyNotEnded({ state }: Loaded): string {
   if (state.clarification !== null) {
     return 'it waits for an answer to its question: send one with POST .../messages';
+  }
+  if (waitingFor(state) === 'model') {
+    return 'it waits for its language model and will continue without a call';
   }
   switch (sessionStatus(state)) {
     case 'running':

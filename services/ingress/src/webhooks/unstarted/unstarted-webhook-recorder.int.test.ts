@@ -12,6 +12,7 @@ const config = {
   routes: {
     hook: { prompt: '{text}', events: ['push', 'deploy'], filters: [{ field: 'text', not_equals: 'skip' }] },
     flooded: {},
+    old: {},
     scarce: { rate_limit: 1 },
     closed: { enabled: false },
   },
@@ -256,18 +257,20 @@ describe('the list', () => {
   });
 
   it('forgets what is older than a week', async () => {
+    await post({ route: 'old', secret: 'wrong' });
+    expect((await get('/v1/webhooks?route=old')).items).toHaveLength(1);
     await database.query(
-      "UPDATE angelia.unstarted_webhook_counts SET last_at = now() - interval '8 days' WHERE route = 'flooded'",
+      "UPDATE angelia.unstarted_webhook_counts SET last_at = now() - interval '8 days' WHERE route = 'old'",
     );
     await database.query(
-      "UPDATE angelia.unstarted_webhooks SET received_at = now() - interval '8 days' WHERE route = 'flooded'",
+      "UPDATE angelia.unstarted_webhooks SET received_at = now() - interval '8 days' WHERE route = 'old'",
     );
     const late = await startIngress({ databaseUrl: database.url, config });
     try {
       await fetch(`${late.baseUrl}/webhooks/closed`, { method: 'POST' });
       await get('/v1/webhooks', late);
-      expect((await get('/v1/webhooks?route=flooded', late)).items).toEqual([]);
-      expect((await get('/v1/webhooks/counts?route=flooded', late)).items).toEqual([]);
+      expect((await get('/v1/webhooks?route=old', late)).items).toEqual([]);
+      expect((await get('/v1/webhooks/counts?route=old', late)).items).toEqual([]);
       expect((await get('/v1/webhooks?route=closed', late)).items).not.toEqual([]);
     } finally {
       await late.close();

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EventLog, toStorable, type UnstartedBatch, type UnstartedWebhook } from '@angelia/event-log';
-import { EVENT_LOG, LOGGER, type Logger, metrics } from '@angelia/service-kit';
+import { EVENT_LOG, LOGGER, type Logger, metrics, UNKNOWN_ROUTE } from '@angelia/service-kit';
 import { within } from '@angelia/waiting';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { ROUTES } from '../../tokens.ts';
@@ -21,8 +21,6 @@ const FORGET_EVERY_MS = 3_600_000;
 /** When ingress stops, the last flush may take this long; it must not hold up the drain. */
 const LAST_FLUSH_MS = 1_000;
 
-/** No route can have this name. All names without a route share one ring, so a scanner fills only that. */
-const UNKNOWN_ROUTE = '(unknown)';
 const OTHER_KIND = '(others)';
 const ROUTE_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 const NO_BODY = Buffer.alloc(0);
@@ -63,6 +61,7 @@ export class UnstartedWebhookRecorder implements OnModuleDestroy {
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(ROUTES) private readonly routes: RouteTable,
     @Inject(LOGGER) private readonly logger: Logger,
+    private readonly counter = metrics.webhooks,
   ) {}
 
   answered(request: RecordedRequest, answer: WebhookAnswer): void {
@@ -96,10 +95,11 @@ export class UnstartedWebhookRecorder implements OnModuleDestroy {
     sessionId: string | null,
   ): void {
     const known = this.routes.get(routeName) !== undefined || reason === 'route_unusable';
+    // All names without a route share one ring, so a scanner fills only that.
     const route = known ? routeName : UNKNOWN_ROUTE;
     const kind = this.#kindOf(route, outcome, reason);
     const now = Date.now();
-    metrics.webhooks.add({ route, outcome: countedAs({ outcome, reason, status }) });
+    this.counter.add({ route, outcome: countedAs({ outcome, reason, status }) });
     if (kind.webhooks === 0) kind.firstAt = now;
     kind.lastAt = now;
     kind.newest[kind.webhooks % NEWEST_PER_FLUSH] = {

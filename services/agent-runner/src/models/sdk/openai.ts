@@ -1,5 +1,5 @@
 import type { ModelConfig } from '@angelia/contracts';
-import type { Model } from './model.ts';
+import type { Model } from '../model.ts';
 import { createModelFetch, omittedKeyHeader } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 

@@ -1,21 +1,16 @@
 import { AngeliaError } from '@angelia/contracts';
 import type * as undici from 'undici';
-import type { RemoteModelConfig } from './sdk-model.ts';
+import { CONNECTION_OPTIONS, type RemoteModelConfig } from '../remote-model.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
-/** Of one response. A streamed token takes about 250 bytes: this is 250,000 tokens, more than any model answers with. */
-const MOST_BYTES = 64 * 1024 * 1024;
-
 /**
- * A fetch without time limits. Node's own gives up after 300 s without headers or without a byte of the body; the config
- * says how long a model may take (`timeout_seconds`, `stall_seconds`), and limitCallTime enforces it.
- *
- * Redirects are not followed: they would carry the key in its header to another host.
+ * A fetch without time limits (CONNECTION_OPTIONS). Redirects are not followed: they would carry the key in its header to
+ * another host.
  */
 export async function createModelFetch(omittedHeader: string | null = null): Promise<Fetch> {
   const undici = await import('undici');
-  const dispatcher = new undici.Agent({ headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MOST_BYTES });
+  const dispatcher = new undici.Agent(CONNECTION_OPTIONS);
   const fetch = (url: string, init?: undici.RequestInit) => {
     const headers = new undici.Headers(init?.headers);
     if (omittedHeader !== null) headers.delete(omittedHeader);

@@ -94,3 +94,28 @@ describe('the limits of a circuit', () => {
     expect(circuitLimits([])).toMatchObject({ firstPauseMs: 2_000, lastPauseMs: 2_000 });
   });
 });
+
+describe('a circuit that the other system asked to hold', () => {
+  it('stays open for that long, and then lets a probe through', () => {
+    const circuits = new Circuits(limits);
+    expect(circuits.hold('p', 5_000, 0)).toBe('opened');
+    expect(circuits.hold('p', 1_000, 100)).toBe('same');
+    expect(circuits.waitMs('p', 4_999)).toBe(1);
+    expect(circuits.waitMs('p', 5_000)).toBe(0);
+    expect(circuits.pass('p')).toBe(true);
+    expect(circuits.settle('p', 'worked', true, 5_000)).toBe('closed');
+  });
+
+  it('is closed by its probe only', () => {
+    const circuits = new Circuits(limits);
+    circuits.hold('p', 5_000, 0);
+    expect(circuits.settle('p', 'worked', false, 10)).toBe('same');
+    expect(circuits.waitMs('p', 10)).toBe(4_990);
+  });
+
+  it('is longer if it was open for another reason', () => {
+    const circuits = opened();
+    expect(circuits.hold('p', 50, 0)).toBe('same');
+    expect(circuits.waitMs('p', 0)).toBe(100);
+  });
+});

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ModelConfig } from '@angelia/contracts';
-import type { Model } from './model.ts';
+import type { Model } from '../model.ts';
 import { createModelFetch, omittedKeyHeader } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
 

@@ -1,0 +1,204 @@
+import { notTheProtocol } from '../call-errors.ts';
+import { assertNotEndless, type ReadReply, writtenArguments } from '../checked-reply.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A call as it is being written. */
+interface WrittenCall {
+  readonly index: number | null;
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/**
+ * Puts an answer in the chat-completions protocol together: from the chunks of a stream, or from one document. Strict about
+ * the shape, because something else than an answer must not pass for one. Lenient where servers are known to differ.
+ *
+ * What a model wants back with its next request and nobody else reads (`reasoning_content`, the signatures of thoughts in
+ * `extra_content`) would be collected in `#addMessage`, be a field of the reply, and go back in chat-request.ts.
+ */
+export class ChatAnswer {
+  #text = '';
+  /** In characters: text, thoughts, and the names and arguments of calls. */
+  #length = 0;
+  readonly #calls: WrittenCall[] = [];
+  readonly #byIndex = new Map<number, WrittenCall>();
+  #finishReason = '';
+  #isWhole = false;
+  #isRefusal = false;
+  #usage: ReadReply['usage'] = { input: undefined, output: undefined };
+  #id: string | undefined;
+  #model: string | undefined;
+
+  /**
+   * False: the chunk had no token. Some gateways send such chunks to keep a connection open.
+   *
+   * @throws the provider's `error` object as it is, a BrokenExchange, or an error if the answer is too long
+   */
+  addChunk(data: string): boolean {
+    const before = this.#length;
+    const [choice] = this.#choicesOf(parsed(data));
+    this.#addMessage(fields(choice?.delta ?? {}), 'part');
+    this.#finishReason = text(choice?.finish_reason) || this.#finishReason;
+    assertNotEndless(this.#length);
+    return this.#length > before;
+  }
+
+  /** @throws as `addChunk` */
+  addDocument(document: string): void {
+    const [choice] = this.#choicesOf(parsed(document));
+    if (choice === undefined) throw notTheProtocol();
+    this.#addMessage(fields(choice.message), 'all');
+    this.#finishReason = text(choice.finish_reason);
+    // Half a document cannot be parsed, so this one is whole even if it gives no finish reason.
+    this.#isWhole = true;
+    assertNotEndless(this.#length);
+  }
+
+  /** @throws BrokenExchange for a call without a name */
+  reply(): ReadReply {
+    if (this.#calls.some(({ name }) => name === '')) throw notTheProtocol();
+    return {
+      text: this.#text,
+      toolCalls: inOrder(this.#calls).map((call, position) => ({
+        id: call.id || `call_${position + 1}`,
+        name: call.name,
+        arguments: writtenArguments(call.arguments),
+      })),
+      finishReason: this.#unifiedFinishReason(),
+      complete: this.#isWhole || this.#finishReason !== '',
+      usage: this.#usage,
+      response: { id: this.#id, model: this.#model },
+    };
+  }
+
+  #choicesOf(chunk: Fields): Fields[] {
+    if (chunk.error != null) throw typeof chunk.error === 'string' ? { message: chunk.error } : chunk.error;
+    this.#id ??= text(chunk.id) || undefined;
+    this.#model ??= text(chunk.model) || undefined;
+    // In the last chunk, or the sum so far in every chunk.
+    if (chunk.usage != null) {
+      const { prompt_tokens, completion_tokens } = fields(chunk.usage);
+      this.#usage = { input: tokens(prompt_tokens), output: tokens(completion_tokens) };
+    }
+    return list(chunk.choices).map(fields);
+  }
+
+  /** A message and the delta of one have the same fields. */
+  #addMessage(message: Fields, isAllOrPart: 'all' | 'part'): void {
+    // Thoughts only show that the model is at work.
+    this.#length += text(message.reasoning_content).length + text(message.reasoning).length;
+    this.#addContent(message.content);
+    // OpenAI's models refuse in a field of its own. Some servers write `false` there.
+    if (typeof message.refusal === 'string' && message.refusal !== '') {
+      this.#isRefusal = true;
+      this.#addContent(message.refusal);
+    }
+    for (const [position, call] of list(message.tool_calls).entries()) {
+      this.#addCall(fields(call), isAllOrPart === 'all' ? position : null);
+    }
+  }
+
+  /** A text, or a list of parts, of which Mistral makes thoughts one. */
+  #addContent(content: unknown): void {
+    if (Array.isArray(content)) {
+      for (const part of content.map(fields)) {
+        if (part.type === 'text') this.#addContent(part.text);
+        else this.#length += JSON.stringify(part).length;
+      }
+      return;
+    }
+    const added = text(content);
+    this.#text += added;
+    this.#length += added.length;
+  }
+
+  #addCall(delta: Fields, position: number | null): void {
+    const { name: written, arguments: args } = fields(delta.function ?? {});
+    const [id, name, more] = [text(delta.id), text(written).trim(), text(args)];
+    const index = position ?? (typeof delta.index === 'number' ? delta.index : null);
+    const open = this.#openCall(index, id, name);
+    if (open === undefined || startsAnother(open, { id, name, more })) {
+      const call: WrittenCall = { index, id, name, arguments: more };
+      this.#calls.push(call);
+      if (index !== null) this.#byIndex.set(index, call);
+    } else {
+      open.id ||= id;
+      // Some servers repeat the name with every piece; others send it after the first one.
+      open.name ||= name;
+      open.arguments += more;
+    }
+    this.#length += name.length + more.length;
+  }
+
+  /** The call that a delta may belong to. Google sends no index, and each call whole. */
+  #openCall(index: number | null, id: string, name: string): WrittenCall | undefined {
+    if (index !== null) return this.#byIndex.get(index);
+    const last = this.#calls.at(-1);
+    return name === '' || (id !== '' && last?.id === id) ? last : undefined;
+  }
+
+  #unifiedFinishReason(): string {
+    switch (this.#finishReason) {
+      case 'stop':
+        return this.#isRefusal ? 'content-filter' : 'stop';
+      case 'length':
+        return 'length';
+      case 'content_filter':
+        return 'content-filter';
+      case 'tool_calls':
+      case 'function_call':
+        return 'tool-calls';
+      default:
+        return 'other';
+    }
+  }
+}
+
+/** Some servers give each of several calls the same index. */
+function startsAnother(
+  open: WrittenCall,
+  { id, name, more }: { id: string; name: string; more: string },
+): boolean {
+  if (name === '' || open.name === '') return false;
+  if (id !== '' && open.id !== '') return id !== open.id;
+  // Without ids: `}` is never followed by `{` within one object, except in a text.
+  return open.arguments.trimEnd().endsWith('}') && more.trimStart().startsWith('{');
+}
+
+/** By index where all have one: a server may write several calls at the same time. Otherwise as they came. */
+function inOrder(calls: readonly WrittenCall[]): readonly WrittenCall[] {
+  if (calls.some(({ index }) => index === null)) return calls;
+  return calls.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
+}
+
+function parsed(json: string): Fields {
+  try {
+    return fields(JSON.parse(json));
+  } catch {
+    throw notTheProtocol();
+  }
+}
+
+function fields(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notTheProtocol();
+  return value as Fields;
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (value == null) return [];
+  if (!Array.isArray(value)) throw notTheProtocol();
+  return value;
+}
+
+function text(value: unknown): string {
+  if (value == null) return '';
+  if (typeof value !== 'string') throw notTheProtocol();
+  return value;
+}
+
+/** Undefined: the server does not count. */
+function tokens(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? value : undefined;
+}
