@@ -23,8 +23,8 @@ interface ProjectionOptions {
 /** A page is read, computed and written at once: some tens of milliseconds, some megabytes. */
 export const PAGE = 2_000;
 /**
- * When no ping comes, or one comes before its event is visible. Rarer while nothing happens: the relay of the same process
- * wakes the projection for what it finds by its own poll, so only events that are not hinted can wait this long.
+ * When no ping comes, or one comes before its event is visible. Rarer while nothing happens: then only the events of a
+ * process that died before its ping, or committed while NATS was away, wait this long for their place in the lists.
  */
 const POLL_MS = 250;
 const IDLE_POLL_MS = 2_000;

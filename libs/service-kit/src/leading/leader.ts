@@ -58,29 +58,23 @@ export function startLeader(options: LeaderOptions): Leader {
   // Also while another process leads: the next leader must know of a stream that was emptied together with its leader.
   const recreated = new WakeUp();
   const unsubscribe = bus.onStreamRecreated(() => recreated.wake());
-  const viewsBehind = new WakeUp();
   const leadings: Record<LedLoop, Leading> = {
     relay: leadLoop('relay', (leadEpoch, signal) =>
       rehinting(options, recreated, hint, signal, () =>
-        awake(bus, new WakeUp(), (wake) =>
+        awake(bus, (wake) =>
           runRelay({
             log,
             leadEpoch,
             signal,
             wake,
-            publish: (hints) => {
-              // Without a ping (bus away, or its sender died) only the relay knows that there is something new.
-              viewsBehind.wake();
-              return bus.publishHints(
-                hints.map(({ eventId, ...relayed }) => ({ ...relayed, messageId: eventId })),
-              );
-            },
+            publish: (hints) =>
+              bus.publishHints(hints.map(({ eventId, ...relayed }) => ({ ...relayed, messageId: eventId }))),
           }),
         ),
       ),
     ),
     projection: leadLoop('projection', (leadEpoch, signal) =>
-      awake(bus, viewsBehind, (wake) =>
+      awake(bus, (wake) =>
         runProjection({
           log,
           leadEpoch,
@@ -176,7 +170,8 @@ async function rehinting(
 }
 
 /** Runs a loop that the commits of every service wake up. Only a leader listens: there are many pings. */
-async function awake(bus: Bus, wake: WakeUp, loop: (wake: WakeUp) => Promise<void>): Promise<void> {
+async function awake(bus: Bus, loop: (wake: WakeUp) => Promise<void>): Promise<void> {
+  const wake = new WakeUp();
   const unsubscribe = bus.subscribe(TAIL_PING_SUBJECT, () => wake.wake());
   try {
     await loop(wake);

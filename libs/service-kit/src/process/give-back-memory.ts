@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** How often to look whether the process rests. */
-const LOOK_MS = 1_000;
+const LOOK_MS = 5_000;
 /** Of one core. The timers of a service at rest take less than 0.005. */
 const AT_REST = 0.05;
 /** A pause between two requests is no rest. */
