@@ -150,6 +150,12 @@ export const smallerPackages = {
       /const connectH2 = (require\([^)]*\))/g,
       'const connectH2 = (...args) => $1(...args)',
     );
+    // Asked at every connection. The class is part of node:tls.
+    replaceIn(
+      /\/@nats-io\/transport-node\/lib\/node_transport\.js$/,
+      /this\.socket instanceof \w+\.TLSSocket/g,
+      'this.socket.encrypted === true',
+    );
     // Nest's own logger, which we replace, formats times by the locale: 8 MB of ICU data.
     replaceIn(
       /\/@nestjs\/common\/services\/(console-)?logger\.service\.js$/,

@@ -22,6 +22,8 @@ export interface Timeouts {
   readonly connectMs: number;
   /** How long an append is retried while the connection fails, before its caller gets the error. */
   readonly retryMs: number;
+  /** Connections beyond those that are kept are closed when nobody has used them for this long. */
+  readonly idleMs: number;
 }
 
 export interface PoolSize {
@@ -29,12 +31,6 @@ export interface PoolSize {
   /** Of those that were opened, so many stay when nobody needs them. */
   readonly kept: number;
 }
-
-/**
- * Long enough that a load with pauses keeps its connections. A connection that a load has
- * used takes 3 to 8 MB of Postgres' memory.
- */
-const IDLE_MS = 10_000;
 
 export interface PoolOptions {
   readonly url: string;
@@ -98,7 +94,7 @@ export class ConnectionPool {
       min: size.kept,
       connectionTimeoutMillis: timeouts.connectMs,
       query_timeout: timeouts.answerMs,
-      idleTimeoutMillis: IDLE_MS,
+      idleTimeoutMillis: timeouts.idleMs,
       keepAlive: true,
       onConnect: checkCluster,
     });

@@ -11,6 +11,8 @@ export const TIMEOUTS: Timeouts = {
   answerMs: 10_000,
   connectMs: 5_000,
   retryMs: 2_000,
+  // Long enough that a load with pauses keeps its connections. One that a load has used takes 3 to 8 MB of Postgres' memory.
+  idleMs: 10_000,
 };
 
 /**
