@@ -51,8 +51,12 @@ function nodeOptions(service: ServiceName, inspect: boolean): string[] {
   ];
 }
 
-/** glibc gives threads arenas of their own, whose free memory only they can use: 3 MB of a service at rest. */
-const MALLOC_ARENA_MAX = '2';
+/**
+ * For glibc. Fewer arenas, because free memory of one thread's arena is of no use to the others: 3 MB of a service at rest.
+ * A fixed threshold, because glibc else raises it with the largest block that was freed, and keeps up to 20 MB of what V8's
+ * compiler needed in a load.
+ */
+const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: String(128 * 1024) };
 
 /**
  * Ingress encrypts the secrets of routes with it and checks signed links. Delivery signs the links in questions, and the
@@ -100,7 +104,7 @@ export async function planServices(options: {
         args: [...nodeOptions(service, options.inspect && nth === 1), scripts.services[service]],
         cwd: process.cwd(),
         env: {
-          MALLOC_ARENA_MAX,
+          ...MALLOC,
           ...env,
           ...withoutForeignSecrets(service),
           ANGELIA_INSTANCE: instance,
