@@ -61,6 +61,7 @@ export {
 export { isSecretKey } from './secret-key.ts';
 export {
   awaitedTypes,
+  CONFIG_PING_SUBJECT,
   cancelSubject,
   erasedSubject,
   FIRST_TURN_VERSION,
@@ -82,6 +83,7 @@ export {
   unhintedTypes,
   watchPingSubject,
 } from './subjects.ts';
+export { suggest } from './suggest.ts';
 export {
   argumentsJsonSchema,
   argumentsProblem,

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { StartupError } from '../startup-error.ts';
 import { type RouteFromFile, routeFromFile } from './route-from-file.ts';
 
 let directory: string;
@@ -43,11 +42,9 @@ describe('one route of the config file', () => {
 
   it('names a missing variable, and the line of a YAML error', () => {
     expect(() => read(`routes: { hook: { secret: "${variable('ABSENT')}" } }`)).toThrow(
-      new StartupError([
-        `routes.hook.secret: the environment variable ABSENT is not set (in ${join(directory, 'angelia.yaml')})`,
-      ]),
+      `routes.hook.secret: the environment variable ABSENT is not set (${join(directory, 'angelia.yaml')}:1:27)`,
     );
-    expect(() => read('routes: {')).toThrow('line 1');
+    expect(() => read('routes: {')).toThrow('angelia.yaml:1:9: an object is opened with {');
     expect(() => routeFromFile('hook', { ANGELIA_CONFIG: '/nowhere.yaml' })).toThrow('there is no such file');
   });
 });
