@@ -27,7 +27,8 @@ const BATCH = 25;
  */
 const MOST_WAITING = 25;
 const WAIT_FOR_QUEUE_MS = 500;
-const POLL_MS = 2_000;
+/** A request wakes it. This is for a ping that got lost, and at rest every statement counts. */
+const POLL_MS = 10_000;
 const FIRST_BACKOFF_MS = 100;
 const LAST_BACKOFF_MS = 5_000;
 
