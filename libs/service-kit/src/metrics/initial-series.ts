@@ -12,7 +12,7 @@ export function startSeriesAtZero(config: Config, service: ServiceName): void {
   const models = Object.keys(config.models);
   if (service === 'ingress') {
     for (const route of routes)
-      for (const outcome of ['accepted', 'unavailable', 'crowded_out', 'error'] as const)
+      for (const outcome of ['accepted', 'rate_limited', 'unavailable', 'crowded_out', 'error'] as const)
         metrics.webhooks.add({ route, outcome }, 0);
   }
   if (service === 'agent-runner') for (const model of models) metrics.modelFallbacks.add({ model }, 0);
