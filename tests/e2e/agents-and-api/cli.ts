@@ -294,6 +294,22 @@ export function cli(): void {
       expect(types).toEqual(['session.created', 'session.final-response', 'session.ended']);
     });
 
+    it('tail shows webhooks that started no session, with the reason', async () => {
+      const tailing = goingOn('tail', '--type', 'webhook.', '--route', 'picky');
+      await eventually(() => tailing.seen().stderr.includes('waiting for events'));
+      // The first look shows nothing: what is older than `tail` is in `webhooks list`.
+      const shown = await eventually(async () => {
+        await angelia(['send', 'picky', '--event', 'push']);
+        return tailing
+          .seen()
+          .stdout.split('\n')
+          .find((line) => line.includes('webhook.ignored'));
+      });
+      expect(shown).toContain('the event was "push"; `events` of the route wants deploy');
+      expect(shown).toContain('from 127.0.0.1');
+      expect((await tailing.interrupted()).code).toBe(130);
+    });
+
     it('answer shows and answers the open question; without one it gives 6', async () => {
       model.next(callTool('clarify', { question: 'Red or blue?', choices: ['Red', 'Blue'] }));
       const id = await send('--data', '{"text":"paint it"}');
@@ -361,6 +377,8 @@ export function cli(): void {
         return listed.stdout.includes('unauthorized') && listed;
       });
       expect(stdout).toContain('401');
+      expect(stdout).toContain('127.0.0.1');
+      expect(stdout).toMatch(/\n {2}X-\S+ does not match the only secret of the route/);
       expect((await angelia(['webhooks', 'counts'])).stdout).toContain('unauthorized');
     });
 
