@@ -1,4 +1,4 @@
-import type { Logger } from '@angelia/service-kit';
+import { type Logger, metrics } from '@angelia/service-kit';
 import { newFenceSeed } from '@angelia/sessions';
 import { type AcceptContext, accept } from './accept/accept.ts';
 import { admit } from './admit/admit.ts';
@@ -57,6 +57,9 @@ export async function takeWebhook(context: WebhookContext, request: WebhookReque
 
     const rendered = render(route, { payload, event }, newFenceSeed());
     const accepted = await accept(context, received, admitted, rendered);
+    if (rendered.missing !== null && accepted.status !== 'duplicate') {
+      metrics.placeholdersMissing.add({ route: route.name, on_missing: rendered.missing.onMissing });
+    }
 
     const ids = { delivery_id: admitted.delivery.id, session_id: accepted.sessionId };
     return accepted.status === 'duplicate'
