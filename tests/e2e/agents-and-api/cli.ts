@@ -8,6 +8,7 @@ import {
   answer,
   callTool,
   eventually,
+  fail,
   type ModelServer,
   type Sink,
   say,
@@ -66,12 +67,18 @@ export function cli(): void {
     [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
     const route = (over: object) => testRoute(sink.url, { agent: 'cli', ...over });
     return {
-      models: { cli: modelAt(model) },
-      agents: { cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] } },
+      // A model of its own, so that the other tests do not wait when it is down.
+      models: { cli: modelAt(model), 'cli-busy': modelAt(model) },
+      agents: {
+        cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] },
+        'cli-busy': { kind: 'llm', model: 'cli-busy' },
+      },
       routes: {
         cli: route({}),
         picky: route({ events: ['deploy'] }),
         stamped: route({ auth: 'standard-webhooks' }),
+        scarce: route({ rate_limit: 1 }),
+        busy: route({ agent: 'cli-busy' }),
       },
     };
   });
@@ -342,6 +349,51 @@ export function cli(): void {
           .map((line) => JSON.parse(line).code),
       ]).toEqual([3, ['not_found', 'refused']]);
       expect(await refused(2, 'message', id, ' ')).toContain('give some text');
+    });
+  });
+
+  describe('what went wrong', () => {
+    it('status of a failed session begins with the reason, which is whole', async () => {
+      model.next(fail(400));
+      const id = await settled('this will fail');
+      const failed = (await stack.events(id)).find(({ type }) => type === 'run.failed');
+      const { code, message } = (failed?.data ?? {}) as { code: string; message: string };
+      const { stdout } = await angelia(['status', id], { columns: 60, env: { NO_COLOR: '1' } });
+      expect(stdout.split('\n')[0]).toMatch(/^reason +/);
+      expect(stdout.split('\n')[0]).toContain(`${code}: ${message}`);
+      expect(await json('status', id)).toMatchObject({ failure: { code, message } });
+    });
+
+    it('doctor shows what went wrong in the last hour, each by reason', async () => {
+      model.next(fail(400));
+      await settled('failed in this hour');
+      sink.next(answer(400));
+      await settled('dead in this hour');
+      await accepted('scarce', '--data', '{"text":"the first"}');
+      await angelia(['send', 'scarce', '--data', '{"text":"one too many"}']);
+      model.next(fail(429, '3600'));
+      const { session_id: waiting } = await json('send', 'busy', '--data', '{"text":"later"}');
+      type Found = { findings: { check: string; state: string; what: string; todo?: string }[] };
+      const found = await eventually(async () => {
+        const { findings } = JSON.parse((await angelia(['doctor', '--json'])).stdout) as Found;
+        const about = (check: string) => findings.find((one) => one.check === `last-hour.${check}`);
+        const all = ['deliveries.http', 'sessions.models_failed', 'webhooks.scarce', 'models.cli-busy'].map(
+          about,
+        );
+        return all.every((one) => one !== undefined) && all;
+      });
+      expect(found).toMatchObject([
+        { state: 'warning', what: expect.stringMatching(/dead; the last: .*400/) },
+        { state: 'warning', what: expect.stringMatching(/failed; the last: ./) },
+        {
+          state: 'warning',
+          what: '1 webhook refused (rate_limited); the last: this route takes at most 1 webhooks per minute: send it again later',
+          todo: expect.stringContaining('raise `rate_limit` of route scarce'),
+        },
+        { state: 'warning', what: expect.stringMatching(/^1 session waits for it/) },
+      ]);
+      await angelia(['cancel', String(waiting)]);
+      await stack.waitForEnd(String(waiting), { settled: true });
     });
   });
 
