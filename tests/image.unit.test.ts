@@ -56,7 +56,11 @@ describe('the image', () => {
 
   it('lets only the services read the mounted config', () => {
     expect(dockerfile).toContain('install -d -o root -g node -m 0750 /etc/angelia\n');
-    expect(read('docker-compose.yml')).toContain('ANGELIA_CONFIG: /etc/angelia/angelia.yaml\n');
+    // Both are inside of it: the mounted file, and the mounted directory.
+    expect(read('docker-compose.yml')).toContain(
+      `ANGELIA_CONFIG: /etc/angelia/\${ANGELIA_CONFIG_DIRECTORY:+live/}angelia.yaml\n`,
+    );
+    expect(read('docker-compose.yml').match(/:\/etc\/angelia\/(live|angelia\.yaml):ro/g)).toHaveLength(4);
   });
 });
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { withEnvFile } from '@angelia/config/env-file';
 import { runCli } from './cli.ts';
 import { EXIT } from './exit.ts';
 
@@ -8,6 +9,15 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code !== 'EPIPE') throw error;
     process.exit(EXIT.nobodyReads);
   });
+}
+
+/** A file that cannot be read is no reason not to list sessions. `angelia config check` and `doctor` report it. */
+function environment(): NodeJS.ProcessEnv {
+  try {
+    return withEnvFile(process.env);
+  } catch {
+    return process.env;
+  }
 }
 
 /** Long enough to close a connection, short enough for someone who pressed Ctrl-C. */
@@ -24,7 +34,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 try {
   process.exitCode = await runCli(process.argv.slice(2), {
-    env: process.env,
+    env: environment(),
+    bareEnv: process.env,
     cwd: process.cwd(),
     stdin: process.stdin,
     stdout: process.stdout,

@@ -2,7 +2,10 @@ import type { Readable } from 'node:stream';
 
 /** What a command may use of the process that it runs in. main.ts passes Node's own process, tests pass a recording. */
 export interface Runtime {
+  /** With the variables of `.env` beside the config file. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Without them. Default: `env`. */
+  readonly bareEnv?: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Sink;

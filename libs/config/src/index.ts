@@ -1,5 +1,6 @@
 export { agentsThatRunCommands, toolsetsOf } from './check/agents.ts';
 export { checkApiRoute } from './check/check-api-route.ts';
+export { checkConfigFile } from './check/check-file.ts';
 export { exposedFileProblems } from './check/exposed-files.ts';
 export { compilePattern, MOST_PATTERN_WORK } from './check/patterns.ts';
 export { INSECURE_NO_AUTH, isLoopback, isShortSecret } from './check/secrets.ts';
@@ -15,15 +16,27 @@ export { routeFileProblems } from './files/route-files.ts';
 export { findScript } from './files/script-file.ts';
 export { readSkill, SkillUnavailable } from './files/skill-file.ts';
 export { openValueFile, ValueFileUnreadable } from './files/value-file.ts';
+export { type ConfigSource, type ConfigText, configSource, located } from './live/config-source.ts';
+export { changedFixedKeys, type FixedKey, withFixedKeysOf } from './live/fixed-keys.ts';
+export { type CurrentConfig, type HeldConfig, LiveConfig, type RunningConfig } from './live/live-config.ts';
 export { type AddressVariables, addressVariables } from './load/address-variables.ts';
+export { withCommandEnvFile } from './load/command-config.ts';
 export { configPath } from './load/config-file.ts';
+export { envFilePath, withEnvFile } from './load/env-file.ts';
 export { type LoadedConfig, loadCommandConfig, loadConfig, parseConfigText } from './load/load.ts';
 export { VariableText, variableReference } from './load/variable-text.ts';
 export { literalApiRoute } from './load/variables.ts';
-export { publicUrl } from './public-url.ts';
+export { publicUrl, publicUrlWarning } from './public-url.ts';
 export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
-export { EXIT_CONFIG, StartupError, startupMessage } from './startup-error.ts';
+export {
+  ConfigRefused,
+  ConfigUnusable,
+  EXIT_CONFIG,
+  type LocatedProblem,
+  StartupError,
+  startupMessage,
+} from './startup-error.ts';
 export { parseAddress, parseCapturedAddress } from './targets/addresses.ts';
 export { headerNameProblem, headerValueProblem } from './targets/http-headers.ts';
 export { hasFixedHost } from './targets/http-url.ts';

@@ -1,4 +1,6 @@
 import type { Config } from '@angelia/contracts';
+import { toolsetsOf } from './check/agents.ts';
+import { isLoopback } from './check/secrets.ts';
 import type { Environment } from './environment.ts';
 
 /** The URL where people and programs reach ingress: `public_url` of the config, or else the address that it listens on. */
@@ -8,6 +10,45 @@ export function publicUrl(
 ): string {
   if (config.public_url !== undefined) return config.public_url.replace(/\/+$/, '');
   return `http://${reachable(host)}:${port}`;
+}
+
+/**
+ * What the operator should know about links that nobody outside of this machine can open. Null: all links can be opened,
+ * or no agent of this config needs one.
+ */
+export function publicUrlWarning(
+  config: Pick<Config, 'public_url' | 'agents'>,
+  environment: Pick<Environment, 'host' | 'port'>,
+): string | null {
+  if (!isLoopback(new URL(publicUrl(config, environment)).hostname)) return null;
+  const agents = Object.entries(config.agents);
+  const asking = agents.filter(([, agent]) => toolsetsOf(agent).includes('clarify'));
+  const calling = agents.filter(
+    ([, agent]) => agent.kind === 'http' && !isLoopback(new URL(agent.url).hostname),
+  );
+  if (asking.length + calling.length === 0) return null;
+  const needs = [
+    ...(asking.length > 0 ? [`questions of ${named(asking)} have links to answer them`] : []),
+    ...(calling.length > 0 ? [`${named(calling)} (kind http) may call back`] : []),
+  ].join(', and ');
+  return (
+    `public_url: ${whatItIs(config, environment)}, but ${needs}: nobody outside of this machine can open them. ` +
+    'Set public_url to the URL where people and agents reach ingress, such as https://hooks.example.com'
+  );
+}
+
+/** `not set, so links begin with http://127.0.0.1:8644` */
+function whatItIs(
+  config: Pick<Config, 'public_url'>,
+  environment: Pick<Environment, 'host' | 'port'>,
+): string {
+  return config.public_url === undefined
+    ? `not set, so links begin with ${publicUrl(config, environment)}`
+    : `${config.public_url} is an address of this machine only`;
+}
+
+function named(agents: readonly (readonly [name: string, agent: unknown])[]): string {
+  return agents.map(([name]) => `agents.${name}`).join(', ');
 }
 
 /** The address by which a client on this machine reaches a server that listens on `host`. */

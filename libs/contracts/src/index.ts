@@ -62,6 +62,7 @@ export {
 export { isSecretKey } from './secret-key.ts';
 export {
   awaitedTypes,
+  CONFIG_PING_SUBJECT,
   cancelSubject,
   erasedSubject,
   FIRST_TURN_VERSION,
@@ -83,6 +84,7 @@ export {
   unhintedTypes,
   watchPingSubject,
 } from './subjects.ts';
+export { suggest } from './suggest.ts';
 export {
   argumentsJsonSchema,
   argumentsProblem,

@@ -9,6 +9,9 @@ export const STREAM_SUBJECTS = ['angelia.evt.>'];
 /** Core NATS (not JetStream): sent after a commit, so that the relay reads the tail at once. */
 export const TAIL_PING_SUBJECT = 'angelia.tail';
 
+/** Core NATS: somebody asked for a reload of the config. Each service looks at its own file; nothing depends on it. */
+export const CONFIG_PING_SUBJECT = 'angelia.config';
+
 /**
  * `angelia.evt.<category>.<type>.<stream id>`: an event type is already `<category>.<type>`. Besides the event types there
  * are three hints from timers and the sweep. They name the service whose work is due.

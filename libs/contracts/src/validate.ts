@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { isSecretKey } from './secret-key.ts';
+import { suggest } from './suggest.ts';
 
 /** What a person reads about a wrong value: where it is, what is wrong with it, and what to do. */
 export interface ConfigProblem {
@@ -34,11 +35,24 @@ export function validate<T extends z.ZodType>(
   value: unknown,
   options: ValidateOptions = {},
 ): Validated<z.output<T>> {
-  const parsed = schema.safeParse(value, { error: () => NO_SENTENCE, reportInput: true });
+  const known: KnownKeys = new Map();
+  const error = (issue: z.core.$ZodRawIssue): string => {
+    if (issue.code === 'unrecognized_keys') known.set(issue.input, keysOf(issue.inst));
+    return NO_SENTENCE;
+  };
+  const parsed = schema.safeParse(value, { error, reportInput: true });
   if (parsed.success) return { ok: true, value: parsed.data };
   const quote = quoter(value, options);
   const issues = parsed.error.issues.filter((issue) => options.ignore?.(issue) !== true);
-  return { ok: false, problems: issues.flatMap((issue) => problemsOf(issue, quote, options)) };
+  return { ok: false, problems: issues.flatMap((issue) => problemsOf(issue, quote, known, options)) };
+}
+
+/** The keys that an object with an unknown one may have. zod names the schema only while it makes the issue. */
+type KnownKeys = Map<unknown, readonly string[]>;
+
+function keysOf(schema: z.core.$ZodRawIssue['inst']): readonly string[] {
+  const { shape } = (schema?._zod.def ?? {}) as { shape?: object };
+  return Object.keys(shape ?? {});
 }
 
 /** Several problems in one line: sentences follow each other, everything else is separated by semicolons. */
@@ -66,15 +80,25 @@ export function notA(
 /** Stands for the text of an issue whose schema has no sentence of its own. */
 const NO_SENTENCE = '(no sentence)';
 
-function problemsOf(issue: Issue, quote: Quote, { unknownKey }: ValidateOptions): ConfigProblem[] {
+function problemsOf(
+  issue: Issue,
+  quote: Quote,
+  known: KnownKeys,
+  { unknownKey }: ValidateOptions,
+): ConfigProblem[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       place: [...path, key].join('.'),
-      reason: unknownKey?.(path, key) ?? `unknown key \`${key}\``,
+      reason: unknownKey?.(path, key) ?? unknownKeySentence(key, known.get(issue.input) ?? []),
     }));
   }
   return [{ place: path.join('.'), reason: sentenceOf(issue, { path: issue.path, quote }) }];
+}
+
+function unknownKeySentence(key: string, known: readonly string[]): string {
+  const near = suggest(key, known);
+  return near === null ? `unknown key \`${key}\`` : `unknown key \`${key}\`. Did you mean \`${near}\`?`;
 }
 
 /** Where an issue is. An issue inside of a union or a key has a path of its own, relative to the outer one. */

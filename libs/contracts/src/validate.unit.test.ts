@@ -150,7 +150,18 @@ describe('a mistake in the config file', () => {
       { routes: { 'My Route': {} } },
       'routes.My Route: "My Route" cannot be a key here: a name has 1 to 63 lower-case letters, digits, - and _, and starts with a letter or a digit.',
     ],
-    ['an unknown key', { limitz: {} }, 'limitz: unknown key `limitz`'],
+    ['an unknown key', { limitz: {} }, 'limitz: unknown key `limitz`. Did you mean `limits`?'],
+    ['an unknown key that is like none', { colours: {} }, 'colours: unknown key `colours`'],
+    [
+      'an unknown key of a route',
+      { routes: { r: { promt: 'x' } } },
+      'routes.r.promt: unknown key `promt`. Did you mean `prompt`?',
+    ],
+    [
+      'an unknown key of one kind of agent',
+      { agents: { a: { kind: 'http', url: 'https://a.example', secret: 's', header: {} } } },
+      'agents.a.header: unknown key `header`. Did you mean `headers`?',
+    ],
     [
       'a wrong URL',
       { public_url: 'nowhere' },

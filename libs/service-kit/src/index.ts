@@ -1,4 +1,6 @@
 export type { HintVerdict } from '@angelia/bus';
+export type { ReloadResult, RunningReloads } from './config/config-reloads.ts';
+export type { ServiceSettings, SettingsContext } from './config/settings.ts';
 export { HEALTH_PATHS, healthAnswer } from './health/admin-server.ts';
 export { Health } from './health/health.ts';
 export { type AnswerLinks, answerLinks, type QuestionName } from './links/answer-links.ts';
@@ -15,9 +17,9 @@ export {
 export { onCollect } from './metrics/collect.ts';
 export { ServiceKitModule } from './nest/service-kit.module.ts';
 export {
-  ADDRESS_VARIABLES,
   BUS,
   CONFIG,
+  CONFIG_RELOADS,
   DRAIN,
   ENVIRONMENT,
   EVENT_LOG,

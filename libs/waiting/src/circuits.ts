@@ -63,11 +63,21 @@ const MAX_KEPT = 10_000;
 const SHORTEST_WORD_MS = 1_000;
 
 export class Circuits {
-  readonly #limits: CircuitLimits;
+  #limits: CircuitLimits;
   readonly #circuits = new Map<string, Circuit>();
 
   constructor(limits: CircuitLimits) {
     this.#limits = limits;
+  }
+
+  /** For the next failures. A pause that has begun stays as long as it is. */
+  setLimits(limits: CircuitLimits): void {
+    this.#limits = limits;
+  }
+
+  /** What was seen so far no longer counts. */
+  forget(name: string): void {
+    this.#circuits.delete(name);
   }
 
   /**

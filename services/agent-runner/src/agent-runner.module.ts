@@ -1,13 +1,11 @@
-import type { Environment } from '@angelia/config';
-import type { Config, HolderId } from '@angelia/contracts';
+import type { RunningConfig } from '@angelia/config';
+import type { HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import {
   BUS,
   CONFIG,
-  callbackLinks,
   DRAIN,
   type Drain,
-  ENVIRONMENT,
   EVENT_LOG,
   HEALTH,
   type Health,
@@ -23,28 +21,20 @@ import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { agentPoster } from './agents/http/agent-request.ts';
 import { resumeRunsOfPreviousProcess } from './claim/previous-process.ts';
 import { HintsController } from './hints.controller.ts';
-import { provideModels } from './models/provide-models.ts';
 import { countModelsDown } from './outages/count-models-down.ts';
 import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
 import { drainRuns } from './run/drain-runs.ts';
 import { RUNNER, Runner } from './runner.ts';
-import { MCP_SERVERS, McpServers } from './tools/mcp/mcp-servers.ts';
-import { provideToolsets } from './tools/provide-toolsets.ts';
+import type { RunnerSettings } from './settings.ts';
 
 @Module({
   controllers: [HintsController],
   providers: [
     {
-      provide: MCP_SERVERS,
-      inject: [CONFIG, LOGGER],
-      useFactory: (config: Config, logger: Logger) => new McpServers(config, logger),
-    },
-    {
       provide: RUNNER,
-      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, HEALTH, BUS, MCP_SERVERS],
-      useFactory: async (
-        config: Config,
-        environment: Environment,
+      inject: [CONFIG, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, HEALTH, BUS],
+      useFactory: (
+        config: RunningConfig<RunnerSettings>,
         log: EventLog,
         sessions: Sessions,
         holder: HolderId,
@@ -52,13 +42,9 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
         drain: Drain,
         health: Health,
         bus: CancelSignals,
-        mcp: McpServers,
-      ): Promise<Runner> => {
+      ): Runner => {
         const runner = new Runner({
           config,
-          models: await provideModels(config),
-          toolsets: provideToolsets(mcp),
-          callbacks: callbackLinks(config, environment),
           postToAgent: agentPoster(),
           pings: bus,
           sessions,
@@ -68,7 +54,7 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
         });
         drain.add(drainRuns(runner));
         onCollect(() => metrics.runsOpen.set({}, runner.size));
-        onCollect(() => countModelsDown(config, runner.modelsDown));
+        onCollect(() => countModelsDown(config.current, runner.modelsDown));
         // A detail, and never a reason to be unready: other agents have other models, and nobody else could do better.
         health.add('models', () => ({ ok: true, down: runner.modelsDown }));
         listenForCancels(bus, (id) => runner.cancel(id));
@@ -85,10 +71,10 @@ import { provideToolsets } from './tools/provide-toolsets.ts';
   ],
 })
 export class AgentRunnerModule implements OnApplicationShutdown {
-  constructor(@Inject(MCP_SERVERS) private readonly mcp: McpServers) {}
+  constructor(@Inject(CONFIG) private readonly config: RunningConfig<RunnerSettings>) {}
 
   /** Called after the drain: until then the last runs may call their tools. */
   async onApplicationShutdown(): Promise<void> {
-    await this.mcp.close();
+    await this.config.settings.mcp.close();
   }
 }

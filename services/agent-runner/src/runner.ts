@@ -1,12 +1,13 @@
+import type { RunningConfig } from '@angelia/config';
 import { AngeliaError, type Config, type HolderId, type SessionId } from '@angelia/contracts';
 import type { Leases, LogStatus, Queue, Streams } from '@angelia/event-log';
-import type { CallbackLinks, Logger } from '@angelia/service-kit';
+import type { Logger } from '@angelia/service-kit';
 import { waitingFor, waitsForModel } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import type { PostToAgent } from './agents/http/agent-request.ts';
 import { type Claim, claim, expire, judge } from './claim/claim.ts';
-import type { Models } from './models/provide-models.ts';
+import { changedModels } from './outages/changed-models.ts';
 import { type DownModel, ModelCircuits, type Recovery } from './outages/model-circuits.ts';
 import { putOffUnclaimed } from './outages/put-off.ts';
 import { resumeWaiting } from './outages/resume-waiting.ts';
@@ -17,15 +18,13 @@ import { traceClaim, traceRunEnd } from './run/run-trace.ts';
 import { StopSwitch } from './run/stop-switch.ts';
 import { type Pings, StreamFollower } from './run/stream-follower.ts';
 import { type RunDeps, runTurn } from './run-turn.ts';
-import type { Toolsets } from './tools/tool-set.ts';
+import { modelsForRun, type RunnerSettings } from './settings.ts';
 
 export const RUNNER = Symbol('RUNNER');
 
 interface RunnerOptions {
-  readonly config: Config;
-  readonly models: Models;
-  readonly toolsets: Toolsets;
-  readonly callbacks: CallbackLinks | null;
+  /** A run keeps the config that it began with. */
+  readonly config: RunningConfig<RunnerSettings>;
   readonly postToAgent: PostToAgent;
   /** Announces every commit, of whichever service. */
   readonly pings: Pings;
@@ -65,7 +64,8 @@ interface InHand {
  */
 export class Runner {
   readonly #options: RunnerOptions;
-  readonly #deps: RunDeps;
+  /** What every run uses, besides its config and its settings. */
+  readonly #deps: Omit<RunDeps, 'config' | keyof RunnerSettings>;
   readonly #queue: RunQueue;
   readonly #leases: RunLeases;
   readonly #follower: StreamFollower;
@@ -77,9 +77,10 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     const { config, holder, log, logger } = options;
+    const { timing } = config.current;
     this.#options = options;
     this.#queue = new RunQueue({
-      limits: new Map(Object.entries(config.agents).map(([name, agent]) => [name, agent.max_concurrency])),
+      limits: limitsOf(config.current),
       waitingCap: options.waitingCap,
       view: log.queue,
       routeOf: (id) => log.streams.routeOf(id),
@@ -88,23 +89,26 @@ export class Runner {
       inBackground: (work) => this.#inBackground(work),
     });
     this.#leases = new RunLeases({
-      renew: (resources) => log.leases.renew(resources, holder, config.timing.lease_seconds),
-      seconds: config.timing.lease_seconds,
+      renew: (resources) => log.leases.renew(resources, holder, timing.lease_seconds),
+      seconds: timing.lease_seconds,
       logger,
     });
     this.#leases.start();
     this.#follower = new StreamFollower(options);
     this.#circuits = new ModelCircuits({
-      schedules: Object.values(config.agents).flatMap((agent) =>
-        agent.kind === 'command' ? [] : [agent.retry.schedule_seconds],
-      ),
+      schedules: retrySchedules(config.current),
       logger,
       onBack: (recovery) => this.#inBackground(() => this.#resumeWaiting(recovery)),
     });
     this.#deps = { ...options, leases: this.#leases, follower: this.#follower, circuits: this.#circuits };
-    this.#queueMayExpire = Object.values(config.routes).some(
-      (route) => route.max_queue_seconds !== undefined,
-    );
+    this.#queueMayExpire = mayExpireInQueue(config.current);
+    let before = config.current;
+    config.onTaken((taken) => {
+      this.#queueMayExpire ||= mayExpireInQueue(taken);
+      this.#queue.setLimits(limitsOf(taken));
+      this.#circuits.take(retrySchedules(taken), changedModels(before, taken));
+      before = taken;
+    });
   }
 
   /** Resolves when the session is claimed or waits in the queue, or there is nothing to do. Throws what the log throws. */
@@ -214,7 +218,7 @@ export class Runner {
     const verdict = await judge(loaded, this.#options, { modelIsBack });
     if (verdict.action === 'expire') {
       const after = await expire(loaded, verdict, this.#options);
-      if (after !== null) traceRunEnd(loaded, after, this.#options.config, 'expiry');
+      if (after !== null) traceRunEnd(loaded, after, this.#options.config.current, 'expiry');
       inHand.checkAgain ||= hasMoreTurns(after);
     }
     if (verdict.action !== 'resume') return 'nothing_to_do';
@@ -238,7 +242,7 @@ export class Runner {
         tried = 'route_full';
       } else if (claimed !== null) {
         tried = 'started';
-        traceClaim(loaded, claimed.loaded, this.#options.config);
+        traceClaim(loaded, claimed.loaded, this.#options.config.current);
         void this.#run(claimed, wanted, inHand);
       }
       return tried;
@@ -249,9 +253,16 @@ export class Runner {
 
   async #run(claimed: Claim, wanted: Wanted, inHand: InHand): Promise<void> {
     const { id } = claimed.loaded;
+    const { config } = this.#options;
+    const held = config.hold();
     this.#queue.runStarted(wanted.route);
     try {
-      const after = await runTurn(claimed, inHand.stop, this.#deps);
+      const after = await runTurn(claimed, inHand.stop, {
+        ...this.#deps,
+        ...held.settings,
+        config: held.config,
+        models: modelsForRun(held, config),
+      });
       inHand.checkAgain ||= hasMoreTurns(after);
     } catch (error) {
       // The run stays open in the log. When its lease expires, the sweep has it resumed.
@@ -260,6 +271,7 @@ export class Runner {
         'run failed; will be resumed when its lease expires',
       );
     } finally {
+      held.release();
       this.#letGo(id, inHand);
       this.#queue.runEnded(wanted);
     }
@@ -302,6 +314,21 @@ export class Runner {
         this.#options.logger.warn({ err: error }, 'queued session not started; will be hinted again'),
       );
   }
+}
+
+function limitsOf({ agents }: Config): ReadonlyMap<string, number> {
+  return new Map(Object.entries(agents).map(([name, agent]) => [name, agent.max_concurrency]));
+}
+
+/** An agent of kind `command` asks nobody. */
+function retrySchedules({ agents }: Config): (readonly number[])[] {
+  return Object.values(agents).flatMap((agent) =>
+    agent.kind === 'command' ? [] : [agent.retry.schedule_seconds],
+  );
+}
+
+function mayExpireInQueue({ routes }: Config): boolean {
+  return Object.values(routes).some((route) => route.max_queue_seconds !== undefined);
 }
 
 /** Thrown for a hint that comes while the runner drains. It is not acked, so another replica gets it. */

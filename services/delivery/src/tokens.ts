@@ -1,2 +1,1 @@
 export const DISPATCHER = Symbol('DISPATCHER');
-export const TARGETS = Symbol('TARGETS');

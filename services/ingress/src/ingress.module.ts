@@ -1,10 +1,10 @@
-import type { Environment } from '@angelia/config';
-import type { Config } from '@angelia/contracts';
+import type { CurrentConfig, Environment } from '@angelia/config';
 import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT } from '@angelia/service-kit';
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AccessCheck } from './access/access-check.ts';
 import { AnswersController } from './answers/answers.controller.ts';
+import { ConfigController } from './api/config/config.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
@@ -28,6 +28,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     OpenApiController,
     AnswersController,
     CallbacksController,
+    ConfigController,
     DeadLettersController,
     DeliveriesController,
     ProcessesController,
@@ -41,12 +42,14 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     {
       provide: ANSWER_LINKS,
       inject: [CONFIG, ENVIRONMENT],
-      useFactory: (config: Config, environment: Environment) => answerLinks(config, environment),
+      useFactory: (config: CurrentConfig, environment: Environment) =>
+        answerLinks(config.current, environment),
     },
     {
       provide: CALLBACK_LINKS,
       inject: [CONFIG, ENVIRONMENT],
-      useFactory: (config: Config, environment: Environment) => callbackLinks(config, environment),
+      useFactory: (config: CurrentConfig, environment: Environment) =>
+        callbackLinks(config.current, environment),
     },
     RouteRegistry,
     { provide: ROUTES, useExisting: RouteRegistry },

@@ -6,5 +6,6 @@ restartWithoutSecrets(import.meta.url);
 const { runService } = await import('@angelia/service-kit/run');
 await runService({
   name: 'process-watcher',
+  settings: async () => (await import('./settings.ts')).watcherSettings,
   load: async () => (await import('./process-watcher.module.ts')).ProcessWatcherModule,
 });

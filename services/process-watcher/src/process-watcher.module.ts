@@ -1,6 +1,5 @@
-import { configPath, type Environment } from '@angelia/config';
+import type { RunningConfig } from '@angelia/config';
 import {
-  type Config,
   cancelSubject,
   erasedSubject,
   type HolderId,
@@ -15,7 +14,6 @@ import {
   CONFIG,
   DRAIN,
   type Drain,
-  ENVIRONMENT,
   EVENT_LOG,
   HEALTH,
   type Health,
@@ -29,9 +27,9 @@ import {
 import type { Sessions } from '@angelia/sessions';
 import { Module } from '@nestjs/common';
 import { answerOutputRequest } from './background/answer-output-request.ts';
-import { chooseIsolation } from './isolation/choose-isolation.ts';
-import { SessionDirectories } from './session-directories.ts';
-import { chooseUserPolicy, userPolicyWarning } from './users/user-policy.ts';
+import type { Isolation } from './isolation/isolation.ts';
+import type { WatcherSettings } from './settings.ts';
+import { userPolicyWarning } from './users/user-policy.ts';
 import { HintsController } from './watcher/hints.controller.ts';
 import { WATCHER, Watcher } from './watcher/watcher.ts';
 
@@ -48,10 +46,9 @@ interface Pings {
   providers: [
     {
       provide: WATCHER,
-      inject: [CONFIG, ENVIRONMENT, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS, HEALTH],
+      inject: [CONFIG, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, BUS, HEALTH],
       useFactory: (
-        config: Config,
-        environment: Environment,
+        config: RunningConfig<WatcherSettings>,
         log: EventLog,
         sessions: Sessions,
         holder: HolderId,
@@ -60,21 +57,17 @@ interface Pings {
         bus: Pings,
         health: Health,
       ): Watcher => {
-        const userPolicy = chooseUserPolicy(config.process_watcher);
+        const { userPolicy, directories } = config.settings;
         const warning = userPolicyWarning(userPolicy);
         if (warning !== null) logger.warn(warning);
-        const directories = new SessionDirectories(environment.dataDirectory, userPolicy);
-        const { path, demo } = configPath(process.env);
-        const isolation = chooseIsolation({
-          config,
-          users: userPolicy,
-          directories,
-          dataDirectory: environment.dataDirectory,
-          configFile: demo ? null : path,
+        const isolation = () => config.settings.isolation;
+        logIsolation(isolation(), logger);
+        let logged = isolation();
+        config.onTaken(() => {
+          if (isolation() !== logged) logIsolation(isolation(), logger);
+          logged = isolation();
         });
-        logger.info({ isolation: isolation.kind }, `isolation of commands: ${isolation.summary}`);
-        if (isolation.warning !== null) logger.warn(isolation.warning);
-        health.add('commands', () => ({ ok: true, isolation: isolation.summary }));
+        health.add('commands', () => ({ ok: true, isolation: isolation().summary }));
         const watcher = new Watcher({
           config,
           sessions,
@@ -120,3 +113,8 @@ interface Pings {
   ],
 })
 export class ProcessWatcherModule {}
+
+function logIsolation({ kind, summary, warning }: Isolation, logger: Logger): void {
+  logger.info({ isolation: kind }, `isolation of commands: ${summary}`);
+  if (warning !== null) logger.warn(warning);
+}

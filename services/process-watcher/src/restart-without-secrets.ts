@@ -4,12 +4,6 @@ import { commandVariables } from '@angelia/config/command-variables';
 /** Set by `restartWithoutSecrets` for the process that it becomes, so that this happens once. */
 const IS_BARE = 'ANGELIA_ENVIRONMENT_IS_BARE';
 
-/** Variables that this service, Node or OpenTelemetry reads. */
-const OWN =
-  /^(ANGELIA_|OTEL_|NODE_|LC_|PG|SSL_CERT_)|^(PATH|HOME|LANG|TZ|TMPDIR|HOSTNAME|DATABASE_URL|NATS_URL)$/;
-/** Secrets that only other services need. */
-const NOT_OURS = new Set(['ANGELIA_ADMIN_TOKEN', 'ANGELIA_MASTER_KEY', 'ANGELIA_DEMO_SECRET']);
-
 /**
  * The services of one installation usually share one environment, which holds the keys of models and platforms. The
  * service that runs a model's commands must not keep them: it replaces itself (execve, same pid) with a process that has
@@ -18,15 +12,8 @@ const NOT_OURS = new Set(['ANGELIA_ADMIN_TOKEN', 'ANGELIA_MASTER_KEY', 'ANGELIA_
  */
 export function restartWithoutSecrets(mainUrl: string): void {
   if (process.env[IS_BARE] !== undefined || process.execve === undefined) return;
-  let named: ReadonlySet<string>;
-  try {
-    named = commandVariables(process.env);
-  } catch {
-    return; // The service reports this error when it loads the config.
-  }
-  const kept = Object.entries(process.env).filter(
-    ([name]) => named.has(name) || (OWN.test(name) && !NOT_OURS.has(name)),
-  );
+  const mayHold = commandVariables(process.env);
+  const kept = Object.entries(process.env).filter(([name]) => mayHold(name));
   if (kept.length === Object.keys(process.env).length) return;
   process.execve(
     process.execPath,

@@ -1,4 +1,5 @@
-import { type Config, type SessionId, watcherResource, watchResource } from '@angelia/contracts';
+import type { CurrentConfig } from '@angelia/config';
+import { type SessionId, watcherResource, watchResource } from '@angelia/contracts';
 import type { EventLog, Leases } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { Loaded } from '@angelia/sessions';
@@ -27,13 +28,13 @@ export class SessionAffinity {
   constructor(options: {
     readonly log: AffinityLog;
     readonly instance: string;
-    readonly config: Config;
+    readonly config: CurrentConfig;
     readonly logger: Logger;
   }) {
     this.#log = options.log;
     this.#instance = options.instance;
     this.#holder = holderOf(options.instance);
-    this.#seconds = options.config.process_watcher.host_lease_seconds;
+    this.#seconds = options.config.current.process_watcher.host_lease_seconds;
     this.#logger = options.logger;
   }
 

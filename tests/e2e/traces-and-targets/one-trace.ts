@@ -75,7 +75,10 @@ export function oneTrace(): void {
       const session = await stack.waitForEnd(sessionId, { settled: true });
       expect(session.trace_id).toMatch(/^[0-9a-f]{32}$/);
 
-      const spans = await wholeTrace(receiver, session.trace_id, { 'deliver http': 2 });
+      const spans = await wholeTrace(receiver, session.trace_id, {
+        'invoke_agent default': 1,
+        'deliver http': 2,
+      });
 
       expect(services(spans)).toEqual(['angelia-agent-runner', 'angelia-delivery', 'angelia-ingress']);
       // One tree: every span except that of the request has its parent in the trace.
@@ -124,7 +127,7 @@ export function oneTrace(): void {
     it('says which replica of which version made a span', async () => {
       const { sessionId } = await stack.post({ route: 'traced', body: { text: 'who?' } });
       const { trace_id: traceId } = await stack.waitForEnd(sessionId, { settled: true });
-      const spans = await wholeTrace(receiver, traceId, { 'deliver http': 1 });
+      const spans = await wholeTrace(receiver, traceId, { 'invoke_agent default': 1, 'deliver http': 1 });
       const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
       for (const { resource, service } of spans) {
         expect(resource['service.version']).toBe(manifest.version);
@@ -263,7 +266,10 @@ export function oneTrace(): void {
       sink.next(answer(503));
       const { sessionId } = await stack.post({ route: 'worked', body: { text: 'do it' } });
       const session = await stack.waitForEnd(sessionId, { settled: true });
-      const spans = await wholeTrace(receiver, session.trace_id, { 'deliver http': 2 });
+      const spans = await wholeTrace(receiver, session.trace_id, {
+        'invoke_agent handy': 1,
+        'deliver http': 2,
+      });
       expect(tree(spans)).toEqual([
         'ingress: webhook worked',
         '  agent-runner: invoke_agent handy',
@@ -325,7 +331,9 @@ export function oneTrace(): void {
       await apiPost(`/v1/processes/${process_?.id}/kill`, {});
       const session = await stack.waitForEnd(sessionId, { settled: true });
       const spans = await wholeTrace(receiver, session.trace_id, {
+        'invoke_agent curious': 3,
         'deliver http': 3,
+        'wait for person': 1,
         'wait for process': 1,
       });
       expect(tree(spans)).toEqual([

@@ -1,6 +1,6 @@
 import { forgetParents, parentsOfThis, watchParents } from '../../bootstrap/parent-processes.mjs';
 import { LaunchError } from '../launch-error.ts';
-import { banner } from '../stack/banner.ts';
+import { type BannerRoute, banner, shellWord } from '../stack/banner.ts';
 import { type Stack, type StackOptions, startStack } from '../stack/stack.ts';
 
 /**
@@ -38,27 +38,59 @@ export async function runStart(
     console.error(`angelia: ${error.message}`);
     return 1;
   }
-  console.log(`\n${bannerOf(stack)}\n`);
+  console.log(`\n${await bannerOf(stack)}\n`);
 
   const end = await options.onReady?.(stack);
-  const refused = await Promise.race([stack.failed, asked.promise]);
-  if (!refused) console.log('angelia: draining (Ctrl-C again to hurry)');
+  await asked.promise;
+  console.log('angelia: draining (Ctrl-C again to hurry)');
   end?.();
   await stack.stop({ hurry: asked.hurry });
-  if (!refused) return 0;
-  console.error(`angelia: ${refused.message}`);
-  return 1;
+  return 0;
 }
 
-function bannerOf(stack: Stack): string {
+async function bannerOf(stack: Stack): Promise<string> {
   return banner({
     url: stack.url,
     otherUrls: stack.urls.slice(1),
     adminTokenFile: stack.secrets.adminTokenFile,
     dataDir: stack.dataDir,
     readyInSeconds: performance.now() / 1000, // since this process began
-    demoSecret: stack.settings.usesDemoConfig ? stack.secrets.demoSecret : null,
+    demoSecret: stack.settings.config === null ? stack.secrets.demoSecret : null,
+    routes: await routesOf(stack),
+    assignments: assignmentsFor(stack),
   });
+}
+
+const ROUTES_TIMEOUT_MS = 5_000;
+
+/** As the API lists them, with those that were made by API. None if ingress does not answer: the banner must appear. */
+async function routesOf({ url, adminToken }: Stack): Promise<BannerRoute[]> {
+  try {
+    const response = await fetch(`${url}/v1/routes?limit=200`, {
+      headers: { authorization: `Bearer ${adminToken}` },
+      signal: AbortSignal.timeout(ROUTES_TIMEOUT_MS),
+    });
+    const { items } = (await response.json()) as {
+      items: { name: string; source: string; status: string }[];
+    };
+    return items.map(({ name, source, status }) => ({ name, status, madeByApi: source === 'api' }));
+  } catch {
+    return [];
+  }
+}
+
+/** What the command line, in another terminal, could not know: it reads `.env`, but not our environment. */
+function assignmentsFor({ dataDir, settings, url }: Stack): string {
+  const { env } = process;
+  const values = {
+    ANGELIA_CONFIG: env.ANGELIA_CONFIG && settings.config,
+    ANGELIA_DATA: env.ANGELIA_DATA && dataDir,
+    ANGELIA_HOST: env.ANGELIA_HOST && settings.host,
+    ANGELIA_PORT: env.ANGELIA_PORT && new URL(url).port,
+  };
+  return Object.entries(values)
+    .flatMap(([name, value]) => (value ? [`${name}=${shellWord(value)} `] : []))
+    .join('');
 }
 
 function listenForStop() {

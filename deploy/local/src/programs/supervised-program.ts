@@ -31,7 +31,7 @@ export interface Ended {
   readonly restartInMs: number | null;
 }
 
-/** EX_CONFIG: the service reported in one line what the user must fix. A restart would only repeat it. */
+/** EX_CONFIG: the service reported in one line what the user must fix. Until then a restart only repeats it. */
 export const EXIT_CONFIG = 78;
 
 const FIRST_BACKOFF_MS = 200;
@@ -43,13 +43,15 @@ const HEALTHY_MS = 10_000;
  * One program and its restarts:
  *
  *   idle --start--> running --exit--> waiting --back-off--> running ...
- *   running or waiting --stop--> idle        running --exit with 78--> idle
+ *   running or waiting --stop--> idle
+ *   running --exit with 78--> idle, or waiting for the longest back-off (`retryRefused`)
  */
 export class SupervisedProgram {
   readonly program: Program;
   readonly #layout: Layout;
   readonly #running: RunningPrograms;
   readonly #restart: boolean;
+  readonly #retryRefused: () => boolean;
   readonly #onEnded: (ended: Ended) => void;
   #child: ChildProcess | null = null;
   #exited: Promise<void> = Promise.resolve();
@@ -64,6 +66,8 @@ export class SupervisedProgram {
       running: RunningPrograms;
       /** False: the program stays down when it ends. */
       restart?: boolean;
+      /** Asked after an exit with 78: try again now and then, because the user may fix it meanwhile? Default: no. */
+      retryRefused?: () => boolean;
       onEnded?: (ended: Ended) => void;
     },
   ) {
@@ -71,6 +75,7 @@ export class SupervisedProgram {
     this.#layout = options.layout;
     this.#running = options.running;
     this.#restart = options.restart ?? true;
+    this.#retryRefused = options.retryRefused ?? (() => false);
     this.#onEnded = options.onEnded ?? (() => {});
   }
 
@@ -137,8 +142,10 @@ export class SupervisedProgram {
   }
 
   #afterExit(pid: number | null, how: string, exitCode: number | null, ranMs: number): void {
-    const again = this.#wanted && this.#restart && exitCode !== EXIT_CONFIG;
-    if (ranMs >= HEALTHY_MS) this.#backoffMs = FIRST_BACKOFF_MS;
+    const refused = exitCode === EXIT_CONFIG;
+    const again = this.#wanted && this.#restart && (!refused || this.#retryRefused());
+    if (refused) this.#backoffMs = LONGEST_BACKOFF_MS;
+    else if (ranMs >= HEALTHY_MS) this.#backoffMs = FIRST_BACKOFF_MS;
     const restartInMs = again ? this.#backoffMs : null;
     this.#onEnded({ name: this.program.name, pid, how, exitCode, restartInMs });
     if (restartInMs === null) {

@@ -9,7 +9,22 @@ interface BannerFacts {
   readonly readyInSeconds: number;
   /** Null if the user has a config: then there is no demo route to try. */
   readonly demoSecret: string | null;
+  readonly routes: readonly BannerRoute[];
+  /** The variables that the command line needs to find this stack, as the shell takes them: `ANGELIA_PORT=9000 `. */
+  readonly assignments: string;
 }
+
+export interface BannerRoute {
+  readonly name: string;
+  /** `active`, `disabled` or `unusable`. */
+  readonly status: string;
+  /** The command line does not know the secret of a route that was made by API. */
+  readonly madeByApi: boolean;
+}
+
+/** More would push the rest of the banner off the screen. */
+const MOST_ROUTES = 20;
+const CLI = 'npx angelia';
 
 /** Must not hold an apostrophe, because the command puts it between apostrophes. */
 const DEMO_BODY = '{"text":"Hello from the demo"}';
@@ -34,6 +49,7 @@ export function banner(facts: BannerFacts): string {
       demoCurl(facts.url, facts.demoSecret),
     );
   }
+  if (facts.routes.length > 0) lines.push('', ...routeLines(facts));
   lines.push(
     '',
     'Look at the sessions:',
@@ -43,6 +59,24 @@ export function banner(facts: BannerFacts): string {
     'Ctrl-C drains and stops.',
   );
   return lines.join('\n');
+}
+
+/** The routes, each with the command that sends it a test webhook. */
+function routeLines({ routes, assignments }: BannerFacts): string[] {
+  const cli = `${assignments}${CLI}`;
+  const shown = routes.slice(0, MOST_ROUTES);
+  const width = Math.max(...shown.map(({ name }) => name.length));
+  const lines = shown.map(({ name, status, madeByApi }) => {
+    const command = `${cli} send ${name}${madeByApi ? ' --secret-file <file with its secret>' : ''}`;
+    return `  ${name.padEnd(width)}  ${status === 'active' ? command : `(${status})`}`;
+  });
+  const rest = routes.length - shown.length;
+  return [
+    'Send a test webhook to a route:',
+    '',
+    ...lines,
+    ...(rest > 0 ? [`  and ${rest} more: ${cli} routes list`] : []),
+  ];
 }
 
 /** Signed for this body. The shell makes the delivery id, so that each paste is a new delivery. */
@@ -57,6 +91,6 @@ export function demoCurl(url: string, secret: string): string {
   ].join('\n');
 }
 
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

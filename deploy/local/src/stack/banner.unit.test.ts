@@ -18,6 +18,8 @@ describe('the banner', () => {
     dataDir: '/tmp/data',
     readyInSeconds: 1.23,
     demoSecret: 'shh',
+    routes: [],
+    assignments: '',
   };
 
   it('has a curl command whose signature fits its body', () => {
@@ -34,5 +36,35 @@ describe('the banner', () => {
 
   it('shows neither a secret nor a demo if the user has a config', () => {
     expect(banner({ ...facts, demoSecret: null })).not.toMatch(/demo|shh/);
+  });
+
+  it('lists the routes with the command that sends each a test webhook', () => {
+    const routes = [
+      { name: 'github-pr', status: 'active', madeByApi: false },
+      { name: 'old', status: 'disabled', madeByApi: false },
+      { name: 'deploys', status: 'active', madeByApi: true },
+    ];
+    const assignments = 'ANGELIA_PORT=9000 ';
+    expect(banner({ ...facts, demoSecret: null, routes, assignments })).toContain(
+      [
+        'Send a test webhook to a route:',
+        '',
+        '  github-pr  ANGELIA_PORT=9000 npx angelia send github-pr',
+        '  old        (disabled)',
+        '  deploys    ANGELIA_PORT=9000 npx angelia send deploys --secret-file <file with its secret>',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('does not scroll away with many routes', () => {
+    const routes = Array.from({ length: 50 }, (_, n) => ({
+      name: `r${n}`,
+      status: 'active',
+      madeByApi: false,
+    }));
+    const shown = banner({ ...facts, routes });
+    expect(shown.match(/angelia send/g)).toHaveLength(20);
+    expect(shown).toContain('and 30 more: npx angelia routes list');
   });
 });

@@ -121,9 +121,30 @@ describe('a start that fails', () => {
     expect(stack.output).toContain('angelia: routes.demo.agent (angelia.yaml): there is no agent "x"');
     expect(pids()).toEqual(SIX.map(() => 0));
   });
+
+  it('prints the routes, with a command that finds the stack from another terminal', async () => {
+    const stack = await launch().ready();
+    const { ingress } = JSON.parse(await readFile(join(dataDir, 'etc/ports.json'), 'utf8'));
+    await stack.says(`  hook  ANGELIA_DATA=${dataDir} ANGELIA_PORT=${ingress} npx angelia send hook`);
+  });
 });
 
 describe('a program that dies', () => {
+  it('and then refuses to start leaves the others running, and comes back when the reason is gone', async () => {
+    const refusal = join(dataDir, 'refuse');
+    const stack = await launch({ FAKE_REFUSAL_FILE: refusal }).ready();
+    const others = SIX.filter((name) => name !== 'delivery');
+    const before = others.map((name) => stack.pid(name));
+    await writeFile(refusal, '');
+    process.kill(stack.pid('delivery'), 'SIGKILL');
+    await stack.says('delivery cannot start, the others go on; trying again every 10 s: routes.demo.agent');
+    expect(others.map((name) => stack.pid(name))).toEqual(before);
+    await rm(refusal);
+    expect(await waitUntil(() => isAlive(stack.pid('delivery')), WAIT_MS)).toBe(true);
+    expect(others.map((name) => stack.pid(name))).toEqual(before);
+    expect(await stack.stop()).toBe(0);
+  });
+
   it('is started again with its name and its port, whichever of the six it is', async () => {
     const stack = await launch().ready();
     const ports = await kept();

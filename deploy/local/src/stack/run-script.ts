@@ -14,6 +14,7 @@ export function runScript(
   script: string,
   env: NodeJS.ProcessEnv,
   options: {
+    readonly args?: readonly string[];
     /** Called for each line as it comes. */
     readonly onLine?: (line: string) => void;
     /** Ends the script, whose exit code is then not 0. */
@@ -21,7 +22,7 @@ export function runScript(
   } = {},
 ): Promise<ScriptResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [script], {
+    const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -77,6 +77,8 @@ export async function planServices(options: {
   /** The port of the first ingress; the others get free ports. */
   port: number;
   env: NodeJS.ProcessEnv;
+  /** The variables that the launcher and not its own environment decided. A service tells if `.env` has other values later. */
+  decided: readonly string[];
   envOf: (instance: string) => Promise<NodeJS.ProcessEnv>;
   drainSeconds: number;
   /** Whether the first instance of each service listens for a debugger. */
@@ -105,6 +107,9 @@ export async function planServices(options: {
           // The other services need it for links to the (first) ingress.
           ANGELIA_HOST: host,
           ANGELIA_PORT: String(publicPort ?? options.port),
+          ANGELIA_SET_BY_LAUNCHER: options.decided
+            .filter((name) => name !== 'ANGELIA_PORT' || (publicPort ?? options.port) === options.port)
+            .join(','),
           ...(await options.envOf(instance)),
         },
         stopSignals: [

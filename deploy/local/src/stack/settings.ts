@@ -1,14 +1,13 @@
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { configFileOf } from '../data-directory/env-file.ts';
 import { LaunchError } from '../launch-error.ts';
 import { parseReplicas, type Replicas } from './replicas.ts';
 
 /** What `npm start` reads from the environment (INTERFACES.md). An empty variable counts as unset. */
 export interface Settings {
   readonly dataDir: string;
-  /** Null means ./angelia.yaml if it exists, otherwise the built-in demo config. */
+  /** Null means the built-in demo config. */
   readonly config: string | null;
-  readonly usesDemoConfig: boolean;
   readonly host: string;
   /** 0 means a free port, which is kept in the data directory. */
   readonly port: number;
@@ -22,11 +21,9 @@ const DEFAULT_PORT = 8644;
 const DEFAULT_DRAIN_SECONDS = 30;
 
 export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
-  const config = env.ANGELIA_CONFIG ? resolve(cwd, env.ANGELIA_CONFIG) : null;
   return {
     dataDir: resolve(cwd, env.ANGELIA_DATA || '.angelia'),
-    config,
-    usesDemoConfig: config === null && !existsSync(resolve(cwd, 'angelia.yaml')),
+    config: configFileOf(env, cwd),
     host: env.ANGELIA_HOST || '127.0.0.1',
     port: numberIn(
       env,

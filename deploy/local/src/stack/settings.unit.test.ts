@@ -9,7 +9,7 @@ describe('the environment', () => {
       host: '127.0.0.1',
       port: 8644,
       databaseUrl: null,
-      usesDemoConfig: true,
+      config: null,
       drainSeconds: 30,
     });
   });

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ParentProcess } from '../../bootstrap/parent-processes.mjs';
+import { withEnvFile } from '../data-directory/env-file.ts';
 import { type LauncherLock, lockDataDirectory } from '../data-directory/launcher-lock.ts';
 import { type Layout, makeLayout, repositoryRoot } from '../data-directory/layout.ts';
 import { openPorts, type Ports, whyNotListen } from '../data-directory/ports.ts';
@@ -78,8 +79,6 @@ export interface Stack {
   resume(name: string): Promise<void>;
   /** Drains the services, then stops NATS, then Postgres. `hurry` cuts the drain short, also while it is in progress. */
   stop(options?: { hurry?: AbortSignal }): Promise<void>;
-  /** Resolves if a service reports a wrong configuration at a restart. The caller should then stop the stack. */
-  readonly failed: Promise<LaunchError>;
 }
 
 const LOG_LOOK_MS = 100;
@@ -105,7 +104,11 @@ class StartingStack {
   readonly #programs = new Map<string, SupervisedProgram>();
   readonly #tails: LogTail[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
-  readonly #failed = Promise.withResolvers<LaunchError>();
+  /** A service refuses to start. While the stack starts, that ends the start. */
+  readonly #refused = Promise.withResolvers<LaunchError>();
+  /** What each service said when it last refused to start. */
+  readonly #refusals = new Map<string, string>();
+  #isReady = false;
   #services: readonly ServiceInstance[] = [];
   #lock: LauncherLock | null = null;
   #stopped: Promise<void> | null = null;
@@ -119,7 +122,8 @@ class StartingStack {
   async start(): Promise<Stack> {
     const options = this.#options;
     const given = withoutNpm({ ...process.env, ...options.env, ...asEnvironment(options) });
-    const settings = readSettings(given, process.cwd());
+    const withFile = withEnvFile(given, process.cwd());
+    const settings = readSettings(withFile, process.cwd());
     const scripts = options.scripts ?? realScripts;
 
     const layout = await makeLayout(settings.dataDir);
@@ -128,7 +132,7 @@ class StartingStack {
     const ports = openPorts(layout);
     const port = settings.port === 0 ? await ports('ingress', { host: settings.host }) : settings.port;
     await refuseTakenPort(port, settings.host);
-    const secrets = provideSecrets(layout, given);
+    const secrets = provideSecrets(layout, withFile);
     const env = serviceEnvironment(given, settings, layout, secrets);
 
     await this.#checkConfig(scripts, env);
@@ -146,12 +150,19 @@ class StartingStack {
       host: settings.host,
       port,
       env: { ...env, DATABASE_URL: databaseUrl, NATS_URL: natsUrl },
+      decided: [
+        'DATABASE_URL',
+        'NATS_URL',
+        'ANGELIA_HOST',
+        ...(settings.port === 0 ? [] : ['ANGELIA_PORT']),
+      ].filter((name) => !given[name]),
       envOf: async (instance) => (await options.envOf?.(instance, { databaseUrl, natsUrl })) ?? {},
       drainSeconds: settings.drainSeconds,
       inspect: options.inspect ?? false,
     });
     await Promise.all(this.#services.map(({ program }) => this.#startProgram(program, layout).start()));
     await this.#waitUntilReady();
+    this.#isReady = true;
     for (const tail of this.#tails) tail.look(); // shows the first lines before the banner
 
     const urls = this.#services.map(({ publicUrl }) => publicUrl).filter((url) => url !== null);
@@ -169,7 +180,6 @@ class StartingStack {
       hold: (name) => this.#program(name).stop(),
       resume: (name) => this.#program(name).start(),
       stop: (how) => this.stop(how ?? {}),
-      failed: this.#failed.promise,
     };
   }
 
@@ -212,6 +222,8 @@ class StartingStack {
     const supervised = new SupervisedProgram(program, {
       layout,
       running: openRunningPrograms(layout),
+      // A service that cannot start again must not take the others down, and starts when the reason is gone.
+      retryRefused: () => this.#isReady,
       onEnded: (ended) => this.#onEnded(ended, layout),
     });
     this.#programs.set(program.name, supervised);
@@ -232,14 +244,29 @@ class StartingStack {
   #onEnded({ name, how, exitCode, restartInMs }: Ended, layout: Layout): void {
     if (exitCode === EXIT_CONFIG && !isServer(name)) {
       const said = userMessage(endOfFile(join(layout.logs, `${name}.log`)));
-      this.#failed.resolve(new LaunchError('CONFIG_REFUSED', said));
+      this.#refused.resolve(new LaunchError('CONFIG_REFUSED', said));
+      const isNews = this.#refusals.get(name) !== said;
+      this.#refusals.set(name, said);
+      if (restartInMs !== null && isNews) {
+        this.#say(
+          `${name} cannot start, the others go on; trying again every ${restartInMs / 1000} s: ${said}`,
+        );
+      }
     } else if (restartInMs !== null) {
+      this.#refusals.delete(name);
       this.#say(`${name} ended (${how}); starting it again in ${restartInMs / 1000} s`);
     }
   }
 
   async #checkConfig(scripts: Scripts, env: NodeJS.ProcessEnv): Promise<void> {
-    const { exitCode, output } = await runScript(scripts.checkConfig, env);
+    const { exitCode, output } = await runScript(scripts.checkConfig, env, {
+      args: ['--or-last-good'],
+      onLine: (line) =>
+        line.startsWith('warning: ') &&
+        this.#say(
+          `THE CONFIG FILE IS WRONG, starting with the last good one: ${line.slice('warning: '.length)}`,
+        ),
+    });
     if (exitCode !== 0) throw new LaunchError('CONFIG_REFUSED', userMessage(output));
   }
 
@@ -316,7 +343,7 @@ class StartingStack {
     const onAbort = () => stopped.reject(new LaunchError('STOPPED', 'stopped while starting'));
     if (signal?.aborted) onAbort();
     signal?.addEventListener('abort', onAbort);
-    const refused = this.#failed.promise.then((error) => {
+    const refused = this.#refused.promise.then((error) => {
       throw error;
     });
     try {

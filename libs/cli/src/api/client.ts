@@ -97,6 +97,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   404: EXIT.notFound,
   409: EXIT.refused,
   412: EXIT.refused,
+  422: EXIT.config,
   413: EXIT.usage,
   415: EXIT.usage,
   429: EXIT.tryLater,
@@ -121,16 +122,29 @@ export async function refusalOf(response: Response, path: string): Promise<CliEr
     );
   }
   const later = response.headers.get('retry-after');
-  return new CliError(
+  return new ApiRefusal(
     CODE_OF_STATUS[response.status] ?? EXIT.failed,
-    `${said}${later === null ? '' : ` (try again in ${later} s)`}`,
+    `${said.error}${later === null ? '' : ` (try again in ${later} s)`}`,
+    said.body,
   );
 }
 
-async function saidIn(response: Response): Promise<string | null> {
+/** An error that the server explained, with its whole answer. */
+export class ApiRefusal extends CliError {
+  readonly body: unknown;
+
+  constructor(exitCode: ExitCode, message: string, body: unknown) {
+    super(exitCode, message);
+    this.body = body;
+  }
+}
+
+async function saidIn(
+  response: Response,
+): Promise<{ readonly error: string; readonly body: unknown } | null> {
   try {
-    const { error } = JSON.parse(await response.text()) as { error?: unknown };
-    return typeof error === 'string' ? withoutControlCharacters(error) : null;
+    const body = JSON.parse(await response.text()) as { error?: unknown };
+    return typeof body.error === 'string' ? { error: withoutControlCharacters(body.error), body } : null;
   } catch {
     return null; // a proxy's page or a broken connection: not an error message of Angelia
   }

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
+import { suggest } from '@angelia/contracts/suggest';
 import { CliError, EXIT } from '../exit.ts';
 import type { Argument, Command, Given, Option } from './command.ts';
 import { globalOptions, refusedOptions } from './global-options.ts';
-import { suggest } from './suggest.ts';
 
 export type Parsed =
   /** `angelia`, `angelia help routes`, `angelia routes add --help` */

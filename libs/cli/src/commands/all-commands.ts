@@ -1,13 +1,16 @@
 import type { Command } from '../command-line/command.ts';
 import { completionOf } from './completion.ts';
+import { configCheck, configReload } from './config.ts';
 import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
 import { deliveries, retry } from './deliveries.ts';
 import { doctor } from './doctor.ts';
 import { erase } from './erase.ts';
 import { importHermesConfig } from './import-hermes.ts';
+import { init } from './init.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
+import { restart } from './restart.ts';
 import { routesAdd, routesList, routesRemove, routesRotateSecret, routesShow } from './routes.ts';
 import { send } from './send.ts';
 import { sessions } from './sessions.ts';
@@ -51,7 +54,11 @@ export const commands: readonly Command[] = [
   exportSessions,
   importSessions,
   rebuild,
+  configCheck,
+  configReload,
+  restart,
   doctor,
+  init,
   importHermesConfig,
   completionOf(() => commands),
 ];

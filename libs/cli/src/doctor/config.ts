@@ -6,6 +6,7 @@ import {
   INSECURE_NO_AUTH,
   type LoadedConfig,
   loadConfig,
+  publicUrlWarning,
   routeFileProblems,
   StartupError,
   secretValuesIn,
@@ -48,6 +49,7 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
         fault('config.mode', line, 'close the file to other users; process-watcher refuses to start with it'),
       ),
       ...openCommands(config),
+      ...publicUrlFindings(config, env),
       ...readableByOthers(path),
     ],
   };
@@ -59,7 +61,7 @@ function todoFor(line: string): string {
     return `set ${variable} in the environment of the services (and of doctor), or remove \${${variable}} from the config`;
   }
   if (/unknown key/.test(line)) return 'correct or remove the key; docs/angelia.example.yaml lists all keys';
-  return 'correct that place in the config; the services refuse to start with it';
+  return 'correct that place in the config; until then the services keep the last good config, and a first start fails';
 }
 
 function openRoutes(config: Config): Finding[] {
@@ -85,6 +87,20 @@ function openCommands(config: Config): Finding[] {
       'remove run_as; process-watcher then isolates commands, or says at its start what it needs for that',
     ),
   ];
+}
+
+function publicUrlFindings(config: Config, env: NodeJS.ProcessEnv): Finding[] {
+  const address = { host: env.ANGELIA_HOST || '127.0.0.1', port: Number(env.ANGELIA_PORT || 8644) };
+  const found = publicUrlWarning(config, address);
+  return found === null
+    ? []
+    : [
+        warning(
+          'config.public_url',
+          found,
+          'set public_url in the config to the URL where people and agents reach ingress',
+        ),
+      ];
 }
 
 const OTHERS_MAY_READ = 0o044;

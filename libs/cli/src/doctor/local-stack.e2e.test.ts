@@ -32,6 +32,8 @@ function fromHermes(telegramUrl: string): { config: string; env: Record<string, 
   });
   const config = parse(yaml);
   config.targets.telegram.api_base = telegramUrl;
+  // Its agent asks questions, and doctor warns of links that only this machine can open.
+  config.public_url = 'https://hooks.example.com';
   return {
     config: stringify(config),
     env: Object.fromEntries(environment.map(({ name, value }) => [name, value ?? ''])),

@@ -1,7 +1,5 @@
-import type { LocalStack } from '../local-stack/local-stack.ts';
+import { isService, type LocalStack, SERVICES } from '../local-stack/local-stack.ts';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
-
-const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
 
 export interface ServicesOptions {
   readonly local: LocalStack;
@@ -67,13 +65,7 @@ const startIt = (name: string) =>
   `start it (\`npm start\` starts all services); logs/${name}.log says why it ended`;
 
 function instancesOf({ programs }: LocalStack) {
-  return (programs ?? []).filter(({ name }) =>
-    SERVICES.some((service) => name === service || isReplica(service, name)),
-  );
-}
-
-function isReplica(service: string, name: string): boolean {
-  return name.startsWith(`${service}-`) && /^\d+$/.test(name.slice(service.length + 1));
+  return (programs ?? []).filter(({ name }) => SERVICES.some((service) => isService(service, name)));
 }
 
 /** The first one says whether the service is ready. */
@@ -96,7 +88,56 @@ async function readyFindings(check: string, base: string, timeoutMs: number): Pr
           `is not ready: ${unready(answer)}`,
           'fix what it names; then it becomes ready by itself',
         );
-  return [ready, ...modelsDown(check, answer.body)];
+  return [ready, ...configFindings(check, answer.body), ...modelsDown(check, answer.body)];
+}
+
+/** What a service says about the config that it works with. */
+function configFindings(check: string, body: unknown): Finding[] {
+  const {
+    in_force: inForce,
+    problems = [],
+    restart_needed: keys = [],
+    not_kept: notKept,
+  } = (body as { checks?: { config?: ConfigState } } | null)?.checks?.config ?? {};
+  const name = check.replace(/^service\./, '');
+  return [
+    ...(inForce === 'last_good'
+      ? [
+          fault(
+            `${check}.config`,
+            `works with the last good config, because the file is wrong: ${problems.join('; ')}`,
+            'correct the file; the service then takes it by itself',
+          ),
+        ]
+      : []),
+    ...(keys.length > 0
+      ? [
+          warning(
+            `${check}.config`,
+            `still uses the old value of ${keys.join(', ')}, which cannot change while it runs`,
+            keys.some((key) => key.endsWith('(.env)'))
+              ? 'stop everything and start it again: `npm start` reads .env only once'
+              : `restart it: \`angelia restart ${name}\``,
+          ),
+        ]
+      : []),
+    ...(notKept === undefined
+      ? []
+      : [
+          warning(
+            `${check}.config`,
+            `could not keep a copy of the config (${notKept}): while the file is wrong, a restart would fail`,
+            'set ANGELIA_DATA of this service to a directory that it can write and that outlives its process',
+          ),
+        ]),
+  ];
+}
+
+interface ConfigState {
+  readonly in_force?: string;
+  readonly problems?: readonly string[];
+  readonly restart_needed?: readonly string[];
+  readonly not_kept?: string;
 }
 
 /** Only agent-runner reports them: the models that its sessions wait for. */

@@ -24,6 +24,20 @@ export interface LocalProgram {
   readonly adminPort: number | undefined;
 }
 
+/** In the order in which they are restarted. */
+export const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
+
+/** Whether a program is this service, or a replica of it: `agent-runner-2`. */
+export function isService(service: string, name: string): boolean {
+  return name === service || (name.startsWith(`${service}-`) && /^\d+$/.test(name.slice(service.length + 1)));
+}
+
+/** The services of the local stack that its launcher has started. */
+export function servicesIn(dataDirectory: string): LocalProgram[] {
+  const { programs } = readLocalStack(dataDirectory);
+  return SERVICES.flatMap((service) => (programs ?? []).filter(({ name }) => isService(service, name)));
+}
+
 export function readLocalStack(dataDirectory: string): LocalStack {
   const base = resolve(dataDirectory);
   const kept = (name: string): string | undefined =>

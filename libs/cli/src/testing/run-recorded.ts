@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { runCli } from '../cli.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -13,8 +13,10 @@ export interface RecordedRunOptions {
   readonly cwd?: string;
   /** Text that is piped in. If absent, stdin is a terminal. */
   readonly input?: string;
-  /** Text that a person types at that terminal. */
+  /** Text that a person types at that terminal, all at once. */
   readonly typed?: string;
+  /** What a person types at that terminal, one after the other, each when the text before it is the last on the screen. */
+  readonly dialogue?: readonly (readonly [prompt: string, typed: string])[];
   /** Width of the terminal on stdout. If absent, stdout is a pipe. */
   readonly columns?: number;
   readonly now?: number;
@@ -31,12 +33,21 @@ export async function runRecorded(
   let stdout = '';
   let stderr = '';
   const { input, columns, now } = options;
+  const dialogue = [...(options.dialogue ?? [])];
+  const typist = new PassThrough();
+  const typeNext = () => {
+    const [prompt, typed] = dialogue[0] ?? [];
+    if (prompt === undefined || !stderr.endsWith(prompt)) return;
+    dialogue.shift();
+    typist.write(`${typed}\r`);
+  };
   const runtime: Runtime = {
     env: options.env ?? {},
     cwd: options.cwd ?? '/nowhere',
-    stdin: Object.assign(Readable.from([Buffer.from(input ?? options.typed ?? '')]), {
-      isTTY: input === undefined,
-    }),
+    stdin: Object.assign(
+      options.dialogue ? typist : Readable.from([Buffer.from(input ?? options.typed ?? '')]),
+      { isTTY: input === undefined },
+    ),
     stdout: {
       write: (text) => {
         stdout += text;
@@ -47,6 +58,7 @@ export async function runRecorded(
     stderr: {
       write: (text) => {
         stderr += text;
+        typeNext();
         options.onOutput?.({ stdout, stderr });
       },
     },

@@ -46,7 +46,9 @@ export function addressVariables(file: unknown, env: NodeJS.ProcessEnv): Address
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     return value === undefined || value === ''
-      ? { reason: `the environment variable ${name} is not set: set it for delivery, and restart delivery` }
+      ? {
+          reason: `the environment variable ${name} is not set: write it into .env beside the config, or set it for delivery and restart delivery`,
+        }
       : { value };
   };
 }

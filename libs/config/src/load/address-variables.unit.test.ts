@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { secretValuesIn } from '../secrets/redaction.ts';
 import { StartupError } from '../startup-error.ts';
 import { addressVariables } from './address-variables.ts';
-import { parseYaml } from './config-file.ts';
+import { parseConfigDocument } from './config-document.ts';
 import { parseConfigText } from './load.ts';
 import type { VariableText } from './variable-text.ts';
 
@@ -65,7 +65,7 @@ describe('a variable in the address of a route', () => {
 });
 
 describe('the variables that an address may read when it is sent', () => {
-  const file = parseYaml(
+  const { written: file } = parseConfigDocument(
     `
 models: { m: { provider: openai, model: m1, api_key: "\${MODEL_KEY}" } }
 routes:

@@ -1,12 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { isAbsolute, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseDocument } from 'yaml';
-import { StartupError } from '../startup-error.ts';
+import { ConfigRefused } from '../startup-error.ts';
 
 export const demoConfigPath = fileURLToPath(new URL('./demo.yaml', import.meta.url));
 const DEFAULT_PATH = './angelia.yaml';
 
-export function configPath(env: NodeJS.ProcessEnv): { path: string; demo: boolean } {
+export interface ConfigFile {
+  readonly path: string;
+  /** There is no config file: this is the built-in demo. */
+  readonly demo: boolean;
+}
+
+export function configPath(env: NodeJS.ProcessEnv): ConfigFile {
   if (env.ANGELIA_CONFIG) return { path: env.ANGELIA_CONFIG, demo: false };
   return existsSync(DEFAULT_PATH)
     ? { path: DEFAULT_PATH, demo: false }
@@ -19,22 +25,13 @@ export function readText(path: string): string {
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     const reason = missing ? 'there is no such file' : `cannot be read: ${(error as Error).message}`;
-    throw new StartupError([`config file ${path}: ${reason}. Set ANGELIA_CONFIG to the path of the config`]);
+    const message = `${reason}. Set ANGELIA_CONFIG to the path of the config`;
+    throw new ConfigRefused(shownPath(path), [{ path: '', line: null, column: null, message }]);
   }
 }
 
-export function parseYaml(text: string, path: string): unknown {
-  const document = parseDocument(text, { prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const line = text.slice(0, error.pos[0]).split('\n').length;
-    throw new StartupError([`config file ${path}: line ${line}: ${error.message}`]);
-  }
-  // Anchors are allowed. The library's default limit on aliases (100) keeps a hostile file small.
-  try {
-    return document.toJS();
-  } catch (cause) {
-    const reason = `an alias (*name) is wrong: ${(cause as Error).message}`;
-    throw new StartupError([`config file ${path}: ${reason}`], { cause });
-  }
+/** As people name it: relative to where they are, if it is below. */
+export function shownPath(path: string): string {
+  const below = relative(process.cwd(), resolve(path));
+  return below === '' || below.startsWith('..') || isAbsolute(below) ? resolve(path) : below;
 }

@@ -1,6 +1,7 @@
 import type { ConfigProblem } from '@angelia/contracts';
-import { StartupError } from '../startup-error.ts';
-import { configPath, parseYaml, readText } from './config-file.ts';
+import { ConfigRefused } from '../startup-error.ts';
+import { parseConfigDocument } from './config-document.ts';
+import { configPath, readText, shownPath } from './config-file.ts';
 import { fillVariables } from './variables.ts';
 
 /** What a sender of test webhooks needs to know about a route. */
@@ -14,17 +15,20 @@ export interface RouteFromFile {
     readonly secret: string | null;
     readonly auth: string | null;
     readonly events: readonly string[];
+    /** As it stands in the file. */
+    readonly written: Readonly<Record<string, unknown>>;
   } | null;
 }
 
 /**
  * One route of the config file, as it is written there. Nothing else is checked: a sender of test webhooks does not need
  * the variables that the rest of the file names.
- * @throws StartupError
+ * @throws ConfigRefused
  */
 export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFile {
   const { path, demo } = configPath(env);
-  const file = parseYaml(readText(path), path) as {
+  const document = parseConfigDocument(readText(path), shownPath(path));
+  const file = document.written as {
     readonly secret?: unknown;
     readonly routes?: Readonly<Record<string, unknown>>;
   } | null;
@@ -34,7 +38,9 @@ export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFi
   const missing: ConfigProblem[] = [];
   const [newest] = [fillVariables(secret, env, missing)].flat();
   if (missing.length > 0) {
-    throw new StartupError(missing.map(({ reason }) => `routes.${name}.secret: ${reason} (in ${path})`));
+    const place = `routes.${name}.secret`;
+    const problems = missing.map(({ reason }) => document.located({ place, reason }));
+    throw new ConfigRefused(document.file, problems);
   }
   return {
     path,
@@ -43,6 +49,7 @@ export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFi
       secret: typeof newest === 'string' ? newest : null,
       auth: typeof auth === 'string' ? auth : null,
       events: Array.isArray(events) ? events.filter((each) => typeof each === 'string') : [],
+      written: written as Readonly<Record<string, unknown>>,
     },
   };
 }

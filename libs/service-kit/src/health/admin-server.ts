@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { scrape } from '../metrics/collect.ts';
 import { PROMETHEUS_CONTENT_TYPE } from '../metrics/prometheus-text.ts';
-import type { Health } from './health.ts';
+import type { CheckResult, Health } from './health.ts';
 
 /**
  * Serves `/healthz`, `/readyz` and `/metrics` on a port of its own. It uses plain node:http: three services have no other
@@ -47,11 +47,15 @@ function asJson({ status, body }: { readonly status: number; readonly body: unkn
   return { status, type: 'application/json; charset=utf-8', text: JSON.stringify(body) };
 }
 
-/** Also used by ingress, which gives the same answers on its public port. */
+/**
+ * Also used by ingress, which gives the same answers on its public port: without the problems of a config file, which are
+ * nobody's business but the operator's.
+ */
 export async function healthAnswer(
   health: Health,
   method: string,
   path: string,
+  { isPublic = false } = {},
 ): Promise<{ readonly status: number; readonly body: unknown }> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'GET only' } };
   if (path === '/healthz' || path === '/health') return { status: 200, body: { status: 'ok' } };
@@ -61,7 +65,13 @@ export async function healthAnswer(
       body: { error: `nothing at ${path}: there are ${[...HEALTH_PATHS, METRICS_PATH].join(', ')}` },
     };
   const { ready, status, checks } = await health.readiness();
-  return { status: ready ? 200 : 503, body: { status, checks } };
+  return { status: ready ? 200 : 503, body: { status, checks: isPublic ? withoutProblems(checks) : checks } };
+}
+
+function withoutProblems(checks: Readonly<Record<string, CheckResult>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(checks).map(([name, { problems: _problems, ...rest }]) => [name, rest]),
+  );
 }
 
 function listeningPort(server: Server): number {

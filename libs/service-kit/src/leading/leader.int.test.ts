@@ -52,7 +52,7 @@ function startLeading(member: Member, sweepSeconds = 0.5): Leader {
   const leader = startLeader({
     log: member.log,
     bus: member.bus,
-    config: config(sweepSeconds),
+    config: { current: config(sweepSeconds) },
     service: 'delivery',
     logger,
     delayFirstTryMs: 0,

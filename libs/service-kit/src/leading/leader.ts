@@ -1,6 +1,6 @@
 import type { Bus } from '@angelia/bus';
-import type { ServiceName } from '@angelia/config';
-import { type Config, TAIL_PING_SUBJECT } from '@angelia/contracts';
+import type { CurrentConfig, ServiceName } from '@angelia/config';
+import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import { exportTo, pruneSessions } from '@angelia/event-log/admin';
 import {
@@ -34,7 +34,8 @@ export type LedLoop = 'relay' | 'projection' | 'agenda' | 'prune';
 interface LeaderOptions {
   readonly log: EventLog;
   readonly bus: Bus;
-  readonly config: Config;
+  /** `timing` is fixed while the process runs; retention and directories are not. */
+  readonly config: CurrentConfig;
   readonly service: ServiceName;
   readonly logger: Logger;
   /** For tests. Default: by the service. */
@@ -52,7 +53,8 @@ const DELAY_OF_OTHERS_MS = 1_500;
 export type StartLeader = typeof startLeader;
 
 export function startLeader(options: LeaderOptions): Leader {
-  const { log, bus, config } = options;
+  const { log, bus } = options;
+  const { timing } = options.config.current;
   const delay = options.delayFirstTryMs ?? (options.service === PREFERRED_LEADER ? 0 : DELAY_OF_OTHERS_MS);
   const hint = ownerHinter(bus);
   // Also while another process leads: the next leader must know of a stream that was emptied together with its leader.
@@ -86,7 +88,7 @@ export function startLeader(options: LeaderOptions): Leader {
       ),
     ),
     agenda: leadLoop('agenda', (leadEpoch, signal) =>
-      runAgenda({ log, leadEpoch, signal, sweepSeconds: config.timing.sweep_seconds, hint }),
+      runAgenda({ log, leadEpoch, signal, sweepSeconds: timing.sweep_seconds, hint }),
     ),
     // No epoch: a pruner that was replaced still deletes under the same conditions as any other.
     prune: leadLoop('prune', (_, signal) => pruneNowAndThen(options, signal)),
@@ -104,7 +106,7 @@ export function startLeader(options: LeaderOptions): Leader {
       log,
       name,
       holder: log.holder,
-      seconds: config.timing.lead_seconds,
+      seconds: timing.lead_seconds,
       delayFirstTryMs: delay,
       onLead,
     });
@@ -113,8 +115,8 @@ export function startLeader(options: LeaderOptions): Leader {
 
 /** Removes ended sessions from the log once their retention is over (invariant bounded). */
 async function pruneNowAndThen({ log, config, logger }: LeaderOptions, signal: AbortSignal): Promise<void> {
-  const { retention, directories, timing } = config;
   while (!signal.aborted) {
+    const { retention, directories } = config.current;
     try {
       const pruned = await pruneSessions({
         log,
@@ -126,7 +128,7 @@ async function pruneNowAndThen({ log, config, logger }: LeaderOptions, signal: A
     } catch (error) {
       logger.warn({ err: error }, 'pruning failed; will retry');
     }
-    await pause(timing.prune_seconds * 1_000, signal);
+    await pause(config.current.timing.prune_seconds * 1_000, signal);
   }
 }
 

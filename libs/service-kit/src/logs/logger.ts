@@ -1,7 +1,8 @@
-import { REDACTED, scrubber } from '@angelia/config';
+import { REDACTED } from '@angelia/config';
 import { isSecretKey } from '@angelia/contracts';
 import { traceIdNow } from '@angelia/sessions';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { KnownSecrets } from './known-secrets.ts';
 
 export type { Logger } from 'pino';
 
@@ -10,7 +11,7 @@ interface LoggerOptions {
   readonly instance: string;
   readonly level: string;
   /** Values of config and environment that the log must never show. */
-  readonly secrets?: Iterable<string>;
+  readonly secrets?: Iterable<string> | KnownSecrets;
   /** Default: stdout, written without blocking the event loop and flushed at exit. */
   readonly destination?: DestinationStream;
 }
@@ -23,7 +24,8 @@ const MAX_TEXT = 16_384;
 
 /** JSON lines: level, time, service, instance, trace_id, then the caller's fields (session_id above all). */
 export function createLogger(options: LoggerOptions): Logger {
-  const scrub = scrubber(options.secrets ?? []);
+  const { secrets = [] } = options;
+  const known = secrets instanceof KnownSecrets ? secrets : new KnownSecrets(secrets);
   return pino(
     {
       level: options.level,
@@ -36,7 +38,7 @@ export function createLogger(options: LoggerOptions): Logger {
         const traceId = traceIdNow();
         return traceId === undefined ? {} : { trace_id: traceId };
       },
-      hooks: { streamWrite: scrub },
+      hooks: { streamWrite: (line) => known.scrub(line) },
     },
     options.destination ?? pino.destination({ dest: 1, sync: false }),
   );

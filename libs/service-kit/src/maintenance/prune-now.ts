@@ -1,4 +1,4 @@
-import { loadCommandConfig } from '@angelia/config';
+import { loadCommandConfig, withCommandEnvFile } from '@angelia/config';
 import { openEventLog } from '@angelia/event-log';
 import { exportTo, type Pruned, pruneSessions } from '@angelia/event-log/admin';
 
@@ -13,7 +13,7 @@ export async function pruneNow(options: {
   readonly signal?: AbortSignal;
 }): Promise<Pruned> {
   // It needs the retention and the directory of exports: no secret, and no variable that holds one.
-  const { config } = loadCommandConfig(options.env);
+  const { config } = loadCommandConfig(withCommandEnvFile(options.env));
   const log = openEventLog({
     url: options.url,
     instance: 'angelia-prune',

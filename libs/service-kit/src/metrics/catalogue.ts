@@ -477,6 +477,28 @@ export const metrics = {
     from: everyService,
   }),
 
+  configRefused: new Gauge({
+    name: 'angelia_config_refused',
+    help: '1 while the config file is wrong and the last good config is in force.',
+    unit: '1',
+    labels: {},
+    from: everyService,
+  }),
+  configRestartNeeded: new Gauge({
+    name: 'angelia_config_restart_needed',
+    help: 'Changed keys of the config that take effect after a restart of this service.',
+    unit: '1',
+    labels: {},
+    from: everyService,
+  }),
+  configReloads: new Counter({
+    name: 'angelia_config_reloads_total',
+    help: 'Changed config files that the running service took, and that it refused.',
+    unit: '1',
+    labels: { outcome: oneOf('taken', 'refused') },
+    from: everyService,
+  }),
+
   appendBatch: new Histogram({
     name: 'angelia_append_batch_size',
     help: 'Appends that went to Postgres in one transaction.',

@@ -16,6 +16,7 @@ export function startSeriesAtZero(config: Config, service: ServiceName): void {
         metrics.webhooks.add({ route, outcome }, 0);
   }
   if (service === 'agent-runner') for (const model of models) metrics.modelFallbacks.add({ model }, 0);
+  for (const outcome of ['taken', 'refused'] as const) metrics.configReloads.add({ outcome }, 0);
   // These are counted from the log: any service may lead.
   for (const route of routes)
     for (const outcome of ['succeeded', 'failed'] as const) metrics.sessionsEnded.add({ route, outcome }, 0);

@@ -66,7 +66,7 @@ async function openHttpApp(
   const fastify = adapter.getInstance();
   for (const path of HEALTH_PATHS) {
     fastify.get(path, async (_request, reply) => {
-      const { status, body } = await healthAnswer(runtime.health, 'GET', path);
+      const { status, body } = await healthAnswer(runtime.health, 'GET', path, { isPublic: true });
       return reply.code(status).header('cache-control', 'no-store').send(body);
     });
   }

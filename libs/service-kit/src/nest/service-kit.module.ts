@@ -2,9 +2,9 @@ import { KeyedSessions } from '@angelia/sessions';
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { ServiceRuntime } from '../process/runtime.ts';
 import {
-  ADDRESS_VARIABLES,
   BUS,
   CONFIG,
+  CONFIG_RELOADS,
   DRAIN,
   ENVIRONMENT,
   EVENT_LOG,
@@ -23,7 +23,7 @@ export class ServiceKitModule {
     const providers = [
       { provide: ENVIRONMENT, useValue: runtime.environment },
       { provide: CONFIG, useValue: runtime.config },
-      { provide: ADDRESS_VARIABLES, useValue: runtime.addressVariables },
+      { provide: CONFIG_RELOADS, useValue: runtime.reloads },
       { provide: EVENT_LOG, useValue: runtime.log },
       { provide: BUS, useValue: runtime.bus },
       { provide: LOGGER, useValue: runtime.logger },

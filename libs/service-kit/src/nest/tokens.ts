@@ -1,5 +1,8 @@
 /** Tokens of what the kit provides to a service's controllers and providers: `@Inject(SESSIONS) sessions: Sessions`. */
+/** LiveConfig: the config in force, and what the service made of it. */
 export const CONFIG = Symbol('CONFIG');
+/** ConfigReloads: takes a changed config. */
+export const CONFIG_RELOADS = Symbol('CONFIG_RELOADS');
 export const ENVIRONMENT = Symbol('ENVIRONMENT');
 export const EVENT_LOG = Symbol('EVENT_LOG');
 export const BUS = Symbol('BUS');
@@ -13,5 +16,3 @@ export const KEYED_SESSIONS = Symbol('KEYED_SESSIONS');
 export const DRAIN = Symbol('DRAIN');
 /** Health: a service adds its own readiness checks here. */
 export const HEALTH = Symbol('HEALTH');
-/** AddressVariables: the values of the variables that a captured address names. */
-export const ADDRESS_VARIABLES = Symbol('ADDRESS_VARIABLES');

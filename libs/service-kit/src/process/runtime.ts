@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type Bus, connectBus } from '@angelia/bus';
-import type { AddressVariables, Environment } from '@angelia/config';
-import { StartupError } from '@angelia/config';
-import { type Config, type HolderId, holderId } from '@angelia/contracts';
+import { type Environment, type RunningConfig, StartupError } from '@angelia/config';
+import { type HolderId, holderId } from '@angelia/contracts';
 import { type EventLog, LogError, openEventLog } from '@angelia/event-log';
 import { Sessions } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
+import type { RunningReloads } from '../config/config-reloads.ts';
 import { type CheckResult, Health } from '../health/health.ts';
 import type { Logger } from '../logs/logger.ts';
 import { countFlush } from '../metrics/process-metrics.ts';
@@ -15,8 +15,8 @@ import { Drain } from './drain.ts';
 /** What every service works with. Made once per process, before Nest. */
 export interface ServiceRuntime {
   readonly environment: Environment;
-  readonly config: Config;
-  readonly addressVariables: AddressVariables;
+  readonly config: RunningConfig;
+  readonly reloads: RunningReloads;
   readonly log: EventLog;
   readonly bus: Bus;
   readonly logger: Logger;
@@ -28,8 +28,8 @@ export interface ServiceRuntime {
 
 interface OpenRuntimeOptions {
   readonly environment: Environment;
-  readonly config: Config;
-  readonly addressVariables: AddressVariables;
+  readonly config: RunningConfig;
+  readonly reloads: RunningReloads;
   readonly logger: Logger;
   /** False for ingress, which accepts webhooks while NATS is away. */
   readonly needsBus: boolean;
@@ -37,14 +37,14 @@ interface OpenRuntimeOptions {
 
 /** Opens log and bus. Returns at once, and does not throw if one of them is away: both connect by themselves. */
 export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
-  const { environment, config, addressVariables, logger } = options;
+  const { environment, config, reloads, logger } = options;
   const holder = holderId(environment.instance, randomBytes(6).toString('hex'));
   const health = new Health();
   let busState: CheckResult = { ok: false, reason: 'not connected yet' };
   const bus = connectBus({
     url: environment.natsUrl,
     name: environment.instance,
-    replicas: config.nats.replicas,
+    replicas: config.current.nats.replicas,
     logger,
     onStatus: (status) => {
       busState = status.connected
@@ -72,10 +72,11 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
       return reason === null ? busState : { ok: false, reason };
     });
   }
+  health.add('config', () => reloads.readiness());
   return {
     environment,
     config,
-    addressVariables,
+    reloads,
     log,
     bus,
     logger,

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is a variable of the config
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -86,6 +87,24 @@ describe('the life of a service', () => {
     expect(service.stdout).not.toContain('demo-secret');
   });
 
+  it('reads its variables from .env beside the config, which never override the environment', async () => {
+    const directory = join(dataDirectory, 'with-env');
+    await mkdir(directory);
+    const path = join(directory, 'angelia.yaml');
+    await writeFile(path, 'process_watcher: { environment: { NAME: "${GIVEN}" } }', { mode: 0o600 });
+    const lines = [
+      `DATABASE_URL=${database.url}`,
+      'NATS_URL=nats://nowhere:1',
+      'GIVEN=x',
+      'MODEL_KEY=secret',
+    ];
+    await writeFile(join(directory, '.env'), lines.join('\n'), { mode: 0o600 });
+    const service = await start({ ANGELIA_CONFIG: path, DATABASE_URL: '' });
+    await ready(service);
+    service.signal('SIGTERM');
+    expect((await service.exited).code).toBe(0);
+  });
+
   it('takes the leads if it runs no commands, and gives them back when it stops', async () => {
     const held = () =>
       database.query('SELECT name FROM angelia.leaders WHERE holder IS NOT NULL AND expires_at > now()');
@@ -157,7 +176,6 @@ describe('a start that needs a person: one line and exit code 78', () => {
 
   it('a variable of the config that is not set', async () => {
     const path = join(dataDirectory, 'angelia.yaml');
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config
     await writeFile(path, 'process_watcher: { environment: { NAME: "${NOT_SET}" } }');
     expect(await refusal({ ANGELIA_CONFIG: path })).toContain('process_watcher.environment.NAME');
   });

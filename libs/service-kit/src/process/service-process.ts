@@ -1,8 +1,9 @@
 import { flushCompileCache } from 'node:module';
 import type { DeadLetter } from '@angelia/bus';
-import { type AddressVariables, type Environment, StartupError } from '@angelia/config';
-import type { Config } from '@angelia/contracts';
+import { type Environment, publicUrlWarning, type RunningConfig, StartupError } from '@angelia/config';
+import { CONFIG_PING_SUBJECT } from '@angelia/contracts';
 import type { Type } from '@nestjs/common';
+import type { RunningReloads } from '../config/config-reloads.ts';
 import { type AdminServer, startAdminServer } from '../health/admin-server.ts';
 import type { CheckResult } from '../health/health.ts';
 import type { Leader, StartLeader } from '../leading/leader.ts';
@@ -20,13 +21,13 @@ import { openRuntime, type ServiceRuntime, untilLogIsUsable } from './runtime.ts
 import { shutDown } from './shutdown.ts';
 
 export interface ProcessOptions {
-  readonly definition: ServiceDefinition;
+  readonly definition: Pick<ServiceDefinition, 'concurrency' | 'http'>;
   readonly module: Type<unknown>;
   /** null: this service leads nothing. */
   readonly startLeader: StartLeader | null;
   readonly environment: Environment;
-  readonly config: Config;
-  readonly addressVariables: AddressVariables;
+  readonly config: RunningConfig;
+  readonly reloads: RunningReloads;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly startedAt: number;
@@ -34,7 +35,7 @@ export interface ProcessOptions {
 
 /** The life of a service after config and telemetry: it starts, works, and shuts down. Ends with process.exit. */
 export async function runProcess(options: ProcessOptions): Promise<void> {
-  const { definition, environment, config, logger, telemetry } = options;
+  const { definition, environment, config, reloads, logger, telemetry } = options;
   const signals = listenForSignals(logger);
   const runtime = openRuntime({ ...options, needsBus: definition.http === undefined });
   let startup: CheckResult = { ok: false, reason: 'waiting for Postgres' };
@@ -50,6 +51,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     onDeadLetter: (letter) => recordDeadLetter(runtime, letter),
   });
   const app = await openApp(options.module, definition.http, runtime, strategy);
+  followConfig(runtime);
 
   const goingDown = new AbortController();
   const atWork = untilLogIsUsable(runtime, goingDown.signal).then(async (usable) => {
@@ -73,7 +75,10 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   goingDown.abort();
   await shutDown(
     {
-      stopBeingReady: () => runtime.health.drain(),
+      stopBeingReady: () => {
+        runtime.health.drain();
+        reloads.stop();
+      },
       stopIntake: async () => {
         await Promise.all([strategy.stopPulling(), app.stopHttp()]);
       },
@@ -106,13 +111,32 @@ function listenForSignals(logger: Logger): { readonly first: Promise<void>; read
     if (seen === 1) first.resolve();
     else hurry.abort();
   };
+  // It asks for a reload (followConfig). Before the service follows its config there is nothing to do: the config is new.
+  process.on('SIGHUP', () => {});
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   return { first: first.promise, hurry: hurry.signal };
 }
 
+/** Takes a new config on SIGHUP, when a file changes, and when somebody asks all services by the API. */
+function followConfig({ config, reloads, bus, environment, logger }: ServiceRuntime): void {
+  process.on('SIGHUP', () => void reloads.reload('signal'));
+  bus.subscribe(CONFIG_PING_SUBJECT, () => void reloads.reload('ping'));
+  const { service } = environment;
+  config.onTaken((taken) => startSeriesAtZero(taken, service));
+  if (service === 'ingress') {
+    const warn = () => {
+      const warning = publicUrlWarning(config.current, environment);
+      if (warning !== null) logger.warn({}, warning);
+    };
+    warn();
+    config.onTaken(warn);
+  }
+  reloads.start();
+}
+
 function startMetrics(runtime: ServiceRuntime, leader: () => Leader | null): void {
-  startSeriesAtZero(runtime.config, runtime.environment.service);
+  startSeriesAtZero(runtime.config.current, runtime.environment.service);
   watchEventLoop();
   onCollect(readProcess);
   onCollect(() => readPools(runtime.log));

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { type Environment, scrubber } from '@angelia/config';
+import type { Environment } from '@angelia/config';
 import { isSessionId } from '@angelia/contracts';
 import { SESSION_ID, setTracing, spanIds } from '@angelia/sessions';
 import { LATE, within } from '@angelia/waiting';
 import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
 import manifest from '../../package.json' with { type: 'json' };
+import { KnownSecrets } from '../logs/known-secrets.ts';
 import type { Logger } from '../logs/logger.ts';
 import { allMetrics } from '../metrics/catalogue.ts';
 import { exportOverOtlp } from '../metrics/otlp.ts';
@@ -28,7 +29,7 @@ const off: Telemetry = { flush: async () => {} };
 export async function startTelemetry(
   environment: Environment,
   logger: Logger,
-  secrets: Iterable<string> = [],
+  secrets: KnownSecrets = new KnownSecrets(),
 ): Promise<Telemetry> {
   if (environment.otlpEndpoint === undefined) return off;
   // JSON over HTTP by default: every collector takes it, and a person can read it on the wire.
@@ -73,7 +74,7 @@ export async function startTelemetry(
   startAs(sdk, environment.instance);
   statements?.patch();
   setTracing(true, { internals: environment.traceInternals });
-  captureContent(environment.captureContent, scrubber(secrets));
+  captureContent(environment.captureContent, (text) => secrets.scrub(text));
   exportOverOtlp(metrics.getMeter('angelia'), allMetrics);
   return { flush: (timeoutMs) => flush(sdk, timeoutMs, logger) };
 }

@@ -9,8 +9,10 @@ import { type PostAnswer, type SignedPost, signedPost } from './signed-post.ts';
 import { TEST_SECRET } from './test-config.ts';
 
 export interface TestStackOptions {
-  /** YAML text, see testConfig. */
-  readonly config: string;
+  /** YAML text, see testConfig. Written to `angelia.yaml` in the data directory. Null: the file is there already. */
+  readonly config: string | null;
+  /** An existing directory, which stays after `stop`. Default: a new one, which does not. */
+  readonly dataDir?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** As ANGELIA_REPLICAS, e.g. `agent-runner=2`. */
   readonly replicas?: string;
@@ -52,16 +54,20 @@ const LOG_TAIL_BYTES = 6_000;
  */
 export class TestStack {
   readonly #stack: Stack;
+  readonly #keepsData: boolean;
   readonly #frozen = new Set<number>();
 
-  private constructor(stack: Stack) {
+  private constructor(stack: Stack, keepsData: boolean) {
     this.#stack = stack;
+    this.#keepsData = keepsData;
   }
 
   static async start(options: TestStackOptions): Promise<TestStack> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'angelia-e2e-'));
+    const keepsData = options.dataDir !== undefined;
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'angelia-e2e-')));
     const config = join(dataDir, 'angelia.yaml');
-    await writeFile(config, options.config, { mode: 0o600 }); // process-watcher refuses a config that commands can read
+    // process-watcher refuses a config that commands can read.
+    if (options.config !== null) await writeFile(config, options.config, { mode: 0o600 });
     try {
       const stack = await startStack({
         dataDir,
@@ -76,10 +82,10 @@ export class TestStack {
         ...(options.envOf === undefined ? {} : { envOf: options.envOf }),
         ...(options.say === undefined ? {} : { say: options.say }),
       });
-      return new TestStack(stack);
+      return new TestStack(stack, keepsData);
     } catch (error) {
       await printLogs(dataDir);
-      await rm(dataDir, { recursive: true, force: true });
+      if (!keepsData) await rm(dataDir, { recursive: true, force: true });
       throw error;
     }
   }
@@ -220,10 +226,11 @@ export class TestStack {
     return printLogs(this.dataDir);
   }
 
-  /** Drains, stops and removes everything, also after a failed test. */
+  /** Drains and stops everything, and removes its data unless the caller gave the directory. */
   async stop(): Promise<void> {
     this.thawAll();
     await this.#stack.stop();
+    if (this.#keepsData) return;
     await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }

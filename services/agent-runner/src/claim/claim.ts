@@ -1,3 +1,4 @@
+import type { CurrentConfig } from '@angelia/config';
 import { type AgentConfig, type Config, type HolderId, instanceOf, runResource } from '@angelia/contracts';
 import type { Leases, LogStatus } from '@angelia/event-log';
 import { decide, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
@@ -14,7 +15,7 @@ export interface Claim {
 }
 
 export interface ClaimDeps {
-  readonly config: Config;
+  readonly config: CurrentConfig;
   readonly sessions: Pick<Sessions, 'execute'>;
   readonly log: { readonly leases: Pick<Leases, 'read'>; readonly status: Pick<LogStatus, 'lastAwayAt'> };
   readonly holder: HolderId;
@@ -26,7 +27,7 @@ export async function judge(
   deps: ClaimDeps,
   { modelIsBack = false }: Pick<RecoveryPolicy, 'modelIsBack'> = {},
 ): Promise<Recovery> {
-  const policy = { ...policyOf(deps.config, loaded), modelIsBack };
+  const policy = { ...policyOf(deps.config.current, loaded), modelIsBack };
   // The usual case, a turn that nobody started and that may wait for ever, needs no clock and no second query.
   if (needsNoClock(loaded.state)) return recover(loaded.state, null, loaded.state.lastActivityAt, policy);
   const { lease, now } = await deps.log.leases.read(runResource(loaded.id));
@@ -94,8 +95,8 @@ export async function claim(
       lease: {
         resource,
         holder: deps.holder,
-        seconds: deps.config.timing.lease_seconds,
-        pool: poolOf(deps.config, loaded),
+        seconds: deps.config.current.timing.lease_seconds,
+        pool: poolOf(deps.config.current, loaded),
       },
     },
   );

@@ -20,7 +20,7 @@ describe('a claim', () => {
     const verdict = { action: 'resume', turn: 1, resumed: false, attempt: 1, takeover: false } as const;
     const config = { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config;
     await claim(loaded, verdict as unknown as Parameters<typeof claim>[1], {
-      config,
+      config: { current: config },
       sessions: { execute },
       log: { leases: { read: () => Promise.reject(new Error('not asked')) }, status: { lastAwayAt: null } },
       holder: holderId('a', 'test'),
@@ -42,7 +42,7 @@ describe('a claim', () => {
       const loaded = { id: 's', state: at(1_000) } as unknown as Loaded;
       const verdict = { action: 'resume', turn: 1, resumed: false, attempt: 1, takeover: false } as const;
       await claim(loaded, verdict, {
-        config: { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config,
+        config: { current: { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config },
         sessions: { execute },
         log: { leases: { read: () => Promise.reject(new Error('not asked')) }, status: { lastAwayAt: null } },
         holder: holderId('a', 'test'),
@@ -78,7 +78,7 @@ describe('a claim', () => {
       }) as Execute;
       const verdict = { action: 'resume', turn: 1, resumed: true, attempt: 2, takeover: true } as const;
       await claim({ id: 's', state: lost } as unknown as Loaded, verdict, {
-        config: { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config,
+        config: { current: { routes: {}, timing: { lease_seconds: 1 } } as unknown as Config },
         sessions: { execute },
         log: { leases: { read: () => Promise.reject(new Error('not asked')) }, status: { lastAwayAt: null } },
         holder: holderId('a', 'test'),
@@ -118,7 +118,7 @@ describe('the time by which a session is judged', () => {
     }
     let asked = 0;
     const verdict = await judge({ id: 's', state, events: [], version: state.version } as unknown as Loaded, {
-      config,
+      config: { current: config },
       sessions: { execute: () => Promise.reject(new Error('not asked')) },
       log: {
         status: { lastAwayAt: null },

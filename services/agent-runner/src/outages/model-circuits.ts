@@ -3,6 +3,7 @@ import type { Logger } from '@angelia/service-kit';
 import type { PutOff, UnusableModel } from '@angelia/session';
 import { type CircuitLimits, Circuits, circuitLimits, type Verdict, WakeUp } from '@angelia/waiting';
 import { CallFailure } from '../retry-call.ts';
+import type { ChangedModels } from './changed-models.ts';
 
 /** Why a model cannot be used, as the last call of it said. */
 export type ModelTrouble = Pick<UnusableModel, 'reason' | 'code' | 'message'>;
@@ -28,7 +29,7 @@ interface ModelCircuitsOptions {
   /** `retry.schedule_seconds` of all agents. */
   readonly schedules: readonly (readonly number[])[];
   readonly logger: Pick<Logger, 'warn' | 'info'>;
-  /** A model that was down works again. */
+  /** A model that was down works again, or its config has changed. */
   readonly onBack: (recovery: Recovery) => void;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
@@ -65,7 +66,7 @@ const MOST_LET_THROUGH = 1_000;
  */
 export class ModelCircuits {
   readonly #options: ModelCircuitsOptions;
-  readonly #limits: CircuitLimits;
+  #limits: CircuitLimits;
   readonly #circuits: Circuits;
   readonly #now: () => number;
   /** The last failure of each model, and since when it is down. Only of open circuits. */
@@ -207,6 +208,25 @@ export class ModelCircuits {
     if (this.#recoveries.get(recovery.model) === recovery) this.#recoveries.delete(recovery.model);
   }
 
+  /** A new config is in force. The sessions that waited because of what it changes go on, first one of them. */
+  take(schedules: readonly (readonly number[])[], { mended, left }: ChangedModels): void {
+    this.#limits = circuitLimits(schedules.flat());
+    this.#circuits.setLimits(this.#limits);
+    // What the last calls said of these no longer counts.
+    for (const model of mended) {
+      this.#circuits.forget(model);
+      this.#down.delete(model);
+      this.#probes.delete(model);
+    }
+    const models = new Set([...mended, ...left]);
+    if (models.size === 0) return;
+    this.#options.logger.info(
+      { models: [...models] },
+      'the config of models has changed; the sessions that wait for them go on',
+    );
+    for (const model of models) this.#recover(model);
+  }
+
   /** The models that cannot be used. One that nobody has tried for long is left out: nobody waits for it. */
   get down(): DownModel[] {
     const open = this.#circuits.openNames(this.#now());
@@ -255,15 +275,24 @@ export class ModelCircuits {
       { model, reason, code, message },
       'model cannot be used; its sessions wait and one call at a time tries again',
     );
-    const recovery = this.#recoveries.get(model);
-    if (recovery !== undefined) this.endRecovery(recovery);
+    this.#endRecoveryOf(model);
   }
 
   #closed(model: string): void {
     this.#options.logger.info({ model }, 'model works again; the sessions that wait for it go on');
+    this.#recover(model);
+  }
+
+  #recover(model: string): void {
+    this.#endRecoveryOf(model);
     const recovery: Recovery = { model, active: true, answers: 0, changed: new WakeUp() };
     this.#recoveries.set(model, recovery);
     this.#options.onBack(recovery);
+  }
+
+  #endRecoveryOf(model: string): void {
+    const recovery = this.#recoveries.get(model);
+    if (recovery !== undefined) this.endRecovery(recovery);
   }
 }
 

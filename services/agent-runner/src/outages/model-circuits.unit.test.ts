@@ -217,6 +217,42 @@ describe('a model that is back', () => {
   });
 });
 
+describe('a new config', () => {
+  it('that changes a model which is down makes it count as unknown: those that wait go on, and others behind them', async () => {
+    const { goDown, circuits, recoveries, admits, call } = world();
+    await goDown();
+    circuits.take(schedules, { mended: ['main'], left: [] });
+    expect(circuits.down).toEqual([]);
+    expect(recoveries).toMatchObject([{ model: 'main', active: true }]);
+    circuits.letThrough(s1);
+    expect([admits(s1), admits(s2)]).toEqual(['go', [0]]);
+    expect(await call(s1)).toBe('answer');
+  });
+
+  it('that names another model for an agent lets its sessions look, and keeps what was seen of the model', async () => {
+    const { goDown, circuits, recoveries, admits } = world();
+    await goDown();
+    circuits.take(schedules, { mended: [], left: ['main'] });
+    expect(recoveries).toMatchObject([{ model: 'main', active: true }]);
+    circuits.letThrough(s1);
+    expect([admits(s1), admits(s1, null, ['main', 'backup'])]).toEqual([[1_000], 'go']);
+  });
+
+  it('that comes while those that wait go on begins anew, once', async () => {
+    const { circuits, recoveries } = world();
+    circuits.take(schedules, { mended: ['main'], left: ['main'] });
+    circuits.take(schedules, { mended: ['main'], left: [] });
+    expect(recoveries.map(({ active }) => active)).toEqual([false, true]);
+  });
+
+  it('that changes the schedules changes the pauses', async () => {
+    const { goDown, circuits, admits } = world();
+    circuits.take([[0.5, 10]], { mended: [], left: [] });
+    await goDown();
+    expect(admits(s2)).toEqual([500]);
+  });
+});
+
 describe('after a restart', () => {
   it('the first session that waited for a model is the probe, and the others wait for its verdict', async () => {
     const { admits, call, recoveries } = world();

@@ -1,4 +1,5 @@
-import type { AgentConfig, Config, HolderId, SessionId } from '@angelia/contracts';
+import type { CurrentConfig } from '@angelia/config';
+import type { AgentConfig, HolderId, SessionId } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import {
   agentCall,
@@ -16,22 +17,15 @@ import { isAsJudged } from '../claim/claim.ts';
 import type { CallFailure } from '../retry-call.ts';
 import { nextStatus, type Run } from '../run/claimed-run.ts';
 import type { FailureCode } from '../run/failures.ts';
+import { type AskingAgent, modelsOf } from './asked-models.ts';
 import { type ModelCircuits, ModelPaused } from './model-circuits.ts';
 import { givenUpText, waitingText } from './wait-texts.ts';
 
-/** An agent that asks somebody else for its answer. */
-type AskingAgent = Exclude<AgentConfig, { kind: 'command' }>;
-
 export interface PutOffDeps {
-  readonly config: Config;
+  readonly config: CurrentConfig;
   readonly sessions: Pick<Sessions, 'execute' | 'now' | 'clock'>;
   readonly circuits: ModelCircuits;
   readonly holder: HolderId;
-}
-
-/** The name of an http agent among the models. No model has it, because names have no colon. */
-export function agentAsModel(agent: string): string {
-  return `agent:${agent}`;
 }
 
 /** 0 of `max_seconds`: the agent does not wait, and calls its models whatever other sessions have seen. */
@@ -48,7 +42,7 @@ export async function putOffUnclaimed(
   { turn, resumed, attempt, takeover }: Extract<Recovery, { action: 'resume' }>,
   deps: PutOffDeps,
 ): Promise<boolean> {
-  const { agents } = deps.config;
+  const { agents } = deps.config.current;
   const name = loaded.state.created?.agent ?? '';
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   const head = loaded.state.turns[0];
@@ -125,11 +119,6 @@ function asksNext(turn: OpenTurn): boolean {
   const call = agentCall(turn);
   if (call !== null) return call.status !== 'done';
   return !turn.completing && turn.calls.every(({ status }) => status === 'done');
-}
-
-function modelsOf(name: string, agent: AskingAgent): string[] {
-  if (agent.kind === 'http') return [agentAsModel(name)];
-  return [...(agent.model === undefined ? [] : [agent.model]), ...agent.fallback_models];
 }
 
 function retryPolicy({ retry }: AskingAgent): RetryPolicy {

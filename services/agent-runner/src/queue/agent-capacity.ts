@@ -1,6 +1,6 @@
 /** How many runs this runner takes on at once: one slot per run, `max_concurrency` slots per agent. */
 export class AgentCapacity {
-  readonly #limits: ReadonlyMap<string, number>;
+  #limits: ReadonlyMap<string, number>;
   readonly #used = new Map<string, number>();
   /** Agents without a free slot. */
   readonly #full = new Set<string>();
@@ -8,6 +8,18 @@ export class AgentCapacity {
 
   constructor(limits: ReadonlyMap<string, number>) {
     this.#limits = limits;
+  }
+
+  /** Runs in progress keep their slots, also beyond a lowered limit. */
+  setLimits(limits: ReadonlyMap<string, number>): void {
+    this.#limits = limits;
+    this.#full.clear();
+    for (const [agent, used] of this.#used) if (used >= this.#limitOf(agent)) this.#full.add(agent);
+  }
+
+  /** Its limit was lowered: a slot that comes free must not be passed on. */
+  isBeyondLimit(agent: string): boolean {
+    return (this.#used.get(agent) ?? 0) > this.#limitOf(agent);
   }
 
   /** False when the agent has no slot left. */
@@ -20,10 +32,10 @@ export class AgentCapacity {
   }
 
   release(agent: string): void {
-    const used = this.#used.get(agent) ?? 0;
-    if (used <= 1) this.#used.delete(agent);
-    else this.#used.set(agent, used - 1);
-    this.#full.delete(agent);
+    const used = (this.#used.get(agent) ?? 0) - 1;
+    if (used <= 0) this.#used.delete(agent);
+    else this.#used.set(agent, used);
+    if (used < this.#limitOf(agent)) this.#full.delete(agent);
   }
 
   /** Some agent has no free slot: then a hinted session may have to wait. */

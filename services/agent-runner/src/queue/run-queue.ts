@@ -59,6 +59,12 @@ export class RunQueue {
     this.#list = new WaitingList({ cap: options.waitingCap });
   }
 
+  /** Another config: sessions that wait get the slots that it adds. */
+  setLimits(limits: ReadonlyMap<string, number>): void {
+    this.#capacity.setLimits(limits);
+    for (const agent of this.#list.agents) this.#startWaiting(agent);
+  }
+
   /** A hinted session may have to wait: its route and agent decide. */
   get mayHaveToWait(): boolean {
     return this.#capacity.someAgentIsFull || this.#list.hasBlockedRoutes;
@@ -118,6 +124,10 @@ export class RunQueue {
 
   /** Gives the slot to the session that is next. */
   freeSlot(agent: string): void {
+    if (this.#capacity.isBeyondLimit(agent)) {
+      this.#capacity.release(agent);
+      return;
+    }
     const next = this.#next(agent);
     if (next === null) this.#capacity.release(agent);
     else this.#options.inBackground(() => this.#startOneOf(agent, next));

@@ -218,3 +218,37 @@ describe('the sessions that wait for a full route', () => {
     expect(state.tried).toEqual(['1']);
   });
 });
+
+describe('the limits of another config', () => {
+  const limit = (slots: number) => new Map([['a', slots]]);
+
+  it('give the slots that they add to the sessions that wait, in their order', async () => {
+    const { queue, state } = queueWith();
+    state.places = 9;
+    expect(queue.takeSlot('a')).toBe(true);
+    for (const id of ['1', '2', '3']) queue.waitForSlot(sessionId(id), { route: 'r', agent: 'a' });
+    queue.setLimits(limit(3));
+    await Promise.resolve();
+    expect(state.tried).toEqual(['1', '2']);
+    expect(queue.hasFreeSlotFor('a')).toBe(false);
+    queue.setLimits(limit(5));
+    await Promise.resolve();
+    expect(state.tried).toEqual(['1', '2', '3']);
+    // One slot is left, and nobody waits.
+    expect([queue.takeSlot('a'), queue.takeSlot('a')]).toEqual([true, false]);
+  });
+
+  it('take away slots only as runs end', async () => {
+    const { queue, state } = queueWith();
+    state.places = 9;
+    queue.setLimits(limit(3));
+    for (let n = 0; n < 3; n += 1) expect(queue.takeSlot('a')).toBe(true);
+    queue.waitForSlot(sessionId('1'), { route: 'r', agent: 'a' });
+    queue.setLimits(limit(1));
+    queue.freeSlot('a');
+    queue.freeSlot('a');
+    expect(state.tried).toEqual([]);
+    queue.freeSlot('a');
+    expect(state.tried).toEqual(['1']);
+  });
+});

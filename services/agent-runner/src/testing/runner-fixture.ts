@@ -1,3 +1,4 @@
+import { LiveConfig, type LoadedConfig } from '@angelia/config';
 import {
   type Config,
   holderId,
@@ -15,6 +16,7 @@ import { agentPoster } from '../agents/http/agent-request.ts';
 import type { Model } from '../models/model.ts';
 import { provideModels } from '../models/provide-models.ts';
 import { Runner } from '../runner.ts';
+import type { RunnerSettings } from '../settings.ts';
 import { McpServers } from '../tools/mcp/mcp-servers.ts';
 import { provideToolsets } from '../tools/provide-toolsets.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -122,13 +124,22 @@ export async function runnerFixture(options: FixtureOptions) {
             return { sessionId: id, route, version: 2, runDueAt: 0 };
           }),
         );
+      const live = new LiveConfig<RunnerSettings>(
+        {
+          config: (over.config ?? ((same) => same))(
+            over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
+          ),
+        } as LoadedConfig,
+        {
+          models,
+          modelConfigs: config.models,
+          mcp,
+          toolsets: (name: string) => options.toolsets?.[name] ?? ours(name),
+          callbacks: options.callbacks ?? null,
+        },
+      );
       const runner = new Runner({
-        config: (over.config ?? ((same) => same))(
-          over.agentGone ? { ...config, agents: {} } : configWith(over.agent),
-        ),
-        models,
-        toolsets: (name) => options.toolsets?.[name] ?? ours(name),
-        callbacks: options.callbacks ?? null,
+        config: live,
         postToAgent: agentPoster(),
         pings: {
           subscribe(_subject, listener) {
@@ -158,7 +169,17 @@ export async function runnerFixture(options: FixtureOptions) {
         ...(over.watcherGraceSeconds === undefined ? {} : { watcherGraceSeconds: over.watcherGraceSeconds }),
         ...(over.waitingCap === undefined ? {} : { waitingCap: over.waitingCap }),
       });
-      const made = Object.assign(runner, { cut: line.cut, mend: line.mend, asked: line.asked });
+      /** As if the operator edited the config while the runner works. */
+      const take = async (change: (config: Config) => Config): Promise<void> => {
+        const next = change(live.current);
+        const settings = {
+          ...live.settings,
+          models: await provideModels(next),
+          modelConfigs: next.models,
+        };
+        live.take({ config: next } as LoadedConfig, settings);
+      };
+      const made = Object.assign(runner, { cut: line.cut, mend: line.mend, asked: line.asked, take });
       runners.push(made);
       return made;
     },

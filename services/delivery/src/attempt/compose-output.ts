@@ -18,15 +18,23 @@ type ComposeResult =
   /** The target's own code failed, as it would on every attempt. */
   | { readonly kind: 'failed'; readonly result: SendResult };
 
+/** Whoever tries a question with `deliver: log` first should not find out with the first real one. */
+const LOCAL_LINKS =
+  '(`public_url` of the config is not set, or is an address of this machine only. Delivered elsewhere, this question would ' +
+  'have a link that nobody else can open. Set `public_url`.)';
+
 /** Renders the recorded output for the target and cuts it into chunks. */
 export function composeOutput(
   { loaded, plan, configured }: ComposeInput,
-  context: Pick<DeliveryContext, 'answerLinks' | 'logger'>,
+  context: Pick<DeliveryContext, 'answerLinks' | 'linksAreLocal' | 'logger'>,
 ): ComposeResult {
   const { target, settings } = configured;
   // A reader of the log need not be somebody who may answer. In a log, the link would be a leaked key.
-  const links = target.name === 'log' ? null : context.answerLinks;
-  const message = outputMessage(loaded, plan.output, plan.possibleDuplicate, links);
+  const answering =
+    target.name === 'log'
+      ? { links: null, note: context.linksAreLocal ? LOCAL_LINKS : null }
+      : { links: context.answerLinks };
+  const message = outputMessage(loaded, plan.output, plan.possibleDuplicate, answering);
   try {
     const chunks = resumeChunks(loaded, plan, target.compose(message, settings));
     return { kind: 'composed', message, chunks };

@@ -22,7 +22,7 @@ function asked(question: string, choices: string[]): Loaded {
 
 describe('the message of a question', () => {
   it('has the question, its numbered choices and the link for the answer', () => {
-    expect(outputMessage(asked('Red or blue?', ['Red', 'Blue']), 2, false, links)).toEqual({
+    expect(outputMessage(asked('Red or blue?', ['Red', 'Blue']), 2, false, { links })).toEqual({
       type: 'clarification',
       text: 'Red or blue?\n\n1. Red\n2. Blue\n\nAnswer here: https://hooks.example.com/answers/t.2.mac',
       sessionId: id,
@@ -31,13 +31,13 @@ describe('the message of a question', () => {
       deliveryId: 'd-1',
       possibleDuplicate: false,
     });
-    expect(outputMessage(asked('Which?', []), 2, true, links).text).toBe(
+    expect(outputMessage(asked('Which?', []), 2, true, { links }).text).toBe(
       'Which?\n\nAnswer here: https://hooks.example.com/answers/t.2.mac',
     );
   });
 
   it('says how else to answer if there is no link', () => {
-    expect(outputMessage(asked('Which?', []), 2, false, null).text).toBe(
+    expect(outputMessage(asked('Which?', []), 2, false, { links: null }).text).toBe(
       `Which?\n\nAnswer with POST /v1/sessions/${id}/messages`,
     );
   });
@@ -50,10 +50,28 @@ describe('the message of a question', () => {
     const target = { name, compose: ({ text }: OutboundMessage) => [{ text }] };
     const plan = { output: 2, possibleDuplicate: false, taken: 0 };
     const configured = { target, settings: {} } as unknown as ComposeInput['configured'];
-    const context = { answerLinks: links } as unknown as DeliveryContext;
+    const context = { answerLinks: links, linksAreLocal: true } as unknown as DeliveryContext;
     expect(composeOutput({ loaded: asked('Which?', []), plan, configured }, context)).toMatchObject({
       kind: 'composed',
       chunks: [{ text: expect.stringContaining(told) }],
     });
+  });
+});
+
+describe('a question in the log', () => {
+  const composed = (linksAreLocal: boolean, name = 'log') => {
+    const target = { name, compose: ({ text }: OutboundMessage) => [{ text }] };
+    const configured = { target, settings: {} } as unknown as ComposeInput['configured'];
+    const plan = { output: 2, possibleDuplicate: false, taken: 0 };
+    const context = { answerLinks: links, linksAreLocal } as unknown as DeliveryContext;
+    const result = composeOutput({ loaded: asked('Which?', []), plan, configured }, context);
+    return result.kind === 'composed' ? (result.chunks[0]?.text ?? '') : '';
+  };
+
+  it('says that its link could be opened on this machine only, if public_url is not set', () => {
+    expect(composed(true)).toMatch(/Answer with POST .*\n\n\(`public_url` of the config is not set/);
+    expect(composed(false)).not.toContain('public_url');
+    // Elsewhere a person reads it, who cannot change the config.
+    expect(composed(true, 'telegram')).not.toContain('public_url');
   });
 });

@@ -5,19 +5,19 @@ import type { OutboundMessage } from '../targets/target.ts';
 
 /**
  * The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). Only the link of a question is
- * made here, the same on every attempt: it is a key, and the log holds none. `links` is null where no link may appear.
+ * made here, the same on every attempt: it is a key, and the log holds none.
  */
 export function outputMessage(
   loaded: Loaded,
   output: number,
   possibleDuplicate: boolean,
-  links: Pick<AnswerLinks, 'url'> | null,
+  answering: Answering,
 ): OutboundMessage {
   const event = outputEvent(loaded, output);
   const { created } = loaded.state;
   if (created === null) throw new Error(`${loaded.id} has outputs and no session.created`);
   return {
-    ...contentOf(event, () => howToAnswer(loaded, output, links)),
+    ...contentOf(event, () => howToAnswer(loaded, output, answering)),
     sessionId: loaded.id,
     version: output,
     route: created.route,
@@ -25,6 +25,14 @@ export function outputMessage(
     title: created.title,
     possibleDuplicate,
   };
+}
+
+/** What a question says about how to answer it. */
+export interface Answering {
+  /** Null where no link may appear. */
+  readonly links: Pick<AnswerLinks, 'url'> | null;
+  /** For the operator, who reads the questions in the log. */
+  readonly note?: string | null;
 }
 
 export function outputEvent(loaded: Loaded, output: number): RecordedEvent {
@@ -56,8 +64,8 @@ function numbered(choices: readonly string[]): string {
   return choices.map((choice, index) => `${index + 1}. ${choice}`).join('\n');
 }
 
-function howToAnswer({ id }: Loaded, output: number, links: Pick<AnswerLinks, 'url'> | null): string {
-  return links === null
-    ? `Answer with POST /v1/sessions/${id}/messages`
-    : `Answer here: ${links.url({ sessionId: id, output })}`;
+function howToAnswer({ id }: Loaded, output: number, { links, note }: Answering): string {
+  if (links !== null) return `Answer here: ${links.url({ sessionId: id, output })}`;
+  const how = `Answer with POST /v1/sessions/${id}/messages`;
+  return note == null ? how : `${how}\n\n${note}`;
 }

@@ -73,6 +73,10 @@ export class SendGate {
     return this.#waiting.size;
   }
 
+  setCircuitLimits(limits: CircuitLimits): void {
+    this.#circuits.setLimits(limits);
+  }
+
   /** How many destinations are found to be down. */
   get openCircuits(): number {
     return this.#circuits.openAt(this.#options.now());

@@ -540,3 +540,42 @@ describe('drain', () => {
     expect(sink.taken(id).map(({ payload }) => payload.text)).toEqual(['one', 'two']);
   });
 });
+
+describe('another config', () => {
+  it('counts for the next session; a send that has begun keeps its target, which is closed after it', async () => {
+    const gate = Promise.withResolvers<void>();
+    let begun = false;
+    sink.behave(async ({ text }) => {
+      begun ||= text === 'held';
+      if (text === 'held') await gate.promise;
+      return answer(200);
+    });
+    let closed = false;
+    const delivery = { request_timeout_seconds: 60 };
+    const dispatcher = sender({
+      delivery,
+      targets: (targets) => ({
+        ...targets,
+        close: async () => {
+          closed = true;
+          await targets.close();
+        },
+      }),
+    });
+    const [held, next] = [await answered('held'), await answered('next')];
+    await dispatcher.handle({ stream_id: held, version: 0 });
+    await eventually(() => begun);
+
+    const secret = `whsec_${Buffer.from('another secret of 24 byt').toString('base64')}`;
+    fixture.reconfigure(dispatcher, { delivery, settings: { http: { secret } } });
+    await hintUntil(dispatcher, next, settled(next));
+    expect(sink.received.map(({ payload, signature }) => [payload.text, signature])).toEqual([
+      ['next', 'invalid'],
+    ]);
+    expect(closed).toBe(false);
+    gate.resolve();
+    await hintUntil(dispatcher, held, settled(held));
+    expect(sink.received.at(-1)).toMatchObject({ payload: { text: 'held' }, signature: 'valid' });
+    await eventually(() => closed);
+  });
+});

@@ -1,11 +1,13 @@
+import type { RunningConfig } from '@angelia/config';
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
 import type { SendRates } from '@angelia/event-log';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
 import { type CircuitLimits, circuitLimits, WakeUp } from '@angelia/waiting';
-import type { DeliveryContext } from '../delivery-context.ts';
+import type { DeliveryProcess } from '../delivery-context.ts';
 import { SendGate } from '../gate/send-gate.ts';
-import { gateFor } from '../gate/session-gate.ts';
+import { gateFor, type SessionGate } from '../gate/session-gate.ts';
 import { SharedRates } from '../gate/shared-rates.ts';
+import type { DeliverySettings } from '../settings.ts';
 import { CONNECTIONS_PER_ORIGIN } from '../targets/calls/http-call.ts';
 import { deliverSession } from './deliver-session.ts';
 
@@ -51,7 +53,8 @@ interface InFlight {
  */
 export class DeliveryDispatcher implements DrainParticipant {
   readonly name = 'deliveries';
-  readonly #context: DeliveryContext;
+  readonly #context: DeliveryProcess;
+  readonly #config: RunningConfig<DeliverySettings>;
   readonly #limits: DispatcherLimits;
   readonly #gate: SendGate;
   readonly #rates: SharedRates;
@@ -60,20 +63,27 @@ export class DeliveryDispatcher implements DrainParticipant {
   #draining = false;
 
   constructor(
-    context: DeliveryContext,
+    context: DeliveryProcess,
+    /** One look at a session uses what was in force at its beginning. */
+    config: RunningConfig<DeliverySettings>,
     turns: Pick<SendRates, 'take' | 'pause'>,
     limits: DispatcherLimits = DISPATCHER_LIMITS,
   ) {
     this.#context = context;
+    this.#config = config;
     this.#limits = limits;
     this.#gate = new SendGate({
       perDestination: limits.perDestination,
       perCircuit: limits.perCircuit,
       maxWaiting: limits.waiting,
-      circuit: limits.circuit ?? circuitLimits(context.policy.retry_schedule_seconds),
+      circuit: limits.circuit ?? circuitLimits(config.current.delivery.retry_schedule_seconds),
       now: () => context.clock.monotonic(),
       wake: (id) => this.#wake(sessionId(id)),
       onCircuit: (destination, change) => this.#logCircuit(destination, change),
+    });
+    config.onTaken(({ delivery }) => {
+      if (limits.circuit === undefined)
+        this.#gate.setCircuitLimits(circuitLimits(delivery.retry_schedule_seconds));
     });
     this.#rates = new SharedRates(turns, this.#gate, context.logger);
   }
@@ -147,12 +157,21 @@ export class DeliveryDispatcher implements DrainParticipant {
     for (;;) {
       session.hinted = 0;
       session.woken = false;
-      const result = await deliverSession(id, gate, this.#context);
+      const result = await this.#look(id, gate);
       if (this.#draining) return;
       // The gate wakes a session that waits, and may have done so already.
       if (result.kind === 'waiting' && !session.woken) return;
       // Look again only if a hint named a version that we have not seen.
       if (result.kind === 'done' && session.hinted <= result.version) return;
+    }
+  }
+
+  async #look(id: SessionId, gate: SessionGate): ReturnType<typeof deliverSession> {
+    const held = this.#config.hold();
+    try {
+      return await deliverSession(id, gate, { ...this.#context, ...held.settings });
+    } finally {
+      held.release();
     }
   }
 

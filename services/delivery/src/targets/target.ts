@@ -13,7 +13,7 @@ export interface Target {
   readonly idempotent: boolean;
   /** The platform's own limits, kept across sessions. */
   readonly limits?: { readonly perChat?: Rate; readonly overall?: Rate };
-  /** Checks that the config's schema (libs/config/src/targets) cannot make. Called at start; one line per problem. */
+  /** Checks that the config's schema (libs/config/src/targets) cannot make. Called before it is used; one line per problem, `key: reason`. */
   checkSettings(settings: TargetSettings): readonly string[];
   destination(address: TargetAddress, settings: TargetSettings): Destination;
   /**

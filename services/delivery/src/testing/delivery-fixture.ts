@@ -1,4 +1,4 @@
-import { addressVariables, knownTargets } from '@angelia/config';
+import { addressVariables, knownTargets, LiveConfig, type LoadedConfig } from '@angelia/config';
 import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase } from '@angelia/event-log/testing';
@@ -6,8 +6,9 @@ import { createLogger } from '@angelia/service-kit';
 import { decide, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
-import type { DeliveryContext } from '../delivery-context.ts';
+import type { DeliveryProcess } from '../delivery-context.ts';
 import { DeliveryDispatcher, DISPATCHER_LIMITS, type DispatcherLimits } from '../plan/delivery-dispatcher.ts';
+import type { DeliverySettings } from '../settings.ts';
 import { loadAdapters, openTargets, type Targets } from '../targets/target-registry.ts';
 
 const logger = createLogger({ service: 'delivery', instance: 'test', level: 'fatal', secrets: [] });
@@ -36,6 +37,8 @@ export interface DeliveryFixture {
   readonly log: EventLog;
   readonly sessions: Sessions;
   sender(options?: SenderOptions): DeliveryDispatcher;
+  /** Puts other settings in force, as a reload does. */
+  reconfigure(dispatcher: DeliveryDispatcher, options: SenderOptions): void;
   put(id: SessionId, ...commands: SessionCommand[]): Promise<void>;
   /** A session with a started run. */
   running(session: NewSession): Promise<SessionId>;
@@ -83,6 +86,24 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
   const sessions = new Sessions({ log, instance: 'test' });
   const adapters = await loadAdapters(knownTargets);
   const opened: Targets[] = [];
+  const configs = new Map<DeliveryDispatcher, LiveConfig<DeliverySettings>>();
+  const loadedWith = (options: SenderOptions) => {
+    const config = configSchema.parse({
+      targets: { http: { secret: TEST_SINK_SECRET }, ...options.settings },
+      // Longer than a busy machine needs: a request without an answer would be sent again, marked.
+      delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 10, ...options.delivery },
+    });
+    const targets = openTargets(config, logger, adapters);
+    opened.push(targets);
+    const settings: DeliverySettings = {
+      targets: options.targets?.(targets) ?? targets,
+      addressVariables: addressVariables({}, options.env ?? {}),
+      policy: config.delivery,
+      answerLinks: null,
+      linksAreLocal: false,
+    };
+    return { loaded: { config } as LoadedConfig, settings };
+  };
 
   const put: DeliveryFixture['put'] = async (id, ...commands) => {
     for (const command of commands) {
@@ -122,29 +143,29 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
     running,
     deliveryEvents,
     sender(options = {}) {
-      const config = configSchema.parse({
-        targets: { http: { secret: TEST_SINK_SECRET }, ...options.settings },
-        // Longer than a busy machine needs: a request without an answer would be sent again, marked.
-        delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 10, ...options.delivery },
-      });
-      const targets = openTargets(config, logger, adapters);
-      opened.push(targets);
+      const { loaded, settings } = loadedWith(options);
       // Postgres runs on this host and has the same clock.
       const startedAt = Date.now();
-      const context: DeliveryContext = {
+      const context: DeliveryProcess = {
         sessions: options.sessions ?? sessions,
-        targets: options.targets?.(targets) ?? targets,
-        addressVariables: addressVariables({}, options.env ?? {}),
-        policy: config.delivery,
         holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
         logger,
         clock: systemClock,
         random: () => 0.5,
         startedAt: () => startedAt,
         unrecorded: new Set(),
-        answerLinks: null,
       };
-      return new DeliveryDispatcher(context, log.sendRates, { ...DISPATCHER_LIMITS, ...options.limits });
+      const live = new LiveConfig(loaded, settings, { close: ({ targets }) => void targets.close() });
+      const dispatcher = new DeliveryDispatcher(context, live, log.sendRates, {
+        ...DISPATCHER_LIMITS,
+        ...options.limits,
+      });
+      configs.set(dispatcher, live);
+      return dispatcher;
+    },
+    reconfigure(dispatcher, options) {
+      const { loaded, settings } = loadedWith(options);
+      configs.get(dispatcher)?.take(loaded, settings);
     },
     async answered(text, session) {
       const id = await running(session);

@@ -1,5 +1,4 @@
-import type { Environment } from '@angelia/config';
-import type { Config } from '@angelia/contracts';
+import type { CurrentConfig, Environment } from '@angelia/config';
 import {
   type AnswerLinks,
   type CallbackLinks,
@@ -40,7 +39,7 @@ export class AccessCheck implements OnModuleInit {
 
   constructor(
     @Inject(HttpAdapterHost) private readonly adapter: HttpAdapterHost,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) private readonly config: CurrentConfig,
     @Inject(ENVIRONMENT) environment: Environment,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(ANSWER_LINKS) private readonly answerLinks: AnswerLinks | null,
@@ -54,7 +53,7 @@ export class AccessCheck implements OnModuleInit {
 
   onModuleInit(): void {
     const fastify = this.adapter.httpAdapter.getInstance<FastifyInstance>();
-    limitConnections(fastify.server, this.config.limits.max_connections);
+    limitConnections(fastify.server, () => this.config.current.limits.max_connections);
     fastify.addHook('onRequest', (request, reply, done) => {
       if (this.#passes(request, reply)) done();
     });

@@ -11,7 +11,7 @@ const sockets: Socket[] = [];
 
 async function listen(slowMs?: number): Promise<void> {
   server = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => response.end('ok'));
-  limitConnections(server, MOST, slowMs);
+  limitConnections(server, () => MOST, slowMs);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

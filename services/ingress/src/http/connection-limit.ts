@@ -15,11 +15,12 @@ const SLOW_MS = 2_000;
  */
 export function limitConnections(
   server: Server,
-  most: number,
+  /** Asked for every connection: the config may change. */
+  most: () => number,
   /** Tests shorten it. */
   slowMs = SLOW_MS,
 ): void {
-  server.maxConnections = most;
+  server.maxConnections = most();
   let open = 0;
   let closedIdleAt = -Infinity;
   /** Connections without a request so far, the oldest first. */
@@ -33,7 +34,8 @@ export function limitConnections(
       open -= 1;
       silent.delete(socket);
     });
-    if (open < most * NEARLY_FULL) return;
+    server.maxConnections = most();
+    if (open < server.maxConnections * NEARLY_FULL) return;
     for (const [oldest, since] of silent) {
       if (now - since >= slowMs && oldest !== socket) oldest.destroy();
       break;

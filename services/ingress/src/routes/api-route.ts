@@ -57,12 +57,13 @@ export function apiRouteFrom(event: RecordedEvent, context: RouteContext): ApiRo
     return { ...at, definition: {}, sealed: null, compiled: { usable: false, problem } };
   }
   const stored = { ...at, definition: parsed.data.definition, sealed: parsed.data.secret };
-  try {
-    return { ...stored, compiled: compiledOf(stored, context) };
-  } catch (error) {
-    const problem = `it cannot be read (${error instanceof Error ? error.message : String(error)})`;
-    return { ...stored, compiled: { usable: false, problem } };
-  }
+  return { ...stored, compiled: compiledOf(stored, context) };
+}
+
+/** The same route under another config. */
+export function recompiled(route: ApiRoute, context: RouteContext): ApiRoute {
+  const isUnreadable = !route.compiled.usable && Object.keys(route.definition).length === 0;
+  return isUnreadable ? route : { ...route, compiled: compiledOf(route, context) };
 }
 
 /** The secrets that a sender may use, or the problem if they cannot be read. */
@@ -73,9 +74,14 @@ export function secretsOf(stored: StoredApiRoute, masterKey: MasterKey | null): 
 }
 
 function compiledOf(stored: StoredApiRoute, context: RouteContext): CompiledApiRoute {
-  const opened = secretsOf(stored, context.masterKey);
-  if (!opened.ok) return { usable: false, problem: opened.problem };
-  return compileApiRoute(stored.name, stored.definition, opened.secrets, context);
+  try {
+    const opened = secretsOf(stored, context.masterKey);
+    if (!opened.ok) return { usable: false, problem: opened.problem };
+    return compileApiRoute(stored.name, stored.definition, opened.secrets, context);
+  } catch (error) {
+    const problem = `it cannot be read (${error instanceof Error ? error.message : String(error)})`;
+    return { usable: false, problem };
+  }
 }
 
 /** With the same checks and the same result as a route of the config file. */

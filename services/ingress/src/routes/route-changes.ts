@@ -191,7 +191,7 @@ export class RouteChanges {
     throw new Refusal(
       409,
       'route_of_config',
-      `route ${name} is defined in the config file, which wins: change it there and restart ingress`,
+      `route ${name} is defined in the config file, which wins: change it there`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { Bus } from '@angelia/bus';
-import { type Environment, isShortSecret } from '@angelia/config';
+import { type Environment, isShortSecret, type RunningConfig } from '@angelia/config';
 import {
   type Config,
   type RecordedEvent,
@@ -22,7 +22,7 @@ import {
 import { WakeUp, within } from '@angelia/waiting';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Refusal } from '../http/refusal.ts';
-import { compileRoutes } from '../webhooks/compile-route.ts';
+import type { IngressSettings } from '../settings.ts';
 import type { Route, RouteTable } from '../webhooks/route.ts';
 import {
   type ApiRoute,
@@ -30,9 +30,10 @@ import {
   definitionIn,
   nameOf,
   type RouteContext,
+  recompiled,
   secretsOf,
 } from './api-route.ts';
-import { masterKeyOf } from './master-key.ts';
+import { type MasterKey, masterKeyOf } from './master-key.ts';
 
 /**
  * For when no ping comes (NATS is away): every replica knows a change within a second. Costs one look-up by primary key,
@@ -53,8 +54,7 @@ const RETRY_LATER_SECONDS = 60;
  */
 @Injectable()
 export class RouteRegistry implements RouteTable, OnModuleInit, OnModuleDestroy {
-  readonly context: RouteContext;
-  readonly #configRoutes: ReadonlyMap<string, Route>;
+  readonly #masterKey: MasterKey | null;
   readonly #apiRoutes = new Map<string, ApiRoute>();
   /** Of the stream `routes`: `#apiRoutes` contains everything up to this version. */
   #version = 0;
@@ -65,25 +65,32 @@ export class RouteRegistry implements RouteTable, OnModuleInit, OnModuleDestroy 
   #unsubscribe: () => void = () => {};
 
   constructor(
-    @Inject(CONFIG) config: Config,
-    @Inject(ENVIRONMENT) environment: Environment,
+    @Inject(CONFIG) private readonly config: RunningConfig<IngressSettings>,
+    @Inject(ENVIRONMENT) private readonly environment: Environment,
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(BUS) private readonly bus: Pick<Bus, 'subscribe'>,
     @Inject(HEALTH) health: Health,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.#configRoutes = compileRoutes(config);
-    for (const [name, { secret = config.secret ?? [] }] of Object.entries(config.routes)) {
-      this.#warnAboutShortSecrets(name, [secret].flat());
-    }
-    this.context = {
-      config,
-      listenHost: environment.host,
-      masterKey: environment.masterKey === undefined ? null : masterKeyOf(environment.masterKey),
-    };
+    const { masterKey } = environment;
+    this.#masterKey = masterKey === undefined ? null : masterKeyOf(masterKey);
+    this.#warnAboutConfig(config.current);
+    config.onTaken((taken) => {
+      this.#warnAboutConfig(taken);
+      for (const [name, route] of this.#apiRoutes) this.#set(name, recompiled(route, this.context));
+    });
     health.add('routes', () =>
       this.#readAt === null ? { ok: false, reason: 'routes made by API are not read yet' } : { ok: true },
     );
+  }
+
+  /** Under which a route made by API is checked. */
+  get context(): RouteContext {
+    return {
+      config: this.config.current,
+      listenHost: this.environment.host,
+      masterKey: this.#masterKey,
+    };
   }
 
   get(name: string): Route | undefined {
@@ -201,18 +208,32 @@ export class RouteRegistry implements RouteTable, OnModuleInit, OnModuleDestroy 
       return;
     }
     const route = apiRouteFrom(last, this.context);
+    this.#set(name, route);
+    const opened = secretsOf(route, this.#masterKey);
+    if (opened.ok) this.#warnAboutShortSecrets(name, opened.secrets);
+  }
+
+  #set(name: string, route: ApiRoute): void {
     this.#apiRoutes.set(name, route);
     const { compiled } = route;
     if (!compiled.usable) {
       this.logger.error({ route: name, problem: compiled.problem }, 'a route made by API cannot be used');
     }
-    const opened = secretsOf(route, this.context.masterKey);
-    if (opened.ok) this.#warnAboutShortSecrets(name, opened.secrets);
     if (this.#configRoutes.has(name)) {
       this.logger.warn(
         { route: name },
         'a route of the config file hides the route of the same name made by API',
       );
+    }
+  }
+
+  get #configRoutes(): ReadonlyMap<string, Route> {
+    return this.config.settings.routes;
+  }
+
+  #warnAboutConfig(config: Config): void {
+    for (const [name, { secret = config.secret ?? [] }] of Object.entries(config.routes)) {
+      this.#warnAboutShortSecrets(name, [secret].flat());
     }
   }
 

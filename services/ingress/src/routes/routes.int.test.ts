@@ -641,3 +641,61 @@ describe('while Postgres is away', () => {
     await eventually(async () => (await call(here, 'GET', '/v1/routes')).status === 200);
   });
 });
+
+describe('another config', () => {
+  it('is checked against the routes made by API: one that it forbids cannot be used until it is allowed again', async () => {
+    const ingress = await start();
+    const secret = await made(ingress, 'asks', { agent: 'handy', toolsets: ['clarify'] });
+    expect((await post(ingress, 'asks', secret)).status).toBe(202);
+    await ingress.take({ ...config, api_routes: { allowed_toolsets: [] } });
+    expect((await post(ingress, 'asks', secret)).status).toBe(503);
+    expect((await call(ingress, 'GET', '/v1/routes/asks')).body).toMatchObject({
+      status: 'unusable',
+      problem: expect.stringContaining('clarify'),
+    });
+    await ingress.take(config);
+    expect((await post(ingress, 'asks', secret)).status).toBe(202);
+  });
+
+  it('adds, changes and removes routes of the file for the next webhook; a route of the file hides one made by API', async () => {
+    const ingress = await start();
+    const secret = await made(ingress, 'twofold');
+    const other = 'another-secret-of-the-file';
+    await ingress.take({ ...config, routes: { twofold: {}, filed: { secret: other } } });
+    expect((await post(ingress, 'twofold', secret)).status).toBe(401);
+    expect((await post(ingress, 'twofold', FILE_SECRET)).status).toBe(202);
+    expect((await post(ingress, 'filed', FILE_SECRET)).status).toBe(401);
+    expect((await post(ingress, 'filed', other)).status).toBe(202);
+    expect((await post(ingress, 'lax', FILE_SECRET)).status).toBe(404);
+    const { items } = (await call(ingress, 'GET', '/v1/routes')).body as {
+      items: { name: string; source: string }[];
+    };
+    expect(items.filter(({ source }) => source === 'config').map(({ name }) => name)).toEqual([
+      'filed',
+      'twofold',
+    ]);
+    await ingress.take({ ...config, routes: {} });
+    expect((await post(ingress, 'twofold', secret)).status).toBe(202);
+    expect((await post(ingress, 'filed', other)).status).toBe(404);
+  });
+
+  it('has its own limit for bodies', async () => {
+    const ingress = await start();
+    const body = { text: 'x'.repeat(2_000) };
+    expect((await post(ingress, 'filed', FILE_SECRET, body)).status).toBe(202);
+    await ingress.take({ ...config, limits: { max_body_bytes: 1_000 } });
+    expect((await post(ingress, 'filed', FILE_SECRET, body)).status).toBe(413);
+  });
+
+  it('is refused if ingress cannot work with it, and changes nothing', async () => {
+    const plain = { ...config, agents: { default: { model: 'demo' } } };
+    const ingress = await start({ masterKey: null, config: plain });
+    const asking = { default: { model: 'demo', toolsets: ['clarify'] } };
+    await expect(ingress.take({ ...plain, agents: asking, routes: {} })).rejects.toThrow(
+      'ANGELIA_MASTER_KEY',
+    );
+    const scripted = { filed: { script: 'gone.sh' } };
+    await expect(ingress.take({ ...plain, routes: scripted })).rejects.toThrow('routes.filed.script');
+    expect((await post(ingress, 'filed', FILE_SECRET)).status).toBe(202);
+  });
+});

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { connectBus } from '@angelia/bus';
-import { readEnvironment } from '@angelia/config';
+import { LiveConfig, type LoadedConfig, readEnvironment } from '@angelia/config';
 import { holderId, parseConfig, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
 import {
@@ -19,6 +19,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { SessionStreams } from '../api/stream/session-streams.ts';
 import { httpServerOptions, type TimeLimits } from '../http/server-options.ts';
 import { IngressModule } from '../ingress.module.ts';
+import { ingressSettings } from '../settings.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token-0123';
 
@@ -34,6 +35,8 @@ export interface TestIngress {
   readonly streams: () => SessionStreams;
   /** Everything that was logged, as text. */
   readonly logged: () => string;
+  /** Puts another config in force, as a reload does. @throws StartupError if ingress refuses it */
+  take(config: Record<string, unknown>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,8 +49,6 @@ export async function startIngress(options: {
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimits?: TimeLimits;
 }): Promise<TestIngress> {
-  const parsed = parseConfig(options.config);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const environment = readEnvironment('ingress', {
     DATABASE_URL: options.databaseUrl,
     NATS_URL: options.natsUrl ?? 'nats://127.0.0.1:1',
@@ -81,10 +82,25 @@ export async function startIngress(options: {
     await log.status.ping();
     return { ok: true };
   });
+  // Only the config itself is used here: there is no file.
+  const loadedOf = (raw: Record<string, unknown>): LoadedConfig => {
+    const checked = parseConfig(raw);
+    if (!checked.ok) throw new Error(JSON.stringify(checked.problems));
+    return { config: checked.config } as LoadedConfig;
+  };
+  const settingsOf = (loaded: LoadedConfig) =>
+    ingressSettings.make(loaded, { environment, logger, previous: null });
+  const loaded = loadedOf(options.config);
+  const live = new LiveConfig(loaded, await settingsOf(loaded));
   const runtime: ServiceRuntime = {
     environment,
-    config: parsed.config,
-    addressVariables: () => ({ reason: 'nothing is sent from here' }),
+    config: live,
+    reloads: {
+      reload: async () => ({ status: 'unchanged', restartNeeded: [] }),
+      readiness: () => ({ ok: true }),
+      start: () => {},
+      stop: () => {},
+    },
     log,
     bus,
     logger,
@@ -93,7 +109,7 @@ export async function startIngress(options: {
     drain: new Drain(),
     health,
   };
-  const adapter = new FastifyAdapter(httpServerOptions(parsed.config, options.timeLimits));
+  const adapter = new FastifyAdapter(httpServerOptions(loaded.config, options.timeLimits));
   const served: { method: string; path: string }[] = [];
   adapter.getInstance().addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) served.push({ method: one.toLowerCase(), path: url });
@@ -105,7 +121,7 @@ export async function startIngress(options: {
   );
   for (const path of HEALTH_PATHS) {
     adapter.getInstance().get(path, async (_request, reply) => {
-      const { status, body } = await healthAnswer(health, 'GET', path);
+      const { status, body } = await healthAnswer(health, 'GET', path, { isPublic: true });
       return reply.code(status).send(body);
     });
   }
@@ -119,6 +135,10 @@ export async function startIngress(options: {
     served,
     streams: () => app.get(SessionStreams),
     logged: () => lines.join(''),
+    take: async (raw) => {
+      const next = loadedOf(raw);
+      live.take(next, await settingsOf(next));
+    },
     close: async () => {
       await app.close();
       await bus.close();

@@ -1,4 +1,4 @@
-import { routeFileProblems, StartupError } from '@angelia/config';
+import { ConfigUnusable, routeFileProblems } from '@angelia/config';
 import type { AuthScheme, Config, RouteConfig } from '@angelia/contracts';
 import { eventNames } from './admit/event-type.ts';
 import { prepareSecret, type Scheme } from './authenticate/scheme.ts';
@@ -31,9 +31,7 @@ export function compileRoutes(
 function compileRoute(name: string, route: RouteConfig, config: Config, untrusted: boolean): Route {
   const access = accessOf(name, route, config.secret);
   const problems = routeFileProblems(name, route, config.directories);
-  if (problems.length > 0) {
-    throw new StartupError(problems.map(({ place, reason }) => `${place}: ${reason}`));
-  }
+  if (problems.length > 0) throw new ConfigUnusable(problems);
   const fallback = route.fallback_target;
   const leaveOut = route.on_missing === 'empty';
   const perMinute = route.rate_limit ?? config.limits.rate_limit;
@@ -75,8 +73,12 @@ function deliveryIdTemplate(routeName: string, { delivery_id: source = '' }: Rou
   if (source === '') return null;
   const template = compileTemplate(source);
   if (!template.dynamic) {
-    throw new StartupError([
-      `routes.${routeName}.delivery_id: it has no placeholder, so every webhook would be a duplicate of the first: name a value that differs, for example \`{id}\``,
+    throw new ConfigUnusable([
+      {
+        place: `routes.${routeName}.delivery_id`,
+        reason:
+          'it has no placeholder, so every webhook would be a duplicate of the first: name a value that differs, for example `{id}`',
+      },
     ]);
   }
   return template;
@@ -109,7 +111,9 @@ function schemeOf(routeName: string, name: AuthScheme, secrets: readonly string[
   const scheme = schemeNamed(name);
   for (const secret of secrets) {
     const problem = secretProblem(scheme, secret);
-    if (problem !== null) throw new StartupError([`routes.${routeName}.secret: ${problem}`]);
+    if (problem !== null) {
+      throw new ConfigUnusable([{ place: `routes.${routeName}.secret`, reason: problem }]);
+    }
   }
   return scheme;
 }

@@ -1,4 +1,5 @@
 import type { Bus } from '@angelia/bus';
+import type { RunningConfig } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
 import { BUS, CONFIG, KEYED_SESSIONS, LOGGER, type Logger, metrics, SESSIONS } from '@angelia/service-kit';
 import type { KeyedSessions, Sessions } from '@angelia/sessions';
@@ -7,8 +8,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerError } from '../http/answer-error.ts';
 import { clientNetworkOf } from '../http/client-network.ts';
+import type { IngressSettings } from '../settings.ts';
 import { ROUTES } from '../tokens.ts';
-import { BodyBudget } from './receive/body-budget.ts';
+import { BodyBudget, type BodyLimits } from './receive/body-budget.ts';
 import { refuseCrossSite } from './receive/cross-site.ts';
 import { readBody } from './receive/read-body.ts';
 import { openRoute } from './receive/receive.ts';
@@ -27,7 +29,6 @@ type WebhookPost = FastifyRequest<{ Params: { route: string } }>;
 export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
   readonly #context: WebhookContext;
   readonly #budget: BodyBudget;
-  readonly #maxBodyBytes: number;
 
   constructor(
     @Inject(HttpAdapterHost) private readonly adapter: HttpAdapterHost,
@@ -37,15 +38,11 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
     @Inject(UnstartedWebhookRecorder) private readonly unstarted: UnstartedWebhookRecorder,
     @Inject(KEYED_SESSIONS) keyedSessions: KeyedSessions,
     @Inject(BUS) bus: Pick<Bus, 'ping'>,
-    @Inject(CONFIG) { limits }: Config,
+    @Inject(CONFIG) private readonly config: RunningConfig<IngressSettings>,
   ) {
     this.#context = { routes, sessions, keyedSessions, bus, logger, warnings: new RouteWarnings(logger) };
-    this.#maxBodyBytes = limits.max_body_bytes;
-    this.#budget = new BodyBudget({
-      totalBytes: limits.max_unauthenticated_bytes,
-      bytesPerNetwork: limits.max_unauthenticated_bytes_per_address,
-      bytesPerSecond: limits.min_body_bytes_per_second,
-    });
+    this.#budget = new BodyBudget(bodyLimits(config.current));
+    config.onTaken((taken) => this.#budget.setLimits(bodyLimits(taken)));
   }
 
   onModuleInit(): void {
@@ -60,7 +57,7 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
           {
             budget: this.#budget,
             network: () => clientNetworkOf(request.ip),
-            limit: this.#maxBodyBytes,
+            limit: this.config.current.limits.max_body_bytes,
           },
           done,
         ),
@@ -100,6 +97,14 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
     this.unstarted.refused({ routeName: route, headers: request.headers, source: request.ip }, error);
     if (answer.unexpected) this.logger.error({ err: error, url: request.url }, 'webhook failed');
   }
+}
+
+function bodyLimits({ limits }: Config): BodyLimits {
+  return {
+    totalBytes: limits.max_unauthenticated_bytes,
+    bytesPerNetwork: limits.max_unauthenticated_bytes_per_address,
+    bytesPerSecond: limits.min_body_bytes_per_second,
+  };
 }
 
 function startedAs({ body }: WebhookAnswer): 'accepted' | 'coalesced' {

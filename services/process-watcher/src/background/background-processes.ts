@@ -1,4 +1,5 @@
-import type { Config, SessionId } from '@angelia/contracts';
+import type { CurrentConfig } from '@angelia/config';
+import type { SessionId } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import { decide, decideAll, type ProcessState, type SessionCommand } from '@angelia/session';
@@ -30,7 +31,7 @@ interface RecordedMatches {
  * where this one stopped. A report that comes twice is recorded once (libs/session/src/processes).
  */
 export class BackgroundProcesses {
-  readonly #config: Config;
+  readonly #config: CurrentConfig;
   readonly #commands: HostCommands;
   readonly #sessions: Pick<Sessions, 'execute'>;
   readonly #logger: Logger;
@@ -41,7 +42,7 @@ export class BackgroundProcesses {
   readonly #starting = new Map<SessionId, Set<string>>();
 
   constructor(options: {
-    readonly config: Config;
+    readonly config: CurrentConfig;
     readonly commands: HostCommands;
     readonly sessions: Pick<Sessions, 'execute'>;
     readonly logger: Logger;
@@ -198,7 +199,7 @@ export class BackgroundProcesses {
             signal: end.exit.signal,
             durationSeconds: end.exit.duration_seconds,
             outputTail,
-            reason: limitReason(end.exit.limit, this.#config.process_watcher),
+            reason: limitReason(end.exit.limit, this.#config.current.process_watcher),
           };
     const executed = await retryUntilDone(this.#signal, () =>
       this.#sessions.execute(id, ({ state }) => decide(state, ended)),

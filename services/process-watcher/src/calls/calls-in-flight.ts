@@ -1,4 +1,5 @@
-import type { Config, SessionId } from '@angelia/contracts';
+import type { CurrentConfig } from '@angelia/config';
+import type { SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import { agentTools, decideAll, type SessionCommand } from '@angelia/session';
 import { type Loaded, SESSION_ID, type Sessions, withSpan } from '@angelia/sessions';
@@ -14,7 +15,7 @@ import { terminalTool } from './terminal-tool.ts';
 import { type Call, type CallResult, failed, type OpenCall, openCalls } from './tool-call.ts';
 
 interface CallsInFlightDeps {
-  readonly config: Config;
+  readonly config: CurrentConfig;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
   readonly directories: SessionDirectories;
   readonly commands: HostCommands;
@@ -158,14 +159,16 @@ export class CallsInFlight {
   }
 
   async #run(call: Call): Promise<CallResult | null> {
+    // A call keeps the config that it began with.
+    const deps = { ...this.#deps, config: this.#deps.config.current };
     return retryUntilDone(call.signal, async () => {
       switch (call.tool) {
         case 'terminal':
-          return terminalTool(call, this.#deps);
+          return terminalTool(call, deps);
         case 'process':
-          return processTool(call, this.#deps);
+          return processTool(call, deps);
         case agentTools.command:
-          return commandAgent(call, this.#deps);
+          return commandAgent(call, deps);
         default:
           return failed(`there is no tool ${call.tool}`);
       }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { CurrentConfig } from '@angelia/config';
 import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import { pause, WakeUp } from '@angelia/waiting';
@@ -61,9 +62,9 @@ export type CommandEnd =
 /** The commands on this host: started under the supervisor, and found again by their files. */
 export class HostCommands {
   readonly #directories: SessionDirectories;
-  readonly #config: ProcessWatcherConfig;
+  readonly #current: CurrentConfig;
   readonly #users: SessionUsers;
-  readonly #isolation: Isolation;
+  readonly #isolation: () => Isolation;
   readonly #supervisors: SupervisorClient;
   readonly #logger: Logger;
   readonly #graceMs: number;
@@ -76,9 +77,10 @@ export class HostCommands {
 
   constructor(options: {
     readonly directories: SessionDirectories;
-    readonly config: ProcessWatcherConfig;
+    readonly config: CurrentConfig;
     readonly users: SessionUsers;
-    readonly isolation: Isolation;
+    /** Asked for every command: a new config may change it. */
+    readonly isolation: () => Isolation;
     readonly instance: string;
     readonly logger: Logger;
     /** How long the supervisor may take to answer; default: as in `SupervisorClient`. */
@@ -87,7 +89,7 @@ export class HostCommands {
     readonly graceMs?: number | undefined;
   }) {
     this.#directories = options.directories;
-    this.#config = options.config;
+    this.#current = options.config;
     this.#users = options.users;
     this.#isolation = options.isolation;
     this.#logger = options.logger;
@@ -102,6 +104,10 @@ export class HostCommands {
         else for (const wakeUp of this.#endWaits.get(dir) ?? []) wakeUp.wake();
       },
     });
+  }
+
+  get #config(): ProcessWatcherConfig {
+    return this.#current.current.process_watcher;
   }
 
   /** How many commands are waited for: what `max_processes` limits. */
@@ -165,7 +171,7 @@ export class HostCommands {
       cwd = this.workingDirectory(id, line.cwd);
       dir = this.#directories.makeCommandDirectory(id, name);
       const limited = withLimits(line.argv, this.#config, { cwd, joinErrors });
-      program = this.#isolation.enclose(limited, { work, user, joinErrors });
+      program = this.#isolation().enclose(limited, { work, user, joinErrors });
     } catch (error) {
       // The disk is full, or no user is left. The model need not see the path after the comma.
       return (error as Error).message.split(',')[0] ?? '';

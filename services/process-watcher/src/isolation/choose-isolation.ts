@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { agentsThatRunCommands, StartupError } from '@angelia/config';
-import type { Config } from '@angelia/contracts';
+import { agentsThatRunCommands, ConfigUnusable, StartupError } from '@angelia/config';
+import type { Config, ConfigProblem } from '@angelia/contracts';
 import type { UserPolicy } from '../users/user-policy.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { type FindProgram, findProgramIn } from './find-program.ts';
@@ -81,20 +81,24 @@ function refusal(agents: readonly string[], reason: string): string {
 
 function refuseOwnNetwork({ process_watcher }: Config, reason: string): void {
   if (process_watcher.network === 'host') return;
-  throw new StartupError([
-    `process_watcher.network: ${process_watcher.network} is not possible here: ${reason}`,
+  throw new ConfigUnusable([
+    {
+      place: 'process_watcher.network',
+      reason: `${process_watcher.network} is not possible here: ${reason}`,
+    },
   ]);
 }
 
 function refuseBadPaths({ process_watcher }: Config): void {
   const problems = (['read_paths', 'write_paths'] as const).flatMap((key) =>
-    process_watcher[key].flatMap((path) => {
+    process_watcher[key].flatMap((path): ConfigProblem[] => {
+      const place = `process_watcher.${key}`;
       // / is the whole host, which commands must not see.
-      if (path === '/') return [`process_watcher.${key}: name directories or files below /, not / itself`];
-      return existsSync(path) ? [] : [`process_watcher.${key}: there is no ${path}`];
+      if (path === '/') return [{ place, reason: 'name directories or files below /, not / itself' }];
+      return existsSync(path) ? [] : [{ place, reason: `there is no ${path}` }];
     }),
   );
-  if (problems.length > 0) throw new StartupError(problems);
+  if (problems.length > 0) throw new ConfigUnusable(problems);
 }
 
 /** An agent's program that commands cannot see would fail at every turn. */
@@ -108,10 +112,13 @@ function refuseUnseenPrograms({ agents }: Config, sees: (path: string) => boolea
     return paths.flatMap(({ key, path }) =>
       path?.startsWith('/') && !sees(path)
         ? [
-            `agents.${name}.${key}: commands do not see ${path}: add it, or a directory above it, to process_watcher.read_paths or write_paths`,
+            {
+              place: `agents.${name}.${key}`,
+              reason: `commands do not see ${path}: add it, or a directory above it, to process_watcher.read_paths or write_paths`,
+            },
           ]
         : [],
     );
   });
-  if (unseen.length > 0) throw new StartupError(unseen);
+  if (unseen.length > 0) throw new ConfigUnusable(unseen);
 }

@@ -143,19 +143,20 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       };
       const users = options.userPolicy ?? chooseUserPolicy(its.process_watcher);
       const directories = new SessionDirectories(directory, users);
-      const watcher = new Watcher({
+      const isolation = chooseIsolation({
         config: its,
+        users,
+        directories,
+        dataDirectory: directory,
+        configFile: options.configFile ?? null,
+      });
+      const watcher = new Watcher({
+        config: { current: its },
         sessions: new Sessions({ log, instance }),
         log,
         directories,
         userPolicy: users,
-        isolation: chooseIsolation({
-          config: its,
-          users,
-          directories,
-          dataDirectory: directory,
-          configFile: options.configFile ?? null,
-        }),
+        isolation: () => isolation,
         instance,
         logger: silent,
         ...more,

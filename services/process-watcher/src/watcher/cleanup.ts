@@ -1,4 +1,5 @@
-import type { Config, SessionId } from '@angelia/contracts';
+import type { CurrentConfig } from '@angelia/config';
+import type { SessionId } from '@angelia/contracts';
 import type { Sessions } from '@angelia/sessions';
 import type { HostCommands } from '../commands/host-commands.ts';
 import type { SessionAffinity } from '../session-affinity.ts';
@@ -7,7 +8,7 @@ import type { Tasks } from '../tasks.ts';
 import type { SessionUsers } from '../users/session-users.ts';
 
 interface CleanupDeps {
-  readonly config: Config;
+  readonly config: CurrentConfig;
   readonly sessions: Pick<Sessions, 'load'>;
   readonly directories: SessionDirectories;
   readonly commands: HostCommands;
@@ -27,7 +28,7 @@ export class Cleanup {
   /** Removes the files of sessions that ended more than `keep_hours` ago. */
   async removeOldFiles(now = Date.now()): Promise<void> {
     const { directories, sessions, commands, config, tasks, users } = this.#deps;
-    const keepMs = config.process_watcher.keep_hours * 3_600_000;
+    const keepMs = config.current.process_watcher.keep_hours * 3_600_000;
     const busy = new Set(directories.unsettled().map((command) => command.sessionId));
     const removeIfOld = async (id: SessionId): Promise<void> => {
       const { state } = await sessions.load(id);

@@ -1,4 +1,5 @@
-import { type Config, type SessionId, watchPingSubject } from '@angelia/contracts';
+import type { CurrentConfig } from '@angelia/config';
+import { type SessionId, watchPingSubject } from '@angelia/contracts';
 import type { Lists } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
 import type { ProcessState } from '@angelia/session';
@@ -20,12 +21,12 @@ import { sessionsWithLostProcesses } from './lost-processes.ts';
 export const WATCHER = Symbol('WATCHER');
 
 export interface WatcherOptions {
-  readonly config: Config;
+  readonly config: CurrentConfig;
   readonly sessions: Pick<Sessions, 'load' | 'refresh' | 'execute'>;
   readonly log: AffinityLog & { readonly lists: Pick<Lists, 'processes'> };
   readonly directories: SessionDirectories;
   readonly userPolicy: UserPolicy;
-  readonly isolation: Isolation;
+  readonly isolation: () => Isolation;
   readonly instance: string;
   readonly logger: Logger;
   /** Tells the other watchers to check a session. */
@@ -62,7 +63,7 @@ export class Watcher {
     const affinity = new SessionAffinity({ log, instance, config, logger });
     const commands = new HostCommands({
       directories,
-      config: config.process_watcher,
+      config,
       users,
       isolation,
       instance,
@@ -105,7 +106,7 @@ export class Watcher {
   async start(): Promise<void> {
     this.#affinity.start();
     this.#tasks.every(REFRESH_MS, () => this.#calls.refresh(this.#calls.sessions));
-    this.#tasks.every(this.#options.config.timing.sweep_seconds * 1000, () => this.checkForLost());
+    this.#tasks.every(this.#options.config.current.timing.sweep_seconds * 1000, () => this.checkForLost());
     this.#tasks.every(TIDY_MS, () => this.cleanup.removeOldFiles());
     this.#tasks.every(STRAYS_MS, () => this.cleanup.endStrays());
     this.#users.adopt();

@@ -1,6 +1,7 @@
 // A stand-in for a service: takes the same environment and signals, and does nothing else. FAKE_* variables make it
 // misbehave.
 
+import { existsSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 
 const {
@@ -10,14 +11,19 @@ const {
   FAKE_REFUSES,
   FAKE_DRAIN_MS,
   FAKE_NEVER_READY,
+  FAKE_REFUSAL_FILE,
 } = process.env;
 
-if (FAKE_REFUSES === ANGELIA_INSTANCE) {
+if (FAKE_REFUSES === ANGELIA_INSTANCE || (FAKE_REFUSAL_FILE && existsSync(FAKE_REFUSAL_FILE))) {
   console.error('angelia: routes.demo.agent (angelia.yaml): there is no agent "x"');
   process.exit(78);
 }
 
 const answer: RequestListener = (request, response) => {
+  if (request.url?.startsWith('/v1/routes')) {
+    response.end(JSON.stringify({ items: [{ name: 'hook', source: 'config', status: 'active' }] }));
+    return;
+  }
   response.statusCode = request.url === '/readyz' && !FAKE_NEVER_READY ? 200 : 404;
   response.end();
 };

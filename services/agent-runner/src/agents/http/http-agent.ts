@@ -4,14 +4,9 @@ import { toStorable } from '@angelia/event-log';
 import type { CallbackLinks, Logger } from '@angelia/service-kit';
 import { agentCall, agentCallId, conversation, fenceInstructions } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
+import { agentAsModel } from '../../outages/asked-models.ts';
 import type { ModelCircuits } from '../../outages/model-circuits.ts';
-import {
-  agentAsModel,
-  asUnusable,
-  type PutOffDeps,
-  putOffOrFail,
-  waitsForModels,
-} from '../../outages/put-off.ts';
+import { asUnusable, type PutOffDeps, putOffOrFail, waitsForModels } from '../../outages/put-off.ts';
 import { CallFailure, retryCall } from '../../retry-call.ts';
 import type { Run } from '../../run/claimed-run.ts';
 import { endWith, resultOf } from '../agent-result.ts';

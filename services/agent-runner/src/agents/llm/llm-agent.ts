@@ -17,7 +17,7 @@ import { finishToolCalls, startCommands, type ToolDeps } from './tool-step.ts';
 
 export interface LlmDeps {
   readonly config: Pick<Config, 'directories'>;
-  readonly models: Models;
+  readonly models: Pick<Models, 'get'>;
   readonly toolsets: Toolsets;
   readonly circuits: ModelCircuits;
   readonly logger: Logger;

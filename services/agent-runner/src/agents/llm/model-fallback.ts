@@ -11,7 +11,8 @@ import { type ModelCircuits, ModelPaused } from '../../outages/model-circuits.ts
 import { asUnusable } from '../../outages/put-off.ts';
 
 interface FallbackOptions {
-  readonly models: Models;
+  /** Asked for every call: a key may be rotated during the run. */
+  readonly models: Pick<Models, 'get'>;
   /** Called right before each call of a model. Returns the run's signal; throws if the run must not go on. */
   readonly assertHeld: () => AbortSignal;
   readonly logger: Logger;

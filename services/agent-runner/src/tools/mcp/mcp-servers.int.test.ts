@@ -27,7 +27,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.close()));
 });
 
-function open(server: object): McpServers {
+function open(server: object, previous: McpServers | null = null): McpServers {
   const parsed = parseConfig({ mcp_servers: { tools: server } });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const destination = {
@@ -36,7 +36,7 @@ function open(server: object): McpServers {
     },
   };
   const logger = createLogger({ service: 'agent-runner', instance: 'test', level: 'debug', destination });
-  const servers = new McpServers(parsed.config, logger);
+  const servers = new McpServers(parsed.config, logger, previous);
   opened.push(servers);
   return servers;
 }
@@ -394,3 +394,39 @@ it('a toolset that is no MCP server of the config is not found', async () => {
   expect(servers.toolset('terminal')).toBeNull();
   expect(servers.toolset('mcp:other')).toBeNull();
 });
+
+describe('under another config', () => {
+  const pidOf = async (servers: McpServers) => (await call(servers, 'pid')).result;
+  const next = (server: object, previous: McpServers): McpServers => open(server, previous);
+
+  it('a server that did not change keeps its program, until the last config that has it is closed', async () => {
+    const first = open(stdio());
+    const pid = await pidOf(first);
+    const second = next(stdio(), first);
+    await first.close();
+    expect(await pidOf(second)).toBe(pid);
+    await second.close();
+    await eventually(() => !isAlive(Number(pid)));
+    opened.length = 0;
+  });
+
+  it('a changed server is another program; the old one serves its runs until its config is closed', async () => {
+    const first = open(stdio());
+    const pid = await pidOf(first);
+    const second = next(stdio({ env: { GIVEN_NAME: 'another' } }), first);
+    expect(await pidOf(second)).not.toBe(pid);
+    expect(await pidOf(first)).toBe(pid);
+    await first.close();
+    await eventually(() => !isAlive(Number(pid)));
+    opened.splice(0, 1);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -4,6 +4,7 @@ import { answerOperations } from '../../answers/answers.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
 import { components, errorBody, htmlPage, type Operation } from '../../http/operation.ts';
 import { webhookOperations } from '../../webhooks/webhook.operations.ts';
+import { configOperations } from '../config/config.operations.ts';
 import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
 import { processOperations } from '../processes/processes.operations.ts';
@@ -29,6 +30,7 @@ export const operations: readonly Operation[] = [
   ...processOperations,
   ...routeOperations,
   ...unstartedOperations,
+  ...configOperations,
 ];
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { Config } from '@angelia/contracts';
+import type { CurrentConfig } from '@angelia/config';
 import { InvalidCursor } from '@angelia/event-log';
 import { CONFIG } from '@angelia/service-kit';
 import {
@@ -29,7 +29,7 @@ import { type PutRouteJson, type RouteJson, routesQuery } from './routes.operati
 @UseGuards(AdminTokenGuard)
 export class RoutesController {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) private readonly config: CurrentConfig,
     @Inject(RouteRegistry) private readonly registry: RouteRegistry,
     @Inject(RouteChanges) private readonly changes: RouteChanges,
   ) {}
@@ -40,7 +40,7 @@ export class RoutesController {
     await this.registry.catchUp();
     const after = cursor === undefined ? '' : nameOfCursor(cursor);
     const names = new Set([
-      ...Object.keys(this.config.routes),
+      ...Object.keys(this.config.current.routes),
       ...this.registry.apiRoutes().map((route) => route.name),
     ]);
     const rest = [...names].filter((name) => name > after).sort();
@@ -86,8 +86,9 @@ export class RoutesController {
   }
 
   #find(name: string): RouteJson | undefined {
-    const configRoute = Object.hasOwn(this.config.routes, name) ? this.config.routes[name] : undefined;
-    if (configRoute !== undefined) return configRouteJson(name, configRoute, this.config.secret);
+    const { routes, secret } = this.config.current;
+    const configRoute = Object.hasOwn(routes, name) ? routes[name] : undefined;
+    if (configRoute !== undefined) return configRouteJson(name, configRoute, secret);
     const apiRoute = this.registry.apiRoute(name);
     return apiRoute === undefined ? undefined : apiRouteJson(apiRoute);
   }

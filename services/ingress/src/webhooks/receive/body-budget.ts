@@ -1,6 +1,6 @@
 import { Refusal } from '../../http/refusal.ts';
 
-interface BodyLimits {
+export interface BodyLimits {
   /** For all connections together. */
   readonly totalBytes: number;
   readonly bytesPerNetwork: number;
@@ -43,17 +43,22 @@ interface Network {
  * way to senders that finish. A webhook of a few kilobytes arrives at once and gets through any flood.
  */
 export class BodyBudget {
-  readonly #limits: BodyLimits;
+  #limits: BodyLimits;
   /** The one that has been silent the longest is first, here and per network. */
   readonly #bodies = new Map<HeldBody, Account>();
   readonly #networks = new Map<string, Network>();
-  readonly #timer: NodeJS.Timeout | null;
+  readonly #timer: NodeJS.Timeout;
   #bytes = 0;
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
     // One timer for all bodies: a webhook that arrives at once needs none.
-    this.#timer = limits.bytesPerSecond === 0 ? null : setInterval(() => this.cutSlow(), CHECK_MS).unref();
+    this.#timer = setInterval(() => this.cutSlow(), CHECK_MS).unref();
+  }
+
+  /** For every byte from now on. */
+  setLimits(limits: BodyLimits): void {
+    this.#limits = limits;
   }
 
   get bytes(): number {
@@ -106,7 +111,7 @@ export class BodyBudget {
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    clearInterval(this.#timer);
   }
 
   #open(body: HeldBody): Account {

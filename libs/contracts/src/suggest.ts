@@ -1,3 +1,5 @@
+// Used for commands and options of the command line, and for keys and names of the config file.
+
 /** With more edits a suggestion is a guess. `sesions` is 1 edit away, `lst` is 1 from `list`, `delivries` is 2. */
 const MOST_EDITS = 2;
 

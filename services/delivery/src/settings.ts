@@ -1,0 +1,36 @@
+import { type AddressVariables, ConfigUnusable, publicUrlWarning } from '@angelia/config';
+import type { Config } from '@angelia/contracts';
+import { type AnswerLinks, answerLinks, type ServiceSettings } from '@angelia/service-kit';
+import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/target-registry.ts';
+
+/** What delivery makes of a config. */
+export interface DeliverySettings {
+  readonly targets: Targets;
+  /** Resolves the references in an address. */
+  readonly addressVariables: AddressVariables;
+  readonly policy: Config['delivery'];
+  /** Null: no agent of this config asks questions, so there is no key. */
+  readonly answerLinks: Pick<AnswerLinks, 'url'> | null;
+  /** Only this machine could open the link of a question. */
+  readonly linksAreLocal: boolean;
+}
+
+export const deliverySettings: ServiceSettings<DeliverySettings> = {
+  make: async ({ config, addressVariables }, { environment, logger }) => {
+    const links = answerLinks(config, environment);
+    const targets = openTargets(config, logger, await loadAdapters(configuredTargets(config)));
+    const problems = targets.problems();
+    if (problems.length > 0) {
+      await targets.close();
+      throw new ConfigUnusable(problems);
+    }
+    return {
+      targets,
+      addressVariables,
+      policy: config.delivery,
+      answerLinks: links,
+      linksAreLocal: publicUrlWarning(config, environment) !== null,
+    };
+  },
+  close: ({ targets }) => targets.close(),
+};
