@@ -531,7 +531,7 @@ export const metrics = {
   }),
   loopDelay: new Histogram({
     name: 'angelia_event_loop_delay_seconds',
-    help: 'How late a timer was, four times a second: everything else in this process waited as long.',
+    help: 'How late a timer was, once a second: everything else in this process waited as long.',
     unit: 's',
     labels: {},
     bounds: DELAYS,
