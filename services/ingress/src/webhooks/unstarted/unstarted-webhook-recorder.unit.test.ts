@@ -147,16 +147,30 @@ describe('the log about webhooks that start no session', () => {
         delivery_id: 'd1',
       },
     ]);
-    for (let n = 0; n < 500; n += 1) refuse('hook', 'd2');
+    for (let n = 0; n < 500; n += 1) refuse('hook', 'd2', 'the header X is missing');
     jest.advanceTimersByTime(59_000);
-    refuse('hook', 'd3');
+    refuse('hook', 'd3', 'the header X is missing');
     expect(lines).toHaveLength(1);
     refuse('other', 'd4');
     expect(lines[1]).toMatchObject({ route: 'other' });
     jest.advanceTimersByTime(2_000);
-    refuse('hook', 'd5');
+    refuse('hook', 'd5', 'the header X is missing');
     expect(lines).toHaveLength(3);
     expect(lines[2]).toMatchObject({ route: 'hook', delivery_id: 'd5', webhooks: 502 });
+    await unstarted.onModuleDestroy();
+  });
+
+  it('has another reason at once, but only a few of them: a flood cannot fill it with ever new ones', async () => {
+    jest.useFakeTimers();
+    const { refuse, unstarted, lines } = recorder();
+    for (let n = 0; n < 1_000; n += 1) refuse('hook', 'd', `the timestamp is ${n} s old`);
+    expect(lines.map(({ detail }) => detail)).toEqual(
+      [0, 1, 2, 3, 4].map((n) => `the timestamp is ${n} s old`),
+    );
+    jest.advanceTimersByTime(60_000);
+    for (let n = 0; n < 1_000; n += 1) refuse('hook', 'd', `the timestamp is ${n} s old`);
+    expect(lines).toHaveLength(10);
+    expect(lines[5]).toMatchObject({ webhooks: 996 });
     await unstarted.onModuleDestroy();
   });
 
