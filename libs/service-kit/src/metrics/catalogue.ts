@@ -130,6 +130,14 @@ export const metrics = {
     from: ['ingress'],
   }),
 
+  placeholdersMissing: new Counter({
+    name: 'angelia_placeholders_missing_total',
+    help: 'Webhooks whose payload lacks a value that `prompt` or `title` of their route names, by what the route does about it.',
+    unit: '1',
+    labels: { route, on_missing: oneOf('keep', 'empty', 'refuse') },
+    from: ['ingress'],
+  }),
+
   apiRefused: new Counter({
     name: 'angelia_api_refused_total',
     help: 'Calls of /v1 that were refused. `slowed_down`: after too many wrong tokens from the same address.',
