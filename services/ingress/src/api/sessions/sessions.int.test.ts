@@ -238,6 +238,11 @@ describe('the list of sessions', () => {
     ] as const) {
       expect([query, await shown(query)]).toEqual([query, expected]);
     }
+    // `q` would replace the other one.
+    for (const other of ['title=beta', 'delivery_id=d', 'id=01']) {
+      const refused = await call(`/v1/sessions?route=filtered&q=alpha&${other}`);
+      expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('`q`')]);
+    }
     const counted = (await call('/v1/sessions?route=filtered&limit=1&count=true')).body;
     expect(counted).toMatchObject({ count: 3, count_exact: true });
     expect(counted.items).toHaveLength(1);

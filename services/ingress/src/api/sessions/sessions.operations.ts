@@ -36,25 +36,41 @@ export const sessionFilters = {
     ),
 };
 
-export const sessionsQuery = z.strictObject({
-  ...sessionFilters,
-  id: z
-    .string()
-    .regex(/^[0-9a-f-]{1,36}$/, 'give the beginning of an id')
-    .optional()
-    .describe('the beginning of an id'),
-  sort: z
-    .enum(['newest', 'oldest', 'active', 'longest', 'tokens'])
-    .default('newest')
-    .describe('`active`, `longest` and `tokens` give one page, and need a filter that few sessions fit'),
-  count: z
-    .enum(['true', 'false'])
-    .optional()
-    .transform((given) => given === 'true')
-    .describe('also count the sessions that fit'),
-  limit,
-  cursor,
-});
+/**
+ * `q` becomes one of these. Beside it, the given one would be lost without a word, and a job would erase more than it was
+ * asked to.
+ */
+const SAME_AS_Q = ['id', 'title', 'delivery_id'] as const;
+
+export function qIsAlone(filter: { readonly [name in (typeof SAME_AS_Q)[number] | 'q']?: unknown }): boolean {
+  return filter.q === undefined || SAME_AS_Q.every((name) => filter[name] === undefined);
+}
+export const Q_IS_NOT_ALONE = {
+  path: ['q'],
+  message: 'it finds by title, id or delivery id: give it without `title`, `id` and `delivery_id`',
+};
+
+export const sessionsQuery = z
+  .strictObject({
+    ...sessionFilters,
+    id: z
+      .string()
+      .regex(/^[0-9a-f-]{1,36}$/, 'give the beginning of an id')
+      .optional()
+      .describe('the beginning of an id'),
+    sort: z
+      .enum(['newest', 'oldest', 'active', 'longest', 'tokens'])
+      .default('newest')
+      .describe('`active`, `longest` and `tokens` give one page, and need a filter that few sessions fit'),
+    count: z
+      .enum(['true', 'false'])
+      .optional()
+      .transform((given) => given === 'true')
+      .describe('also count the sessions that fit'),
+    limit,
+    cursor,
+  })
+  .refine(qIsAlone, Q_IS_NOT_ALONE);
 
 export const processSummarySchema = component(
   'Process',
