@@ -37,7 +37,7 @@ export const routesList = defineCommand({
       },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
-    noteMore(context, page);
+    noteMore(context, page, 'routes');
     return undefined;
   },
 });

@@ -52,7 +52,7 @@ export const sessionsList = defineCommand({
     if (given.switch('count')) return count(context);
     const page = await fetchPage<Session>(context, '/v1/sessions', queryOf(context));
     out.answer(page, () => sessionTable(page.items, context));
-    noteMore(context, page);
+    noteMore(context, page, 'such sessions');
     return undefined;
   },
 });
