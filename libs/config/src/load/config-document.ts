@@ -173,6 +173,7 @@ const syntaxSentences: Readonly<Record<SyntaxCode, string>> = {
 function syntaxSentence({ code, message }: YAMLError, text: string, place: number): string {
   // Everywhere else a variable needs no quotes, so this is the mistake that most files begin with.
   if (text.slice(place - 1, place + 1) === '${') {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: what the user should write
     return 'inside { } and [ ], a text with a variable needs quotes. Write "${NAME}".';
   }
   if (code === 'BAD_INDENT' && message.startsWith('Flow')) {
