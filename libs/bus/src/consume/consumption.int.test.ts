@@ -1,6 +1,5 @@
 import { type Hint, STREAM_NAME, subjectFilter } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
-import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { busOn, DURABLE, outgoing, RecordingLogger, TRACEPARENT, TYPE } from '../testing/fixture.ts';
