@@ -1,7 +1,7 @@
 import { jobActions } from '@angelia/contracts';
 import { z } from 'zod';
 import { answer, component, operation, pageOf } from '../../http/operation.ts';
-import { limit, moment, routeName } from '../../http/parse-request.ts';
+import { limit, moment, routeName, searchText } from '../../http/parse-request.ts';
 import { deadLetter } from '../dead-letters/dead-letters.operations.ts';
 import { delivery, targetName } from '../deliveries/deliveries.operations.ts';
 import { sessionIdFilter } from '../sessions/session-id.ts';
@@ -34,9 +34,7 @@ const deliveryJobFilter = component(
 const deadLetterJobFilter = component(
   'DeadLetterJobFilter',
   z.strictObject({
-    handler: z
-      .string()
-      .min(1)
+    handler: searchText
       .max(100)
       .optional()
       .describe('the service that could not process it, or `projection`'),

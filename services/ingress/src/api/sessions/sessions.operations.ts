@@ -1,7 +1,7 @@
 import type { ProcessSummary, SessionSummary } from '@angelia/session';
 import { z } from 'zod';
 import { answer, component, operation, pageFields } from '../../http/operation.ts';
-import { cursor, limit, moment, routeName } from '../../http/parse-request.ts';
+import { cursor, limit, moment, routeName, searchText } from '../../http/parse-request.ts';
 import type { EventJson } from './event-json.ts';
 import { sessionIdJson, sessionIdParameter } from './session-id.ts';
 
@@ -9,7 +9,7 @@ const time = z.iso.datetime();
 const count = z.number().int().nonnegative();
 const status = z.enum(['queued', 'running', 'waiting', 'ended']);
 const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
-const name = z.string().min(1).max(200);
+const name = searchText.max(200);
 
 /** Of the list, and of jobs on sessions. */
 export const sessionFilters = {
@@ -24,11 +24,8 @@ export const sessionFilters = {
   model: name.optional().describe('the model that answered last'),
   failure: name.optional().describe('the code of the failure, as in `failure.code`'),
   title: name.optional().describe('a part of the title, in upper or lower case'),
-  delivery_id: z.string().min(1).optional().describe('the whole delivery id'),
-  q: z
-    .string()
-    .min(1)
-    .max(200)
+  delivery_id: searchText.optional().describe('the whole delivery id'),
+  q: name
     .optional()
     .describe(
       'the beginning of an id (8 characters or more), else a whole delivery id, else a part of the title; the first of ' +
