@@ -61,7 +61,7 @@ document per line. An error is one line on stderr,
 versions may add fields: ignore those that you do not know.
 
 **Ids** are printed whole. To name a session, a delivery, a process or a [job](glossary.md#job), any
-unique beginning of its id is enough. If several ids begin so, the command does nothing, says which
+unique beginning of its id is enough. If several ids match, the command does nothing, says which
 ones they are, and ends with exit code 2. A script gives whole ids: those need no look-up.
 
 **Tables** fit the width of the terminal: they leave out columns and shorten titles, and never wrap.
