@@ -58,7 +58,9 @@ export const sessionsQuery = z
     sort: z
       .enum(['newest', 'oldest', 'active', 'longest', 'tokens'])
       .default('newest')
-      .describe('`active`, `longest` and `tokens` give one page, and need a filter that matches few sessions'),
+      .describe(
+        '`active`, `longest` and `tokens` give one page, and need a filter that matches few sessions',
+      ),
     count: z
       .enum(['true', 'false'])
       .optional()
