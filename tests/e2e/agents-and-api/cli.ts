@@ -281,7 +281,7 @@ export function cli(): void {
       });
       expect(JSON.parse(byPrefix.stdout)).toMatchObject({ id });
       expect(await refused(2, 'status', id.slice(0, 2))).toContain('is the beginning of several ids: 0');
-      expect(await refused(2, 'status', 'no-id')).toContain('give the whole lower-case uuid');
+      expect(await refused(2, 'status', 'no-id')).toContain('is not the beginning of the id of a session');
     });
 
     it('logs and transcript show its events and messages; logs --follow ends when it is settled', async () => {
