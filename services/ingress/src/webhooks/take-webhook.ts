@@ -1,12 +1,15 @@
 import type { Logger } from '@angelia/service-kit';
 import { newFenceSeed } from '@angelia/sessions';
+import type { Refusal } from '../http/refusal.ts';
 import { type AcceptContext, accept } from './accept/accept.ts';
 import { admit } from './admit/admit.ts';
 import { authenticate } from './authenticate/authenticate.ts';
+import type { Scheme } from './authenticate/scheme.ts';
 import { passesFilters } from './filter/filter.ts';
-import { receive, type WebhookRequest } from './receive/receive.ts';
+import { type Received, receive, type WebhookRequest } from './receive/receive.ts';
 import { render } from './render/render.ts';
 import type { Route, RouteTable } from './route.ts';
+import { batchedEvents, takeBatch } from './take-batch.ts';
 import { inServerSpan } from './trace.ts';
 import { transform } from './transform/transform.ts';
 
@@ -25,16 +28,37 @@ export interface WebhookAnswer {
   readonly why?: string;
 }
 
+/** What the sender is told, and each webhook that it stands for: several if the request is a batch. */
+export interface TakenRequest {
+  readonly status: 200 | 202;
+  readonly body: object;
+  readonly answers: readonly WebhookAnswer[];
+  /** Events of a batch that were refused for good. */
+  readonly refusals: readonly Refusal[];
+}
+
 /**
  * A webhook goes through these steps: receive, authenticate, admit, filter, transform, render, accept.
  * @throws Refusal from the step that refuses it
  */
-export async function takeWebhook(context: WebhookContext, request: WebhookRequest): Promise<WebhookAnswer> {
+export async function takeWebhook(context: WebhookContext, request: WebhookRequest): Promise<TakenRequest> {
   const received = receive(context.routes, request, Date.now());
   const scheme = authenticate(received);
   const { route } = received;
   if (scheme?.weakness !== undefined) context.warnings.weakScheme(route.name, scheme.weakness);
 
+  const events = batchedEvents(received);
+  if (events === null) {
+    const answer = await takeOne(context, received, scheme);
+    return { status: answer.status, body: answer.body, answers: [answer], refusals: [] };
+  }
+  const { answers, refusals, items } = await takeBatch(events, (event) => takeOne(context, event, scheme));
+  const status = answers.some((answer) => answer.status === 202) ? 202 : 200;
+  return { status, body: { status: 'batch', route: route.name, items }, answers, refusals };
+}
+
+function takeOne(context: WebhookContext, received: Received, scheme: Scheme | null): Promise<WebhookAnswer> {
+  const { route } = received;
   return inServerSpan(received, async () => {
     const admitted = admit(received, scheme);
     if (admitted.kind === 'handshake') return { status: 200, body: admitted.answer };

@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Refusal } from '../../http/refusal.ts';
 import type { Scheme } from '../authenticate/scheme.ts';
-import { FORM_TYPE, parseFormBody } from '../payload/form-body.ts';
-import { isJsonType, mediaTypeOf, parseJsonBody } from '../payload/json-body.ts';
+import { readPayload } from '../payload/read-payload.ts';
 import type { Received } from '../receive/receive.ts';
 import { type DeliveryId, deliveryIdOf, withSignedContent } from './delivery-id.ts';
 import { eventTypeOf, isNamed } from './event-type.ts';
@@ -28,7 +26,7 @@ export interface Admitted {
  */
 export function admit(received: Received, scheme: Scheme | null): Admission {
   const { route, headers, body } = received;
-  const payload = payloadOf(headers, body);
+  const payload = readPayload(headers, body);
   const answer = handshakeAnswer(headers, payload);
   if (answer !== null) return { kind: 'handshake', answer };
   const event = eventTypeOf(headers, payload, scheme);
@@ -44,22 +42,6 @@ export function admit(received: Received, scheme: Scheme | null): Admission {
       scheme?.signed?.(received),
     ),
   };
-}
-
-function payloadOf(headers: IncomingHttpHeaders, body: Buffer): unknown {
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new Refusal(
-      415,
-      'unsupported_encoding',
-      'compressed bodies are not supported: send the body uncompressed',
-    );
-  }
-  const mediaType = mediaTypeOf(headers['content-type']);
-  if (isJsonType(mediaType)) return parseJsonBody(body);
-  if (mediaType === FORM_TYPE) return parseFormBody(body);
-  const given = mediaType === '' ? 'no content-type' : 'this content-type';
-  throw new Refusal(415, 'unsupported_type', `${given} is not supported: send content-type application/json`);
 }
 
 /** Slack's challenges have 52 characters. The limit keeps a sender from choosing a long message that we send back. */
