@@ -1,3 +1,4 @@
+import type { Auth } from '@angelia/contracts';
 import type { Route } from '../api/types.ts';
 import type { Context } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
@@ -9,7 +10,8 @@ import { usualScheme } from './sign.ts';
 export interface RouteAccess {
   /** Null if the route takes unsigned webhooks (INSECURE_NO_AUTH). */
   readonly secret: string | null;
-  readonly scheme: string;
+  /** The name of a scheme, or a description of one. */
+  readonly scheme: string | Exclude<Auth, string>;
   /** The first of its `events`; null if it takes all. */
   readonly event: string | null;
 }
@@ -47,7 +49,7 @@ export async function routeAccess(context: Context, name: string): Promise<Route
   return access(secret, scheme ?? (await schemeByApi(context, name)), null);
 }
 
-function access(secret: string, scheme: string | null, event: string | null): RouteAccess {
+function access(secret: string, scheme: RouteAccess['scheme'] | null, event: string | null): RouteAccess {
   return {
     secret: secret === INSECURE ? null : secret,
     scheme: scheme ?? usualScheme(secret),
@@ -80,10 +82,11 @@ async function inConfigFile({ runtime }: Context, name: string, optional: boolea
 }
 
 /** Null if the route takes all schemes, or if the API cannot be asked. */
-async function schemeByApi({ api }: Context, name: string): Promise<string | null> {
+async function schemeByApi({ api }: Context, name: string): Promise<RouteAccess['scheme'] | null> {
   try {
     const route = await api().get<Route>(`/v1/routes/${encodeURIComponent(name)}`);
-    return typeof route.definition.auth === 'string' ? route.definition.auth : null;
+    // The server checked it when the route was made.
+    return (route.definition.auth as RouteAccess['scheme'] | undefined) ?? null;
   } catch (error) {
     // Without a token, or for an unknown route, the answer to the webhook says what is wrong.
     if (

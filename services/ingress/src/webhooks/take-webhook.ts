@@ -6,6 +6,7 @@ import { admit } from './admit/admit.ts';
 import { authenticate } from './authenticate/authenticate.ts';
 import type { Scheme } from './authenticate/scheme.ts';
 import { passesFilters } from './filter/filter.ts';
+import { headerReader } from './payload/header-reader.ts';
 import { type Received, receive, type WebhookRequest } from './receive/receive.ts';
 import { render } from './render/render.ts';
 import type { Route, RouteTable } from './route.ts';
@@ -20,8 +21,9 @@ export interface WebhookContext extends AcceptContext {
 }
 
 export interface WebhookAnswer {
-  readonly status: 200 | 202;
-  readonly body: Readonly<Record<string, string | null>>;
+  /** 202: it started a session, or joined one. */
+  readonly status: 200 | 202 | 204;
+  readonly body: Readonly<Record<string, string | number | null>>;
   /** The event of an ignored webhook, for the record of webhooks that started no session. */
   readonly event?: string | null;
   /** A more exact reason for the same record, which the sender is not told. */
@@ -30,7 +32,7 @@ export interface WebhookAnswer {
 
 /** What the sender is told, and each webhook that it stands for: several if the request is a batch. */
 export interface TakenRequest {
-  readonly status: 200 | 202;
+  readonly status: WebhookAnswer['status'];
   readonly body: object;
   readonly answers: readonly WebhookAnswer[];
   /** Events of a batch that were refused for good. */
@@ -61,7 +63,7 @@ function takeOne(context: WebhookContext, received: Received, scheme: Scheme | n
   const { route } = received;
   return inServerSpan(received, async () => {
     const admitted = admit(received, scheme);
-    if (admitted.kind === 'handshake') return { status: 200, body: admitted.answer };
+    if (admitted.kind === 'handshake') return admitted.handshake;
     const { event } = admitted;
     if (admitted.kind === 'ignored') return ignored(route, 'event', event);
 
@@ -75,7 +77,8 @@ function takeOne(context: WebhookContext, received: Received, scheme: Scheme | n
       payload = transformed.payload;
     }
 
-    const rendered = render(route, { payload, event }, newFenceSeed());
+    const header = headerReader(received.headers, scheme?.tokenHeader);
+    const rendered = render(route, { payload, event, header }, newFenceSeed());
     const accepted = await accept(context, received, admitted, rendered);
 
     const ids = { delivery_id: admitted.delivery.id, session_id: accepted.sessionId };

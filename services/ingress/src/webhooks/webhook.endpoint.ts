@@ -83,15 +83,16 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
           request.body = undefined;
           const taken = await takeWebhook(this.#context, { routeName: params.route, headers, body, url });
           for (const answer of taken.answers) {
-            if (answer.status === 200) this.unstarted.answered({ routeName: params.route, headers }, answer);
-            else metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
+            if (answer.status === 202)
+              metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
+            else this.unstarted.answered({ routeName: params.route, headers }, answer);
           }
           for (const refusal of taken.refusals) {
             this.unstarted.refused({ routeName: params.route, headers }, refusal);
           }
           metrics.webhookSeconds.observe({}, (performance.now() - startedAt) / 1000);
           reply.code(taken.status);
-          return taken.body;
+          return taken.status === 204 ? undefined : taken.body;
         },
       });
     });

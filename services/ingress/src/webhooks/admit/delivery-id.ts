@@ -79,8 +79,8 @@ export function deliveryIdOf(
  * key, whatever the id says. Signed content with a time differs in the sender's own repeat: then the id is the key, and
  * of all ids that come with the same content the first counts (`firstSentAs`).
  */
-export function withSignedContent(delivery: DeliveryId, signed: SignedContent | undefined): DeliveryId {
-  if (signed === undefined) return delivery;
+export function withSignedContent(delivery: DeliveryId, signed: SignedContent | null): DeliveryId {
+  if (signed === null) return delivery;
   const { sha256, staleAfterSeconds } = signed;
   return staleAfterSeconds === null
     ? { ...delivery, key: `signed:${sha256}` }

@@ -9,6 +9,22 @@ export function isFresh(seconds: string | null, nowMs: number): seconds is strin
   return Math.abs(Math.floor(nowMs / 1000) - Number(seconds)) <= REPLAY_WINDOW_SECONDS;
 }
 
+const UNIX_MILLISECONDS = /^[0-9]{13}$/;
+const ISO_8601 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}(?:Z|[+-][0-9]{2}:?[0-9]{2})$/;
+
+/** The same for senders of any kind: Unix seconds or milliseconds, or ISO 8601, within a window of the route's own. */
+export function isFreshTime(text: string | null, nowMs: number, toleranceSeconds: number): text is string {
+  if (text === null) return false;
+  const ms = UNIX_MILLISECONDS.test(text)
+    ? Number(text)
+    : UNIX_SECONDS.test(text)
+      ? Number(text) * 1000
+      : ISO_8601.test(text)
+        ? Date.parse(text)
+        : Number.NaN;
+  return Math.abs(Math.floor(nowMs / 1000) - Math.floor(ms / 1000)) <= toleranceSeconds;
+}
+
 /** Our clocks may be adjusted while a signature is remembered. */
 const CLOCK_SLACK_SECONDS = 60;
 

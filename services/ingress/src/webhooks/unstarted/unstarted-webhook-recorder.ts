@@ -68,7 +68,7 @@ export class UnstartedWebhookRecorder implements OnModuleDestroy {
     const outcome = outcomeOfAnswer(answer);
     if (outcome === null) return;
     const { delivery_id, session_id } = answer.body;
-    this.#add(request, outcome, answer.event ?? null, delivery_id ?? null, session_id ?? null);
+    this.#add(request, outcome, answer.event ?? null, textOf(delivery_id), textOf(session_id));
   }
 
   refused(request: RecordedRequest, error: unknown): void {
@@ -199,4 +199,8 @@ function sentDeliveryId(headers: IncomingHttpHeaders): string | null {
 
 function clipped(text: string | null): string | null {
   return text === null ? null : toStorable(text.slice(0, LONGEST_TEXT));
+}
+
+function textOf(value: WebhookAnswer['body'][string] | undefined): string | null {
+  return typeof value === 'string' ? value : null;
 }
