@@ -82,14 +82,13 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
           // A sender that does not read our answers keeps its requests in memory, and one connection can have many.
           request.body = undefined;
           const taken = await takeWebhook(this.#context, { routeName: params.route, headers, body, url });
+          const recorded = { routeName: params.route, headers, source: request.ip };
           for (const answer of taken.answers) {
             if (answer.status === 202)
               metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
-            else this.unstarted.answered({ routeName: params.route, headers }, answer);
+            else this.unstarted.answered(recorded, answer);
           }
-          for (const refusal of taken.refusals) {
-            this.unstarted.refused({ routeName: params.route, headers }, refusal);
-          }
+          for (const refusal of taken.refusals) this.unstarted.refused(recorded, refusal);
           metrics.webhookSeconds.observe({}, (performance.now() - startedAt) / 1000);
           reply.code(taken.status);
           return taken.status === 204 ? undefined : taken.body;
@@ -105,7 +104,7 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const answer = answerError(reply, error);
     const { route } = request.params as { route: string };
-    this.unstarted.refused({ routeName: route, headers: request.headers }, error);
+    this.unstarted.refused({ routeName: route, headers: request.headers, source: request.ip }, error);
     if (answer.unexpected) this.logger.error({ err: error, url: request.url }, 'webhook failed');
   }
 }

@@ -59,6 +59,12 @@ describe('a template', () => {
     const read = (template: string, payload: unknown = {}) =>
       compileTemplate(template).render({ payload, event: null, header });
     expect(read('{headers.x-request-id} {headers.X-Request-ID}')).toBe('r-1 r-1');
+    const missing = compileTemplate('{headers.x-request-id} {headers.x-none}').missing({
+      payload: {},
+      event: null,
+      header,
+    });
+    expect(missing).toEqual(['{headers.x-none}']);
     expect(read('{headers.x-request-id}', { headers: { 'x-request-id': 'signed' } })).toBe('signed');
     for (const name of [
       'x-acme',
@@ -137,6 +143,26 @@ describe('a template', () => {
   it('renders an id only if every part has a value', () => {
     const template = compileTemplate('{a}-{b}');
     expect(template.renderWhole({ payload: { a: 1, b: 2 }, event: null })).toBe('1-2');
+    expect(template.renderWhole({ payload: { a: 1 }, event: null })).toBeNull();
+  });
+});
+
+describe('placeholders that the payload has no value for', () => {
+  const missing = (template: string, payload: unknown) =>
+    compileTemplate(template).missing({ payload, event: null });
+
+  it('are named once each, as written; a null is a value', () => {
+    expect(missing('{a} {b.c} {b.c} {d} {event_type} {__raw__} {e}', { a: 1, b: {}, d: null })).toEqual([
+      '{b.c}',
+      '{e}',
+    ]);
+    expect(missing('no placeholder', {})).toEqual([]);
+    expect(missing('{a}', 'text')).toEqual(['{a}']);
+  });
+
+  it('are left out if the route says so', () => {
+    const template = compileTemplate('[{a}][{b}]', { leaveOut: true });
+    expect(template.render({ payload: { a: 1 }, event: null })).toBe('[1][]');
     expect(template.renderWhole({ payload: { a: 1 }, event: null })).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import type { HmacAuth, TokenAuth } from '@angelia/contracts';
 import { equalsBase64, equalsHex, equalsText, hmacOf, sha256Hex } from '../digest.ts';
 import { eventInHeader, idInHeaders, type ProviderNames } from '../provider-names.ts';
-import { isFreshTime, staleAfter } from '../replay-window.ts';
+import { isFreshTime, staleAfter, timeProblem } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme, type SignedRequest } from '../scheme.ts';
 
 /** More than any rotation needs. Each costs one comparison. */
@@ -20,6 +20,7 @@ export function hmacScheme(
     ways.find(({ timestamp }) => timestamp === null || headers[timestamp] !== undefined) ?? (ways[0] as Way);
   return {
     name,
+    header: first.header,
     claims: claimsHeader(first.header.toLowerCase()),
     verify(request, secret) {
       const way = wayOf(request);
@@ -36,6 +37,7 @@ export function hmacScheme(
       }
       return valid;
     },
+    problem: (request) => problemOf(wayOf(request), request),
     ...(provider === undefined ? {} : { provider }),
     ...(provider?.idIsSigned === true || ways.every(({ timestamp }) => timestamp === null)
       ? {}
@@ -52,6 +54,7 @@ export function tokenScheme(
   const header = auth.header.toLowerCase();
   return {
     name,
+    header: auth.header,
     claims: claimsHeader(header),
     verify({ headers }, secret) {
       const token = headerOf(headers, header);
@@ -96,6 +99,25 @@ function compile(auth: HmacAuth): Way {
       return content;
     },
   };
+}
+
+/** For the operator: what is wrong besides the secret. */
+function problemOf({ auth, header, timestamp, contentOf }: Way, request: SignedRequest): string | null {
+  const { headers, nowMs } = request;
+  if (timestamp !== null) {
+    const problem = timeProblem(
+      auth.timestamp_header ?? '',
+      headerOf(headers, timestamp),
+      nowMs,
+      auth.tolerance_seconds,
+    );
+    if (problem !== null) return problem;
+  }
+  if (contentOf(request) === null) return `the header ${auth.id_header} is missing`;
+  const entries = (headerOf(headers, header) ?? '').split(',', MOST_SIGNATURES);
+  return entries.some((entry) => entry.trim().startsWith(auth.prefix))
+    ? null
+    : `${auth.header} does not begin with \`${auth.prefix}\``;
 }
 
 /** Of a request that was verified. Without a time, nothing tells a captured request from the sender's own repeat. */

@@ -1,7 +1,7 @@
 import { verify as verifySignature } from 'node:crypto';
 import { nameAt, propertyOf } from '../../payload/lookup.ts';
-import { isFresh } from '../replay-window.ts';
-import { type Handshake, headerOf, type Scheme } from '../scheme.ts';
+import { isFresh, timestampProblem } from '../replay-window.ts';
+import { claimsHeader, type Handshake, headerOf, type Scheme } from '../scheme.ts';
 
 const HEADER = 'x-signature-ed25519';
 const TIMESTAMP = 'x-signature-timestamp';
@@ -25,7 +25,9 @@ const interactions: Readonly<Record<number, string>> = {
  */
 export const discord: Scheme = {
   name: 'discord',
-  claims: () => false,
+  header: 'X-Signature-Ed25519',
+  claims: claimsHeader(HEADER),
+  namedOnly: true,
   verify({ headers, body, nowMs }, { ed25519 }) {
     const signature = headerOf(headers, HEADER);
     const timestamp = headerOf(headers, TIMESTAMP);
@@ -34,6 +36,8 @@ export const discord: Scheme = {
     const signed = Buffer.concat([Buffer.from(timestamp), body]);
     return verifySignature(null, signed, ed25519, Buffer.from(signature, 'hex'));
   },
+  problem: ({ headers, nowMs }) =>
+    timestampProblem('X-Signature-Timestamp', headerOf(headers, TIMESTAMP), nowMs),
   // Discord asks when somebody saves the address, and also sends wrong signatures then.
   handshake: (payload): Handshake | null => {
     const type = propertyOf(payload, 'type');
