@@ -23,6 +23,7 @@ export {
   type RecordedEvent,
   type RecordedFact,
 } from './events/envelope.ts';
+export { withoutReasoning } from './events/kept-reasoning.ts';
 export {
   ROUTES_PING_SUBJECT,
   ROUTES_STREAM,

@@ -114,6 +114,11 @@ const modelResponded = z.object({
   tool_calls: z.array(toolCall).default([]),
   finish_reason: z.string(),
   usage,
+  /**
+   * What the provider wants back with the next step (thoughts and their signatures). Only the model `of` gets it, as it came.
+   * The API does not show it, and an export has it only if asked (kept-reasoning.ts). Missing: nothing.
+   */
+  reasoning: z.object({ of: z.string(), data: z.string() }).optional(),
 });
 
 /** From here on the model sees a summary in place of what came before. The log keeps everything. */

@@ -24,6 +24,7 @@ export interface RecordModelResponse {
   readonly toolCalls?: readonly ToolCall[];
   readonly finishReason: string;
   readonly usage: EventData<'model.responded'>['usage'];
+  readonly reasoning?: EventData<'model.responded'>['reasoning'];
 }
 
 export interface StartTool {
@@ -65,6 +66,7 @@ export function recordModelResponse(state: SessionState, command: RecordModelRes
       tool_calls: [...(command.toolCalls ?? [])],
       finish_reason: command.finishReason,
       usage: command.usage,
+      ...(command.reasoning === undefined ? {} : { reasoning: command.reasoning }),
     }),
   );
 }

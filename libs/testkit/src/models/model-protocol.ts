@@ -7,6 +7,24 @@ export interface ModelAnswer {
   /** As in chat-completions. Default: `tool_calls` or `stop`. */
   readonly finishReason?: string;
   readonly usage: { readonly input: number; readonly output: number };
+  /** What it thought first. It wants this back with the results of its calls. */
+  readonly thoughts?: Thoughts;
+}
+
+export interface Thoughts {
+  /** `reasoning_content`, or the text of a signed thinking block. */
+  readonly text?: string;
+  /** Anthropic: an encrypted block. */
+  readonly redacted?: string;
+  /** Google: `extra_content` of the first call. */
+  readonly signature?: string;
+}
+
+/** The thoughts behind a call that the server answered with, and the model whose they are. */
+export interface ThoughtCall {
+  readonly model: string;
+  readonly thoughts: Thoughts;
+  readonly isFirst: boolean;
 }
 
 interface AnsweredCall {
@@ -39,6 +57,7 @@ interface ChatToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  readonly extra_content?: { readonly google?: { readonly thought_signature?: string } };
 }
 
 export interface ChatMessage {
@@ -46,13 +65,18 @@ export interface ChatMessage {
   readonly content: string | null | readonly { readonly type: string; readonly text?: string }[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly tool_call_id?: string;
+  readonly reasoning_content?: string;
 }
 
 /** The protocol of one provider, at one path. */
 export interface ModelProtocol {
   readonly path: string;
   /** What is wrong with a request according to the documentation of the protocol. Empty: nothing. */
-  problems(incoming: IncomingMessage, body: unknown): string[];
+  problems(
+    incoming: IncomingMessage,
+    body: unknown,
+    thoughtCalls: ReadonlyMap<string, ThoughtCall>,
+  ): string[];
   /** Null: the key is right. */
   keyProblem(incoming: IncomingMessage, apiKey: string): string | null;
   asChat(body: unknown): ChatRequest;

@@ -13,7 +13,10 @@ export function roughTokens(text: string): number {
 export function tokensOfMessage(message: ModelMessage): number {
   const calls =
     message.role === 'assistant'
-      ? message.toolCalls.reduce((sum, call) => sum + roughTokens(call.name) + roughTokens(call.arguments), 0)
+      ? message.toolCalls.reduce(
+          (sum, call) => sum + roughTokens(call.name) + roughTokens(call.arguments),
+          roughTokens(message.reasoning?.data ?? ''),
+        )
       : 0;
   return PER_MESSAGE + roughTokens(message.content) + calls;
 }

@@ -146,7 +146,12 @@ async function recordStep(
   ]);
 }
 
-function response(run: Run, model: string, turn: OpenTurn, { text, finishReason, usage }: ModelReply) {
+function response(
+  run: Run,
+  model: string,
+  turn: OpenTurn,
+  { text, finishReason, usage, reasoning }: ModelReply,
+) {
   return {
     type: 'record-model-response',
     generation: run.generation,
@@ -155,5 +160,6 @@ function response(run: Run, model: string, turn: OpenTurn, { text, finishReason,
     text: toStorable(text),
     finishReason,
     usage,
+    ...(reasoning === undefined ? {} : { reasoning }),
   } as const;
 }

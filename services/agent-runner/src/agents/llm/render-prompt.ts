@@ -1,8 +1,8 @@
 import { readSkill } from '@angelia/config';
-import type { LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
+import type { EventData, LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
 import { fenceNote, hasFence, markOfTurn, resultsAreFenced, resumeNote, transcript } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
+import type { KeptReasoning, ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
 
 /**
  * What the model is given: the agent's system prompt, the route's skills, a note about foreign text, a note if the run
@@ -29,7 +29,7 @@ export function renderPrompt(
       ...aboutFences(state, rows, tools),
       ...(note === null ? [] : [note]),
     ].join('\n\n'),
-    messages: asMessages(rows),
+    messages: asMessages(rows, keptReasoning(events, state.run?.turn ?? state.lastTurn)),
     tools,
   };
 }
@@ -51,15 +51,39 @@ function aboutFences(
   return [fenceNote(inUse ? mark : null)];
 }
 
+/**
+ * By the first call of each step of the turn. Providers want the thoughts of the current turn; those of earlier turns they
+ * ignore, or count as input.
+ */
+function keptReasoning(events: Loaded['events'], turn: number): ReadonlyMap<string, KeptReasoning> {
+  const kept = new Map<string, KeptReasoning>();
+  for (const { type, data } of events) {
+    if (type !== 'model.responded') continue;
+    const { reasoning, tool_calls, turn: of } = data as EventData<'model.responded'>;
+    const [first] = tool_calls;
+    if (of === turn && reasoning !== undefined && first !== undefined) kept.set(first.id, reasoning);
+  }
+  return kept;
+}
+
 /** The rows of a transcript as messages for a model. The call that a result answers has the tool's name. */
-export function asMessages(rows: readonly TranscriptMessage[]): ModelMessage[] {
+export function asMessages(
+  rows: readonly TranscriptMessage[],
+  kept: ReadonlyMap<string, KeptReasoning> = new Map(),
+): ModelMessage[] {
   const names = new Map<string, string>();
   return rows.map((row): ModelMessage => {
     const { role, content } = row;
     if (role === 'user') return { role, content };
     if (role === 'assistant') {
       for (const call of row.tool_calls ?? []) names.set(call.id, call.name);
-      return { role, content, toolCalls: row.tool_calls ?? [] };
+      const reasoning = kept.get(row.tool_calls?.[0]?.id ?? '');
+      return {
+        role,
+        content,
+        toolCalls: row.tool_calls ?? [],
+        ...(reasoning === undefined ? {} : { reasoning }),
+      };
     }
     const callId = row.tool_call_id ?? '';
     return { role, callId, tool: names.get(callId) ?? '', content };

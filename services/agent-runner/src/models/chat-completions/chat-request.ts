@@ -8,23 +8,34 @@ import {
   NOTHING_ASKED,
   NOTHING_SAID,
 } from '../acceptable-history.ts';
+import { reasoningOf } from '../kept-reasoning.ts';
 import type { ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
+
+/** What goes back with the next request, as it came. */
+export interface ChatReasoning {
+  /** Fields of the message: `reasoning_content`, `reasoning`, `reasoning_details`, `extra_content`. */
+  readonly message: Readonly<Record<string, unknown>>;
+  /** Fields of each call: Google's `extra_content`, with the signature of the thoughts. */
+  readonly calls: readonly Readonly<Record<string, unknown>>[];
+}
 
 interface RequestOptions {
   readonly model: string;
   readonly maxTokens: number | undefined;
+  readonly effort: string | undefined;
   readonly stream: boolean;
 }
 
 /** The body of a request in the chat-completions protocol. */
 export function chatRequest(
   { system, messages, tools }: ModelRequest,
-  { model, maxTokens, stream }: RequestOptions,
+  { model, maxTokens, effort, stream }: RequestOptions,
 ): string {
   const conversation = messages.map(chatMessage);
   return JSON.stringify({
     model,
     max_tokens: maxTokens,
+    reasoning_effort: effort,
     messages: isBlank(system) ? conversation : [{ role: 'system', content: system }, ...conversation],
     // Servers refuse an empty list.
     tools: tools.length === 0 ? undefined : tools.map(chatTool),
@@ -44,14 +55,21 @@ function chatMessage(message: ModelMessage): object {
       if (message.toolCalls.length === 0) {
         return { role: 'assistant', content: filled(message.content, NOTHING_SAID) };
       }
-      return {
-        role: 'assistant',
-        content: isBlank(message.content) ? null : message.content,
-        tool_calls: message.toolCalls.map(chatCall),
-      };
+      return callingMessage(message);
     case 'tool':
       return { role: 'tool', tool_call_id: acceptableId(message.callId), content: message.content };
   }
+}
+
+/** With what the model wants back. */
+function callingMessage(message: Extract<ModelMessage, { role: 'assistant' }>): object {
+  const kept = reasoningOf<ChatReasoning>(message);
+  return {
+    role: 'assistant',
+    content: isBlank(message.content) ? null : message.content,
+    ...kept?.message,
+    tool_calls: message.toolCalls.map((call, index) => ({ ...kept?.calls[index], ...chatCall(call) })),
+  };
 }
 
 function chatCall({ id, name, arguments: written }: ToolCall): object {

@@ -9,7 +9,11 @@ import {
   NOTHING_ASKED,
   NOTHING_SAID,
 } from '../acceptable-history.ts';
+import { reasoningOf } from '../kept-reasoning.ts';
 import type { ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
+import type { KeptPart } from './sdk-reasoning.ts';
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
 /** A request in the format of the AI SDK. */
 export function sdkPrompt({ system, messages }: ModelRequest): LanguageModelV4Message[] {
@@ -38,12 +42,36 @@ function sdkMessage(message: ModelMessage): LanguageModelV4Message {
           content: [{ type: 'text', text: filled(message.content, NOTHING_SAID) }],
         };
       }
-      const said = isBlank(message.content) ? [] : [{ type: 'text' as const, text: message.content }];
-      return { role: 'assistant', content: [...said, ...calls] };
+      const kept = reasoningOf<readonly KeptPart[]>(message) ?? [];
+      return { role: 'assistant', content: assistantContent(message.content, calls, kept) };
     }
     case 'tool':
       return { role: 'tool', content: [resultPart(message)] };
   }
+}
+
+/** In the order in which it came. */
+function assistantContent(
+  content: string,
+  calls: readonly ReturnType<typeof callPart>[],
+  kept: readonly KeptPart[],
+): AssistantContent {
+  const written = kept.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const isWhole = written === content && kept.filter(({ type }) => type === 'call').length === calls.length;
+  // The text began in an earlier answer, which was cut off: thoughts come first in any case.
+  const parts: readonly KeptPart[] = isWhole
+    ? kept
+    : [
+        ...kept.filter(({ type }) => type === 'reasoning'),
+        { type: 'text', text: content },
+        ...calls.map(() => ({ type: 'call' as const })),
+      ];
+  const left = [...calls];
+  return parts.flatMap((part): AssistantContent => {
+    if (part.type === 'call') return left.splice(0, 1);
+    if (part.type === 'text') return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
+    return [{ type: 'reasoning', text: part.text, providerOptions: part.signed }];
+  });
 }
 
 function callPart(call: ToolCall) {
