@@ -48,6 +48,7 @@ export {
   type ToolCall,
   type TranscriptMessage,
 } from './events/session-events.ts';
+export { type HttpTargetBody, httpTargetBody } from './http-target-body.ts';
 export {
   type HolderId,
   holderId,

@@ -29,6 +29,8 @@ export const unhintedTypes: readonly string[] = [
   // The run that waits for it learns of the commit itself (agent-runner).
   'tool.finished',
   'context.compressed',
+  // It says something about a turn whose own event has a hint.
+  'webhook.placeholder-missing',
   // Nothing happens before `retry_at`, when the agenda hints a runner.
   'run.put-off',
   // The turn that replaces it is in the same append and has a hint.

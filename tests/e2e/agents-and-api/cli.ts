@@ -8,6 +8,7 @@ import {
   answer,
   callTool,
   eventually,
+  fail,
   type ModelServer,
   type Sink,
   say,
@@ -66,12 +67,18 @@ export function cli(): void {
     [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
     const route = (over: object) => testRoute(sink.url, { agent: 'cli', ...over });
     return {
-      models: { cli: modelAt(model) },
-      agents: { cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] } },
+      // A model of its own, so that the other tests do not wait when it is down.
+      models: { cli: modelAt(model), 'cli-busy': modelAt(model) },
+      agents: {
+        cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] },
+        'cli-busy': { kind: 'llm', model: 'cli-busy' },
+      },
       routes: {
         cli: route({}),
         picky: route({ events: ['deploy'] }),
         stamped: route({ auth: 'standard-webhooks' }),
+        scarce: route({ rate_limit: 1 }),
+        busy: route({ agent: 'cli-busy' }),
       },
     };
   });
@@ -294,6 +301,22 @@ export function cli(): void {
       expect(types).toEqual(['session.created', 'session.final-response', 'session.ended']);
     });
 
+    it('tail shows webhooks that started no session, with the reason', async () => {
+      const tailing = goingOn('tail', '--type', 'webhook.', '--route', 'picky');
+      await eventually(() => tailing.seen().stderr.includes('waiting for events'));
+      // The first look shows nothing: what is older than `tail` is in `webhooks list`.
+      const shown = await eventually(async () => {
+        await angelia(['send', 'picky', '--event', 'push']);
+        return tailing
+          .seen()
+          .stdout.split('\n')
+          .find((line) => line.includes('webhook.ignored'));
+      });
+      expect(shown).toContain('the event was "push"; `events` of the route wants deploy');
+      expect(shown).toContain('from 127.0.0.1');
+      expect((await tailing.interrupted()).code).toBe(130);
+    });
+
     it('answer shows and answers the open question; without one it gives 6', async () => {
       model.next(callTool('clarify', { question: 'Red or blue?', choices: ['Red', 'Blue'] }));
       const id = await send('--data', '{"text":"paint it"}');
@@ -329,6 +352,51 @@ export function cli(): void {
     });
   });
 
+  describe('what went wrong', () => {
+    it('status of a failed session begins with the reason, which is whole', async () => {
+      model.next(fail(400));
+      const id = await settled('this will fail');
+      const failed = (await stack.events(id)).find(({ type }) => type === 'run.failed');
+      const { code, message } = (failed?.data ?? {}) as { code: string; message: string };
+      const { stdout } = await angelia(['status', id], { columns: 60, env: { NO_COLOR: '1' } });
+      expect(stdout.split('\n')[0]).toMatch(/^reason +/);
+      expect(stdout.split('\n')[0]).toContain(`${code}: ${message}`);
+      expect(await json('status', id)).toMatchObject({ failure: { code, message } });
+    });
+
+    it('doctor shows what went wrong in the last hour, each by reason', async () => {
+      model.next(fail(400));
+      await settled('failed in this hour');
+      sink.next(answer(400));
+      await settled('dead in this hour');
+      await accepted('scarce', '--data', '{"text":"the first"}');
+      await angelia(['send', 'scarce', '--data', '{"text":"one too many"}']);
+      model.next(fail(429, '3600'));
+      const { session_id: waiting } = await json('send', 'busy', '--data', '{"text":"later"}');
+      type Found = { findings: { check: string; state: string; what: string; todo?: string }[] };
+      const found = await eventually(async () => {
+        const { findings } = JSON.parse((await angelia(['doctor', '--json'])).stdout) as Found;
+        const about = (check: string) => findings.find((one) => one.check === `last-hour.${check}`);
+        const all = ['deliveries.http', 'sessions.models_failed', 'webhooks.scarce', 'models.cli-busy'].map(
+          about,
+        );
+        return all.every((one) => one !== undefined) && all;
+      });
+      expect(found).toMatchObject([
+        { state: 'warning', what: expect.stringMatching(/dead; the last: .*400/) },
+        { state: 'warning', what: expect.stringMatching(/failed; the last: ./) },
+        {
+          state: 'warning',
+          what: '1 webhook refused (rate_limited); the last: this route takes at most 1 webhooks per minute: send it again later',
+          todo: expect.stringContaining('raise `rate_limit` of route scarce'),
+        },
+        { state: 'warning', what: expect.stringMatching(/^1 session waits for it/) },
+      ]);
+      await angelia(['cancel', String(waiting)]);
+      await stack.waitForEnd(String(waiting), { settled: true });
+    });
+  });
+
   describe('deliveries and webhooks', () => {
     it('dead deliveries are listed with the reason and sent again, one by id or all', async () => {
       sink.next(answer(400), answer(400));
@@ -361,6 +429,8 @@ export function cli(): void {
         return listed.stdout.includes('unauthorized') && listed;
       });
       expect(stdout).toContain('401');
+      expect(stdout).toContain('127.0.0.1');
+      expect(stdout).toMatch(/\n {2}X-\S+ does not match the only secret of the route/);
       expect((await angelia(['webhooks', 'counts'])).stdout).toContain('unauthorized');
     });
 

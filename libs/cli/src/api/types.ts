@@ -88,6 +88,8 @@ export interface UnstartedWebhook {
   readonly delivery_id: string | null;
   readonly session_id: string | null;
   readonly requested_route: string | null;
+  readonly detail: string | null;
+  readonly source: string | null;
 }
 
 export interface UnstartedCount {

@@ -6,6 +6,7 @@ import type { Page, Session } from '../api/types.ts';
 import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { eventLine } from '../timeline/event-line.ts';
+import { showUnstartedWebhooks } from './tail-webhooks.ts';
 
 /** How often it looks for new sessions. The events of a session arrive live. */
 const LOOK_MS = 1_000;
@@ -20,7 +21,8 @@ export const tail = defineCommand({
   summary: 'show the events of all sessions, live',
   description:
     'It shows new sessions from their first event, and sessions that are already at work from now on. It follows at most ' +
-    `${MOST_FOLLOWED} at once. With --json, each line is an event with its \`session_id\`.`,
+    `${MOST_FOLLOWED} at once. Webhooks that started no session are shown too, with the reason (\`webhook.refused\`, ` +
+    '`webhook.ignored`). With --json, each line is an event with its `session_id`.',
   options: {
     route: { value: 'name', summary: 'only sessions of this route' },
     type: {
@@ -37,7 +39,7 @@ export const tail = defineCommand({
       does: 'only deliveries that died',
     },
   ],
-  calls: ['get /v1/sessions', 'get /v1/sessions/{id}/stream'],
+  calls: ['get /v1/sessions', 'get /v1/sessions/{id}/stream', 'get /v1/webhooks'],
   run: async (context) => {
     const { api, given, out, runtime } = context;
     const client = api();
@@ -67,6 +69,9 @@ export const tail = defineCommand({
     for (const session of await activeSessions(client, route)) follow(session, session.version);
     for (const { id, version } of (await newest(client, route)).items) shown.set(id, version);
     out.note('waiting for events (press Ctrl-C to stop)');
+    void showUnstartedWebhooks(context, client).catch((error: unknown) => {
+      broken ??= error;
+    });
     for (let failures = 0; broken === null; ) {
       await pause(LOOK_MS, runtime.signal);
       try {

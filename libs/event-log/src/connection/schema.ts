@@ -78,6 +78,8 @@ export interface Schema {
     delivery_id: string | null;
     session_id: string | null;
     requested_route: string | null;
+    detail: string | null;
+    source: string | null;
   };
   'angelia.view_builds': {
     build: number;

@@ -22,9 +22,12 @@ interface ProjectionOptions {
 
 /** A page is read, computed and written at once: some tens of milliseconds, some megabytes. */
 export const PAGE = 2_000;
-/** When no ping comes, or one comes before its event is visible. Rarer while nothing happens, as in the relay. */
+/**
+ * When no ping comes, or one comes before its event is visible. Rarer while nothing happens: then only the events of a
+ * process that died before its ping, or committed while NATS was away, wait this long for their place in the lists.
+ */
 const POLL_MS = 250;
-const IDLE_POLL_MS = 900;
+const IDLE_POLL_MS = 2_000;
 /**
  * Events of one session come in bursts: a short wait turns many writes of its row into one. Lists are behind by that
  * much. What must be current is folded from the stream.

@@ -12,13 +12,22 @@ export class Refusal extends AngeliaError {
   readonly code: string;
   readonly retryable: boolean;
   readonly retryAfterSeconds: number | null;
+  /** What only the operator may know: more than the message says. No secret, no signature. */
+  readonly detail: string | null;
 
-  constructor(status: RefusalStatus, code: string, message: string, retryAfterSeconds: number | null = null) {
+  constructor(
+    status: RefusalStatus,
+    code: string,
+    message: string,
+    retryAfterSeconds: number | null = null,
+    detail: string | null = null,
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryable = status === 408 || status === 429 || status === 503;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.detail = detail;
   }
 }
 

@@ -13,6 +13,7 @@ import { sessionOperations } from '../sessions/sessions.operations.ts';
 import { streamOperations } from '../stream/stream.operations.ts';
 import { turnOperations } from '../turns/turns.operations.ts';
 import { unstartedOperations } from '../unstarted-webhooks/unstarted-webhooks.operations.ts';
+import { outgoingWebhooks } from './outgoing-webhooks.ts';
 import { publicOperations } from './public.operations.ts';
 
 /** Every call that ingress answers. */
@@ -55,6 +56,17 @@ export function openApiDocument(): Json {
     },
     servers: [{ url: '/' }],
     paths,
+    webhooks: Object.fromEntries(
+      Object.entries(outgoingWebhooks).map(([name, { body, ...post }]) => [
+        name,
+        {
+          post: {
+            ...post,
+            requestBody: { required: true, content: { 'application/json': { schema: reference(body) } } },
+          },
+        },
+      ]),
+    ),
     components: {
       schemas: componentSchemas(),
       securitySchemes: {
