@@ -119,6 +119,8 @@ const modelResponded = z.object({
    * The API does not show it, and an export has it only if asked (kept-reasoning.ts). Missing: nothing.
    */
   reasoning: z.object({ of: z.string(), data: z.string() }).optional(),
+  /** True: the answer was cut at the model's limit of output, and the next step goes on where it was cut. */
+  to_be_continued: z.boolean().optional(),
 });
 
 /** From here on the model sees a summary in place of what came before. The log keeps everything. */
@@ -217,6 +219,8 @@ const finalResponse = z.object({
   outcome,
   /** An empty or [SILENT] answer: in the transcript, but not delivered. A failure is never silent. */
   silent: z.boolean(),
+  /** True: the answer was cut at the model's limit of output, and there was no step or budget left to go on. */
+  cut: z.boolean().optional(),
 });
 
 const runFailed = z.object({

@@ -26,6 +26,7 @@ export function applyFinalResponse(
   draft.answered = { turn: data.turn, outcome: data.outcome, at: event.recordedAt };
   closeTurn(draft, data.turn);
   if (!data.silent) addOutput(draft, 'final-response', event, data.turn, turn);
+  draft.answerCut = data.cut === true;
 }
 
 export function addOutput(

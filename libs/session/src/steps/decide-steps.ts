@@ -25,6 +25,8 @@ export interface RecordModelResponse {
   readonly finishReason: string;
   readonly usage: EventData<'model.responded'>['usage'];
   readonly reasoning?: EventData<'model.responded'>['reasoning'];
+  /** The answer was cut, and the next step goes on with it. */
+  readonly toBeContinued?: boolean;
 }
 
 export interface StartTool {
@@ -67,6 +69,7 @@ export function recordModelResponse(state: SessionState, command: RecordModelRes
       finish_reason: command.finishReason,
       usage: command.usage,
       ...(command.reasoning === undefined ? {} : { reasoning: command.reasoning }),
+      ...(command.toBeContinued ? { to_be_continued: true } : {}),
     }),
   );
 }

@@ -1,7 +1,7 @@
 import type { Config, EventData, LlmAgentConfig } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
-import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
+import { cutAnswer, isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
 import type { ModelReply } from '../../models/model.ts';
@@ -12,7 +12,7 @@ import type { FailureCode } from '../../run/failures.ts';
 import { type Toolsets, toolsOf } from '../../tools/tool-set.ts';
 import { type AskDeps, askOrCompress } from './ask-or-compress.ts';
 import { withUniqueIds } from './asked-calls.ts';
-import { FallbackModels } from './model-fallback.ts';
+import { FallbackModels, ModelsFailed } from './model-fallback.ts';
 import { finishToolCalls, startCommands, type ToolDeps } from './tool-step.ts';
 
 export interface LlmDeps {
@@ -33,6 +33,7 @@ export interface LlmDeps {
  *   else --> the model is asked, within max_steps and budget:
  *              tool calls --> recorded and started in one append; the text beside them is an interim status
  *              none       --> recorded with the final response and the end, in one append
+ *              cut at the model's limit --> recorded; the next step goes on with it, or the limits end it as it is
  */
 export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Promise<Loaded | null> {
   const captured = run.loaded.state.created?.toolsets ?? null;
@@ -51,15 +52,29 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
     }
     const text = turn.completing ? pendingAnswer(run.loaded.events) : null;
     if (text !== null) return run.end([{ type: 'finish-turn', generation: run.generation, text }]);
+    const cut = cutAnswer(run.loaded.events);
     const spent = limitReached(agent, turn, run.loaded);
-    if (spent !== null) return run.fail(spent.code, spent.message);
-    const answered = await askOrCompress(run, asking);
+    if (spent !== null) {
+      return cut === null ? run.fail(spent.code, spent.message) : finishCut(run, cut);
+    }
+    const answered = await askOrCompress(run, asking).catch((error: unknown) => {
+      // The model refuses to go on, for instance because it has no tokens left: waiting does not help.
+      if (cut !== null && error instanceof ModelsFailed && error.models.length === 0)
+        return 'refused' as const;
+      throw error;
+    });
+    if (answered === 'refused') return finishCut(run, cut ?? '');
     run.assertHeld();
     // The conversation was compressed, which took tokens.
     if (answered === null) continue;
     const { model, reply } = answered;
-    if (reply.toolCalls.length === 0) return answer(run, model, turn, reply);
-    await recordStep(run, turn, answered, toolDeps);
+    if (reply.toolCalls.length > 0) {
+      await recordStep(run, turn, answered, cut ?? '', toolDeps);
+    } else if (reply.finishReason === 'length') {
+      await run.append([{ ...response(run, model, turn, reply), toBeContinued: true }]);
+    } else {
+      return answer(run, model, turn, reply, cut ?? '');
+    }
   }
 }
 
@@ -113,9 +128,25 @@ function wasReported({ loaded, turn }: Run, text: string): boolean {
   });
 }
 
-function answer(run: Run, model: string, turn: OpenTurn, reply: ModelReply): Promise<Loaded | null> {
+/** @param before the beginning of the answer, from earlier steps */
+function answer(
+  run: Run,
+  model: string,
+  turn: OpenTurn,
+  reply: ModelReply,
+  before: string,
+): Promise<Loaded | null> {
   const recorded = response(run, model, turn, reply);
-  return run.end([recorded, { type: 'finish-turn', generation: run.generation, text: recorded.text }]);
+  const text = `${before}${recorded.text}`;
+  return run.end([recorded, { type: 'finish-turn', generation: run.generation, text }]);
+}
+
+const CUT_NOTE = '[The answer ends here, because it is longer than allowed.]';
+
+/** The user gets what there is. */
+function finishCut(run: Run, text: string): Promise<Loaded | null> {
+  const marked = `${text}\n\n${CUT_NOTE}`;
+  return run.end([{ type: 'finish-turn', generation: run.generation, text: marked, cut: true }]);
 }
 
 /** Records the answer and starts the calls that it asks for, in one append. */
@@ -123,6 +154,7 @@ async function recordStep(
   run: Run,
   turn: OpenTurn,
   { model, reply }: { readonly model: string; readonly reply: ModelReply },
+  before: string,
   { tools }: ToolDeps,
 ): Promise<void> {
   const step = turn.step + 1;
@@ -135,13 +167,15 @@ async function recordStep(
     startedAt: null,
     arguments: args,
     index,
+    isCut: reply.finishReason === 'length' && index === toolCalls.length - 1,
   }));
   const recorded = { ...response(run, model, turn, reply), toolCalls };
   const starts = startCommands(asked, tools, run.generation);
+  const said = `${before}${reply.text}`;
   await run.append((state) => [
     recorded,
     // Text beside the calls is the agent's own status, for the people who wait.
-    ...(isSilent(reply.text) ? [] : [nextStatus(state, run.generation, 'agent', reply.text)]),
+    ...(isSilent(said) ? [] : [nextStatus(state, run.generation, 'agent', said)]),
     ...starts,
   ]);
 }

@@ -1,8 +1,21 @@
 import { readSkill } from '@angelia/config';
 import type { EventData, LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
-import { fenceNote, hasFence, markOfTurn, resultsAreFenced, resumeNote, transcript } from '@angelia/session';
+import {
+  cutAnswer,
+  fenceNote,
+  hasFence,
+  markOfTurn,
+  resultsAreFenced,
+  resumeNote,
+  transcript,
+} from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import type { KeptReasoning, ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
+
+/** Not every provider goes on with an answer that is the last message, so a user asks for the rest. */
+const GO_ON =
+  '[Your answer was cut off by the limit of its length. Go on exactly where it stopped, in the middle of the word if ' +
+  'need be. Repeat nothing, and do not mention the interruption.]';
 
 /**
  * What the model is given: the agent's system prompt, the route's skills, a note about foreign text, a note if the run
@@ -29,7 +42,10 @@ export function renderPrompt(
       ...aboutFences(state, rows, tools),
       ...(note === null ? [] : [note]),
     ].join('\n\n'),
-    messages: asMessages(rows, keptReasoning(events, state.run?.turn ?? state.lastTurn)),
+    messages: [
+      ...asMessages(rows, keptReasoning(events, state.run?.turn ?? state.lastTurn)),
+      ...(cutAnswer(events) === null ? [] : [{ role: 'user' as const, content: GO_ON }]),
+    ],
     tools,
   };
 }

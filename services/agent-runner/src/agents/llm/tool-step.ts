@@ -96,12 +96,17 @@ export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended
   }
 }
 
+const CUT_CALL =
+  'Not carried out: your answer was cut off by the limit of its length in this call, so its arguments may be incomplete. ' +
+  'Make the call again. If its arguments are long, split the work.';
+
 type CheckedCall = { readonly tool: Tool; readonly args: unknown } | { readonly problem: string };
 
 function checkCall(call: AskedCall, tools: ToolSet): CheckedCall {
   if (call.index >= MOST_CALLS) {
     return { problem: `Not carried out: at most ${MOST_CALLS} calls can be made at once.` };
   }
+  if (call.isCut) return { problem: CUT_CALL };
   const tool = tools.get(call.tool);
   if (tool === undefined) {
     const names = [...tools.keys()].join(', ');
