@@ -39,7 +39,12 @@ export type ModelStep =
   /** Sends a first piece of the answer, then cuts the connection. */
   | { readonly kind: 'cut-off'; readonly text: string }
   /** Sends a first piece of the answer, then ends the response without saying that the answer is complete. */
-  | { readonly kind: 'no-finish'; readonly text: string }
+  | {
+      readonly kind: 'no-finish';
+      readonly text: string;
+      /** Chat-completions: `[DONE]` nevertheless. */
+      readonly done?: boolean;
+    }
   /** Sends a first piece of the answer, then an error event. */
   | {
       readonly kind: 'stream-error';
@@ -261,7 +266,7 @@ async function perform(step: ModelStep, exchange: Exchange): Promise<void> {
       return;
     case 'no-finish':
       await sendFirstTokens(step.text, exchange);
-      response.end();
+      response.end(step.done ? 'data: [DONE]\n\n' : undefined);
       return;
     case 'stream-error':
       await sendFirstTokens(step.text, exchange);

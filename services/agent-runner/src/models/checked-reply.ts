@@ -1,6 +1,7 @@
 import { keepReasoning } from './kept-reasoning.ts';
 import { ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
 import { tokensOfMessage, tokensOfRequest } from './rough-tokens.ts';
+import { withoutThoughts } from './thoughts-in-text.ts';
 
 /** What a client read, before it is known to be an answer. */
 export interface ReadReply extends Omit<ModelReply, 'usage' | 'reasoning'> {
@@ -37,12 +38,13 @@ export function checkedReply(
     const asked = `it asks for ${reply.toolCalls.length} calls at once`;
     throw new ModelFailure('protocol', `model ${name}: ${asked}`, { retryable: true });
   }
-  const { complete: _, usage, reasoning, ...said } = reply;
+  const { complete: _, usage, reasoning, ...read } = reply;
+  const said = { ...read, text: withoutThoughts(read.text) };
   const isKept = reasoning !== undefined && said.toolCalls.length > 0;
   const isCounted = usage.input !== undefined && usage.output !== undefined;
   const answer = {
     ...said,
-    usage: usageOf(usage, request, said),
+    usage: usageOf(usage, request, read),
     ...(isCounted ? {} : { usageIsEstimate: true }),
     ...(isKept ? { reasoning: keepReasoning(name, owner, reasoning) } : {}),
   };

@@ -1,5 +1,6 @@
 import { notTheProtocol } from '../call-errors.ts';
 import { assertNotEndless, type ReadReply, writtenArguments } from '../checked-reply.ts';
+import { withoutThoughts } from '../thoughts-in-text.ts';
 import type { ChatReasoning } from './chat-request.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -60,6 +61,11 @@ export class ChatAnswer {
     assertNotEndless(this.#length);
   }
 
+  /** The server says that this is all (`[DONE]`). Some give no finish reason before it. */
+  streamEnded(): void {
+    this.#isWhole ||= this.#calls.length > 0 || withoutThoughts(this.#text) !== '';
+  }
+
   /** @throws BrokenExchange for a call without a name */
   reply(): ReadReply {
     if (this.#calls.some(({ name }) => name === '')) throw notTheProtocol();
@@ -80,13 +86,14 @@ export class ChatAnswer {
   }
 
   get #hasThoughts(): boolean {
+    if (withoutThoughts(this.#text) !== this.#text) return true;
     return [this.#thoughts, ...this.#calls.map(({ extra }) => extra)].some(
       (fields) => Object.keys(fields).length > 0,
     );
   }
 
   #reasoning(calls: readonly WrittenCall[]): ChatReasoning {
-    return { message: this.#thoughts, calls: calls.map(({ extra }) => extra) };
+    return { message: this.#thoughts, calls: calls.map(({ extra }) => extra), content: this.#text };
   }
 
   #choicesOf(chunk: Fields): Fields[] {

@@ -10,6 +10,7 @@ import {
 } from '../acceptable-history.ts';
 import { reasoningOf } from '../kept-reasoning.ts';
 import type { ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
+import { withoutThoughts } from '../thoughts-in-text.ts';
 
 /** What goes back with the next request, as it came. */
 export interface ChatReasoning {
@@ -17,6 +18,8 @@ export interface ChatReasoning {
   readonly message: Readonly<Record<string, unknown>>;
   /** Fields of each call: Google's `extra_content`, with the signature of the thoughts. */
   readonly calls: readonly Readonly<Record<string, unknown>>[];
+  /** The text with the thoughts in it. */
+  readonly content: string;
 }
 
 interface RequestOptions {
@@ -64,9 +67,12 @@ function chatMessage(message: ModelMessage): object {
 /** With what the model wants back. */
 function callingMessage(message: Extract<ModelMessage, { role: 'assistant' }>): object {
   const kept = reasoningOf<ChatReasoning>(message);
+  // If the text began in an earlier answer, which was cut off, it is more than this step's.
+  const content =
+    kept !== null && withoutThoughts(kept.content) === message.content ? kept.content : message.content;
   return {
     role: 'assistant',
-    content: isBlank(message.content) ? null : message.content,
+    content: isBlank(content) ? null : content,
     ...kept?.message,
     tool_calls: message.toolCalls.map((call, index) => ({ ...kept?.calls[index], ...chatCall(call) })),
   };
