@@ -23,7 +23,6 @@ export {
   type RecordedEvent,
   type RecordedFact,
 } from './events/envelope.ts';
-export { withoutReasoning } from './events/kept-reasoning.ts';
 export {
   ROUTES_PING_SUBJECT,
   ROUTES_STREAM,
@@ -48,6 +47,7 @@ export {
   type ToolCall,
   type TranscriptMessage,
 } from './events/session-events.ts';
+export { shownData, withoutReasoning } from './events/shown-data.ts';
 export { type HttpTargetBody, httpTargetBody } from './http-target-body.ts';
 export {
   type HolderId,

@@ -86,6 +86,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
       timeout_seconds: 600,
       stall_seconds: 90,
       context_tokens: 128_000,
+      images: false,
       streaming: true,
     });
   });

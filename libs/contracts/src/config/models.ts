@@ -26,6 +26,8 @@ const modelBase = {
         .optional(),
     })
     .optional(),
+  /** True: the model takes images. Others are told that there is one. */
+  images: z.boolean().default(false),
   /** False: for a server that cannot stream. Only `timeout_seconds` then detects a stalled model. */
   streaming: z.boolean().default(true),
 };

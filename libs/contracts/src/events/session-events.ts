@@ -116,7 +116,7 @@ const modelResponded = z.object({
   usage,
   /**
    * What the provider wants back with the next step (thoughts and their signatures). Only the model `of` gets it, as it came.
-   * The API does not show it, and an export has it only if asked (kept-reasoning.ts). Missing: nothing.
+   * The API does not show it, and an export has it only if asked (shown-data.ts). Missing: nothing.
    */
   reasoning: z.object({ of: z.string(), data: z.string() }).optional(),
   /** True: the answer was cut at the model's limit of output, and the next step goes on where it was cut. */
@@ -155,6 +155,8 @@ const toolFinished = z.object({
   tool: z.string(),
   outcome: z.enum(['ok', 'error', 'unknown']),
   result: z.string(),
+  /** Images of the result, for models that take them. `result` names them. Missing: none. */
+  images: z.array(z.object({ mime_type: z.string(), data: z.base64() })).optional(),
   /** The process-watcher that carried it out. It has the session's files, so further commands run there. */
   watcher: z.string().nullable().default(null),
 });

@@ -44,6 +44,7 @@ export interface FinishTool {
   readonly callId: string;
   readonly outcome: EventData<'tool.finished'>['outcome'];
   readonly result: string;
+  readonly images?: EventData<'tool.finished'>['images'];
   /** The instance of the watcher, if one carried out the call. */
   readonly watcher?: string;
 }
@@ -125,6 +126,7 @@ export function finishTool(state: SessionState, command: FinishTool): Decision {
       tool: call.tool,
       outcome: command.outcome,
       result: command.result,
+      ...(command.images === undefined ? {} : { images: command.images }),
       watcher: command.watcher ?? null,
     }),
   );

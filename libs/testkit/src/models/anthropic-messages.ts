@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import {
   type ChatMessage,
   type ChatRequest,
+  imageProblem,
   isRecord,
   type ModelAnswer,
   type ModelProtocol,
@@ -23,6 +24,7 @@ interface Block {
   readonly thinking?: string;
   readonly signature?: string;
   readonly data?: string;
+  readonly source?: { readonly type: string; readonly media_type?: string; readonly data?: string };
 }
 
 interface Message {
@@ -296,6 +298,13 @@ function problemsOfMessages(messages: readonly Message[]): string[] {
       if (!isRecord(use.input)) found.push(`${place}: input that is no object`);
     }
     for (const block of blocks) found.push(...blankText(place, block));
+    const inside = blocks.flatMap((block) =>
+      Array.isArray(block.content) ? (block.content as Block[]) : [block],
+    );
+    for (const { source } of inside.filter(({ type }) => type === 'image')) {
+      if (source?.type !== 'base64') found.push(`${place}: an image that is ${source?.type}`);
+      found.push(...imageProblem(place, source?.media_type, source?.data));
+    }
   }
   if (messages.at(-1)?.role !== 'user') found.push('the last message is the assistant’s own');
   return found;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import {
   type ChatMessage,
   type ChatRequest,
+  imageProblem,
   isObjectText,
   isRecord,
   type ModelAnswer,
@@ -9,6 +10,7 @@ import {
   nameProblem,
   pieces,
   schemaProblem,
+  TEXT_ONLY,
   type ThoughtCall,
 } from './model-protocol.ts';
 
@@ -128,7 +130,9 @@ function problems(
   if (body.tools !== undefined) found.push(...problemsOfTools(body.tools));
   if (!Array.isArray(body.messages) || body.messages.length === 0) return [...found, 'messages is empty'];
   const messages = body.messages as ChatMessage[];
-  for (const [index, message] of messages.entries()) found.push(...problemsOfMessage(message, index));
+  for (const [index, message] of messages.entries()) {
+    found.push(...problemsOfMessage(message, index), ...problemsOfImages(message, index, String(body.model)));
+  }
   return [
     ...found,
     ...problemsOfOrder(messages),
@@ -167,6 +171,18 @@ function problemsOfThoughts(
       ];
     }),
   );
+}
+
+function problemsOfImages({ role, content }: ChatMessage, index: number, model: string): string[] {
+  const place = `messages[${index}]`;
+  const images = Array.isArray(content) ? content.filter(({ type }) => type === 'image_url') : [];
+  if (images.length === 0) return [];
+  if (model === TEXT_ONLY) return [`${place}: this model does not support image input`];
+  if (role !== 'user') return [`${place}: an image in a message of role ${role}`];
+  return images.flatMap(({ image_url }) => {
+    const [, type, data] = /^data:([^;]+);base64,(.*)$/.exec(image_url?.url ?? '') ?? [];
+    return imageProblem(place, type, data);
+  });
 }
 
 function problemsOfTools(tools: unknown): string[] {

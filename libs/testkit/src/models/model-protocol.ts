@@ -60,9 +60,15 @@ interface ChatToolCall {
   readonly extra_content?: { readonly google?: { readonly thought_signature?: string } };
 }
 
+interface ChatPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly image_url?: { readonly url: string };
+}
+
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  readonly content: string | null | readonly { readonly type: string; readonly text?: string }[];
+  readonly content: string | null | readonly ChatPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly tool_call_id?: string;
   readonly reasoning_content?: string;
@@ -114,6 +120,15 @@ export function isObjectText(text: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** A model of this name takes no images, as most that run on one's own machine. */
+export const TEXT_ONLY = 'text-only';
+
+export function imageProblem(place: string, mediaType: unknown, data: unknown): string[] {
+  if (!/^image\/(png|jpeg|gif|webp)$/.test(String(mediaType)))
+    return [`${place}: image of type ${String(mediaType)}`];
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(String(data)) ? [] : [`${place}: an image that is not base64`];
 }
 
 export const pieces = (text: string): string[] => text.match(/[\s\S]{1,16}/g) ?? [];

@@ -39,12 +39,7 @@ export type ModelStep =
   /** Sends a first piece of the answer, then cuts the connection. */
   | { readonly kind: 'cut-off'; readonly text: string }
   /** Sends a first piece of the answer, then ends the response without saying that the answer is complete. */
-  | {
-      readonly kind: 'no-finish';
-      readonly text: string;
-      /** Chat-completions: `[DONE]` nevertheless. */
-      readonly done?: boolean;
-    }
+  | { readonly kind: 'no-finish'; readonly text: string }
   /** Sends a first piece of the answer, then an error event. */
   | {
       readonly kind: 'stream-error';
@@ -266,7 +261,7 @@ async function perform(step: ModelStep, exchange: Exchange): Promise<void> {
       return;
     case 'no-finish':
       await sendFirstTokens(step.text, exchange);
-      response.end(step.done ? 'data: [DONE]\n\n' : undefined);
+      response.end();
       return;
     case 'stream-error':
       await sendFirstTokens(step.text, exchange);

@@ -25,8 +25,27 @@ export function keepReasoning(name: string, of: string, reasoning: unknown): Kep
   });
 }
 
+/** The request as this model takes it: without the thoughts of other models, and without images that it cannot see. */
+export function ownRequest(request: ModelRequest, config: RemoteModelConfig): ModelRequest {
+  const own = withOwnReasoning(request, reasoningOwner(config));
+  return config.images ? own : withoutImages(own);
+}
+
+const UNSEEN = '[You cannot see images: this model takes none.]';
+
+function withoutImages(request: ModelRequest): ModelRequest {
+  const hasImages = (message: ModelMessage) => message.role === 'tool' && message.images !== undefined;
+  if (!request.messages.some(hasImages)) return request;
+  const messages = request.messages.map((message) => {
+    if (message.role !== 'tool' || message.images === undefined) return message;
+    const { images: _, ...text } = message;
+    return { ...text, content: `${message.content}\n${UNSEEN}` };
+  });
+  return { ...request, messages };
+}
+
 /** The request without the thoughts of other models. */
-export function withOwnReasoning(request: ModelRequest, owner: string): ModelRequest {
+function withOwnReasoning(request: ModelRequest, owner: string): ModelRequest {
   const isForeign = (message: ModelMessage) =>
     message.role === 'assistant' && message.reasoning !== undefined && message.reasoning.of !== owner;
   if (!request.messages.some(isForeign)) return request;

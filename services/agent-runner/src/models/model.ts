@@ -42,7 +42,19 @@ export type ModelMessage =
       readonly toolCalls: readonly ToolCall[];
       readonly reasoning?: KeptReasoning | undefined;
     }
-  | { readonly role: 'tool'; readonly callId: string; readonly tool: string; readonly content: string };
+  | {
+      readonly role: 'tool';
+      readonly callId: string;
+      readonly tool: string;
+      readonly content: string;
+      readonly images?: readonly ModelImage[];
+    };
+
+export interface ModelImage {
+  readonly mimeType: string;
+  /** In base64. */
+  readonly data: string;
+}
 
 /** What a provider wants back with the next step: thoughts and their signatures. Nobody else reads it. */
 export interface KeptReasoning {

@@ -57,5 +57,13 @@ interface AskContext {
 
 export interface ToolResult {
   readonly outcome: 'ok' | 'error';
+  /** Names the images, too: not every model can see them. */
   readonly result: string;
+  readonly images?: readonly ToolImage[];
+}
+
+export interface ToolImage {
+  readonly mimeType: string;
+  /** In base64. */
+  readonly data: string;
 }

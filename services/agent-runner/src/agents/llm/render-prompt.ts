@@ -10,7 +10,7 @@ import {
   transcript,
 } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { KeptReasoning, ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
+import type { KeptReasoning, ModelImage, ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
 
 /** Not every provider goes on with an answer that is the last message, so a user asks for the rest. */
 const GO_ON =
@@ -31,6 +31,7 @@ export function renderPrompt(
 ): ModelRequest {
   const note = resumeNote(state);
   const rows = transcript(events);
+  const turn = state.run?.turn ?? state.lastTurn;
   const skills = (state.created?.skills ?? []).map(
     (name) => `# Skill: ${name}\n\n${readSkill(skillsDirectory, name)}`,
   );
@@ -43,7 +44,7 @@ export function renderPrompt(
       ...(note === null ? [] : [note]),
     ].join('\n\n'),
     messages: [
-      ...asMessages(rows, keptReasoning(events, state.run?.turn ?? state.lastTurn)),
+      ...asMessages(rows, keptReasoning(events, turn), imagesOf(events, turn)),
       ...(cutAnswer(events) === null ? [] : [{ role: 'user' as const, content: GO_ON }]),
     ],
     tools,
@@ -82,10 +83,37 @@ function keptReasoning(events: Loaded['events'], turn: number): ReadonlyMap<stri
   return kept;
 }
 
+/** In characters of base64. Providers take requests of 20 MB and more. */
+const MOST_IMAGE_DATA = 12 * 1024 * 1024;
+
+const LEFT_OUT = '[Its images are left out here: there are newer ones.]';
+
+/** The images of the turn by the call that brought them, the newest ones: each step sends them all again. */
+function imagesOf(events: Loaded['events'], turn: number): ReadonlyMap<string, readonly ModelImage[]> {
+  const found = new Map<string, readonly ModelImage[]>();
+  let left = MOST_IMAGE_DATA;
+  for (const { type, data } of events.toReversed()) {
+    if (type !== 'tool.finished') continue;
+    const { images = [], turn: of, call_id } = data as EventData<'tool.finished'>;
+    if (of !== turn || images.length === 0) continue;
+    left -= images.reduce((sum, image) => sum + image.data.length, 0);
+    if (left < 0) {
+      found.set(call_id, []);
+      continue;
+    }
+    found.set(
+      call_id,
+      images.map((image) => ({ mimeType: image.mime_type, data: image.data })),
+    );
+  }
+  return found;
+}
+
 /** The rows of a transcript as messages for a model. The call that a result answers has the tool's name. */
 export function asMessages(
   rows: readonly TranscriptMessage[],
   kept: ReadonlyMap<string, KeptReasoning> = new Map(),
+  images: ReadonlyMap<string, readonly ModelImage[]> = new Map(),
 ): ModelMessage[] {
   const names = new Map<string, string>();
   return rows.map((row): ModelMessage => {
@@ -102,6 +130,9 @@ export function asMessages(
       };
     }
     const callId = row.tool_call_id ?? '';
-    return { role, callId, tool: names.get(callId) ?? '', content };
+    const seen = images.get(callId);
+    const tool = names.get(callId) ?? '';
+    if (seen?.length === 0) return { role, callId, tool, content: `${content}\n${LEFT_OUT}` };
+    return { role, callId, tool, content, ...(seen === undefined ? {} : { images: seen }) };
   });
 }

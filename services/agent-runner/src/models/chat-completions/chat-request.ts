@@ -8,8 +8,9 @@ import {
   NOTHING_ASKED,
   NOTHING_SAID,
 } from '../acceptable-history.ts';
+import { IMAGES_OF_RESULTS, withImages } from '../images-of-results.ts';
 import { reasoningOf } from '../kept-reasoning.ts';
-import type { ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
+import type { ModelImage, ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
 import { withoutThoughts } from '../thoughts-in-text.ts';
 
 /** What goes back with the next request, as it came. */
@@ -34,7 +35,9 @@ export function chatRequest(
   { system, messages, tools }: ModelRequest,
   { model, maxTokens, effort, stream }: RequestOptions,
 ): string {
-  const conversation = messages.map(chatMessage);
+  const conversation = withImages(messages).map((message) =>
+    'shown' in message ? imageMessage(message.shown) : chatMessage(message),
+  );
   return JSON.stringify({
     model,
     max_tokens: maxTokens,
@@ -62,6 +65,15 @@ function chatMessage(message: ModelMessage): object {
     case 'tool':
       return { role: 'tool', tool_call_id: acceptableId(message.callId), content: message.content };
   }
+}
+
+/** A result is only text in this protocol. */
+function imageMessage(images: readonly ModelImage[]): object {
+  const parts = images.map(({ mimeType, data }) => ({
+    type: 'image_url',
+    image_url: { url: `data:${mimeType};base64,${data}` },
+  }));
+  return { role: 'user', content: [{ type: 'text', text: IMAGES_OF_RESULTS }, ...parts] };
 }
 
 /** With what the model wants back. */

@@ -3,7 +3,7 @@ import type { ModelConfig } from '@angelia/contracts';
 import { asModelFailure } from '../as-model-failure.ts';
 import { limitCallTime } from '../call-time-limits.ts';
 import { checkedReply } from '../checked-reply.ts';
-import { reasoningOwner, withOwnReasoning } from '../kept-reasoning.ts';
+import { ownRequest, reasoningOwner } from '../kept-reasoning.ts';
 import type { Model } from '../model.ts';
 import { CONNECTION_OPTIONS, remoteModel } from '../remote-model.ts';
 import { AnswerReader } from './answer-reader.ts';
@@ -36,7 +36,7 @@ export async function openAICompatibleModel(name: string, config: OpenAICompatib
       method: 'POST',
       path: url.pathname,
       headers,
-      body: chatRequest(withOwnReasoning(request, owner), options),
+      body: chatRequest(ownRequest(request, config), options),
     } as const;
     const timer = limitCallTime(name, config, signal, (reason) => exchange.abort(reason));
     if (!config.streaming) timer.withoutTokens();

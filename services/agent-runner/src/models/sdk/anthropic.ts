@@ -27,6 +27,7 @@ export async function anthropicModel(name: string, config: AnthropicConfig): Pro
     fetch,
     baseUrl,
     prepare: markCached,
+    imagesInResults: true,
     reasoning: (request) => thinkingOf(config, request),
   });
 }

@@ -9,7 +9,7 @@ import type { ToolCall } from '@angelia/contracts';
 import { asModelFailure } from '../as-model-failure.ts';
 import { type CallTimer, limitCallTime } from '../call-time-limits.ts';
 import { assertNotEndless, checkedReply, type ReadReply, writtenArguments } from '../checked-reply.ts';
-import { reasoningOwner, withOwnReasoning } from '../kept-reasoning.ts';
+import { ownRequest, reasoningOwner } from '../kept-reasoning.ts';
 import type { Model, ModelReply, ModelRequest } from '../model.ts';
 import { type RemoteModelConfig, remoteModel } from '../remote-model.ts';
 import { detectUnstreamed, type Fetch, UnstreamedAnswer } from './model-fetch.ts';
@@ -24,6 +24,8 @@ interface SdkModelParts {
   readonly baseUrl: string;
   /** Adds what this provider needs to the prompt. */
   readonly prepare?: (prompt: LanguageModelV4Message[]) => LanguageModelV4Message[];
+  /** Results may hold images. Otherwise a message of the user after the results does. */
+  readonly imagesInResults: boolean;
   /** How much to think about this request. */
   readonly reasoning?: (
     request: ModelRequest,
@@ -44,12 +46,12 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
 
   const call = async (asked: ModelRequest, signal: AbortSignal): Promise<ModelReply> => {
     signal.throwIfAborted();
-    const request = withOwnReasoning(asked, owner);
+    const request = ownRequest(asked, config);
     const own = new AbortController();
     const timer = limitCallTime(name, config, signal, (reason) => own.abort(reason));
     try {
       const options: LanguageModelV4CallOptions = {
-        prompt: prepare(sdkPrompt(request)),
+        prompt: prepare(sdkPrompt(request, parts.imagesInResults)),
         abortSignal: own.signal,
         ...reasoning(request),
         ...(request.tools.length === 0 ? {} : { tools: sdkTools(request.tools) }),

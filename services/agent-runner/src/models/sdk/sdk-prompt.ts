@@ -9,15 +9,25 @@ import {
   NOTHING_ASKED,
   NOTHING_SAID,
 } from '../acceptable-history.ts';
+import { IMAGES_OF_RESULTS, withImages } from '../images-of-results.ts';
 import { reasoningOf } from '../kept-reasoning.ts';
-import type { ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
+import type { ModelImage, ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
 import type { KeptPart } from './sdk-reasoning.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
 /** A request in the format of the AI SDK. */
-export function sdkPrompt({ system, messages }: ModelRequest): LanguageModelV4Message[] {
-  const conversation = messages.map(sdkMessage);
+export function sdkPrompt(
+  { system, messages }: ModelRequest,
+  imagesInResults: boolean,
+): LanguageModelV4Message[] {
+  const conversation = (imagesInResults ? messages : withImages(messages)).map((message) =>
+    'shown' in message
+      ? imageMessage(message.shown)
+      : message.role === 'tool' && imagesInResults
+        ? { role: 'tool' as const, content: [{ ...resultPart(message), output: outputWithImages(message) }] }
+        : sdkMessage(message),
+  );
   return isBlank(system) ? conversation : [{ role: 'system', content: system }, ...conversation];
 }
 
@@ -72,6 +82,24 @@ function assistantContent(
     if (part.type === 'text') return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
     return [{ type: 'reasoning', text: part.text, providerOptions: part.signed }];
   });
+}
+
+const filePart = ({ mimeType, data }: ModelImage) => ({
+  type: 'file' as const,
+  mediaType: mimeType,
+  data: { type: 'data' as const, data },
+});
+
+function imageMessage(images: readonly ModelImage[]): LanguageModelV4Message {
+  return { role: 'user', content: [{ type: 'text', text: IMAGES_OF_RESULTS }, ...images.map(filePart)] };
+}
+
+function outputWithImages({ content, images = [] }: Extract<ModelMessage, { role: 'tool' }>) {
+  if (images.length === 0) return { type: 'text' as const, value: content };
+  return {
+    type: 'content' as const,
+    value: [{ type: 'text' as const, text: content }, ...images.map(filePart)],
+  };
 }
 
 function callPart(call: ToolCall) {

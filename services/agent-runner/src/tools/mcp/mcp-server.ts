@@ -8,7 +8,7 @@ import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
 import type { CallContext, RunnerTool, ToolResult } from '../tool.ts';
 import { ToolsetError } from '../tool-set.ts';
 import type { argumentChecks } from './argument-checks.ts';
-import { capped, resultText } from './result-text.ts';
+import { capped, readResult } from './result-text.ts';
 import { toolName } from './tool-names.ts';
 import { openTransport } from './transport.ts';
 
@@ -165,7 +165,12 @@ export class McpServer {
           // Progress does not reset it: a tool that reports for ever would hold the run for ever.
           { signal, timeout, maxTotalTimeout: timeout },
         );
-        return { outcome: result.isError === true ? 'error' : 'ok', result: resultText(result) };
+        const { text, images } = readResult(result);
+        return {
+          outcome: result.isError === true ? 'error' : 'ok',
+          result: text,
+          ...(images.length === 0 ? {} : { images }),
+        };
       } catch (error) {
         signal.throwIfAborted();
         if (sessionIsUnknown(error)) {

@@ -120,7 +120,8 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect(await call(servers, 'echo', { say: 'hello' })).toEqual({ outcome: 'ok', result: 'hello' });
     expect(await call(servers, 'picture')).toEqual({
       outcome: 'ok',
-      result: '[image, image/png, 3 bytes: cannot be shown here]\ninside',
+      result: '[image 1: image/png, 3 bytes]\ninside',
+      images: [{ mimeType: 'image/png', data: 'AAAA' }],
     });
     const many = await Promise.all(
       Array.from({ length: 20 }, (_, i) => call(servers, 'echo', { say: String(i) })),
