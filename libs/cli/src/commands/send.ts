@@ -27,7 +27,7 @@ export const send = defineCommand({
     'The body is --data, --file, stdin, or a test body that fits the route. The secret and the scheme come from the config file ' +
     '(ANGELIA_CONFIG, ./angelia.yaml, else the demo). For a route made by API, give the secret yourself. Only --wait needs ' +
     'the admin token.',
-  arguments: [{ name: 'route', summary: 'name of the route' }],
+  arguments: [{ name: 'route', names: 'route', summary: 'name of the route' }],
   options: {
     data: { short: 'd', value: 'json', summary: 'the body' },
     file: { value: 'path', file: true, summary: 'file with the body; `-` reads stdin' },

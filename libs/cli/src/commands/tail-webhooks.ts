@@ -16,13 +16,17 @@ const NEWEST = 200;
  * For `tail`: webhooks that started no session, from now on, as the types `webhook.refused` and `webhook.ignored`. They
  * are no events of a session, so they are not in its stream.
  */
-export async function showUnstartedWebhooks(context: Context, client: Api): Promise<void> {
-  const { given, out, runtime } = context;
+export async function showUnstartedWebhooks(
+  context: Context,
+  client: Api,
+  signal: AbortSignal,
+): Promise<void> {
+  const { given, out } = context;
   const types = given.texts('type');
   const isWanted = (type: string) => types.length === 0 || types.some((prefix) => type.startsWith(prefix));
   if (!isWanted('webhook.refused') && !isWanted('webhook.ignored')) return;
   let seen: ReadonlySet<string> | null = null;
-  for (;;) {
+  while (!signal.aborted) {
     try {
       const { items } = await client.get<{ items: UnstartedWebhook[] }>('/v1/webhooks', {
         route: given.text('route'),
@@ -35,10 +39,10 @@ export async function showUnstartedWebhooks(context: Context, client: Api): Prom
       }
       seen = new Set(items.map(keyOf));
     } catch (error) {
-      // The stream of the sessions says when the server is away for good.
+      // The feed says when the server is away for good.
       if (!(error instanceof CliError) || !isRetryable(error)) throw error;
     }
-    await pause(LOOK_MS, runtime.signal);
+    await pause(LOOK_MS, signal);
   }
 }
 

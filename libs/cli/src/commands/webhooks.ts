@@ -4,7 +4,7 @@ import { type Column, oneLine, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
 
 const filters = {
-  route: { value: 'name', summary: 'only webhooks of this route' },
+  route: { value: 'name', names: 'route', summary: 'only webhooks of this route' },
   outcome: {
     value: 'outcome',
     values: [
@@ -45,15 +45,24 @@ export const webhooksList = defineCommand({
       limit: given.number('limit', { from: 1, to: 200 }),
     });
     const columns: Column<UnstartedWebhook>[] = [
-      { head: 'WHEN', text: ({ received_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-      { head: 'ROUTE', text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})` },
+      {
+        head: 'WHEN',
+        text: ({ received_at: at }) => agoText(at, runtime.now()),
+        tone: () => 'dim',
+        dropped: 2,
+      },
+      {
+        head: 'ROUTE',
+        text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})`,
+        flexible: true,
+      },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
-      { head: 'REASON', text: ({ reason }) => reason },
-      { head: 'HTTP', text: ({ status }) => String(status), right: true },
-      { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true },
-      { head: 'FROM', text: ({ source }) => source ?? '-' },
-      { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-' },
-      { head: 'SESSION', text: ({ session_id: id }) => id ?? '-' },
+      { head: 'REASON', text: ({ reason }) => reason, flexible: true },
+      { head: 'HTTP', text: ({ status }) => String(status), right: true, dropped: 3 },
+      { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true, dropped: 4 },
+      { head: 'FROM', text: ({ source }) => source ?? '-', dropped: 5 },
+      { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-', dropped: 6 },
+      { head: 'SESSION', text: ({ session_id: id }) => id ?? '-', dropped: 7 },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : withDetails(answer.items, columns, out)));
     if (answer.items.length === 0) out.note('there are no such webhooks');
@@ -89,12 +98,17 @@ export const webhooksCounts = defineCommand({
       outcome: given.text('outcome'),
     });
     const columns: Column<UnstartedCount>[] = [
-      { head: 'ROUTE', text: ({ route }) => route ?? '-' },
+      { head: 'ROUTE', text: ({ route }) => route ?? '-', flexible: true },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
-      { head: 'REASON', text: ({ reason }) => reason },
+      { head: 'REASON', text: ({ reason }) => reason, flexible: true },
       { head: 'COUNT', text: ({ count }) => String(count), right: true },
-      { head: 'SINCE', text: ({ first_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-      { head: 'LAST', text: ({ last_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
+      {
+        head: 'SINCE',
+        text: ({ first_at: at }) => agoText(at, runtime.now()),
+        tone: () => 'dim',
+        dropped: 2,
+      },
+      { head: 'LAST', text: ({ last_at: at }) => agoText(at, runtime.now()), tone: () => 'dim', dropped: 1 },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
     return undefined;

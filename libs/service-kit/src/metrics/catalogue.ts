@@ -466,7 +466,7 @@ export const metrics = {
     name: 'angelia_leading',
     help: '1 if this process leads the loop. The sum over all services is 1.',
     unit: '1',
-    labels: { duty: oneOf('relay', 'projection', 'agenda', 'prune') },
+    labels: { duty: oneOf('relay', 'projection', 'agenda', 'jobs', 'prune', 'views') },
     from: everyService,
   }),
   ready: new Gauge({

@@ -31,4 +31,4 @@ export class Refusal extends AngeliaError {
   }
 }
 
-type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 415 | 429 | 501 | 503;
+type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 415 | 422 | 429 | 501 | 503;

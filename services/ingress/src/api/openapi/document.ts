@@ -7,6 +7,8 @@ import { webhookOperations } from '../../webhooks/webhook.operations.ts';
 import { configOperations } from '../config/config.operations.ts';
 import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
+import { eventOperations } from '../events/events.operations.ts';
+import { jobOperations } from '../jobs/jobs.operations.ts';
 import { processOperations } from '../processes/processes.operations.ts';
 import { routeOperations } from '../routes/routes.operations.ts';
 import { sessionOperations } from '../sessions/sessions.operations.ts';
@@ -25,6 +27,8 @@ export const operations: readonly Operation[] = [
   ...sessionOperations,
   ...turnOperations,
   ...streamOperations,
+  ...eventOperations,
+  ...jobOperations,
   ...deliveryOperations,
   ...deadLetterOperations,
   ...processOperations,
