@@ -38,11 +38,12 @@ export interface LlmDeps {
 export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Promise<Loaded | null> {
   const captured = run.loaded.state.created?.toolsets ?? null;
   // An MCP server may have to be started first, and may not answer.
-  const tools = await abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
+  const readTools = () => abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
+  let tools = await readTools();
   const { logger, watcherGraceSeconds } = deps;
-  const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
-  const asking = askDeps(run, agent, tools, deps);
+  const models = fallbackModels(run, agent, deps);
   for (;;) {
+    const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
     const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
     if (turn === undefined) return null;
     if (turn.calls.some(({ status }) => status !== 'done')) {
@@ -57,6 +58,12 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
     if (spent !== null) {
       return cut === null ? run.fail(spent.code, spent.message) : finishCut(run, cut);
     }
+    // Between two steps, never between a call and its result.
+    if ([...tools.values()].some((tool) => tool.isOutdated?.())) {
+      tools = await readTools();
+      continue;
+    }
+    const asking = { ...askDeps(agent, tools, deps), models };
     const answered = await askOrCompress(run, asking).catch((error: unknown) => {
       // The model refuses to go on, for instance because it has no tokens left: waiting does not help.
       if (cut !== null && error instanceof ModelsFailed && error.models.length === 0)
@@ -93,7 +100,7 @@ function limitReached(
   return null;
 }
 
-function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): AskDeps {
+function askDeps(agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): Omit<AskDeps, 'models'> {
   return {
     agent,
     tools: [...tools.values()].map(({ name, description, parameters }) => ({
@@ -101,22 +108,37 @@ function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps
       description,
       parameters,
     })),
+    aboutTools: aboutTools(tools),
     skillsDirectory: deps.config.directories.skills,
-    models: new FallbackModels(agent, {
-      models: deps.models,
-      assertHeld: () => {
-        run.assertHeld();
-        return run.signal;
-      },
-      logger: deps.logger,
-      sessionId: run.sessionId,
-      circuits: deps.circuits,
-      onFallback: async (name) => {
-        const text = `Primary model failed, switching to fallback: ${name}`;
-        if (!wasReported(run, text)) await run.reportStatus('fallback', text);
-      },
-    }),
   };
+}
+
+/** What the servers of the tools say about them, once for each server. */
+function aboutTools(tools: ToolDeps['tools']): string[] {
+  const servers = new Map<string, string>();
+  for (const { instructions } of tools.values()) {
+    if (instructions !== undefined) servers.set(instructions.server, instructions.text);
+  }
+  return [...servers].map(
+    ([server, text]) => `# Tools whose names begin with mcp__${server}__: what their server says\n\n${text}`,
+  );
+}
+
+function fallbackModels(run: Run, agent: LlmAgentConfig, deps: LlmDeps): FallbackModels {
+  return new FallbackModels(agent, {
+    models: deps.models,
+    assertHeld: () => {
+      run.assertHeld();
+      return run.signal;
+    },
+    logger: deps.logger,
+    sessionId: run.sessionId,
+    circuits: deps.circuits,
+    onFallback: async (name) => {
+      const text = `Primary model failed, switching to fallback: ${name}`;
+      if (!wasReported(run, text)) await run.reportStatus('fallback', text);
+    },
+  });
 }
 
 /** An earlier run of this turn, which was lost, may have reported it: the user need not read it twice. */

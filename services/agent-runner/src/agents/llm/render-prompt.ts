@@ -18,7 +18,7 @@ const GO_ON =
   'need be. Repeat nothing, and do not mention the interruption.]';
 
 /**
- * What the model is given: the agent's system prompt, the route's skills, a note about foreign text, a note if the run
+ * What the model is given: the agent's system prompt, the route's skills, what MCP servers say about their tools, a note about foreign text, a note if the run
  * was resumed, and the recorded conversation. The session names the skills; their text is what the files say now.
  *
  * @throws SkillUnavailable
@@ -28,6 +28,7 @@ export function renderPrompt(
   skillsDirectory: string,
   { events, state }: Pick<Loaded, 'events' | 'state'>,
   tools: readonly ToolSpec[],
+  aboutTools: readonly string[] = [],
 ): ModelRequest {
   const note = resumeNote(state);
   const rows = transcript(events);
@@ -40,6 +41,7 @@ export function renderPrompt(
     system: [
       agent.system,
       ...skills,
+      ...aboutTools,
       ...aboutFences(state, rows, tools),
       ...(note === null ? [] : [note]),
     ].join('\n\n'),
