@@ -68,6 +68,7 @@ export {
   type ToolCall,
   type TranscriptMessage,
 } from './events/session-events.ts';
+export { shownData, withoutReasoning } from './events/shown-data.ts';
 export { type HttpTargetBody, httpTargetBody } from './http-target-body.ts';
 export {
   type HolderId,

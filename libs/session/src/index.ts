@@ -31,6 +31,7 @@ export type { FinishTool } from './steps/decide-steps.ts';
 export { conversation, fenceInstructions, programPrompt } from './transcript/agent-prompt.ts';
 export {
   compressible,
+  cutAnswer,
   type Message,
   pendingAnswer,
   resultsAreFenced,

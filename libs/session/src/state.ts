@@ -58,6 +58,8 @@ export interface SessionState {
   readonly dropped: number;
   readonly processes: readonly ProcessState[];
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
+  /** The last answer was cut at the model's limit. Missing in states stored by older versions: no. */
+  readonly answerCut?: boolean;
   /** Config name of the model that answered last. */
   readonly model: string | null;
   /** The process-watcher that has the session's files. Missing in states stored by older versions. */

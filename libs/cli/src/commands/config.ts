@@ -30,9 +30,14 @@ export const configCheck = defineCommand({
     { command: 'angelia config check new.yaml', does: 'before you put it in place' },
   ],
   run: async ({ given, out, runtime }) => {
-    const { checkConfigFile, ConfigRefused, publicUrlWarning, StartupError, withEnvFile } = await import(
-      '@angelia/config'
-    );
+    const {
+      checkConfigFile,
+      ConfigRefused,
+      outputLimitWarnings,
+      publicUrlWarning,
+      StartupError,
+      withEnvFile,
+    } = await import('@angelia/config');
     const named = given.argument('file');
     try {
       const env = withEnvFile(named === null ? configEnvironment(runtime) : environmentFor(runtime, named));
@@ -40,12 +45,13 @@ export const configCheck = defineCommand({
       const file = demo ? 'the built-in demo config' : path;
       const routes = Object.keys(config.routes).length;
       const address = { host: env.ANGELIA_HOST || '127.0.0.1', port: Number(env.ANGELIA_PORT || 8644) };
-      const warning = publicUrlWarning(config, address);
+      const aboutLinks = publicUrlWarning(config, address);
+      const warnings = [...(aboutLinks === null ? [] : [aboutLinks]), ...outputLimitWarnings(config)];
       out.answer(
-        { valid: true, file, routes, warnings: warning === null ? [] : [warning] },
+        { valid: true, file, routes, warnings },
         () => `${file} is good (${routes} route${routes === 1 ? '' : 's'})`,
       );
-      if (warning !== null) out.note(`warning: ${warning}`);
+      for (const warning of warnings) out.note(`warning: ${warning}`);
       return undefined;
     } catch (error) {
       if (!(error instanceof StartupError)) throw error;

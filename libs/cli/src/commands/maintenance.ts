@@ -69,6 +69,7 @@ export const exportSessions = defineCommand({
   options: {
     to: { value: 'directory', file: true, summary: 'where to write (./exports)' },
     route: { value: 'name', summary: 'without ids: only sessions of this route' },
+    thoughts: { summary: 'also what models thought between tool calls, which is left out otherwise' },
   },
   examples: [
     { command: 'angelia export --to backup', does: 'all sessions that have ended' },
@@ -87,6 +88,7 @@ export const exportSessions = defineCommand({
         url,
         directory,
         signal: runtime.signal,
+        withThoughts: given.switch('thoughts'),
         ...(sessionIds.length === 0 ? {} : { sessionIds }),
         ...(route === null ? {} : { route }),
       }),

@@ -6,6 +6,7 @@ import {
   INSECURE_NO_AUTH,
   type LoadedConfig,
   loadConfig,
+  outputLimitWarnings,
   publicUrlWarning,
   routeFileProblems,
   StartupError,
@@ -50,6 +51,9 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
       ),
       ...openCommands(config),
       ...publicUrlFindings(config, env),
+      ...outputLimitWarnings(config).map((line) =>
+        warning('config.models', line, 'set max_output_tokens of that model in the config'),
+      ),
       ...readableByOthers(path),
     ],
   };

@@ -86,6 +86,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
       timeout_seconds: 600,
       stall_seconds: 90,
       context_tokens: 128_000,
+      images: false,
       streaming: true,
     });
   });
@@ -160,6 +161,15 @@ describe('what the config refuses', () => {
 
   it('names a value of the wrong type by its place', () => {
     expect(problemsOf({ limits: { max_body_bytes: 'many' } })[0]?.place).toBe('limits.max_body_bytes');
+  });
+
+  it('has a budget for thoughts only where the provider has one', () => {
+    const model = { base_url: 'http://127.0.0.1:1/v1', model: 'm', reasoning: { budget_tokens: 2048 } };
+    const places = (provider: string) =>
+      problemsOf({ models: { main: { ...model, provider } } }).map(({ place }) => place);
+    expect(places('anthropic')).toEqual([]);
+    expect(places('openai')).toEqual(['models.main.reasoning.budget_tokens']);
+    expect(places('openai-compatible')).toEqual(['models.main.reasoning.budget_tokens']);
   });
 
   it.each(['openai', 'anthropic'])('needs an api_key for %s, unless another server is named', (provider) => {

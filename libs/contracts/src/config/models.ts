@@ -16,6 +16,18 @@ const modelBase = {
     .default(128_000),
   /** The longest answer. Default: that of the provider. */
   max_output_tokens: positiveInt.optional(),
+  /** How much the model thinks before it answers. Default: as the provider does it. */
+  reasoning: z
+    .strictObject({
+      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
+      /** The most tokens for thoughts, in addition to `max_output_tokens`. Only for provider `anthropic`. */
+      budget_tokens: positiveInt
+        .min(1024, 'Anthropic takes no smaller budget. Use at least 1024 tokens.')
+        .optional(),
+    })
+    .optional(),
+  /** True: the model takes images. Others are told that there is one. */
+  images: z.boolean().default(false),
   /** False: for a server that cannot stream. Only `timeout_seconds` then detects a stalled model. */
   streaming: z.boolean().default(true),
 };
@@ -29,9 +41,23 @@ const keyMissing = {
   path: ['api_key'],
 };
 
+/** The chat-completions protocol has no field for it, and a setting that does nothing would not be noticed. */
+const withoutBudget = (model: { reasoning?: { budget_tokens?: number | undefined } | undefined }) =>
+  model.reasoning?.budget_tokens === undefined;
+
+const budgetUnknown = {
+  error: 'this provider has no budget for thoughts. Use `effort` instead.',
+  path: ['reasoning', 'budget_tokens'],
+};
+
 export const modelSchema = z.discriminatedUnion('provider', [
-  z.strictObject({ provider: z.literal('openai-compatible'), ...modelBase, base_url: baseUrl }),
-  z.strictObject({ provider: z.literal('openai'), ...modelBase }).refine(withKey, keyMissing),
+  z
+    .strictObject({ provider: z.literal('openai-compatible'), ...modelBase, base_url: baseUrl })
+    .refine(withoutBudget, budgetUnknown),
+  z
+    .strictObject({ provider: z.literal('openai'), ...modelBase })
+    .refine(withKey, keyMissing)
+    .refine(withoutBudget, budgetUnknown),
   z.strictObject({ provider: z.literal('anthropic'), ...modelBase }).refine(withKey, keyMissing),
   z.strictObject({ provider: z.literal('builtin'), model: z.literal('echo') }),
 ]);

@@ -114,6 +114,13 @@ const modelResponded = z.object({
   tool_calls: z.array(toolCall).default([]),
   finish_reason: z.string(),
   usage,
+  /**
+   * What the provider wants back with the next step (thoughts and their signatures). Only the model `of` gets it, as it came.
+   * The API does not show it, and an export has it only if asked (shown-data.ts). Missing: nothing.
+   */
+  reasoning: z.object({ of: z.string(), data: z.string() }).optional(),
+  /** True: the answer was cut at the model's limit of output, and the next step goes on where it was cut. */
+  to_be_continued: z.boolean().optional(),
 });
 
 /** From here on the model sees a summary in place of what came before. The log keeps everything. */
@@ -148,6 +155,8 @@ const toolFinished = z.object({
   tool: z.string(),
   outcome: z.enum(['ok', 'error', 'unknown']),
   result: z.string(),
+  /** Images of the result, for models that take them. `result` names them. Missing: none. */
+  images: z.array(z.object({ mime_type: z.string(), data: z.base64() })).optional(),
   /** The process-watcher that carried it out. It has the session's files, so further commands run there. */
   watcher: z.string().nullable().default(null),
 });
@@ -212,6 +221,8 @@ const finalResponse = z.object({
   outcome,
   /** An empty or [SILENT] answer: in the transcript, but not delivered. A failure is never silent. */
   silent: z.boolean(),
+  /** True: the answer was cut at the model's limit of output, and there was no step or budget left to go on. */
+  cut: z.boolean().optional(),
 });
 
 const runFailed = z.object({

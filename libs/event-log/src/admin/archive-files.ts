@@ -8,6 +8,8 @@ interface ExportFilesOptions {
   readonly sessionIds?: readonly string[];
   /** Without sessionIds: only those of this route. */
   readonly route?: string;
+  /** Also what models thought between tool calls. Default: false. */
+  readonly withThoughts?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -24,7 +26,7 @@ const BATCH = 50;
 /** Writes sessions to files, as pruning with `retention.export` does, and deletes nothing. */
 export function exportFiles(options: ExportFilesOptions): Promise<Exported> {
   return withLog(options.url, 'angelia-export', async (log) => {
-    const write = exportTo(options.directory);
+    const write = exportTo(options.directory, { withThoughts: options.withThoughts ?? false });
     let sessions = 0;
     let events = 0;
     const missing: string[] = [];

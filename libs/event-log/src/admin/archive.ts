@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gzip } from 'node:zlib';
-import { type ArchivedEvent, archivedEventSchema, type RecordedEvent } from '@angelia/contracts';
+import {
+  type ArchivedEvent,
+  archivedEventSchema,
+  type RecordedEvent,
+  withoutReasoning,
+} from '@angelia/contracts';
 import { float8Array, int4Array, jsonbArray, textArray, uuidArray } from '../connection/binary-array.ts';
 import type { Statement } from '../connection/connection-pool.ts';
 import { LogError, UnreadableArchive } from '../errors.ts';
@@ -17,9 +22,13 @@ import type { EventLog } from '../event-log.ts';
  */
 const compress = promisify(gzip);
 
-/** For `beforeDelete` of pruneSessions. */
+/**
+ * For `beforeDelete` of pruneSessions.
+ * @param withThoughts also what models thought between tool calls. A session that goes on after an import can do without.
+ */
 export function exportTo(
   directory: string,
+  { withThoughts = false }: { readonly withThoughts?: boolean } = {},
 ): (sessions: readonly (readonly RecordedEvent[])[]) => Promise<void> {
   return async (sessions) => {
     const byDay = new Map<string, string[]>();
@@ -28,7 +37,7 @@ export function exportTo(
       if (last === undefined) continue;
       const day = new Date(last.recordedAt).toISOString().slice(0, 10);
       const lines = byDay.get(day) ?? [];
-      lines.push(...events.map((event) => `${JSON.stringify(toLine(event))}\n`));
+      lines.push(...events.map((event) => `${JSON.stringify(toLine(event, withThoughts))}\n`));
       byDay.set(day, lines);
     }
     await mkdir(directory, { recursive: true });
@@ -130,7 +139,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-function toLine(event: RecordedEvent): ArchivedEvent {
+function toLine(event: RecordedEvent, withThoughts: boolean): ArchivedEvent {
   return {
     stream_id: event.streamId,
     version: event.version,
@@ -138,7 +147,7 @@ function toLine(event: RecordedEvent): ArchivedEvent {
     schema_version: event.schemaVersion,
     event_id: event.eventId,
     recorded_at: new Date(event.recordedAt).toISOString(),
-    data: event.data,
+    data: (withThoughts ? event.data : withoutReasoning(event.type, event.data)) as ArchivedEvent['data'],
     meta: event.meta,
   };
 }

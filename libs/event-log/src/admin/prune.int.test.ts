@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { appendFile, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { eventually } from '@angelia/testkit';
 import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -322,6 +323,24 @@ describe('an export', () => {
     // It is stored once, however often it is read, and the views show it again.
     expect(await importArchive(log, path)).toEqual({ sessions: 0, events: 0 });
     await eventually(async () => (await left()).sessions.length === 70);
+  });
+
+  it('has no thoughts of models, unless they are asked for', async () => {
+    const id = await session();
+    const events = await log.streams.read(id);
+    const thinking = {
+      ...(events[0] as (typeof events)[number]),
+      type: 'model.responded',
+      data: { step: 1, text: 'said', reasoning: { of: 'p/m', data: '"thought"' } },
+    };
+    const written = async (name: string, options?: { withThoughts: boolean }) => {
+      await exportTo(join(directory, name), options)([[thinking]]);
+      const [file = ''] = await readdir(join(directory, name));
+      return gunzipSync(await readFile(join(directory, name, file))).toString();
+    };
+    expect(await written('plain')).toContain('said');
+    expect(await written('plain')).not.toContain('thought');
+    expect(await written('asked', { withThoughts: true })).toContain('thought');
   });
 
   it('has the owner of its directory, because services of several users may write to it', async () => {

@@ -1,6 +1,12 @@
 import { flushCompileCache } from 'node:module';
 import type { DeadLetter } from '@angelia/bus';
-import { type Environment, publicUrlWarning, type RunningConfig, StartupError } from '@angelia/config';
+import {
+  type Environment,
+  outputLimitWarnings,
+  publicUrlWarning,
+  type RunningConfig,
+  StartupError,
+} from '@angelia/config';
 import { CONFIG_PING_SUBJECT } from '@angelia/contracts';
 import type { Type } from '@nestjs/common';
 import type { RunningReloads } from '../config/config-reloads.ts';
@@ -130,6 +136,13 @@ function followConfig({ config, reloads, bus, environment, logger }: ServiceRunt
     const warn = () => {
       const warning = publicUrlWarning(config.current, environment);
       if (warning !== null) logger.warn({}, warning);
+    };
+    warn();
+    config.onTaken(warn);
+  }
+  if (service === 'agent-runner') {
+    const warn = () => {
+      for (const warning of outputLimitWarnings(config.current)) logger.warn({}, warning);
     };
     warn();
     config.onTaken(warn);

@@ -21,6 +21,8 @@ export interface FinishTurn {
   readonly type: 'finish-turn';
   readonly generation: number;
   readonly text: string;
+  /** The answer is not whole. */
+  readonly cut?: boolean;
 }
 
 export function sayInterim(state: SessionState, command: SayInterim): Decision {
@@ -48,6 +50,7 @@ export function finishTurn(state: SessionState, command: FinishTurn): Decision {
       text: command.text,
       outcome: 'succeeded',
       silent: isSilent(command.text),
+      ...(command.cut ? { cut: true } : {}),
     }),
   ]);
 }

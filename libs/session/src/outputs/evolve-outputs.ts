@@ -26,6 +26,7 @@ export function applyFinalResponse(
   if (data.outcome === 'succeeded') draft.failure = null;
   closeTurn(draft, data.turn);
   if (!data.silent) addOutput(draft, 'final-response', event, data.turn, turn);
+  draft.answerCut = data.cut === true;
 }
 
 export function addOutput(

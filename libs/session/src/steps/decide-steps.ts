@@ -24,6 +24,9 @@ export interface RecordModelResponse {
   readonly toolCalls?: readonly ToolCall[];
   readonly finishReason: string;
   readonly usage: EventData<'model.responded'>['usage'];
+  readonly reasoning?: EventData<'model.responded'>['reasoning'];
+  /** The answer was cut, and the next step goes on with it. */
+  readonly toBeContinued?: boolean;
 }
 
 export interface StartTool {
@@ -41,6 +44,7 @@ export interface FinishTool {
   readonly callId: string;
   readonly outcome: EventData<'tool.finished'>['outcome'];
   readonly result: string;
+  readonly images?: EventData<'tool.finished'>['images'];
   /** The instance of the watcher, if one carried out the call. */
   readonly watcher?: string;
 }
@@ -65,6 +69,8 @@ export function recordModelResponse(state: SessionState, command: RecordModelRes
       tool_calls: [...(command.toolCalls ?? [])],
       finish_reason: command.finishReason,
       usage: command.usage,
+      ...(command.reasoning === undefined ? {} : { reasoning: command.reasoning }),
+      ...(command.toBeContinued ? { to_be_continued: true } : {}),
     }),
   );
 }
@@ -120,6 +126,7 @@ export function finishTool(state: SessionState, command: FinishTool): Decision {
       tool: call.tool,
       outcome: command.outcome,
       result: command.result,
+      ...(command.images === undefined ? {} : { images: command.images }),
       watcher: command.watcher ?? null,
     }),
   );

@@ -9,7 +9,7 @@ export function applyModelResponded(draft: StateDraft, data: EventData<'model.re
   recordProgress(draft, data.turn, at);
   changeTurn(draft, data.turn, () => ({
     step: data.step,
-    completing: data.tool_calls.length === 0,
+    completing: data.tool_calls.length === 0 && data.to_be_continued !== true,
     putOff: null,
     // Replaces the calls of the previous step. Those without a result are closed: the model went on without them.
     calls: data.tool_calls.map((call) => openCall(call.id, call.name)),

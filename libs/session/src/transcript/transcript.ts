@@ -49,6 +49,8 @@ interface Turn {
   step: Step | null;
   /** The model's text without tool calls. It is the answer until the final response replaces it. */
   draftAnswer: string | null;
+  /** The draft was cut at the model's limit, in the middle of a sentence or a word. */
+  draftIsCut: boolean;
   over: boolean;
   withdrawn: boolean;
 }
@@ -96,7 +98,9 @@ export function compressible(
   const firstKept = versions.find((version) => keeps(since(version)));
   const kept = firstKept === undefined ? [] : since(firstKept);
   const all = rowsOf(conversation);
-  const older = all.slice(0, all.length - kept.length);
+  // An answer that was cut is the last row. It stays: the next step goes on with it.
+  const draft = turn.draftAnswer === null ? 0 : 1;
+  const older = all.slice(0, all.length - kept.length - draft);
   return {
     older,
     replaced: older.filter((row) => row.role !== 'user' || row.turn !== turnNumber),
@@ -207,6 +211,13 @@ export function pendingAnswer(events: readonly StreamEvent[]): string | null {
     : null;
 }
 
+/** The answer so far, if it was cut at the model's limit and the next step goes on with it. Null: there is none. */
+export function cutAnswer(events: readonly StreamEvent[]): string | null {
+  const last = events.findLast(({ type }) => type === 'model.responded');
+  const { to_be_continued = false } = (last?.data ?? {}) as Partial<EventData<'model.responded'>>;
+  return to_be_continued ? pendingAnswer(events) : null;
+}
+
 /** Added to the prompt of a resumed run: one note, however often the run was resumed (C4, C9). */
 export function resumeNote(state: SessionState): string | null {
   if (state.run?.resumed !== true) return null;
@@ -225,6 +236,7 @@ function newTurn(requested: EventData<'turn.requested'>): Turn {
     rows: [],
     step: null,
     draftAnswer: null,
+    draftIsCut: false,
     over: false,
     withdrawn: false,
   };
@@ -233,7 +245,9 @@ function newTurn(requested: EventData<'turn.requested'>): Turn {
 function modelResponded(turn: Turn | undefined, data: EventData<'model.responded'>, version: number): void {
   if (turn === undefined) return;
   closeStep(turn);
-  const content = turn.draftAnswer === null ? data.text : `${turn.draftAnswer}\n\n${data.text}`;
+  const between = turn.draftIsCut ? '' : '\n\n';
+  const content = turn.draftAnswer === null ? data.text : `${turn.draftAnswer}${between}${data.text}`;
+  turn.draftIsCut = data.to_be_continued === true;
   if (data.tool_calls.length === 0) {
     turn.draftAnswer = content;
     return;

@@ -41,6 +41,8 @@ export interface SessionSummary {
   readonly trace_id: string | null;
   /** Only on a continuation: the session that it continues. */
   readonly continues?: string;
+  /** Only if the last answer was cut at the model's limit. */
+  readonly answer_cut?: true;
   /** Only while a question is open. */
   readonly clarification?: { readonly id: string; readonly deadline: string };
 }
@@ -96,6 +98,7 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
     processes: state.processes.map(processSummary),
     trace_id: traceId(created.traceparent),
     ...(created.continues === null ? {} : { continues: created.continues }),
+    ...(state.answerCut ? { answer_cut: true as const } : {}),
     ...(state.clarification === null
       ? {}
       : {

@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
   type ChatMessage,
   type ChatRequest,
+  imageProblem,
   isRecord,
+  type ModelAnswer,
   type ModelProtocol,
   nameProblem,
   pieces,
   schemaProblem,
+  type ThoughtCall,
 } from './model-protocol.ts';
 
 interface Block {
@@ -17,6 +21,10 @@ interface Block {
   readonly input?: unknown;
   readonly tool_use_id?: string;
   readonly content?: string | readonly Block[];
+  readonly thinking?: string;
+  readonly signature?: string;
+  readonly data?: string;
+  readonly source?: { readonly type: string; readonly media_type?: string; readonly data?: string };
 }
 
 interface Message {
@@ -40,27 +48,26 @@ export const anthropicMessages: ModelProtocol = {
   keyProblem: (incoming, apiKey) => (incoming.headers['x-api-key'] === apiKey ? null : 'invalid x-api-key'),
   asChat: (body) => asChat(body as MessagesRequest),
   streamed(request, answer) {
-    const tokens = [
+    const blocks = [
+      ...thoughtBlocks(answer).map(({ begin, deltas }) => ({ begin, deltas })),
       ...(answer.text === ''
         ? []
         : [
-            event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-            ...pieces(answer.text).map((text) =>
-              event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
-            ),
-            event('content_block_stop', { index: 0 }),
+            {
+              begin: { type: 'text', text: '' },
+              deltas: pieces(answer.text).map((text) => ({ type: 'text_delta', text })),
+            },
           ]),
-      ...answer.toolCalls.flatMap(({ id, name, arguments: args }, n) => {
-        const index = n + (answer.text === '' ? 0 : 1);
-        return [
-          event('content_block_start', { index, content_block: { type: 'tool_use', id, name, input: {} } }),
-          ...pieces(args).map((partial_json) =>
-            event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } }),
-          ),
-          event('content_block_stop', { index }),
-        ];
-      }),
+      ...answer.toolCalls.map(({ id, name, arguments: args }) => ({
+        begin: { type: 'tool_use', id, name, input: {} },
+        deltas: pieces(args).map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+      })),
     ];
+    const tokens = blocks.flatMap(({ begin, deltas }, index) => [
+      event('content_block_start', { index, content_block: begin }),
+      ...deltas.map((delta) => event('content_block_delta', { index, delta })),
+      event('content_block_stop', { index }),
+    ]);
     const delta = { stop_reason: stopReason(answer), stop_sequence: null };
     return {
       head: [
@@ -85,6 +92,7 @@ export const anthropicMessages: ModelProtocol = {
   whole: (request, answer) => ({
     ...head(request),
     content: [
+      ...thoughtBlocks(answer).map(({ whole }) => whole),
       ...(answer.text === '' ? [] : [{ type: 'text', text: answer.text }]),
       ...answer.toolCalls.map(({ id, name, arguments: args }) => ({
         type: 'tool_use',
@@ -104,6 +112,37 @@ export const anthropicMessages: ModelProtocol = {
   }),
   streamedError: (message, type) => event('error', { error: { type, message } }),
 };
+
+/** A changed thought does not fit its signature. */
+const signatureOf = (thinking: string): string =>
+  `sig-${createHash('sha256').update(thinking).digest('hex')}`;
+
+function thoughtBlocks({ thoughts }: ModelAnswer) {
+  const { text, redacted } = thoughts ?? {};
+  return [
+    ...(text === undefined
+      ? []
+      : [
+          {
+            whole: { type: 'thinking', thinking: text, signature: signatureOf(text) },
+            begin: { type: 'thinking', thinking: '', signature: '' },
+            deltas: [
+              ...pieces(text).map((thinking) => ({ type: 'thinking_delta', thinking })),
+              { type: 'signature_delta', signature: signatureOf(text) },
+            ],
+          },
+        ]),
+    ...(redacted === undefined
+      ? []
+      : [
+          {
+            whole: { type: 'redacted_thinking', data: redacted },
+            begin: { type: 'redacted_thinking', data: redacted },
+            deltas: [],
+          },
+        ]),
+  ];
+}
 
 const ERROR_TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -146,11 +185,15 @@ const head = (request: ChatRequest) => ({
 const KNOWN_FIELDS = new Set(
   (
     'model max_tokens messages system stream temperature top_p top_k stop_sequences tools tool_choice metadata ' +
-    'thinking service_tier container context_management cache_control'
+    'thinking output_config service_tier container context_management cache_control'
   ).split(' '),
 );
 
-function problems(incoming: IncomingMessage, body: unknown): string[] {
+function problems(
+  incoming: IncomingMessage,
+  body: unknown,
+  thoughtCalls: ReadonlyMap<string, ThoughtCall>,
+): string[] {
   const found: string[] = [];
   if (!incoming.headers['content-type']?.startsWith('application/json')) {
     found.push(`content-type ${incoming.headers['content-type']}`);
@@ -166,7 +209,61 @@ function problems(incoming: IncomingMessage, body: unknown): string[] {
     found.push(...blankText('system', block));
   if (body.tools !== undefined) found.push(...problemsOfTools(body.tools));
   if (!Array.isArray(body.messages) || body.messages.length === 0) return [...found, 'messages is empty'];
-  return [...found, ...problemsOfMessages(body.messages as Message[])];
+  const messages = body.messages as Message[];
+  return [
+    ...found,
+    ...problemsOfMessages(messages),
+    ...problemsOfThinking(body, messages),
+    ...problemsOfThoughts(messages, String(body.model), thoughtCalls),
+  ];
+}
+
+const isThought = ({ type }: Block): boolean => type === 'thinking' || type === 'redacted_thinking';
+
+function problemsOfThinking(body: Record<string, unknown>, messages: readonly Message[]): string[] {
+  const thinking = (body.thinking ?? {}) as { type?: string; budget_tokens?: number };
+  if (thinking.type !== 'enabled') return [];
+  const found: string[] = [];
+  const { budget_tokens: budget = 0 } = thinking;
+  if (budget < 1024) found.push('thinking.budget_tokens: at least 1024');
+  if (budget >= Number(body.max_tokens)) found.push('max_tokens must be greater than thinking.budget_tokens');
+  // The calls whose results are the last message.
+  const asked = blocksOf(messages.findLast(({ role }) => role === 'assistant')?.content ?? []);
+  const isAnswered = blocksOf(messages.at(-1)?.content ?? []).some(({ type }) => type === 'tool_result');
+  if (isAnswered && asked[0] !== undefined && !isThought(asked[0])) {
+    found.push(`Expected \`thinking\` or \`redacted_thinking\`, but found \`${asked[0].type}\``);
+  }
+  return found;
+}
+
+/** Thinking blocks are sent back as they came, with the calls that they belong to, and only to the model that wrote them. */
+function problemsOfThoughts(
+  messages: readonly Message[],
+  model: string,
+  thoughtCalls: ReadonlyMap<string, ThoughtCall>,
+): string[] {
+  return messages.flatMap(({ content }, index) => {
+    const place = `messages[${index}]`;
+    const blocks = blocksOf(content);
+    const call = blocks.find(({ type }) => type === 'tool_use');
+    const known = thoughtCalls.get(call?.id ?? '');
+    const wanted = known?.model === model ? known.thoughts : {};
+    const shown = (found: readonly Block[]) =>
+      found
+        .map(({ type, thinking, signature, data }) => JSON.stringify({ type, thinking, signature, data }))
+        .join();
+    const sent = blocks.filter(isThought);
+    const issued = thoughtBlocks({
+      text: '',
+      toolCalls: [],
+      usage: { input: 0, output: 0 },
+      thoughts: wanted,
+    });
+    if (sent.length === 0) return [];
+    return shown(sent) === shown(issued.map(({ whole }) => whole as Block))
+      ? []
+      : [`${place}: Invalid \`signature\` in \`thinking\` block, or it was modified`];
+  });
 }
 
 function problemsOfTools(tools: unknown): string[] {
@@ -201,6 +298,13 @@ function problemsOfMessages(messages: readonly Message[]): string[] {
       if (!isRecord(use.input)) found.push(`${place}: input that is no object`);
     }
     for (const block of blocks) found.push(...blankText(place, block));
+    const inside = blocks.flatMap((block) =>
+      Array.isArray(block.content) ? (block.content as Block[]) : [block],
+    );
+    for (const { source } of inside.filter(({ type }) => type === 'image')) {
+      if (source?.type !== 'base64') found.push(`${place}: an image that is ${source?.type}`);
+      found.push(...imageProblem(place, source?.media_type, source?.data));
+    }
   }
   if (messages.at(-1)?.role !== 'user') found.push('the last message is the assistant’s own');
   return found;

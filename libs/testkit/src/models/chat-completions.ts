@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import {
   type ChatMessage,
   type ChatRequest,
+  imageProblem,
   isObjectText,
   isRecord,
   type ModelAnswer,
@@ -9,6 +10,8 @@ import {
   nameProblem,
   pieces,
   schemaProblem,
+  TEXT_ONLY,
+  type ThoughtCall,
 } from './model-protocol.ts';
 
 /** OpenAI's chat-completions, with and without streaming. */
@@ -26,9 +29,16 @@ export const chatCompletions: ModelProtocol = {
     return {
       head: [chunk(request, { role: 'assistant', content: '' }, null)],
       tokens: [
+        ...pieces(answer.thoughts?.text ?? '').map((reasoning_content) =>
+          chunk(request, { reasoning_content }, null),
+        ),
         ...pieces(answer.text).map((content) => chunk(request, { content }, null)),
         ...answer.toolCalls.flatMap((call, index) => [
-          chunk(request, callDelta(index, { id: call.id, type: 'function' }, call.name, ''), null),
+          chunk(
+            request,
+            callDelta(index, { id: call.id, type: 'function', ...signed(answer, index) }, call.name, ''),
+            null,
+          ),
           ...pieces(call.arguments).map((piece) => chunk(request, callDelta(index, {}, null, piece), null)),
         ]),
       ],
@@ -36,14 +46,16 @@ export const chatCompletions: ModelProtocol = {
     };
   },
   whole(request, answer) {
-    const calls = answer.toolCalls.map(({ id, name, arguments: args }) => ({
+    const calls = answer.toolCalls.map(({ id, name, arguments: args }, index) => ({
       id,
       type: 'function',
       function: { name, arguments: args },
+      ...signed(answer, index),
     }));
     const message = {
       role: 'assistant',
       content: answer.text === '' && calls.length > 0 ? null : answer.text,
+      ...(answer.thoughts?.text === undefined ? {} : { reasoning_content: answer.thoughts.text }),
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
     };
     const finish_reason = answer.finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop');
@@ -58,6 +70,13 @@ export const chatCompletions: ModelProtocol = {
   }),
   streamedError: (message, type) => event({ error: { message, type, param: null, code: null } }),
 };
+
+/** Google signs the first of several calls. */
+function signed({ thoughts }: ModelAnswer, index: number): object {
+  return index === 0 && thoughts?.signature !== undefined ? extraContent(thoughts.signature) : {};
+}
+
+const extraContent = (thought_signature: string) => ({ extra_content: { google: { thought_signature } } });
 
 function callDelta(index: number, first: object, name: string | null, args: string): object {
   const named = name === null ? {} : { name };
@@ -94,7 +113,11 @@ const KNOWN_FIELDS = new Set(
 );
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
-function problems(incoming: IncomingMessage, body: unknown): string[] {
+function problems(
+  incoming: IncomingMessage,
+  body: unknown,
+  thoughtCalls: ReadonlyMap<string, ThoughtCall>,
+): string[] {
   const found: string[] = [];
   if (!incoming.headers['content-type']?.startsWith('application/json')) {
     found.push(`content-type ${incoming.headers['content-type']}`);
@@ -107,8 +130,59 @@ function problems(incoming: IncomingMessage, body: unknown): string[] {
   if (body.tools !== undefined) found.push(...problemsOfTools(body.tools));
   if (!Array.isArray(body.messages) || body.messages.length === 0) return [...found, 'messages is empty'];
   const messages = body.messages as ChatMessage[];
-  for (const [index, message] of messages.entries()) found.push(...problemsOfMessage(message, index));
-  return [...found, ...problemsOfOrder(messages)];
+  for (const [index, message] of messages.entries()) {
+    found.push(...problemsOfMessage(message, index), ...problemsOfImages(message, index, String(body.model)));
+  }
+  return [
+    ...found,
+    ...problemsOfOrder(messages),
+    ...problemsOfThoughts(messages, String(body.model), thoughtCalls),
+  ];
+}
+
+/**
+ * DeepSeek and Moonshot refuse the steps of the current turn without `reasoning_content`, Google without its signature.
+ * Nobody knows what to do with the thoughts of another model.
+ */
+function problemsOfThoughts(
+  messages: readonly ChatMessage[],
+  model: string,
+  thoughtCalls: ReadonlyMap<string, ThoughtCall>,
+): string[] {
+  const turn = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.flatMap((message, index) =>
+    (message.tool_calls ?? []).flatMap((call) => {
+      const place = `messages[${index}]`;
+      const known = thoughtCalls.get(call.id);
+      const wanted = known?.model === model ? known : undefined;
+      if (wanted === undefined || index < turn) {
+        const foreign = message.reasoning_content !== undefined || call.extra_content !== undefined;
+        return wanted === undefined && foreign ? [`${place}: thoughts that are not of this model`] : [];
+      }
+      const { text, signature } = wanted.thoughts;
+      const sent = call.extra_content?.google?.thought_signature;
+      return [
+        ...(message.reasoning_content === text
+          ? []
+          : [`${place}: thinking is enabled but reasoning_content is missing or changed`]),
+        ...(sent === (wanted.isFirst ? signature : undefined)
+          ? []
+          : [`${place}: the call is missing its thought_signature, or it is another one`]),
+      ];
+    }),
+  );
+}
+
+function problemsOfImages({ role, content }: ChatMessage, index: number, model: string): string[] {
+  const place = `messages[${index}]`;
+  const images = Array.isArray(content) ? content.filter(({ type }) => type === 'image_url') : [];
+  if (images.length === 0) return [];
+  if (model === TEXT_ONLY) return [`${place}: this model does not support image input`];
+  if (role !== 'user') return [`${place}: an image in a message of role ${role}`];
+  return images.flatMap(({ image_url }) => {
+    const [, type, data] = /^data:([^;]+);base64,(.*)$/.exec(image_url?.url ?? '') ?? [];
+    return imageProblem(place, type, data);
+  });
 }
 
 function problemsOfTools(tools: unknown): string[] {

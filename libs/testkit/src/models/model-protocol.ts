@@ -7,6 +7,24 @@ export interface ModelAnswer {
   /** As in chat-completions. Default: `tool_calls` or `stop`. */
   readonly finishReason?: string;
   readonly usage: { readonly input: number; readonly output: number };
+  /** What it thought first. It wants this back with the results of its calls. */
+  readonly thoughts?: Thoughts;
+}
+
+export interface Thoughts {
+  /** `reasoning_content`, or the text of a signed thinking block. */
+  readonly text?: string;
+  /** Anthropic: an encrypted block. */
+  readonly redacted?: string;
+  /** Google: `extra_content` of the first call. */
+  readonly signature?: string;
+}
+
+/** The thoughts behind a call that the server answered with, and the model whose they are. */
+export interface ThoughtCall {
+  readonly model: string;
+  readonly thoughts: Thoughts;
+  readonly isFirst: boolean;
 }
 
 interface AnsweredCall {
@@ -39,20 +57,32 @@ interface ChatToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  readonly extra_content?: { readonly google?: { readonly thought_signature?: string } };
+}
+
+interface ChatPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly image_url?: { readonly url: string };
 }
 
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  readonly content: string | null | readonly { readonly type: string; readonly text?: string }[];
+  readonly content: string | null | readonly ChatPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   readonly tool_call_id?: string;
+  readonly reasoning_content?: string;
 }
 
 /** The protocol of one provider, at one path. */
 export interface ModelProtocol {
   readonly path: string;
   /** What is wrong with a request according to the documentation of the protocol. Empty: nothing. */
-  problems(incoming: IncomingMessage, body: unknown): string[];
+  problems(
+    incoming: IncomingMessage,
+    body: unknown,
+    thoughtCalls: ReadonlyMap<string, ThoughtCall>,
+  ): string[];
   /** Null: the key is right. */
   keyProblem(incoming: IncomingMessage, apiKey: string): string | null;
   asChat(body: unknown): ChatRequest;
@@ -90,6 +120,15 @@ export function isObjectText(text: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** A model of this name takes no images, as most that run on one's own machine. */
+export const TEXT_ONLY = 'text-only';
+
+export function imageProblem(place: string, mediaType: unknown, data: unknown): string[] {
+  if (!/^image\/(png|jpeg|gif|webp)$/.test(String(mediaType)))
+    return [`${place}: image of type ${String(mediaType)}`];
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(String(data)) ? [] : [`${place}: an image that is not base64`];
 }
 
 export const pieces = (text: string): string[] => text.match(/[\s\S]{1,16}/g) ?? [];

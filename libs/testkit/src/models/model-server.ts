@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { listen, readBody } from '../network/http-server.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import { chatCompletions } from './chat-completions.ts';
-import type { ChatRequest, ModelAnswer, ModelProtocol } from './model-protocol.ts';
+import type { ChatRequest, ModelAnswer, ModelProtocol, ThoughtCall, Thoughts } from './model-protocol.ts';
 
 /** What the model does with one request. */
 export type ModelStep =
@@ -17,6 +17,8 @@ export type ModelStep =
       readonly tokenDelayMs?: number;
       readonly finishReason?: string;
       readonly usage?: { readonly input: number; readonly output: number };
+      /** What it thinks first, and wants back with the results of its calls. */
+      readonly thoughts?: Thoughts;
       /** True: one document even if a stream was requested, like a server that cannot stream. */
       readonly whole?: boolean;
     }
@@ -132,16 +134,26 @@ export async function startModelServer(
   let calls = 0;
   let always: ModelStep | ModelBehaviour = (request) => say(`answer to: ${request.input}`);
 
-  const answerOf = (step: Answer): ModelAnswer => ({
-    text: step.text,
-    toolCalls: (step.toolCalls ?? []).map(({ name, args, id }) => ({
+  const thoughtCalls = new Map<string, ThoughtCall>();
+
+  const answerOf = (step: Answer, model: string): ModelAnswer => {
+    const toolCalls = (step.toolCalls ?? []).map(({ name, args, id }) => ({
       id: id ?? `call_${++calls}`,
       name,
       arguments: typeof args === 'string' ? args : JSON.stringify(args),
-    })),
-    usage: step.usage ?? { input: 10, output: 5 },
-    ...(step.finishReason === undefined ? {} : { finishReason: step.finishReason }),
-  });
+    }));
+    const { thoughts } = step;
+    for (const [index, { id }] of toolCalls.entries()) {
+      if (thoughts !== undefined) thoughtCalls.set(id, { model, thoughts, isFirst: index === 0 });
+    }
+    return {
+      text: step.text,
+      toolCalls,
+      usage: step.usage ?? { input: 10, output: 5 },
+      ...(step.finishReason === undefined ? {} : { finishReason: step.finishReason }),
+      ...(thoughts === undefined ? {} : { thoughts }),
+    };
+  };
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (incoming.method === 'GET' && incoming.url?.split('?')[0] === '/v1/models') {
@@ -163,7 +175,7 @@ export async function startModelServer(
     }
     const keyProblem = options.apiKey === undefined ? null : protocol.keyProblem(incoming, options.apiKey);
     if (keyProblem !== null) return refuse(protocol, response, 401, keyProblem);
-    const found = protocol.problems(incoming, raw);
+    const found = protocol.problems(incoming, raw, thoughtCalls);
     if (found.length > 0) {
       problems.push(...found);
       return refuse(protocol, response, 400, found.join('; '));
@@ -223,7 +235,7 @@ interface Exchange {
   readonly request: ModelRequest;
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  readonly answerOf: (step: Answer) => ModelAnswer;
+  readonly answerOf: (step: Answer, model: string) => ModelAnswer;
 }
 
 async function perform(step: ModelStep, exchange: Exchange): Promise<void> {
@@ -268,7 +280,10 @@ async function sendFirstTokens(
   text: string,
   { protocol, request, response, answerOf }: Exchange,
 ): Promise<void> {
-  const { head, tokens } = protocol.streamed(request.body, answerOf({ kind: 'answer', text }));
+  const { head, tokens } = protocol.streamed(
+    request.body,
+    answerOf({ kind: 'answer', text }, request.body.model),
+  );
   sendHeaders(response, request);
   if (text === '') return;
   await new Promise<void>((resolve) => {
@@ -280,7 +295,7 @@ async function answerStreamed(
   step: Answer,
   { protocol, request, response, answerOf }: Exchange,
 ): Promise<void> {
-  const { head, tokens, tail } = protocol.streamed(request.body, answerOf(step));
+  const { head, tokens, tail } = protocol.streamed(request.body, answerOf(step, request.body.model));
   sendHeaders(response, request);
   for (const piece of head) response.write(piece);
   for (const [index, token] of tokens.entries()) {
@@ -295,7 +310,7 @@ async function answerStreamed(
 async function answerWhole(step: Answer, { protocol, request, response, answerOf }: Exchange): Promise<void> {
   response
     .writeHead(200, { 'content-type': 'application/json' })
-    .end(JSON.stringify(protocol.whole(request.body, answerOf(step))));
+    .end(JSON.stringify(protocol.whole(request.body, answerOf(step, request.body.model))));
   request.answered = true;
 }
 

@@ -41,6 +41,9 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
     if (error instanceof Error) return fail('protocol', true);
     return isNamed(thrown, REFUSALS) ? fail(refusalCode(null, thrown), false) : fail('unavailable', true);
   }
+  // Before the rest: llama.cpp says it with the status of a broken server. A 429 counts tokens per minute, not of a request.
+  if (status === 413 || (status >= 400 && status !== 429 && isTooLong(thrown, said)))
+    return fail('too_long', false);
   // The account has no money left: the status of a busy model, but the operator's to mend.
   if (status === 429 && hasWord(thrown, /insufficient_quota/)) return fail('unauthorized', false);
   if (isRetryableStatus(status)) {
@@ -48,7 +51,7 @@ export function asModelFailure(model: string, scrub: (text: string) => string, e
   }
   if (status < 300)
     return thrown.cause instanceof SyntaxError ? fail('protocol', true) : fail('cut_off', true);
-  return fail(isTooLong(thrown, said) ? 'too_long' : refusalCode(status, thrown), false);
+  return fail(refusalCode(status, thrown), false);
 }
 
 /** The messages of these two SDK errors quote the answer itself, which must not go into a log. */
@@ -89,9 +92,21 @@ function hasWord({ message, code, type, responseBody }: CallError, word: RegExp)
   return [message, code, type, responseBody].some((text) => typeof text === 'string' && word.test(text));
 }
 
-/** OpenAI and most compatible servers; Anthropic; llama.cpp. This error has no status of its own. */
-const TOO_LONG =
-  /context_length_exceeded|maximum context length|context window|prompt is too long|exceeds? the (available|maximum) context|exceed_context_size/i;
+/** This error has no status of its own, and every provider has its own words for it. */
+const TOO_LONG = new RegExp(
+  [
+    // OpenAI, vLLM, OpenRouter, Mistral and most compatible servers
+    'context_length_exceeded|maximum context length|context window',
+    // Anthropic
+    'prompt is too long|exceed context limit|request_too_large',
+    // llama.cpp, as a refusal and in the middle of a stream; LM Studio
+    'exceeds? the (available|maximum) context|exceed_context_size|context size has been exceeded|context the overflows',
+    // Ollama; Google; xAI; Bedrock; Moonshot; Z.ai; TGI
+    'exceeds the context length|token count .{0,20}exceeds the maximum|maximum prompt length|input is too long',
+    'exceeded model token limit|prompt exceeds max length|`inputs` tokens \\+ `max_new_tokens` must be',
+  ].join('|'),
+  'i',
+);
 
 function isTooLong(error: CallError, message: string): boolean {
   return TOO_LONG.test(message) || hasWord(error, TOO_LONG);

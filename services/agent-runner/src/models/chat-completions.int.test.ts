@@ -194,9 +194,7 @@ describe.each(['openai-compatible', 'openai'])('chat-completions with provider %
         ),
       );
       expect(failure).toMatchObject({ code: 'cut_off', retryable: true });
-      expect(await failureOf(ask(answer(chunk({ content: 'half' }), DONE)))).toMatchObject({
-        code: 'cut_off',
-      });
+      expect(await failureOf(ask(answer(chunk({ content: 'half' }))))).toMatchObject({ code: 'cut_off' });
     });
 
     it('that is not JSON is no answer, and is not quoted', async () => {
@@ -362,7 +360,7 @@ describe('our own client of chat-completions', () => {
 
   it('does not take an empty finish reason for the end', async () => {
     const blank = chunk({ content: 'half' }, '');
-    expect(await failureOf(ask(answer(blank, DONE)))).toMatchObject({ code: 'cut_off' });
+    expect(await failureOf(ask(answer(blank)))).toMatchObject({ code: 'cut_off' });
     expect((await ask(answer(blank, stop, DONE))).finishReason).toBe('stop');
   });
 

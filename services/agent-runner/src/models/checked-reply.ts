@@ -1,8 +1,12 @@
+import { keepReasoning } from './kept-reasoning.ts';
 import { ModelFailure, type ModelReply, type ModelRequest, type ModelUsage } from './model.ts';
 import { tokensOfMessage, tokensOfRequest } from './rough-tokens.ts';
+import { withoutThoughts } from './thoughts-in-text.ts';
 
 /** What a client read, before it is known to be an answer. */
-export interface ReadReply extends Omit<ModelReply, 'usage'> {
+export interface ReadReply extends Omit<ModelReply, 'usage' | 'reasoning'> {
+  /** What the provider wants back, in the form of the client. */
+  readonly reasoning?: unknown;
   /** As far as the server counts. */
   readonly usage: { readonly input: number | undefined; readonly output: number | undefined };
   /** False: it ended without a finish reason. */
@@ -19,7 +23,12 @@ export function assertNotEndless(length: number): void {
 }
 
 /** Refuses an answer that was cut off, and an empty one that is not the model's choice. */
-export function checkedReply(name: string, request: ModelRequest, reply: ReadReply | null): ModelReply {
+export function checkedReply(
+  name: string,
+  owner: string,
+  request: ModelRequest,
+  reply: ReadReply | null,
+): ModelReply {
   if (reply === null || !reply.complete) {
     throw new ModelFailure('cut_off', `model ${name}: the answer stopped before its end`, {
       retryable: true,
@@ -29,12 +38,15 @@ export function checkedReply(name: string, request: ModelRequest, reply: ReadRep
     const asked = `it asks for ${reply.toolCalls.length} calls at once`;
     throw new ModelFailure('protocol', `model ${name}: ${asked}`, { retryable: true });
   }
-  const { complete: _, usage, ...said } = reply;
+  const { complete: _, usage, reasoning, ...read } = reply;
+  const said = { ...read, text: withoutThoughts(read.text) };
+  const isKept = reasoning !== undefined && said.toolCalls.length > 0;
   const isCounted = usage.input !== undefined && usage.output !== undefined;
   const answer = {
     ...said,
-    usage: usageOf(usage, request, said),
+    usage: usageOf(usage, request, read),
     ...(isCounted ? {} : { usageIsEstimate: true }),
+    ...(isKept ? { reasoning: keepReasoning(name, owner, reasoning) } : {}),
   };
   const empty = answer.text.trim() === '' && answer.toolCalls.length === 0;
   if (empty && (answer.finishReason === 'length' || answer.finishReason === 'content-filter')) {

@@ -36,13 +36,40 @@ export interface ToolSpec {
 /** Every `tool` message answers a call of the last assistant message before it. Providers refuse anything else. */
 export type ModelMessage =
   | { readonly role: 'user'; readonly content: string }
-  | { readonly role: 'assistant'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
-  | { readonly role: 'tool'; readonly callId: string; readonly tool: string; readonly content: string };
+  | {
+      readonly role: 'assistant';
+      readonly content: string;
+      readonly toolCalls: readonly ToolCall[];
+      readonly reasoning?: KeptReasoning | undefined;
+    }
+  | {
+      readonly role: 'tool';
+      readonly callId: string;
+      readonly tool: string;
+      readonly content: string;
+      readonly images?: readonly ModelImage[];
+    };
+
+export interface ModelImage {
+  readonly mimeType: string;
+  /** In base64. */
+  readonly data: string;
+}
+
+/** What a provider wants back with the next step: thoughts and their signatures. Nobody else reads it. */
+export interface KeptReasoning {
+  /** The provider and its name of the model. No other model gets it. */
+  readonly of: string;
+  /** JSON of the client that made it. */
+  readonly data: string;
+}
 
 export interface ModelReply {
   readonly text: string;
   /** As the model wrote them: `arguments` need not be JSON, the ids need not be unique in the session. */
   readonly toolCalls: readonly ToolCall[];
+  /** Only beside calls: the next step goes on from it. */
+  readonly reasoning?: KeptReasoning | undefined;
   /** `stop`, `length`, `content-filter`, `tool-calls`, `other`. */
   readonly finishReason: string;
   readonly usage: ModelUsage;

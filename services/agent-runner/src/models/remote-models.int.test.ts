@@ -275,7 +275,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     });
   });
 
-  it.each([400, 413, 422])('is not tried again after %i', async (status) => {
+  it.each([400, 422])('is not tried again after %i', async (status) => {
     expect(await failing(fail(status))).toMatchObject({ code: 'refused', reason: null, retryable: false });
   });
 
@@ -417,6 +417,25 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])('a model of provider
     await open.stop();
   });
 
+  it.each([true, false])(
+    'writes thoughts into its text: they are no answer (streaming: %s)',
+    async (streaming) => {
+      const thinking = await modelOf(provider, { streaming });
+      // The pieces of a stream have 16 characters: both tags are cut.
+      server.next(
+        say('<think>let me see, what would be wise</think>\n\nAn answer.'),
+        say('<think>0123</think>'),
+      );
+      expect(await thinking.call(hello, never)).toMatchObject({ text: 'An answer.' });
+      expect(await thinking.call(hello, never)).toMatchObject({ text: '' });
+    },
+  );
+
+  it('has no tokens left for an answer after its thoughts: that is a failure', async () => {
+    const failure = await failing({ kind: 'answer', text: '<think>and so on', finishReason: 'length' });
+    expect(failure).toMatchObject({ code: 'refused', message: expect.stringContaining('no tokens left') });
+  });
+
   it('answers with at most as many tokens as the config says', async () => {
     const short = await modelOf(provider, { max_output_tokens: 77 });
     await short.call(hello, never);
@@ -462,6 +481,23 @@ describe('a server that follows its protocol only in part', () => {
   it('and sends a document without a finish reason: the answer is complete nevertheless', async () => {
     body = JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'all of it' } }] });
     expect(await (await laxModel()).call(hello, never)).toMatchObject({ text: 'all of it' });
+  });
+
+  it('and ends a stream with [DONE], without a finish reason: the answer is complete if there is one', async () => {
+    const done = 'data: [DONE]\n\n';
+    const text = chunk({ delta: { content: 'all of it' } });
+    body = text + done;
+    expect(await (await laxModel()).call(hello, never)).toMatchObject({
+      text: 'all of it',
+      finishReason: 'other',
+    });
+    const call = { index: 0, id: 'c', function: { name: 'terminal', arguments: '{}' } };
+    body = chunk({ delta: { tool_calls: [call] } }) + done;
+    expect((await (await laxModel()).call(withTools, never)).toolCalls).toHaveLength(1);
+    for (const nothing of [text, chunk({ delta: { reasoning_content: 'hm' } }) + done, done]) {
+      body = nothing;
+      expect(await failureOf((await laxModel()).call(hello, never))).toMatchObject({ retryable: true });
+    }
   });
 
   it('and writes something unreadable: the failure does not quote it', async () => {

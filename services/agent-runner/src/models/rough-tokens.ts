@@ -13,9 +13,13 @@ export function roughTokens(text: string): number {
 export function tokensOfMessage(message: ModelMessage): number {
   const calls =
     message.role === 'assistant'
-      ? message.toolCalls.reduce((sum, call) => sum + roughTokens(call.name) + roughTokens(call.arguments), 0)
+      ? message.toolCalls.reduce(
+          (sum, call) => sum + roughTokens(call.name) + roughTokens(call.arguments),
+          roughTokens(message.reasoning?.data ?? ''),
+        )
       : 0;
-  return PER_MESSAGE + roughTokens(message.content) + calls;
+  const images = message.role === 'tool' ? (message.images?.length ?? 0) * PER_IMAGE : 0;
+  return PER_MESSAGE + roughTokens(message.content) + calls + images;
 }
 
 export function tokensOfRequest({ system, messages, tools }: ModelRequest): number {
@@ -23,5 +27,7 @@ export function tokensOfRequest({ system, messages, tools }: ModelRequest): numb
   return conversation + roughTokens(system) + (tools.length === 0 ? 0 : roughTokens(JSON.stringify(tools)));
 }
 
+/** The most that Anthropic counts for one; others count less. */
+const PER_IMAGE = 1_600;
 /** Role, separators, ids. */
 const PER_MESSAGE = 8;

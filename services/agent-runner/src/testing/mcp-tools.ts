@@ -25,7 +25,7 @@ export interface TestToolsOptions {
 export function testTools(options: TestToolsOptions = {}): Server {
   const server = new Server(
     { name: 'test', version: '1' },
-    { capabilities: { tools: { listChanged: true } } },
+    { capabilities: { tools: { listChanged: true } }, instructions: 'Echo before you look.' },
   );
   let more = false;
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
@@ -80,6 +80,9 @@ export function testTools(options: TestToolsOptions = {}): Server {
         case 'huge':
           return text(`begin ${'x'.repeat(Number(args.characters))} end`);
         case 'die':
+          // As a program does that fails: the last line has no end.
+          if (process.env.LAST_WORDS !== undefined)
+            process.stderr.write(`Error: gone\n${process.env.LAST_WORDS}`);
           process.kill(process.pid, 'SIGKILL');
           return new Promise(() => {});
         case 'refuse':

@@ -17,6 +17,10 @@ interface ToolDescription {
   readonly description: string;
   /** The JSON schema of its arguments, which are an object. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** What the MCP server of the tool says about all of its tools, for the model. */
+  readonly instructions?: { readonly server: string; readonly text: string };
+  /** Its MCP server has said that its list of tools changed. */
+  isOutdated?(): boolean;
   /** What is wrong with the arguments, for the model to correct; then the call is not started. Null: nothing. */
   check(args: unknown): string | null;
 }
@@ -57,5 +61,13 @@ interface AskContext {
 
 export interface ToolResult {
   readonly outcome: 'ok' | 'error';
+  /** Names the images, too: not every model can see them. */
   readonly result: string;
+  readonly images?: readonly ToolImage[];
+}
+
+export interface ToolImage {
+  readonly mimeType: string;
+  /** In base64. */
+  readonly data: string;
 }

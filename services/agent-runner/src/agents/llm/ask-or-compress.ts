@@ -8,6 +8,8 @@ import { renderPrompt } from './render-prompt.ts';
 export interface AskDeps {
   readonly agent: Pick<LlmAgentConfig, 'system'>;
   readonly tools: readonly ToolSpec[];
+  /** What MCP servers say about their tools. */
+  readonly aboutTools: readonly string[];
   readonly models: FallbackModels;
   readonly skillsDirectory: string;
 }
@@ -19,7 +21,7 @@ export interface AskDeps {
  * @throws ModelsFailed, SkillUnavailable, RunOver, and the reason of the run's signal
  */
 export async function askOrCompress(run: Run, deps: AskDeps): Promise<Answer | null> {
-  const request = renderPrompt(deps.agent, deps.skillsDirectory, run.loaded, deps.tools);
+  const request = renderPrompt(deps.agent, deps.skillsDirectory, run.loaded, deps.tools, deps.aboutTools);
   if (
     needsCompression(request, run.loaded.events, deps.models.current) &&
     (await compress(run, deps.models, request, 'some'))

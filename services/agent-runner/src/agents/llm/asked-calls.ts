@@ -8,19 +8,22 @@ export interface AskedCall extends OpenCall {
   readonly arguments: string;
   /** Its position in the answer, from 0. */
   readonly index: number;
+  /** The answer was cut at the model's limit in this call: its arguments may be a part of what the model meant. */
+  readonly isCut: boolean;
 }
 
 /** The calls of this turn's last model answer, in the model's order. */
 export function askedCalls({ events, state }: Pick<Loaded, 'events' | 'state'>, turn: number): AskedCall[] {
   const calls = state.turns.find((open) => open.turn === turn)?.calls ?? [];
   const answer = events.findLast((event) => event.type === 'model.responded');
-  const written = new Map(
-    ((answer?.data as EventData<'model.responded'> | undefined)?.tool_calls ?? []).map((call) => [
-      call.id,
-      call.arguments,
-    ]),
-  );
-  return calls.map((call, index) => ({ ...call, arguments: written.get(call.id) ?? '', index }));
+  const { tool_calls = [], finish_reason } = (answer?.data ?? {}) as Partial<EventData<'model.responded'>>;
+  const written = new Map(tool_calls.map((call) => [call.id, call.arguments]));
+  return calls.map((call, index) => ({
+    ...call,
+    arguments: written.get(call.id) ?? '',
+    index,
+    isCut: finish_reason === 'length' && index === calls.length - 1,
+  }));
 }
 
 /** Every provider accepts such an id. */

@@ -183,9 +183,9 @@ describe('a model that refuses the conversation as too long', () => {
 
   it('gets less to summarise when that is too long as well', async () => {
     await given({}, 64_000);
-    // Its window is an eighth of what the config says.
+    // Its window is a sixteenth of what the config says.
     server.behave((request) => {
-      if (tokens(request) > 8_000) return tooLong();
+      if (tokens(request) > 4_000) return tooLong();
       if (isSummaryRequest(request)) return say('the summary');
       return request.input.includes('the summary') ? say('done') : callTool('read', { words: 9_000 });
     });
@@ -194,6 +194,27 @@ describe('a model that refuses the conversation as too long', () => {
     expect(dataOf(events, 'session.interim-status')).toHaveLength(1);
     expect(dataOf(events, 'context.compressed')).toMatchObject([{ summary: 'the summary' }]);
     expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done', outcome: 'succeeded' }]);
+  });
+
+  it('gets a shorter input, if that alone is too long for a window that the config does not know', async () => {
+    await given({}, 128_000);
+    const llamaCpp = { kind: 'status', status: 500, body: 'Context size has been exceeded.' } as const;
+    server.behave((request) => {
+      if (tokens(request) > 3_000) return llamaCpp;
+      return say(isSummaryRequest(request) ? 'the summary' : 'done');
+    });
+    const { events } = await run(`Count these: ${words(20_000)}`);
+    expect(dataOf(events, 'context.compressed').length).toBeGreaterThan(0);
+    expect(dataOf(events, 'session.final-response')).toMatchObject([{ text: 'done', outcome: 'succeeded' }]);
+    expect(server.requests.at(-1)?.input).toMatch(/^Count these: word0 /);
+  });
+
+  it('is left in the end, if nothing makes the request short enough', async () => {
+    await given({ agent: { system: words(3_000) } }, 128_000);
+    server.behave((request) => (isSummaryRequest(request) ? say('the summary') : tooLong()));
+    const { events } = await run(`Count these: ${words(20_000)}`);
+    expect(dataOf(events, 'run.failed')).toMatchObject([{ code: 'models_failed' }]);
+    expect(dataOf(events, 'context.compressed').length).toBeLessThan(10);
   });
 
   it('is left for the fallback when nothing is left to compress', async () => {

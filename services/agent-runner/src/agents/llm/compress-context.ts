@@ -73,7 +73,13 @@ export async function compress(
   request: ModelRequest,
   what: 'some' | 'all',
 ): Promise<boolean> {
-  const window = models.current?.contextTokens ?? 0;
+  const configured = models.current?.contextTokens ?? 0;
+  // The model refused this request: its window is smaller than that, whatever the config says.
+  const window =
+    what === 'some'
+      ? configured
+      : Math.min(configured, Math.max(tokensOfRequest(request), 2 * LEAST_TO_SUMMARISE));
+  if (what === 'all' && compressionsInARow(run.loaded.events) >= MOST_IN_A_ROW) return false;
   // If the provider counts more tokens than we do, that much less is kept.
   const counted = countedTokens(request, run.loaded.events, Number.POSITIVE_INFINITY);
   const scale = Math.max(1, counted / tokensOfRequest(request));
@@ -81,7 +87,7 @@ export async function compress(
   const found = compressible(run.loaded.events, run.turn, keeps);
   if (found === null) return false;
   const tooLongInput = roughTokens(found.input) > window * INPUT;
-  const shortens = tooLongInput && !found.inputShortened;
+  const shortens = tooLongInput && (!found.inputShortened || what === 'all');
   const enough = what === 'all' ? 0 : window * WORTHWHILE;
   if (tokensOfRows(found.replaced) * scale <= enough && !shortens) return false;
 
@@ -100,6 +106,14 @@ export async function compress(
     },
   ]);
   return true;
+}
+
+/** Each makes the request about half as long. If that is not enough, the instructions and tools alone are too long. */
+const MOST_IN_A_ROW = 6;
+
+function compressionsInARow(events: readonly RecordedEvent[]): number {
+  const answered = events.findLastIndex(isAnswer);
+  return events.slice(answered + 1).filter(({ type }) => type === 'context.compressed').length;
 }
 
 function tokensOfRows(rows: readonly Message[]): number {

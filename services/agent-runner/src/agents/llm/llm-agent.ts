@@ -1,7 +1,7 @@
 import type { Config, EventData, LlmAgentConfig } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
-import { isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
+import { cutAnswer, isSilent, type OpenTurn, pendingAnswer } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
 import type { ModelReply } from '../../models/model.ts';
@@ -12,7 +12,7 @@ import type { FailureCode } from '../../run/failures.ts';
 import { type Toolsets, toolsOf } from '../../tools/tool-set.ts';
 import { type AskDeps, askOrCompress } from './ask-or-compress.ts';
 import { withUniqueIds } from './asked-calls.ts';
-import { FallbackModels } from './model-fallback.ts';
+import { FallbackModels, ModelsFailed } from './model-fallback.ts';
 import { finishToolCalls, startCommands, type ToolDeps } from './tool-step.ts';
 
 export interface LlmDeps {
@@ -33,15 +33,17 @@ export interface LlmDeps {
  *   else --> the model is asked, within max_steps and budget:
  *              tool calls --> recorded and started in one append; the text beside them is an interim status
  *              none       --> recorded with the final response and the end, in one append
+ *              cut at the model's limit --> recorded; the next step goes on with it, or the limits end it as it is
  */
 export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Promise<Loaded | null> {
   const captured = run.loaded.state.created?.toolsets ?? null;
   // An MCP server may have to be started first, and may not answer.
-  const tools = await abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
+  const readTools = () => abortable(toolsOf(agent, captured, deps.toolsets), run.signal);
+  let tools = await readTools();
   const { logger, watcherGraceSeconds } = deps;
-  const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
-  const asking = askDeps(run, agent, tools, deps);
+  const models = fallbackModels(run, agent, deps);
   for (;;) {
+    const toolDeps: ToolDeps = { agent, tools, logger, watcherGraceSeconds };
     const turn = run.loaded.state.turns.find((open) => open.turn === run.turn);
     if (turn === undefined) return null;
     if (turn.calls.some(({ status }) => status !== 'done')) {
@@ -51,15 +53,35 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
     }
     const text = turn.completing ? pendingAnswer(run.loaded.events) : null;
     if (text !== null) return run.end([{ type: 'finish-turn', generation: run.generation, text }]);
+    const cut = cutAnswer(run.loaded.events);
     const spent = limitReached(agent, turn, run.loaded);
-    if (spent !== null) return run.fail(spent.code, spent.message);
-    const answered = await askOrCompress(run, asking);
+    if (spent !== null) {
+      return cut === null ? run.fail(spent.code, spent.message) : finishCut(run, cut);
+    }
+    // Between two steps, never between a call and its result.
+    if ([...tools.values()].some((tool) => tool.isOutdated?.())) {
+      tools = await readTools();
+      continue;
+    }
+    const asking = { ...askDeps(agent, tools, deps), models };
+    const answered = await askOrCompress(run, asking).catch((error: unknown) => {
+      // The model refuses to go on, for instance because it has no tokens left: waiting does not help.
+      if (cut !== null && error instanceof ModelsFailed && error.models.length === 0)
+        return 'refused' as const;
+      throw error;
+    });
+    if (answered === 'refused') return finishCut(run, cut ?? '');
     run.assertHeld();
     // The conversation was compressed, which took tokens.
     if (answered === null) continue;
     const { model, reply } = answered;
-    if (reply.toolCalls.length === 0) return answer(run, model, turn, reply);
-    await recordStep(run, turn, answered, toolDeps);
+    if (reply.toolCalls.length > 0) {
+      await recordStep(run, turn, answered, cut ?? '', toolDeps);
+    } else if (reply.finishReason === 'length') {
+      await run.append([{ ...response(run, model, turn, reply), toBeContinued: true }]);
+    } else {
+      return answer(run, model, turn, reply, cut ?? '');
+    }
   }
 }
 
@@ -78,7 +100,7 @@ function limitReached(
   return null;
 }
 
-function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): AskDeps {
+function askDeps(agent: LlmAgentConfig, tools: ToolDeps['tools'], deps: LlmDeps): Omit<AskDeps, 'models'> {
   return {
     agent,
     tools: [...tools.values()].map(({ name, description, parameters }) => ({
@@ -86,22 +108,37 @@ function askDeps(run: Run, agent: LlmAgentConfig, tools: ToolDeps['tools'], deps
       description,
       parameters,
     })),
+    aboutTools: aboutTools(tools),
     skillsDirectory: deps.config.directories.skills,
-    models: new FallbackModels(agent, {
-      models: deps.models,
-      assertHeld: () => {
-        run.assertHeld();
-        return run.signal;
-      },
-      logger: deps.logger,
-      sessionId: run.sessionId,
-      circuits: deps.circuits,
-      onFallback: async (name) => {
-        const text = `Primary model failed, switching to fallback: ${name}`;
-        if (!wasReported(run, text)) await run.reportStatus('fallback', text);
-      },
-    }),
   };
+}
+
+/** What the servers of the tools say about them, once for each server. */
+function aboutTools(tools: ToolDeps['tools']): string[] {
+  const servers = new Map<string, string>();
+  for (const { instructions } of tools.values()) {
+    if (instructions !== undefined) servers.set(instructions.server, instructions.text);
+  }
+  return [...servers].map(
+    ([server, text]) => `# Tools whose names begin with mcp__${server}__: what their server says\n\n${text}`,
+  );
+}
+
+function fallbackModels(run: Run, agent: LlmAgentConfig, deps: LlmDeps): FallbackModels {
+  return new FallbackModels(agent, {
+    models: deps.models,
+    assertHeld: () => {
+      run.assertHeld();
+      return run.signal;
+    },
+    logger: deps.logger,
+    sessionId: run.sessionId,
+    circuits: deps.circuits,
+    onFallback: async (name) => {
+      const text = `Primary model failed, switching to fallback: ${name}`;
+      if (!wasReported(run, text)) await run.reportStatus('fallback', text);
+    },
+  });
 }
 
 /** An earlier run of this turn, which was lost, may have reported it: the user need not read it twice. */
@@ -113,9 +150,25 @@ function wasReported({ loaded, turn }: Run, text: string): boolean {
   });
 }
 
-function answer(run: Run, model: string, turn: OpenTurn, reply: ModelReply): Promise<Loaded | null> {
+/** @param before the beginning of the answer, from earlier steps */
+function answer(
+  run: Run,
+  model: string,
+  turn: OpenTurn,
+  reply: ModelReply,
+  before: string,
+): Promise<Loaded | null> {
   const recorded = response(run, model, turn, reply);
-  return run.end([recorded, { type: 'finish-turn', generation: run.generation, text: recorded.text }]);
+  const text = `${before}${recorded.text}`;
+  return run.end([recorded, { type: 'finish-turn', generation: run.generation, text }]);
+}
+
+const CUT_NOTE = '[The answer ends here, because it is longer than allowed.]';
+
+/** The user gets what there is. */
+function finishCut(run: Run, text: string): Promise<Loaded | null> {
+  const marked = `${text}\n\n${CUT_NOTE}`;
+  return run.end([{ type: 'finish-turn', generation: run.generation, text: marked, cut: true }]);
 }
 
 /** Records the answer and starts the calls that it asks for, in one append. */
@@ -123,6 +176,7 @@ async function recordStep(
   run: Run,
   turn: OpenTurn,
   { model, reply }: { readonly model: string; readonly reply: ModelReply },
+  before: string,
   { tools }: ToolDeps,
 ): Promise<void> {
   const step = turn.step + 1;
@@ -135,18 +189,25 @@ async function recordStep(
     startedAt: null,
     arguments: args,
     index,
+    isCut: reply.finishReason === 'length' && index === toolCalls.length - 1,
   }));
   const recorded = { ...response(run, model, turn, reply), toolCalls };
   const starts = startCommands(asked, tools, run.generation);
+  const said = `${before}${reply.text}`;
   await run.append((state) => [
     recorded,
     // Text beside the calls is the agent's own status, for the people who wait.
-    ...(isSilent(reply.text) ? [] : [nextStatus(state, run.generation, 'agent', reply.text)]),
+    ...(isSilent(said) ? [] : [nextStatus(state, run.generation, 'agent', said)]),
     ...starts,
   ]);
 }
 
-function response(run: Run, model: string, turn: OpenTurn, { text, finishReason, usage }: ModelReply) {
+function response(
+  run: Run,
+  model: string,
+  turn: OpenTurn,
+  { text, finishReason, usage, reasoning }: ModelReply,
+) {
   return {
     type: 'record-model-response',
     generation: run.generation,
@@ -155,5 +216,6 @@ function response(run: Run, model: string, turn: OpenTurn, { text, finishReason,
     text: toStorable(text),
     finishReason,
     usage,
+    ...(reasoning === undefined ? {} : { reasoning }),
   } as const;
 }

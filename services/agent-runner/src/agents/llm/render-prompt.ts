@@ -1,11 +1,24 @@
 import { readSkill } from '@angelia/config';
-import type { LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
-import { fenceNote, hasFence, markOfTurn, resultsAreFenced, resumeNote, transcript } from '@angelia/session';
+import type { EventData, LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
+import {
+  cutAnswer,
+  fenceNote,
+  hasFence,
+  markOfTurn,
+  resultsAreFenced,
+  resumeNote,
+  transcript,
+} from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
-import type { ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
+import type { KeptReasoning, ModelImage, ModelMessage, ModelRequest, ToolSpec } from '../../models/model.ts';
+
+/** Not every provider goes on with an answer that is the last message, so a user asks for the rest. */
+const GO_ON =
+  '[Your answer was cut off by the limit of its length. Go on exactly where it stopped, in the middle of the word if ' +
+  'need be. Repeat nothing, and do not mention the interruption.]';
 
 /**
- * What the model is given: the agent's system prompt, the route's skills, a note about foreign text, a note if the run
+ * What the model is given: the agent's system prompt, the route's skills, what MCP servers say about their tools, a note about foreign text, a note if the run
  * was resumed, and the recorded conversation. The session names the skills; their text is what the files say now.
  *
  * @throws SkillUnavailable
@@ -15,9 +28,11 @@ export function renderPrompt(
   skillsDirectory: string,
   { events, state }: Pick<Loaded, 'events' | 'state'>,
   tools: readonly ToolSpec[],
+  aboutTools: readonly string[] = [],
 ): ModelRequest {
   const note = resumeNote(state);
   const rows = transcript(events);
+  const turn = state.run?.turn ?? state.lastTurn;
   const skills = (state.created?.skills ?? []).map(
     (name) => `# Skill: ${name}\n\n${readSkill(skillsDirectory, name)}`,
   );
@@ -26,10 +41,14 @@ export function renderPrompt(
     system: [
       agent.system,
       ...skills,
+      ...aboutTools,
       ...aboutFences(state, rows, tools),
       ...(note === null ? [] : [note]),
     ].join('\n\n'),
-    messages: asMessages(rows),
+    messages: [
+      ...asMessages(rows, keptReasoning(events, turn), imagesOf(events, turn)),
+      ...(cutAnswer(events) === null ? [] : [{ role: 'user' as const, content: GO_ON }]),
+    ],
     tools,
   };
 }
@@ -51,17 +70,71 @@ function aboutFences(
   return [fenceNote(inUse ? mark : null)];
 }
 
+/**
+ * By the first call of each step of the turn. Providers want the thoughts of the current turn; those of earlier turns they
+ * ignore, or count as input.
+ */
+function keptReasoning(events: Loaded['events'], turn: number): ReadonlyMap<string, KeptReasoning> {
+  const kept = new Map<string, KeptReasoning>();
+  for (const { type, data } of events) {
+    if (type !== 'model.responded') continue;
+    const { reasoning, tool_calls, turn: of } = data as EventData<'model.responded'>;
+    const [first] = tool_calls;
+    if (of === turn && reasoning !== undefined && first !== undefined) kept.set(first.id, reasoning);
+  }
+  return kept;
+}
+
+/** In characters of base64. Providers take requests of 20 MB and more. */
+const MOST_IMAGE_DATA = 12 * 1024 * 1024;
+
+const LEFT_OUT = '[Its images are left out here: there are newer ones.]';
+
+/** The images of the turn by the call that brought them, the newest ones: each step sends them all again. */
+function imagesOf(events: Loaded['events'], turn: number): ReadonlyMap<string, readonly ModelImage[]> {
+  const found = new Map<string, readonly ModelImage[]>();
+  let left = MOST_IMAGE_DATA;
+  for (const { type, data } of events.toReversed()) {
+    if (type !== 'tool.finished') continue;
+    const { images = [], turn: of, call_id } = data as EventData<'tool.finished'>;
+    if (of !== turn || images.length === 0) continue;
+    left -= images.reduce((sum, image) => sum + image.data.length, 0);
+    if (left < 0) {
+      found.set(call_id, []);
+      continue;
+    }
+    found.set(
+      call_id,
+      images.map((image) => ({ mimeType: image.mime_type, data: image.data })),
+    );
+  }
+  return found;
+}
+
 /** The rows of a transcript as messages for a model. The call that a result answers has the tool's name. */
-export function asMessages(rows: readonly TranscriptMessage[]): ModelMessage[] {
+export function asMessages(
+  rows: readonly TranscriptMessage[],
+  kept: ReadonlyMap<string, KeptReasoning> = new Map(),
+  images: ReadonlyMap<string, readonly ModelImage[]> = new Map(),
+): ModelMessage[] {
   const names = new Map<string, string>();
   return rows.map((row): ModelMessage => {
     const { role, content } = row;
     if (role === 'user') return { role, content };
     if (role === 'assistant') {
       for (const call of row.tool_calls ?? []) names.set(call.id, call.name);
-      return { role, content, toolCalls: row.tool_calls ?? [] };
+      const reasoning = kept.get(row.tool_calls?.[0]?.id ?? '');
+      return {
+        role,
+        content,
+        toolCalls: row.tool_calls ?? [],
+        ...(reasoning === undefined ? {} : { reasoning }),
+      };
     }
     const callId = row.tool_call_id ?? '';
-    return { role, callId, tool: names.get(callId) ?? '', content };
+    const seen = images.get(callId);
+    const tool = names.get(callId) ?? '';
+    if (seen?.length === 0) return { role, callId, tool, content: `${content}\n${LEFT_OUT}` };
+    return { role, callId, tool, content, ...(seen === undefined ? {} : { images: seen }) };
   });
 }

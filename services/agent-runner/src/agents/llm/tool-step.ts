@@ -8,7 +8,7 @@ import type { Run } from '../../run/claimed-run.ts';
 import { traceOfCall } from '../../run/run-trace.ts';
 import { processTool } from '../../tools/background-process.ts';
 import { terminalTool } from '../../tools/terminal.ts';
-import type { RunnerTool, Tool, ToolResult, WatcherTool } from '../../tools/tool.ts';
+import type { RunnerTool, Tool, ToolImage, ToolResult, WatcherTool } from '../../tools/tool.ts';
 import type { ToolSet } from '../../tools/tool-set.ts';
 import { type AskedCall, askedCalls, outcomeOf } from './asked-calls.ts';
 
@@ -96,12 +96,17 @@ export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended
   }
 }
 
+const CUT_CALL =
+  'Not carried out: your answer was cut off by the limit of its length in this call, so its arguments may be incomplete. ' +
+  'Make the call again. If its arguments are long, split the work.';
+
 type CheckedCall = { readonly tool: Tool; readonly args: unknown } | { readonly problem: string };
 
 function checkCall(call: AskedCall, tools: ToolSet): CheckedCall {
   if (call.index >= MOST_CALLS) {
     return { problem: `Not carried out: at most ${MOST_CALLS} calls can be made at once.` };
   }
+  if (call.isCut) return { problem: CUT_CALL };
   const tool = tools.get(call.tool);
   if (tool === undefined) {
     const names = [...tools.keys()].join(', ');
@@ -229,9 +234,26 @@ function limitOf(call: AskedCall, tools: ToolSet): number {
 function finish(
   generation: number,
   callId: string,
-  { outcome, result }: { readonly outcome: FinishTool['outcome']; readonly result: string },
+  {
+    outcome,
+    result,
+    images = [],
+  }: {
+    readonly outcome: FinishTool['outcome'];
+    readonly result: string;
+    readonly images?: readonly ToolImage[];
+  },
 ): FinishTool {
-  return { type: 'finish-tool', generation, callId, outcome, result: toStorable(bounded(result)) };
+  return {
+    type: 'finish-tool',
+    generation,
+    callId,
+    outcome,
+    result: toStorable(bounded(result)),
+    ...(images.length === 0
+      ? {}
+      : { images: images.map(({ mimeType, data }) => ({ mime_type: mimeType, data })) }),
+  };
 }
 
 function bounded(result: string): string {

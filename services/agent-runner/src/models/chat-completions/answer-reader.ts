@@ -59,8 +59,12 @@ export class AnswerReader implements ResponseReader<ReadReply> {
 
   #newEvents(): EventStream {
     return new EventStream((data) => {
-      this.#isDone ||= data === '[DONE]';
       if (this.#isDone) return;
+      if (data === '[DONE]') {
+        this.#isDone = true;
+        this.#answer.streamEnded();
+        return;
+      }
       this.#hasChunks = true;
       if (this.#answer.addChunk(data)) this.#onToken();
     });

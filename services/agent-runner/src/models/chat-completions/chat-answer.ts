@@ -1,5 +1,7 @@
 import { notTheProtocol } from '../call-errors.ts';
 import { assertNotEndless, type ReadReply, writtenArguments } from '../checked-reply.ts';
+import { withoutThoughts } from '../thoughts-in-text.ts';
+import type { ChatReasoning } from './chat-request.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -9,19 +11,22 @@ interface WrittenCall {
   id: string;
   name: string;
   arguments: string;
+  /** Google's `extra_content`: the signature of the thoughts before the call. */
+  extra: Fields;
 }
 
 /**
  * Puts an answer in the chat-completions protocol together: from the chunks of a stream, or from one document. Strict about
  * the shape, because something else than an answer must not pass for one. Lenient where servers are known to differ.
  *
- * What a model wants back with its next request and nobody else reads (`reasoning_content`, the signatures of thoughts in
- * `extra_content`) would be collected in `#addMessage`, be a field of the reply, and go back in chat-request.ts.
+ * What a model wants back with its next request (thoughts and their signatures) goes back in chat-request.ts.
  */
 export class ChatAnswer {
   #text = '';
   /** In characters: text, thoughts, and the names and arguments of calls. */
   #length = 0;
+  /** The fields that the model wants back. */
+  readonly #thoughts: Record<string, unknown> = {};
   readonly #calls: WrittenCall[] = [];
   readonly #byIndex = new Map<number, WrittenCall>();
   #finishReason = '';
@@ -56,12 +61,19 @@ export class ChatAnswer {
     assertNotEndless(this.#length);
   }
 
+  /** The server says that this is all (`[DONE]`). Some give no finish reason before it. */
+  streamEnded(): void {
+    this.#isWhole ||= this.#calls.length > 0 || withoutThoughts(this.#text) !== '';
+  }
+
   /** @throws BrokenExchange for a call without a name */
   reply(): ReadReply {
     if (this.#calls.some(({ name }) => name === '')) throw notTheProtocol();
+    const calls = inOrder(this.#calls);
     return {
       text: this.#text,
-      toolCalls: inOrder(this.#calls).map((call, position) => ({
+      ...(this.#hasThoughts ? { reasoning: this.#reasoning(calls) } : {}),
+      toolCalls: calls.map((call, position) => ({
         id: call.id || `call_${position + 1}`,
         name: call.name,
         arguments: writtenArguments(call.arguments),
@@ -71,6 +83,17 @@ export class ChatAnswer {
       usage: this.#usage,
       response: { id: this.#id, model: this.#model },
     };
+  }
+
+  get #hasThoughts(): boolean {
+    if (withoutThoughts(this.#text) !== this.#text) return true;
+    return [this.#thoughts, ...this.#calls.map(({ extra }) => extra)].some(
+      (fields) => Object.keys(fields).length > 0,
+    );
+  }
+
+  #reasoning(calls: readonly WrittenCall[]): ChatReasoning {
+    return { message: this.#thoughts, calls: calls.map(({ extra }) => extra), content: this.#text };
   }
 
   #choicesOf(chunk: Fields): Fields[] {
@@ -87,8 +110,7 @@ export class ChatAnswer {
 
   /** A message and the delta of one have the same fields. */
   #addMessage(message: Fields, isAllOrPart: 'all' | 'part'): void {
-    // Thoughts only show that the model is at work.
-    this.#length += text(message.reasoning_content).length + text(message.reasoning).length;
+    this.#addThoughts(message);
     this.#addContent(message.content);
     // OpenAI's models refuse in a field of its own. Some servers write `false` there.
     if (typeof message.refusal === 'string' && message.refusal !== '') {
@@ -98,6 +120,24 @@ export class ChatAnswer {
     for (const [position, call] of list(message.tool_calls).entries()) {
       this.#addCall(fields(call), isAllOrPart === 'all' ? position : null);
     }
+  }
+
+  /** DeepSeek's and Moonshot's `reasoning_content`, vLLM's `reasoning`, OpenRouter's `reasoning_details`, Google's `extra_content`. */
+  #addThoughts(message: Fields): void {
+    for (const field of ['reasoning_content', 'reasoning'] as const) {
+      const added = text(message[field]);
+      if (added !== '') this.#thoughts[field] = `${this.#thoughts[field] ?? ''}${added}`;
+      this.#length += added.length;
+    }
+    const details = list(message.reasoning_details);
+    if (details.length > 0) {
+      const before = (this.#thoughts.reasoning_details ?? []) as readonly unknown[];
+      this.#thoughts.reasoning_details = [...before, ...details];
+      this.#length += JSON.stringify(details).length;
+    }
+    const extra = extraOf(message);
+    this.#length += JSON.stringify(extra).length - '{}'.length;
+    Object.assign(this.#thoughts, extra);
   }
 
   /** A text, or a list of parts, of which Mistral makes thoughts one. */
@@ -120,7 +160,7 @@ export class ChatAnswer {
     const index = position ?? (typeof delta.index === 'number' ? delta.index : null);
     const open = this.#openCall(index, id, name);
     if (open === undefined || startsAnother(open, { id, name, more })) {
-      const call: WrittenCall = { index, id, name, arguments: more };
+      const call: WrittenCall = { index, id, name, arguments: more, extra: extraOf(delta) };
       this.#calls.push(call);
       if (index !== null) this.#byIndex.set(index, call);
     } else {
@@ -128,6 +168,7 @@ export class ChatAnswer {
       // Some servers repeat the name with every piece; others send it after the first one.
       open.name ||= name;
       open.arguments += more;
+      open.extra = { ...open.extra, ...extraOf(delta) };
     }
     this.#length += name.length + more.length;
   }
@@ -154,6 +195,10 @@ export class ChatAnswer {
         return 'other';
     }
   }
+}
+
+function extraOf({ extra_content }: Fields): Fields {
+  return extra_content == null ? {} : { extra_content: fields(extra_content) };
 }
 
 /** Some servers give each of several calls the same index. */

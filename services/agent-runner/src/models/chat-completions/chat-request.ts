@@ -8,23 +8,40 @@ import {
   NOTHING_ASKED,
   NOTHING_SAID,
 } from '../acceptable-history.ts';
-import type { ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
+import { IMAGES_OF_RESULTS, withImages } from '../images-of-results.ts';
+import { reasoningOf } from '../kept-reasoning.ts';
+import type { ModelImage, ModelMessage, ModelRequest, ToolSpec } from '../model.ts';
+import { withoutThoughts } from '../thoughts-in-text.ts';
+
+/** What goes back with the next request, as it came. */
+export interface ChatReasoning {
+  /** Fields of the message: `reasoning_content`, `reasoning`, `reasoning_details`, `extra_content`. */
+  readonly message: Readonly<Record<string, unknown>>;
+  /** Fields of each call: Google's `extra_content`, with the signature of the thoughts. */
+  readonly calls: readonly Readonly<Record<string, unknown>>[];
+  /** The text with the thoughts in it. */
+  readonly content: string;
+}
 
 interface RequestOptions {
   readonly model: string;
   readonly maxTokens: number | undefined;
+  readonly effort: string | undefined;
   readonly stream: boolean;
 }
 
 /** The body of a request in the chat-completions protocol. */
 export function chatRequest(
   { system, messages, tools }: ModelRequest,
-  { model, maxTokens, stream }: RequestOptions,
+  { model, maxTokens, effort, stream }: RequestOptions,
 ): string {
-  const conversation = messages.map(chatMessage);
+  const conversation = withImages(messages).map((message) =>
+    'shown' in message ? imageMessage(message.shown) : chatMessage(message),
+  );
   return JSON.stringify({
     model,
     max_tokens: maxTokens,
+    reasoning_effort: effort,
     messages: isBlank(system) ? conversation : [{ role: 'system', content: system }, ...conversation],
     // Servers refuse an empty list.
     tools: tools.length === 0 ? undefined : tools.map(chatTool),
@@ -44,14 +61,33 @@ function chatMessage(message: ModelMessage): object {
       if (message.toolCalls.length === 0) {
         return { role: 'assistant', content: filled(message.content, NOTHING_SAID) };
       }
-      return {
-        role: 'assistant',
-        content: isBlank(message.content) ? null : message.content,
-        tool_calls: message.toolCalls.map(chatCall),
-      };
+      return callingMessage(message);
     case 'tool':
       return { role: 'tool', tool_call_id: acceptableId(message.callId), content: message.content };
   }
+}
+
+/** A result is only text in this protocol. */
+function imageMessage(images: readonly ModelImage[]): object {
+  const parts = images.map(({ mimeType, data }) => ({
+    type: 'image_url',
+    image_url: { url: `data:${mimeType};base64,${data}` },
+  }));
+  return { role: 'user', content: [{ type: 'text', text: IMAGES_OF_RESULTS }, ...parts] };
+}
+
+/** With what the model wants back. */
+function callingMessage(message: Extract<ModelMessage, { role: 'assistant' }>): object {
+  const kept = reasoningOf<ChatReasoning>(message);
+  // If the text began in an earlier answer, which was cut off, it is more than this step's.
+  const content =
+    kept !== null && withoutThoughts(kept.content) === message.content ? kept.content : message.content;
+  return {
+    role: 'assistant',
+    content: isBlank(content) ? null : content,
+    ...kept?.message,
+    tool_calls: message.toolCalls.map((call, index) => ({ ...kept?.calls[index], ...chatCall(call) })),
+  };
 }
 
 function chatCall({ id, name, arguments: written }: ToolCall): object {

@@ -3,6 +3,7 @@ import type { ModelConfig } from '@angelia/contracts';
 import { asModelFailure } from '../as-model-failure.ts';
 import { limitCallTime } from '../call-time-limits.ts';
 import { checkedReply } from '../checked-reply.ts';
+import { ownRequest, reasoningOwner } from '../kept-reasoning.ts';
 import type { Model } from '../model.ts';
 import { CONNECTION_OPTIONS, remoteModel } from '../remote-model.ts';
 import { AnswerReader } from './answer-reader.ts';
@@ -21,7 +22,13 @@ export async function openAICompatibleModel(name: string, config: OpenAICompatib
   const server = new Pool(url.origin, CONNECTION_OPTIONS);
   const headers = headersOf(config);
   const scrub = scrubber([config.api_key ?? '', ...Object.values(config.headers ?? {})]);
-  const options = { model: config.model, maxTokens: config.max_output_tokens, stream: config.streaming };
+  const options = {
+    model: config.model,
+    maxTokens: config.max_output_tokens,
+    effort: config.reasoning?.effort,
+    stream: config.streaming,
+  };
+  const owner = reasoningOwner(config);
 
   return remoteModel(name, config, config.base_url, async (request, signal) => {
     signal.throwIfAborted();
@@ -29,13 +36,13 @@ export async function openAICompatibleModel(name: string, config: OpenAICompatib
       method: 'POST',
       path: url.pathname,
       headers,
-      body: chatRequest(request, options),
+      body: chatRequest(ownRequest(request, config), options),
     } as const;
     const timer = limitCallTime(name, config, signal, (reason) => exchange.abort(reason));
     if (!config.streaming) timer.withoutTokens();
     const exchange = new Exchange(server, post, new AnswerReader(timer.tokenReceived));
     try {
-      return checkedReply(name, request, await exchange.result);
+      return checkedReply(name, owner, request, await exchange.result);
     } catch (error) {
       throw signal.aborted ? signal.reason : asModelFailure(name, scrub, error);
     } finally {

@@ -1,17 +1,17 @@
-import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { ModelConfig } from '@angelia/contracts';
-import type { Model } from '../model.ts';
+import type { Model, ModelRequest } from '../model.ts';
 import { createModelFetch, omittedKeyHeader } from './model-fetch.ts';
 import { sdkModel } from './sdk-model.ts';
+import { effortOf } from './sdk-reasoning.ts';
+
+type AnthropicConfig = Extract<ModelConfig, { provider: 'anthropic' }>;
 
 /** Set here, because the SDK would otherwise read ANTHROPIC_BASE_URL from the environment. Only the config counts. */
 const BASE_URL = 'https://api.anthropic.com/v1';
 
 /** Anthropic's messages at `{base_url}/messages`. It requires `max_tokens`, which the SDK knows for each model. */
-export async function anthropicModel(
-  name: string,
-  config: Extract<ModelConfig, { provider: 'anthropic' }>,
-): Promise<Model> {
+export async function anthropicModel(name: string, config: AnthropicConfig): Promise<Model> {
   const baseUrl = config.base_url ?? BASE_URL;
   const [{ createAnthropic }, fetch] = await Promise.all([
     import('@ai-sdk/anthropic'),
@@ -27,6 +27,8 @@ export async function anthropicModel(
     fetch,
     baseUrl,
     prepare: markCached,
+    imagesInResults: true,
+    reasoning: (request) => thinkingOf(config, request),
   });
 }
 
@@ -42,4 +44,22 @@ function markCached(prompt: LanguageModelV4Message[]): LanguageModelV4Message[] 
       ? { ...message, providerOptions: CACHED }
       : message,
   );
+}
+
+/**
+ * With thinking on, Anthropic refuses a request whose last calls come without their signed thoughts: another model asked for
+ * them, or thinking was off. Such a step is taken without thinking.
+ */
+function thinkingOf(
+  config: AnthropicConfig,
+  { messages }: ModelRequest,
+): Pick<LanguageModelV4CallOptions, 'reasoning' | 'providerOptions'> {
+  const budgetTokens = config.reasoning?.budget_tokens;
+  const effort = effortOf(config);
+  if (budgetTokens === undefined && effort.reasoning === undefined) return {};
+  const last = messages.findLast(({ role }) => role !== 'tool');
+  const isAmongCalls = last?.role === 'assistant' && messages.at(-1)?.role === 'tool';
+  if (isAmongCalls && last.reasoning === undefined) return { reasoning: 'none' };
+  if (budgetTokens === undefined) return effort;
+  return { ...effort, providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens } } } };
 }

@@ -29,5 +29,6 @@ export async function openAIModel(
     languageModel: (modelFetch) => createOpenAI({ ...settings, fetch: modelFetch }).chat(config.model),
     fetch,
     baseUrl,
+    imagesInResults: false,
   });
 }

@@ -9,10 +9,12 @@ import type { ToolCall } from '@angelia/contracts';
 import { asModelFailure } from '../as-model-failure.ts';
 import { type CallTimer, limitCallTime } from '../call-time-limits.ts';
 import { assertNotEndless, checkedReply, type ReadReply, writtenArguments } from '../checked-reply.ts';
+import { ownRequest, reasoningOwner } from '../kept-reasoning.ts';
 import type { Model, ModelReply, ModelRequest } from '../model.ts';
 import { type RemoteModelConfig, remoteModel } from '../remote-model.ts';
 import { detectUnstreamed, type Fetch, UnstreamedAnswer } from './model-fetch.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
+import { effortOf, KeptParts, keptContent } from './sdk-reasoning.ts';
 
 interface SdkModelParts {
   /** Makes the SDK's model, over this fetch. Costly: the SDK builds and compiles its schemas for each model that it makes. */
@@ -22,6 +24,12 @@ interface SdkModelParts {
   readonly baseUrl: string;
   /** Adds what this provider needs to the prompt. */
   readonly prepare?: (prompt: LanguageModelV4Message[]) => LanguageModelV4Message[];
+  /** Results may hold images. Otherwise a message of the user after the results does. */
+  readonly imagesInResults: boolean;
+  /** How much to think about this request. */
+  readonly reasoning?: (
+    request: ModelRequest,
+  ) => Pick<LanguageModelV4CallOptions, 'reasoning' | 'providerOptions'>;
 }
 
 /**
@@ -32,20 +40,24 @@ export function sdkModel(name: string, config: RemoteModelConfig, parts: SdkMode
   const { prepare = (prompt) => prompt } = parts;
   const scrub = scrubber([config.api_key ?? '', ...Object.values(config.headers ?? {})]);
   const sdk = openSdkModels(parts);
+  const owner = reasoningOwner(config);
+  const reasoning = parts.reasoning ?? (() => effortOf(config));
   const ask = config.streaming ? askStreaming : askWhole;
 
-  const call = async (request: ModelRequest, signal: AbortSignal): Promise<ModelReply> => {
+  const call = async (asked: ModelRequest, signal: AbortSignal): Promise<ModelReply> => {
     signal.throwIfAborted();
+    const request = ownRequest(asked, config);
     const own = new AbortController();
     const timer = limitCallTime(name, config, signal, (reason) => own.abort(reason));
     try {
       const options: LanguageModelV4CallOptions = {
-        prompt: prepare(sdkPrompt(request)),
+        prompt: prepare(sdkPrompt(request, parts.imagesInResults)),
         abortSignal: own.signal,
+        ...reasoning(request),
         ...(request.tools.length === 0 ? {} : { tools: sdkTools(request.tools) }),
         ...(config.max_output_tokens === undefined ? {} : { maxOutputTokens: config.max_output_tokens }),
       };
-      return checkedReply(name, request, await ask(sdk, options, timer));
+      return checkedReply(name, owner, request, await ask(sdk, options, timer));
     } catch (error) {
       if (own.signal.aborted) throw own.signal.reason;
       // An error part may leave the request open.
@@ -102,10 +114,12 @@ async function readStream(
   const toolCalls: ToolCall[] = [];
   let response: ModelReply['response'] = {};
   let length = 0;
+  const kept = new KeptParts();
   for await (const part of stream) {
     timer.tokenReceived();
     if ('delta' in part) length += part.delta.length;
     assertNotEndless(length);
+    kept.add(part);
     switch (part.type) {
       case 'text-delta':
         text += part.delta;
@@ -122,6 +136,7 @@ async function readStream(
         return {
           text,
           toolCalls,
+          reasoning: kept.value,
           finishReason: part.finishReason.unified,
           complete: part.finishReason.raw !== undefined,
           usage: usageOf(part.usage),
@@ -145,6 +160,7 @@ async function askWhole(
   return {
     text: content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
     toolCalls: content.flatMap((part) => (part.type === 'tool-call' ? [toolCall(part)] : [])),
+    reasoning: keptContent(content),
     finishReason: finishReason.unified,
     // Half a document cannot be parsed, so this one is whole even if it gives no finish reason.
     complete: true,

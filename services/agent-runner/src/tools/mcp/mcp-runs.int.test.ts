@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import type { EventData, EventType, SessionId } from '@angelia/contracts';
 import { decide } from '@angelia/session';
 import { eventually } from '@angelia/testkit';
@@ -18,13 +19,15 @@ afterEach(async () => {
   server = null;
 });
 
-async function given(url: string) {
+const PROGRAM = fileURLToPath(new URL('../../testing/mcp-stdio-server.ts', import.meta.url));
+
+async function given(server: string | object) {
   model.requests.length = 0;
   world = await runnerFixture({
     model: model.model,
     leaseSeconds: 5,
     agent: { toolsets: ['mcp:tools'] },
-    mcpServers: { tools: { url, timeout_seconds: 60 } },
+    mcpServers: { tools: typeof server === 'string' ? { url: server, timeout_seconds: 60 } : server },
   });
   return world.runner('a');
 }
@@ -59,6 +62,30 @@ it('a run has the tools of its MCP server, with their answers and errors', async
   expect(results.map(({ outcome }) => outcome).sort()).toEqual(['error', 'error', 'ok']);
   // A call with bad arguments was never started.
   expect(await has(id, 'tool.started', 2)).toHaveLength(2);
+});
+
+it('a list of tools that changes during a run counts from the next step', async () => {
+  const runner = await given({ command: process.execPath, args: [PROGRAM] });
+  model.next(callsFor({ name: 'mcp__tools__grow' }), callsFor({ name: 'mcp__tools__grown' }), says('done'));
+  const id = await world.create('go');
+  await runner.checkSession(id);
+  await has(id, 'session.ended');
+  const offered = model.requests.map(({ tools }) => tools.some(({ name }) => name === 'mcp__tools__grown'));
+  expect(offered).toEqual([false, true, true]);
+  const results = await has(id, 'tool.finished', 2);
+  expect(results.map(({ outcome, result }) => [outcome, result])).toEqual([
+    ['ok', 'grown'],
+    ['ok', 'grown'],
+  ]);
+});
+
+it('what a server says about its tools reaches the model', async () => {
+  server = await startMcpHttpServer();
+  const runner = await given(server.url);
+  const id = await world.create('go');
+  await runner.checkSession(id);
+  await has(id, 'session.ended');
+  expect(model.requests[0]?.system).toMatch(/mcp__tools__: what their server says\n\nEcho before you look\./);
 });
 
 it('a run that cannot get its tools fails for that reason, and the user is told', async () => {

@@ -8,15 +8,21 @@ import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
 import type { CallContext, RunnerTool, ToolResult } from '../tool.ts';
 import { ToolsetError } from '../tool-set.ts';
 import type { argumentChecks } from './argument-checks.ts';
-import { capped, resultText } from './result-text.ts';
+import { capped, readResult } from './result-text.ts';
 import { toolName } from './tool-names.ts';
-import { openTransport } from './transport.ts';
+import { networkVariables, openTransport } from './transport.ts';
 
 /** A program has to start and answer; `npx` may have to download it first. */
 const CONNECT_TIMEOUT_MS = 30_000;
 const LIST_TIMEOUT_MS = 10_000;
+/** Of a stack trace, the end says what happened, and the beginning of its last lines where. */
+const MOST_LAST_LINES = 20;
+/** In characters. What a server says about its tools is a page at most; more would crowd out the agent's own instructions. */
+const LONGEST_INSTRUCTIONS = 8_000;
 /** A reason is a sentence or two. What a proxy sends with a 502 is a page. */
 const LONGEST_REASON = 2_000;
+/** A reason, and what its program wrote to stderr. */
+const LONGEST_DESCRIPTION = 2 * LONGEST_REASON + 100;
 /** No new try for this long after a failed connection: hundreds of runs must not start hundreds of programs. */
 const COOL_DOWN_MS = 1_000;
 /** A server reports a change of its tools if it can. This is for servers that cannot. */
@@ -56,13 +62,21 @@ export class McpServer {
   #listing: Promise<readonly RunnerTool[]> | null = null;
   /** How often the list was said to have changed. */
   #changes = 0;
+  /** How often the server itself said so. */
+  #announced = 0;
+  /** The end of what its program wrote to stderr, scrubbed. */
+  #lastWords: string[] = [];
   #closed = false;
 
   constructor(name: string, config: McpServerConfig, logger: Logger) {
     this.#name = name;
     this.#config = config;
     this.#logger = logger.child({ mcp_server: name });
-    this.#scrub = scrubber([...Object.values(config.headers ?? {}), ...Object.values(config.env ?? {})]);
+    this.#scrub = scrubber([
+      ...Object.values(config.headers ?? {}),
+      ...Object.values(config.env ?? {}),
+      ...(config.command === undefined ? [] : proxyCredentials()),
+    ]);
   }
 
   /** @throws ToolsetError when the server cannot be reached and never was */
@@ -77,9 +91,13 @@ export class McpServer {
       return await this.#listNow();
     } catch (error) {
       if (this.#stale === null) {
-        throw new ToolsetError('toolset_unavailable', `MCP server ${this.#name}: ${this.#describe(error)}`, {
-          cause: error,
-        });
+        throw new ToolsetError(
+          'toolset_unavailable',
+          `MCP server ${this.#name}: ${this.#describe(error, LONGEST_DESCRIPTION)}`,
+          {
+            cause: error,
+          },
+        );
       }
       this.#logger.warn(
         { reason: this.#describe(error) },
@@ -111,6 +129,7 @@ export class McpServer {
     ]);
     const client = await this.#connection();
     const changes = this.#changes;
+    const announcedBefore = this.#announced;
     const at = performance.now();
     const listed: ListedTool[] = [];
     let cursor: string | undefined;
@@ -126,7 +145,18 @@ export class McpServer {
       if (pages === MOST_PAGES) throw new Error(`its list of tools has more than ${MOST_PAGES} pages`);
     }
     const checks = checking.argumentChecks();
-    const tools = listed.map((tool) => this.#tool(tool, checks));
+    const offered = listed.filter(({ execution }) => execution?.taskSupport !== 'required');
+    if (offered.length < listed.length) {
+      const needTasks = listed.filter((tool) => !offered.includes(tool)).map(({ name }) => name);
+      this.#logger.warn({ tools: needTasks }, 'MCP server: tools that only run as tasks are not offered');
+    }
+    const said = (client.getInstructions() ?? '').trim();
+    const instructions =
+      said === ''
+        ? {}
+        : { instructions: { server: this.#name, text: shortened(said, LONGEST_INSTRUCTIONS) } };
+    const isOutdated = () => this.#announced !== announcedBefore;
+    const tools = offered.map((tool) => ({ ...this.#tool(tool, checks), ...instructions, isOutdated }));
     this.#stale = tools;
     // If it changed while it was read, it is used now and read again for the next run.
     this.#list = changes === this.#changes ? { tools, at } : null;
@@ -156,8 +186,9 @@ export class McpServer {
         client = await abortable(this.#connection(), signal);
       } catch (error) {
         signal.throwIfAborted();
-        return failed(this.#notReached(this.#describe(error)));
+        return failed(this.#notReached(this.#describe(error, LONGEST_DESCRIPTION)));
       }
+      const lastWords = this.#lastWords;
       try {
         const result = await client.request(
           { method: 'tools/call', params: { name: tool, arguments: args } },
@@ -165,19 +196,25 @@ export class McpServer {
           // Progress does not reset it: a tool that reports for ever would hold the run for ever.
           { signal, timeout, maxTotalTimeout: timeout },
         );
-        return { outcome: result.isError === true ? 'error' : 'ok', result: resultText(result) };
+        const { text, images } = readResult(result);
+        return {
+          outcome: result.isError === true ? 'error' : 'ok',
+          result: text,
+          ...(images.length === 0 ? {} : { images }),
+        };
       } catch (error) {
         signal.throwIfAborted();
         if (sessionIsUnknown(error)) {
           await this.#drop(client);
           if (tries === 1) continue;
         }
-        return failed(this.#explain(error, client));
+        await stderrRead();
+        return failed(this.#explain(error, client, lastWords));
       }
     }
   }
 
-  #explain(error: unknown, client: Client): string {
+  #explain(error: unknown, client: Client, lastWords: readonly string[]): string {
     const { code } = error as { code?: unknown };
     const MAY_HAVE = 'It may have taken effect: check before you do it again.';
     if (code === REQUEST_TIMEOUT) {
@@ -186,14 +223,14 @@ export class McpServer {
     const network = networkProblem(error);
     if (network?.sent === false) return this.#notReached(network.reason);
     if (code === CONNECTION_CLOSED || network !== null || this.#client !== client) {
-      return `The connection to MCP server ${this.#name} was lost during the call (${this.#describe(error)}). ${MAY_HAVE}`;
+      return `The connection to MCP server ${this.#name} was lost during the call (${this.#describe(error)}${quoted(lastWords)}). ${MAY_HAVE}`;
     }
     return this.#describe(error);
   }
 
   /** The error for the model and the operator, scrubbed: a server may quote the key that it refuses. */
-  #describe(error: unknown): string {
-    return this.#scrub(messageOf(error)).slice(0, LONGEST_REASON);
+  #describe(error: unknown, longest = LONGEST_REASON): string {
+    return this.#scrub(messageOf(error)).slice(0, longest);
   }
 
   #notReached(reason: string): string {
@@ -217,22 +254,32 @@ export class McpServer {
       import('@modelcontextprotocol/sdk/client/index.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-    const transport = await openTransport(this.#config, (line) =>
-      this.#logger.debug({ line: this.#scrub(line).slice(0, LONGEST_REASON) }, 'MCP server wrote to stderr'),
-    );
+    const lastWords: string[] = [];
+    this.#lastWords = lastWords;
+    const transport = await openTransport(this.#config, (line) => {
+      const written = this.#scrub(line).slice(0, LONGEST_REASON);
+      lastWords.push(written);
+      if (lastWords.length > MOST_LAST_LINES) lastWords.shift();
+      this.#logger.debug({ line: written }, 'MCP server wrote to stderr');
+    });
     const client = new McpClient({ name: 'angelia', version: '1' }, { capabilities: {} });
     client.onerror = (error) =>
       this.#logger.debug({ reason: this.#describe(error) }, 'MCP connection has a problem');
-    client.setNotificationHandler(ToolListChangedNotificationSchema, () => this.#listChanged());
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      this.#announced += 1;
+      this.#listChanged();
+    });
     this.#opening = transport;
     try {
       if (this.#closed) throw new Error(GOING_DOWN);
       await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
     } catch (error) {
       await transport.close().catch(() => {});
-      const failure = new Error(`cannot be reached (${this.#describe(error)})`, { cause: error });
+      await stderrRead();
+      const reason = `${this.#describe(error)}${quoted(lastWords)}`;
+      const failure = new Error(`cannot be reached (${reason})`, { cause: error });
       this.#failure = { error: failure, until: performance.now() + COOL_DOWN_MS };
-      this.#logger.warn({ reason: this.#describe(error) }, 'MCP server cannot be reached');
+      this.#logger.warn({ reason }, 'MCP server cannot be reached');
       throw failure;
     } finally {
       this.#opening = null;
@@ -257,6 +304,37 @@ export class McpServer {
   async #drop(client: Client): Promise<void> {
     if (this.#client === client) this.#client = null;
     await client.close();
+  }
+}
+
+/** The pipe of a program that died is read in the next turns of the event loop. */
+const stderrRead = async (): Promise<void> => {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+function quoted(lastWords: readonly string[]): string {
+  if (lastWords.length === 0) return '';
+  // The end says why.
+  return `; it wrote to stderr: ${lastWords.join('\n').slice(-LONGEST_REASON)}`;
+}
+
+function shortened(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}\n[... shortened ...]`;
+}
+
+/** The program gets the URL of the proxy, and may print it. */
+function proxyCredentials(): string[] {
+  return Object.values(networkVariables()).flatMap((value) => {
+    const [, user, password] = /^[a-z]+:\/\/([^/:@]*):?([^/@]*)@/i.exec(value) ?? [];
+    return [user ?? '', password ?? ''].flatMap((part) => (part === '' ? [] : [part, decoded(part)]));
+  });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

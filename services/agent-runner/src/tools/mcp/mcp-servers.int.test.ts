@@ -12,6 +12,7 @@ import { type McpHttpServer, startMcpHttpServer } from '../../testing/mcp-http-s
 import type { RunnerTool, ToolResult } from '../tool.ts';
 import { McpServers } from './mcp-servers.ts';
 import { LONGEST_RESULT } from './result-text.ts';
+import { networkVariables } from './transport.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../testing/mcp-stdio-server.ts', import.meta.url));
 const stdio = (over: object = {}) => ({ command: process.execPath, args: [PROGRAM], ...over });
@@ -120,7 +121,8 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
     expect(await call(servers, 'echo', { say: 'hello' })).toEqual({ outcome: 'ok', result: 'hello' });
     expect(await call(servers, 'picture')).toEqual({
       outcome: 'ok',
-      result: '[image, image/png, 3 bytes: cannot be shown here]\ninside',
+      result: '[image 1: image/png, 3 bytes]\ninside',
+      images: [{ mimeType: 'image/png', data: 'AAAA' }],
     });
     const many = await Promise.all(
       Array.from({ length: 20 }, (_, i) => call(servers, 'echo', { say: String(i) })),
@@ -215,7 +217,10 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
         code: 'toolset_unavailable',
         message: expect.stringContaining('MCP server tools: cannot be reached'),
       });
-      expect(logged).toContain('no such module');
+      // What it wrote while it died says why.
+      await expect(open(stdio({ args: [PROGRAM, 'broken'] })).toolset('mcp:tools')).rejects.toThrow(
+        /Connection closed; it wrote to stderr: no such module/,
+      );
       const missing = open(stdio({ command: '/no/such/program' }));
       await expect(missing.toolset('mcp:tools')).rejects.toThrow('ENOENT');
       return;
@@ -240,6 +245,10 @@ describe('an MCP server over stdio', () => {
     expect(killed.outcome).toBe('error');
     expect(killed.result).toContain('connection to MCP server tools was lost during the call');
     expect(killed.result).toContain('may have taken effect');
+    const secret = 'key-that-it-prints';
+    const talking = await call(open(stdio({ env: { LAST_WORDS: `bad key ${secret}`, KEY: secret } })), 'die');
+    expect(talking.result).toContain('it wrote to stderr: Error: gone\n');
+    expect(talking.result).not.toContain(secret);
     // Once, however many calls need it.
     const context = { sessionId: 's', callId: 'c', signal: new AbortController().signal };
     const pids = await Promise.all(Array.from({ length: 5 }, () => pid?.run({}, context)));
@@ -255,11 +264,35 @@ describe('an MCP server over stdio', () => {
       const seen = JSON.parse(result) as { env: Record<string, string>; cwd: string };
       expect(seen.env).toMatchObject({ GIVEN: 'yes', PATH: process.env.PATH });
       const usual = ['GIVEN', 'HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
-      expect(Object.keys(seen.env).filter((name) => !usual.includes(name))).toEqual([]);
+      const passedOn = [...usual, ...Object.keys(networkVariables())];
+      const ours = Object.keys(seen.env).filter((name) => !passedOn.includes(name));
+      expect(ours).toEqual([]);
       expect(seen.cwd).toBe(cwd);
     } finally {
       delete process.env.ANGELIA_MASTER_KEY;
       rmSync(cwd, { recursive: true });
+    }
+  });
+
+  it('gets the proxy and the certificates of this host, whose password nobody reads in an error', async () => {
+    const environment = process.env;
+    const network = {
+      HTTPS_PROXY: 'http://me:proxy-password@127.0.0.1:9',
+      no_proxy: 'localhost',
+      NODE_EXTRA_CA_CERTS: '/dev/null',
+      SSL_CERT_FILE: '/etc/ssl/own.pem',
+      npm_config_registry: 'http://127.0.0.1:9/',
+    };
+    process.env = { ...environment, ...network, NATS_URL: 'nats://ours' };
+    try {
+      const servers = open(stdio({ env: { no_proxy: 'of the config' } }));
+      const seen = JSON.parse((await call(servers, 'env')).result) as { env: Record<string, string> };
+      expect(seen.env).toMatchObject({ ...network, no_proxy: 'of the config' });
+      expect(seen.env).not.toHaveProperty('NATS_URL');
+      const dying = open(stdio({ env: { LAST_WORDS: 'no answer from me:proxy-password@127.0.0.1' } }));
+      expect((await call(dying, 'die')).result).not.toContain('proxy-password');
+    } finally {
+      process.env = environment;
     }
   });
 

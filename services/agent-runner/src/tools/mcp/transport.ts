@@ -28,13 +28,30 @@ async function stdioTransport(
     command,
     args: config.args ?? [],
     // The SDK adds HOME, LOGNAME, PATH, SHELL, TERM and USER. Our own keys and URLs are not passed on.
-    env: config.env ?? {},
+    env: { ...networkVariables(), ...config.env },
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
     stderr: 'pipe',
     maxBufferSize: MOST_ANSWER_BYTES,
   });
   readLines(transport, onStderr);
   return transport;
+}
+
+/** How programs reach the network of this host: a proxy, a private certificate authority, a mirror of packages. */
+const NETWORK_VARIABLES = new RegExp(
+  '^(https?|all|no)_proxy$|^node_extra_ca_certs$|^node_use_(system_ca|env_proxy)$|^ssl_cert_(file|dir)$' +
+    '|^(requests|curl|aws)_ca_bundle$|^git_ssl_cainfo$|^npm_config_(registry|cafile|https?_proxy|proxy|noproxy)$' +
+    '|^pip_(cert|proxy|index_url)$|^uv_(default_index|index_url|native_tls|system_certs)$',
+  'i',
+);
+
+/** Without them, `npx` cannot fetch a server behind a proxy. */
+export function networkVariables(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value !== undefined && NETWORK_VARIABLES.test(name) ? [[name, value]] : [],
+    ),
+  );
 }
 
 function readLines(transport: StdioClientTransport, onLine: OnStderr): void {
@@ -46,6 +63,10 @@ function readLines(transport: StdioClientTransport, onLine: OnStderr): void {
     rest = (lines.pop() ?? '').slice(0, MOST_STDERR_LINE);
     for (const line of lines) if (line.trim() !== '') onLine(line.slice(0, MOST_STDERR_LINE));
   });
+  // The last words of a program that dies may have no line end.
+  transport.stderr?.on('end', () => {
+    if (rest.trim() !== '') onLine(rest);
+  });
 }
 
 async function httpTransport(config: McpServerConfig): Promise<Transport> {
@@ -55,17 +76,39 @@ async function httpTransport(config: McpServerConfig): Promise<Transport> {
   ]);
   // The call's own time limit ends a request. undici's limit (300 s without a byte) would cut off a slow tool.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+  const broken = new Set<string | number>();
   const transport = new StreamableHTTPClientTransport(new URL(config.url ?? ''), {
     requestInit: { headers: config.headers ?? {} },
+    reconnectionOptions: RECONNECTION,
     fetch: async (url, init) => {
-      const response = await fetchOnSameOrigin(fetch, new URL(url), {
-        ...(init as undici.RequestInit),
-        dispatcher,
+      const isPost = init?.method === 'POST';
+      const isResumption = !isPost && new Headers(init?.headers).has('last-event-id');
+      const asked = fetchOnSameOrigin(fetch, new URL(url), { ...(init as undici.RequestInit), dispatcher });
+      if (isResumption) failUnlessResumed(asked);
+      const response = await asked;
+      if (!isPost) return response as unknown as Response;
+      const id = requestIdIn(init.body);
+      return bounded(response, {
+        onLost: (reason) => fail(id, reason),
+        onBroken: () => {
+          if (id !== null) broken.add(id);
+        },
       });
-      if (init?.method !== 'POST') return response as unknown as Response;
-      return bounded(response, (reason) => fail(requestIdIn(init.body), reason));
     },
   });
+  /** The SDK would try again and then wait for the time limit of the call, although the server is gone. */
+  const failUnlessResumed = (asked: Promise<undici.Response>): void => {
+    const failAll = (reason: string) => {
+      for (const id of broken) fail(id, `the connection was lost before the answer, and ${reason}`);
+      broken.clear();
+    };
+    asked.then(
+      ({ ok, status }) => {
+        if (!ok) failAll(`the server answers ${status}`);
+      },
+      () => failAll('the server is gone'),
+    );
+  };
   const fail = (id: string | number | null, message: string): void => {
     if (id !== null) transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: LOST, message } });
   };
@@ -77,6 +120,14 @@ async function httpTransport(config: McpServerConfig): Promise<Transport> {
   // Its `sessionId` may be undefined, which exactOptionalPropertyTypes distinguishes from absent.
   return transport as Transport;
 }
+
+/** As the SDK's, but the first try is soon: a call waits for it. */
+const RECONNECTION = {
+  initialReconnectionDelay: 200,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: 2,
+};
 
 /** Frameworks redirect `/mcp` to `/mcp/`. */
 const MOST_REDIRECTS = 2;
@@ -120,14 +171,18 @@ function requestIdIn(body: unknown): string | number | null {
 /**
  * Cuts an answer to a POST at the bound. (The GET stream of notifications is endless.) The SDK does not fail a request
  * whose event stream broke off but waits for its time limit, so `onLost` reports it. The SDK itself resumes a stream that
- * has event ids.
+ * has event ids: `onBroken`. It also does so for a stream that ended well, whose request has its answer by then.
  */
-function bounded(response: undici.Response, onLost: (reason: string) => void): Response {
+function bounded(
+  response: undici.Response,
+  { onLost, onBroken }: { onLost: (reason: string) => void; onBroken: () => void },
+): Response {
   const isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
   let bytes = 0;
   let resumable = false;
   const over = (reason: string) => {
-    if (isStream && !resumable) setTimeout(() => onLost(reason), LAST_ANSWER_MS).unref();
+    if (isStream && resumable) onBroken();
+    else if (isStream) setTimeout(() => onLost(reason), LAST_ANSWER_MS).unref();
   };
   const counting = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {

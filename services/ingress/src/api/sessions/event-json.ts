@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@angelia/contracts';
+import { type RecordedEvent, shownData } from '@angelia/contracts';
 
 export interface EventJson {
   readonly position: number;
@@ -16,7 +16,7 @@ export function eventJson(event: RecordedEvent): EventJson {
     version: event.version,
     type: event.type,
     recorded_at: new Date(event.recordedAt).toISOString(),
-    data: event.data,
+    data: shownData(event.type, event.data),
     meta: event.meta,
   };
 }

@@ -123,6 +123,7 @@ export const session: z.ZodType<SessionSummary> = component(
     processes: z.array(processSummarySchema),
     trace_id: z.string().nullable(),
     continues: z.uuid().optional().describe('only on a continuation: the session that it continues'),
+    answer_cut: z.literal(true).optional().describe("only if the last answer was cut at the model's limit"),
     clarification: z
       .object({ id: z.string(), deadline: time })
       .optional()
