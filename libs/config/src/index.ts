@@ -28,6 +28,7 @@ export { VariableText, variableReference } from './load/variable-text.ts';
 export { literalApiRoute } from './load/variables.ts';
 export { publicUrl, publicUrlWarning } from './public-url.ts';
 export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
+export { secretEnvironmentOf } from './secrets/secret-environment.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
 export {
   ConfigRefused,

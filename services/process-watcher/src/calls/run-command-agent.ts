@@ -1,4 +1,4 @@
-import { readSkill, SkillUnavailable, scrubber } from '@angelia/config';
+import { readSkill, SkillUnavailable, scrubber, secretEnvironmentOf } from '@angelia/config';
 import type { CommandAgentConfig, EventData } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import { conversation, decide, programPrompt } from '@angelia/session';
@@ -7,6 +7,7 @@ import { pause } from '@angelia/waiting';
 import { limitReason } from '../commands/limit-reason.ts';
 import { retryUntilDone } from '../retry-until-done.ts';
 import { foregroundName } from '../session-directories.ts';
+import { hintFor } from './failure-hints.ts';
 import {
   type ForegroundEnd,
   foregroundErrors,
@@ -14,7 +15,15 @@ import {
   runForeground,
 } from './foreground-command.ts';
 import { StatusLines } from './status-lines.ts';
-import { type Call, type CallResult, failed, ok, type ToolDeps, unknownOutcome } from './tool-call.ts';
+import {
+  type Call,
+  type CallResult,
+  failed,
+  ok,
+  outOfTime,
+  type ToolDeps,
+  unknownOutcome,
+} from './tool-call.ts';
 
 interface CommandAgentDeps extends ToolDeps {
   readonly sessions: Pick<Sessions, 'execute'>;
@@ -25,9 +34,12 @@ const READ_MS = 250;
 const READ_BYTES = 262_144;
 /** Between two checks whether the host has capacity for one more command. */
 const CAPACITY_MS = 250;
-/** Characters of one status, and of what a failed program wrote to stderr. */
+/** Characters of one status. */
 const LONGEST_STATUS = 2_000;
-const LONGEST_ERROR = 2_000;
+/** Bytes that are kept of the end of stdout and of stderr when the program failed. A stack trace is some 2,000 long. */
+const LONGEST_END = 2_000;
+/** If the host was full until the time of the run was up. */
+const SHORTEST_SECONDS = 0.1;
 /** How many statuses of one turn are recorded. A program that prints more is not reporting any more. */
 const MOST_STATUSES = 200;
 
@@ -43,9 +55,11 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
   const prompt = promptOf(call, deps);
   if (!prompt.ok) return failed(prompt.reason);
   const name = foregroundName(callId);
+  const waitsSince = performance.now();
   if (!(await waitForCapacity(call, deps, name))) return null;
+  const waitedSeconds = (performance.now() - waitsSince) / 1000;
 
-  const scrub = scrubber(Object.values(agent.env));
+  const scrub = scrubber(secretEnvironmentOf(agent));
   const tooLong = new AbortController();
   const reader = new OutputReader(call, agent, deps, scrub, tooLong);
   const { created } = call.loaded.state;
@@ -57,7 +71,8 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
       cwd: agent.cwd,
       stdin: prompt.text,
       environment: { ...agent.env, ANGELIA_ROUTE: created?.route ?? '', ANGELIA_TURN: String(turnOf(call)) },
-      timeoutSeconds: agent.timeout_seconds,
+      // The limit is for the whole run, and the run waits only a little longer for the report of a program that is ended.
+      timeoutSeconds: Math.max(agent.timeout_seconds - waitedSeconds, SHORTEST_SECONDS),
       separateErrors: true,
       // At least half of it can be read: all that is allowed, and enough to see that there is more.
       keepBytes: 2 * (agent.max_output_bytes + READ_BYTES),
@@ -78,18 +93,41 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
   }
   return resultOf(end, agent, deps, () => ({
     text: toStorable(scrub(reader.answer)),
-    errors: scrub(foregroundErrors(call, deps.commands, LONGEST_ERROR)).trim(),
+    ends: {
+      stderr: endOf(scrub(foregroundErrors(call, deps.commands, 2 * LONGEST_END))),
+      stdout: endOf(scrub(reader.answer)),
+    },
     recorded,
   }));
+}
+
+/** Scrubbed before it is cut: half a secret would not be recognized. */
+function endOf(text: string): string {
+  return toStorable(text.slice(-LONGEST_END)).trim();
+}
+
+interface Ends {
+  readonly stderr: string;
+  readonly stdout: string;
+}
+
+/** For the operator: how the program ended, what mends that if it is known, and the end of what it printed. */
+function failureOf(how: string, { stderr, stdout }: Ends): string {
+  const hint = hintFor(`${stderr}\n${stdout}`);
+  return [
+    `the program ${how}${hint === null ? '' : `. ${hint}`}`,
+    ...(stderr === '' ? [] : [`stderr: ${stderr}`]),
+    ...(stdout === '' ? [] : [`stdout: ${stdout}`]),
+  ].join('\n');
 }
 
 function resultOf(
   end: ForegroundEnd,
   agent: CommandAgentConfig,
   { config }: CommandAgentDeps,
-  printed: () => { readonly text: string; readonly errors: string; readonly recorded: () => void },
+  printed: () => { readonly text: string; readonly ends: Ends; readonly recorded: () => void },
 ): CallResult | null {
-  const { text, errors, recorded } = printed();
+  const { text, ends, recorded } = printed();
   switch (end.kind) {
     case 'stopped':
       return null;
@@ -106,7 +144,8 @@ function resultOf(
           : end.exitCode === null
             ? `was ended by ${end.signal}`
             : `ended with exit code ${end.exitCode}`;
-      return failed(`the program ${how}${errors === '' ? '' : `: ${errors}`}`, { recorded });
+      const error = failureOf(how, ends);
+      return end.timedOut ? outOfTime(error, { recorded }) : failed(error, { recorded });
     }
   }
 }
