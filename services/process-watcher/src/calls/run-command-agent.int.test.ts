@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { chown, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SessionId } from '@angelia/contracts';
 import type { CreateSession } from '@angelia/session';
@@ -16,6 +17,12 @@ const sh = (script: string, more: Record<string, unknown> = {}) => ({
 
 let fixture: WatcherFixture;
 let watcher: Watcher;
+
+const isRoot = process.getuid?.() === 0;
+/** As /root/.local/bin: its programs are there for us and not for the users of sessions. */
+const closed = mkdtempSync(join(tmpdir(), 'angelia-closed-'));
+writeFileSync(join(closed, 'agent'), '#!/bin/sh\necho ran', { mode: 0o755 });
+chmodSync(closed, isRoot ? 0o700 : 0o000);
 
 beforeAll(async () => {
   fixture = await watcherFixture({
@@ -36,6 +43,9 @@ beforeAll(async () => {
       }),
       killed: sh('kill -SEGV $$'),
       missing: { kind: 'command', command: ['/nowhere/agent'] },
+      unheard: { kind: 'command', command: ['no-such-agent'], env: { PATH: `${closed}:/usr/bin:/bin` } },
+      closed: { kind: 'command', command: ['agent'], env: { PATH: `${closed}:/usr/bin:/bin` } },
+      leaves: sh('echo "sh: 1: other: not found" >&2; exit 127'),
       reports: sh('echo ::status one; echo answer; echo "::status   two"; echo :::more; echo "::status "'),
       prefixed: sh('echo "# one"; echo ::status two', { status_prefix: '# ' }),
       slow: sh(
@@ -57,7 +67,11 @@ beforeAll(async () => {
   });
   watcher = await fixture.watcher();
 });
-afterAll(() => fixture.stop());
+afterAll(async () => {
+  await fixture.stop();
+  chmodSync(closed, 0o700);
+  rmSync(closed, { recursive: true });
+});
 
 async function begun(agent: string, over: Partial<CreateSession> = {}): Promise<SessionId> {
   const id = await fixture.running({ agent, toolsets: null, ...over });
@@ -115,9 +129,37 @@ describe('a program that is the agent', () => {
       outcome: 'error',
       error: 'the program was ended by SIGSEGV',
     });
-    expect((await run('missing')).result).toMatchObject({
+  });
+
+  it('that is not there is named', async () => {
+    expect((await run('missing')).result).toEqual({
       outcome: 'error',
-      error: expect.stringMatching(/exit code 127.*\/nowhere\/agent|could not be started/s),
+      error: expect.stringMatching(
+        /^the program could not be started: there is no program \/nowhere\/agent on the host/,
+      ),
+    });
+    // A directory of PATH that is closed to the session's user makes a shell say "Permission denied".
+    expect((await run('unheard')).result).toEqual({
+      outcome: 'error',
+      error: expect.stringMatching(
+        /^the program could not be started: there is no program no-such-agent on the host .* in PATH \(/,
+      ),
+    });
+  });
+
+  (isRoot ? it : it.skip)('that its user may not execute is named, with its path', async () => {
+    expect((await run('closed')).result).toEqual({
+      outcome: 'error',
+      error: expect.stringContaining(
+        `the program ${join(closed, 'agent')} is there, but the user of this session may not execute it`,
+      ),
+    });
+  });
+
+  it('that itself ends with exit code 127 was started', async () => {
+    expect((await run('leaves')).result).toEqual({
+      outcome: 'error',
+      error: 'the program ended with exit code 127\nstderr: sh: 1: other: not found',
     });
   });
 

@@ -5,6 +5,7 @@ import { conversation, decide, programPrompt } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
 import { limitReason } from '../commands/limit-reason.ts';
+import { NOT_STARTED } from '../isolation/limits.ts';
 import { retryUntilDone } from '../retry-until-done.ts';
 import { foregroundName } from '../session-directories.ts';
 import { hintFor } from './failure-hints.ts';
@@ -144,6 +145,12 @@ function resultOf(
           : end.exitCode === null
             ? `was ended by ${end.signal}`
             : `ended with exit code ${end.exitCode}`;
+      // Our own line: the program never ran (isolation/limits.ts).
+      if (end.exitCode === 127 && ends.stderr.startsWith(NOT_STARTED)) {
+        return failed(`the program could not be started: ${ends.stderr.slice(NOT_STARTED.length)}`, {
+          recorded,
+        });
+      }
       const error = failureOf(how, ends);
       return end.timedOut ? outOfTime(error, { recorded }) : failed(error, { recorded });
     }

@@ -164,13 +164,15 @@ export class HostCommands {
     const separateErrors = line.separateErrors ?? false;
     const joinErrors = !separateErrors;
     let [work, cwd, dir] = ['', '', ''];
+    let environment: Record<string, string>;
     let program: Enclosed;
     try {
       user = this.#users.of(id);
       work = this.workingDirectory(id);
       cwd = this.workingDirectory(id, line.cwd);
       dir = this.#directories.makeCommandDirectory(id, name);
-      const limited = withLimits(line.argv, this.#config, { cwd, joinErrors });
+      environment = commandEnvironment(work, id, this.#config.environment, line.environment ?? {});
+      const limited = withLimits(line.argv, this.#config, { cwd, joinErrors, path: environment.PATH ?? '' });
       program = this.#isolation().enclose(limited, { work, user, joinErrors });
     } catch (error) {
       // The disk is full, or no user is left. The model need not see the path after the comma.
@@ -183,7 +185,7 @@ export class HostCommands {
       op: 'start',
       dir,
       ...program,
-      env: { ...commandEnvironment(work, id, this.#config.environment, line.environment ?? {}), ...own },
+      env: { ...environment, ...own },
       mark,
       session: id,
       sessionMemoryBytes: this.#config.session_memory_bytes,
