@@ -4,6 +4,7 @@ import { toStorable } from '@angelia/event-log';
 import { conversation, decide, programPrompt } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
+import { safeDirectoryEnvironment } from '../commands/git-environment.ts';
 import { limitReason } from '../commands/limit-reason.ts';
 import { NOT_STARTED } from '../isolation/limits.ts';
 import { retryUntilDone } from '../retry-until-done.ts';
@@ -71,7 +72,13 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
       argv: agent.command,
       cwd: agent.cwd,
       stdin: prompt.text,
-      environment: { ...agent.env, ANGELIA_ROUTE: created?.route ?? '', ANGELIA_TURN: String(turnOf(call)) },
+      environment: {
+        ...agent.env,
+        ...safeDirectoryEnvironment(agent.cwd, agent.env),
+        ANGELIA_ROUTE: created?.route ?? '',
+        ANGELIA_TURN: String(turnOf(call)),
+      },
+      sharedDirectories: agent.shared_dirs,
       // The limit is for the whole run, and the run waits only a little longer for the report of a program that is ended.
       timeoutSeconds: Math.max(agent.timeout_seconds - waitedSeconds, SHORTEST_SECONDS),
       separateErrors: true,
@@ -82,6 +89,7 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
     { stop: AbortSignal.any([call.stop, tooLong.signal]), signal: call.signal },
   );
   const end = await reader.follow(running);
+  await deps.commands.openShared(sessionId, agent.shared_dirs);
   const recorded = (): void => deps.commands.forget(sessionId, name);
   if (call.stop.aborted) {
     recorded();

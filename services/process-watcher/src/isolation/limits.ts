@@ -17,6 +17,8 @@ export function withLimits(
   options: {
     readonly cwd: string;
     readonly joinErrors: boolean;
+    /** True: its group may use the files that it makes. */
+    readonly groupMayWrite: boolean;
     /** The PATH that the program is looked for in. */
     readonly path: string;
   },
@@ -35,7 +37,8 @@ export function withLimits(
   }
   const script = [
     ...(options.joinErrors ? [JOIN_ERRORS] : []),
-    'umask 077',
+    // A session's group has no other member, unless it is the group of a shared directory.
+    options.groupMayWrite ? 'umask 007' : 'umask 077',
     ...limits,
     // When memory runs short, the kernel should end a command rather than a service. (The supervisor asks for the opposite
     // for itself.)

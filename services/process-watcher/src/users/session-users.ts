@@ -10,6 +10,7 @@ import {
   type Spared,
   usersWithProcesses,
 } from '../supervisor/user-processes.ts';
+import { SharedDirectories } from './shared-directories.ts';
 import { type Claim, NoUserLeft, UserNumbers } from './user-numbers.ts';
 import type { User, UserPolicy, UserRange } from './user-policy.ts';
 
@@ -28,6 +29,7 @@ export class SessionUsers {
   readonly #directories: SessionDirectories;
   readonly #logger: Logger;
   readonly #claims: UserNumbers | null;
+  readonly shared: SharedDirectories;
 
   constructor(options: {
     readonly userPolicy: UserPolicy;
@@ -39,6 +41,7 @@ export class SessionUsers {
     this.#directories = options.directories;
     this.#logger = options.logger;
     this.#claims = options.userPolicy.kind === 'own' ? this.#open(options.table ?? TABLE_OF_HOST) : null;
+    this.shared = new SharedDirectories(options.userPolicy, this.#claims);
   }
 
   /**
