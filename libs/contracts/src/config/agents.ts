@@ -73,6 +73,8 @@ const commandAgent = z.strictObject({
   secret_env: z.array(z.string()).default([]),
   /** Directories that the sessions of this agent use together, although each session has a user of its own. */
   shared_dirs: z.array(z.string().min(1)).default([]),
+  /** False: the program keeps the conversation itself, and only the message of the turn goes to its stdin. */
+  send_history: z.boolean().default(true),
   /** A line of output with this prefix is an interim status and not part of the answer. */
   status_prefix: z.string().min(1).default('::status '),
   /** A longer answer fails the run, because half an answer could say the opposite. */

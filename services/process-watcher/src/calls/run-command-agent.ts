@@ -54,7 +54,7 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
   const { sessionId, callId } = call;
   const agent = agentOf(call, deps);
   if (agent === null) return failed('the agent of this session is no program in the config (any more)');
-  const prompt = promptOf(call, deps);
+  const prompt = promptOf(call, agent, deps);
   if (!prompt.ok) return failed(prompt.reason);
   const name = foregroundName(callId);
   const waitsSince = performance.now();
@@ -292,13 +292,16 @@ function agentOf({ loaded }: Call, { config }: CommandAgentDeps): CommandAgentCo
 
 function promptOf(
   { loaded }: Call,
+  { send_history }: CommandAgentConfig,
   { config }: CommandAgentDeps,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string } {
   try {
     const skills = (loaded.state.created?.skills ?? []).map((name) =>
       readSkill(config.directories.skills, name),
     );
-    return { ok: true, text: programPrompt(conversation(loaded.events), skills) };
+    const said = conversation(loaded.events);
+    const from = send_history ? 0 : said.findLastIndex(({ role }) => role === 'user');
+    return { ok: true, text: programPrompt(said.slice(Math.max(0, from)), skills) };
   } catch (error) {
     if (error instanceof SkillUnavailable) return { ok: false, reason: error.message };
     throw error;

@@ -203,14 +203,19 @@ export class HostCommands {
     if (closed !== undefined) return `there is no directory ${closed} that this session may enter`;
     const { env: fromIsolation, ...started } = program;
     const mark = markOf(id, name);
-    const own = { PWD: cwd, [MARK_VARIABLE]: mark };
+    const own = {
+      PWD: cwd,
+      ANGELIA_CONVERSATION_ID: this.#directories.placeOf(id),
+      [MARK_VARIABLE]: mark,
+    };
     return {
       op: 'start',
       dir,
       ...started,
       env: { ...environment, ...fromIsolation, ...own },
       mark,
-      session: id,
+      // The sessions of a conversation have one user, and their memory counts together.
+      session: this.#directories.placeOf(id),
       sessionMemoryBytes: this.#config.session_memory_bytes,
       user,
       userIsOwn: this.#users.existing(id) !== null,
@@ -370,16 +375,18 @@ export class HostCommands {
     return this.#inTurn(id, async () => ((await this.#living(id)).length === 0 ? this.#users.end(id) : 0));
   }
 
-  /** The commands of a session that run, or that left something running. */
+  /** The commands of a session, and of others of its conversation, that run or that left something running. */
   async #living(id: SessionId): Promise<CommandTraces[]> {
     const living: CommandTraces[] = [];
-    for (const name of this.#directories.commandsOf(id)) {
-      const dir = this.directory(id, name);
-      const reply = await this.#askItsSupervisor(dir, { op: 'has', dir });
-      const identity = this.identityOf(id, name);
-      // A supervisor that hangs may have the command, so it is spared.
-      const lives = reply === 'silent' || reply?.known || (identity !== null && isAlive(identity));
-      if (lives) living.push({ identity, mark: markOf(id, name) });
+    for (const member of this.#directories.sessionsAt(this.#directories.placeOf(id))) {
+      for (const name of this.#directories.commandsOf(member)) {
+        const dir = this.directory(member, name);
+        const reply = await this.#askItsSupervisor(dir, { op: 'has', dir });
+        const identity = this.identityOf(member, name);
+        // A supervisor that hangs may have the command, so it is spared.
+        const lives = reply === 'silent' || reply?.known || (identity !== null && isAlive(identity));
+        if (lives) living.push({ identity, mark: markOf(member, name) });
+      }
     }
     return living;
   }
@@ -394,9 +401,18 @@ export class HostCommands {
     this.#directories.removeCommand(id, name);
   }
 
-  /** Ends all processes of a session, and removes its files. */
-  forgetSession(id: SessionId): Promise<void> {
-    return this.#inTurn(id, async () => {
+  /**
+   * Ends all processes of a session, and removes its files. The working directory of a conversation stays while another
+   * session of the conversation has files here.
+   */
+  async forgetSession(id: SessionId): Promise<void> {
+    const place = this.#directories.placeOf(id);
+    const isShared = () => this.#directories.sessionsAt(place).length > 1;
+    // Their user alone does not tell whose they are.
+    if (isShared()) for (const name of this.#directories.commandsOf(id)) await this.stop(id, name, 0);
+    await this.#inTurn(id, async () => {
+      if (place !== id) return this.#directories.removeSession(id);
+      if (isShared()) return this.#directories.removeCommands(id);
       await this.#users.end(id);
       this.#directories.removeSession(id);
     });
@@ -422,8 +438,9 @@ export class HostCommands {
     }
   }
 
-  /** Runs the work after everything that was asked for this session before, even if that failed. */
-  #inTurn<T>(id: SessionId, work: () => Promise<T>): Promise<T> {
+  /** Runs the work after everything that was asked for this session, or another of its conversation, before, even if that failed. */
+  #inTurn<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
+    const id = this.#directories.placeOf(session);
     const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
     this.#turns.set(id, turn);
     const over = (): void => {
