@@ -18,7 +18,7 @@ import { renderVariant, repository, type Variant, variantNames } from './overlay
 
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
 /** Tested with `setpriv --bounding-set` (docs/kubernetes.md). process-watcher.yaml has the reason for each. */
-const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER', 'SYS_PTRACE'];
+const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER'];
 /** From libs/service-kit/src/process/shutdown.ts: after the drain there are six closing steps of two seconds each. */
 const CLOSING_SECONDS = 12;
 

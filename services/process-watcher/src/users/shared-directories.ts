@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, chownSync, mkdirSync, type Stats, statSync } from 'node:fs';
+import { chownSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { AngeliaError, sessionId } from '@angelia/contracts';
 import type { Claim, UserNumbers } from './user-numbers.ts';
@@ -14,7 +14,7 @@ export class SharedDirectoryUnusable extends AngeliaError {
 }
 
 /** Everybody of the group may do everything, and what is made in the directory belongs to the group as well. */
-const SHARED_MODE = 0o2770;
+const SHARED_MODE = '2770';
 const GROUP_MAY_ALL = 0o070;
 /** For a tree of some 100,000 files. */
 const OPEN_MS = 60_000;
@@ -74,7 +74,8 @@ export class SharedDirectories {
     }
     const gid = this.#claims.take(claimOf(path), range);
     chownSync(path, 0, gid);
-    chmodSync(path, SHARED_MODE);
+    // As a member of the group: otherwise the kernel drops the bit that hands the group on, unless root has FSETID.
+    execFileSync('chmod', [SHARED_MODE, path], { uid: 0, gid, stdio: 'ignore' });
     // Uses `chown`, which follows no link: we are root in a tree that others write to.
     if (from !== 0) {
       execFileSync('chown', ['-R', '-P', '-h', `--from=:${from}`, `:${gid}`, path], { stdio: 'ignore' });
