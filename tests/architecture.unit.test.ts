@@ -18,7 +18,8 @@ const confined: { readonly what: Names; readonly to: Names }[] = [
   { what: ['pg', 'pg-*', 'kysely'], to: ['libs/event-log'] },
   { what: ['@nats-io/*', 'nats'], to: ['libs/bus'] },
   { what: ['@nestjs/*'], to: ['libs/service-kit', 'services/*'] },
-  { what: ['@angelia/sessions'], to: ['libs/service-kit', 'services/*', 'tests'] },
+  { what: ['@angelia/sessions'], to: ['libs/jobs', 'libs/service-kit', 'services/*', 'tests'] },
+  { what: ['@angelia/jobs'], to: ['libs/service-kit', 'services/ingress'] },
   { what: ['@angelia/config'], to: ['libs/service-kit', 'libs/cli', 'services/*'] },
   // The command line takes single parts of it (`/maintenance`), never the whole: that is Nest.
   { what: ['@angelia/service-kit'], to: ['services/*', 'libs/cli', 'tests'] },
@@ -43,6 +44,13 @@ const only: Record<string, Names> = {
   'libs/bus': ['@angelia/contracts', '@angelia/waiting', '@nats-io/*', '@opentelemetry/api'],
   'libs/config': ['@angelia/contracts', 're2js', 'standardwebhooks', 'yaml', 'zod'],
   'libs/sessions': ['@angelia/contracts', '@angelia/event-log', '@angelia/session', '@opentelemetry/api'],
+  'libs/jobs': [
+    '@angelia/contracts',
+    '@angelia/event-log',
+    '@angelia/session',
+    '@angelia/sessions',
+    '@angelia/waiting',
+  ],
   'libs/cli': [
     '@angelia/contracts',
     '@angelia/session',
@@ -118,6 +126,7 @@ const leadingAndAdmin: Names = [
   'libs/event-log/src/relay/*',
   'libs/event-log/src/views/*',
   'libs/event-log/src/admin/*',
+  'libs/jobs/*',
 ];
 
 describe('process-watcher, which runs commands', () => {

@@ -14,13 +14,20 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import {
+  assetsBesideSource,
+  httpAlone,
+  inDist,
+  namedExportsOfCommonJs,
+  smallerPackages,
+  tlsOnDemand,
+} from './bundle-plugins.mjs';
 
 const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Everything that runs as a process of its own. */
+/** Everything that runs as a process of its own, in the image too. */
 export const programs = {
   ingress: 'services/ingress/src/main.ts',
   'agent-runner': 'services/agent-runner/src/main.ts',
@@ -34,6 +41,9 @@ export const programs = {
   rebuild: 'libs/service-kit/src/commands/rebuild.ts',
   angelia: 'libs/cli/src/main.ts',
 };
+
+/** The local stack has one program more. It is bundled because stripping types takes memory: 61 MB instead of 100. */
+const localPrograms = { ...programs, launcher: 'deploy/local/src/launcher.ts' };
 
 /** Files that a program reads at run time from beside its code. */
 const ASSETS = ['libs/event-log/src/sql', 'libs/config/src/load/demo.yaml'];
@@ -83,7 +93,7 @@ const MANIFEST = '.build.json';
  */
 export async function build(options = {}) {
   const root = options.root ?? repository;
-  const entries = options.programs ?? programs;
+  const entries = options.programs ?? localPrograms;
   const assets = options.assets ?? ASSETS;
   const dist = join(root, 'dist');
   const recipe = await recipeOf(root, entries, assets);
@@ -122,7 +132,7 @@ export async function build(options = {}) {
  */
 export async function openBundler(options = {}) {
   const { context } = await import('esbuild');
-  const opened = await context(bundleOptions(options.root ?? repository, options.programs ?? programs));
+  const opened = await context(bundleOptions(options.root ?? repository, options.programs ?? localPrograms));
   return { bundle: () => opened.rebuild(), close: () => opened.dispose() };
 }
 
@@ -140,7 +150,7 @@ const bundleOptions = (root, entries) => ({
   target: 'node24',
   // No keepNames: names survive anyway where identifiers are not minified, and setting them cost every closure that a request makes.
   // A program keeps the text of its code in memory as long as it runs, with two bytes per character if a single one (in a
-  // comment of a package) is not ASCII: 6 MB for a service, 2 MB without comments and spaces.
+  // comment of a package) is not ASCII: 5.6 MB for a service, 2.3 MB without comments and spaces.
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'external',
@@ -193,147 +203,12 @@ async function bundled(root, entries, bundler) {
       queue.push(...chunk.imports.map((one) => one.path));
     }
     inputs[program] = [...sources]
-      .filter((file) => !file.includes('node_modules/') && join(root, file) !== STACK_TRACES)
+      // Without packages and what a plugin made up (`http-alone:node:http`).
+      .filter((file) => !/node_modules\/|^[\w-]+:/.test(file) && join(root, file) !== STACK_TRACES)
       .sort();
   }
   return { outputs: result.outputFiles, inputs };
 }
-
-/**
- * Lets a module that reads a file beside its source find the copy in dist/: its `import.meta.url` becomes that of a file
- * beside the copy. All outputs are directly in dist/. The `import.meta.url` of a program's own source stays its output.
- */
-function assetsBesideSource(root, entries) {
-  return {
-    name: 'assets-beside-source',
-    setup(builder) {
-      builder.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
-        const file = relative(root, path);
-        if (file.includes('node_modules/') || Object.values(entries).includes(file)) return undefined;
-        const code = await readFile(path, 'utf8');
-        if (!code.includes('import.meta.url')) return undefined;
-        const place = JSON.stringify(`./${inDist(file)}`);
-        return {
-          contents: code.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`),
-          loader: 'ts',
-        };
-      });
-    },
-  };
-}
-
-/**
- * Gives `await import('undici')` of a CommonJS package its exports by name, as in Node. esbuild alone only gives it a
- * `default`, which nobody notices before that line runs.
- */
-const namedExportsOfCommonJs = {
-  name: 'named-exports-of-commonjs',
-  setup(builder) {
-    const namespace = 'commonjs-by-name';
-    builder.onResolve({ filter: /^[@a-z]/ }, async ({ path, kind, resolveDir, importer, pluginData }) => {
-      if (kind !== 'dynamic-import' || pluginData === namespace) return undefined;
-      const options = { kind, resolveDir, importer, pluginData: namespace };
-      const found = await builder.resolve(path, options);
-      return found.errors.length > 0 || found.external || !isCommonJs(found.path)
-        ? undefined
-        : { path: found.path, namespace };
-    });
-    builder.onLoad({ filter: /.*/, namespace }, ({ path }) => {
-      const names = Object.keys(createRequire(path)(path)).filter(
-        (name) => name !== 'default' && /^[A-Za-z_$][\w$]*$/.test(name),
-      );
-      return {
-        contents: `import all from ${JSON.stringify(path)};\nexport default all;\nexport const { ${names.join(', ')} } = all;\n`,
-        resolveDir: dirname(path),
-      };
-    });
-  },
-};
-
-/**
- * An ES module that imports node:http makes Node read all its exports, and three of them (WebSocket and its events) load
- * Node's own undici: 60 ms of CPU for a service that needs `createServer`. With getBuiltinModule it costs 5 ms. (For the
- * other builtins, copying their many names would cost more than it saves.)
- */
-const httpAlone = {
-  name: 'http-alone',
-  setup(builder) {
-    const namespace = 'http-alone';
-    builder.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'node:http', namespace } : undefined,
-    );
-    builder.onLoad({ filter: /.*/, namespace }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-    }));
-  },
-};
-
-/**
- * Loads node:tls when something of it is called: 7 MB that only a connection with TLS needs. The clients of NATS and
- * Postgres, Nest and undici load it with their own code.
- */
-const tlsOnDemand = {
-  name: 'tls-on-demand',
-  setup(builder) {
-    const namespace = 'tls-on-demand';
-    builder.onResolve({ filter: /^(node:)?tls$/ }, ({ kind }) => {
-      if (kind === 'import-statement') return { path: 'imported', namespace };
-      return kind === 'require-call' ? { path: 'required', namespace } : undefined;
-    });
-    const tls =
-      "const tls = new Proxy({}, { get: (_, name) => process.getBuiltinModule('node:tls')[name] });\n";
-    builder.onLoad({ filter: /^required$/, namespace }, () => ({ contents: `${tls}module.exports = tls;` }));
-    // The build fails if a package imports another name.
-    builder.onLoad({ filter: /^imported$/, namespace }, () => ({
-      contents: `${tls}
-        export default tls;
-        export const connect = (...args) => tls.connect(...args);
-        export const createServer = (...args) => tls.createServer(...args);
-        export const Server = { [Symbol.hasInstance]: (value) => value instanceof tls.Server };`,
-    }));
-  },
-};
-
-/**
- * Packages that offer Node their code as CommonJS, or more of it than anybody uses. As ES modules, only what is used gets
- * into the bundle.
- */
-const smallerPackages = {
-  name: 'smaller-packages',
-  setup(builder) {
-    builder.onResolve({ filter: /^rxjs(\/operators)?$/ }, async ({ path, resolveDir, kind, pluginData }) => {
-      if (pluginData === 'smaller') return undefined;
-      const found = await builder.resolve(path, { resolveDir, kind, pluginData: 'smaller' });
-      return { path: found.path.replace('/dist/cjs/', '/dist/esm/'), sideEffects: false };
-    });
-    // Nest's own logger, which we replace, formats times by the locale: 8 MB of ICU data.
-    builder.onLoad(
-      { filter: /\/@nestjs\/common\/services\/(console-)?logger\.service\.js$/ },
-      async ({ path }) => {
-        const code = await readFile(path, 'utf8');
-        const formatter = /new Intl\.DateTimeFormat\([^)]*\)/g;
-        if (!formatter.test(code)) throw new Error(`${path} no longer has what the build replaces`);
-        return { contents: code.replace(formatter, '{ format: (time) => new Date(time).toISOString() }') };
-      },
-    );
-    // zod has fifty languages, and its namespace keeps them all.
-    builder.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
-      contents: "export { default as en } from './en.js';",
-    }));
-  },
-};
-
-function isCommonJs(path) {
-  if (!path.endsWith('.js')) return path.endsWith('.cjs');
-  for (let directory = dirname(path); directory !== dirname(directory); directory = dirname(directory)) {
-    const manifest = join(directory, 'package.json');
-    if (existsSync(manifest)) return JSON.parse(readFileSync(manifest, 'utf8')).type !== 'module';
-  }
-  return true;
-}
-
-/** `libs/event-log/src/sql/001.sql` becomes `libs/event-log/sql/001.sql` in dist/. */
-const inDist = (file) => file.replace('/src/', '/').replace(/\.ts$/, '.js');
 
 /** A source file cannot be bundled. A retry does not help; the message names the file, the line and the column. */
 export class BuildError extends Error {
@@ -391,6 +266,7 @@ async function recipeOf(root, entries, assets) {
   for (const asset of assets) hash.update((await filesUnder(root, asset)).sort().join());
   for (const file of [
     'deploy/local/build.mjs',
+    'deploy/local/bundle-plugins.mjs',
     'deploy/local/stack-traces.mjs',
     'pnpm-lock.yaml',
     'tsconfig.json',
@@ -443,7 +319,8 @@ async function writeAtomically(path, contents) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    await build({ log: (line) => console.log(`angelia: ${line}`) });
+    // For the image, which has no launcher.
+    await build({ programs, log: (line) => console.log(`angelia: ${line}`) });
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;
     console.error(`angelia: ${error.message}`);

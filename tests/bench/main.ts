@@ -18,6 +18,7 @@ import { benchCost, COST_STEPS } from './cost/cost.ts';
 import { cpuBetween, cpuSeconds } from './cpu.ts';
 import { benchDeliveries } from './deliveries.ts';
 import { handoversSince, logTime } from './handovers.ts';
+import { benchIdle } from './idle.ts';
 import { postLoad } from './load.ts';
 import { residentMegabytes } from './memory.ts';
 import { relayLag } from './relay-lag.ts';
@@ -25,7 +26,17 @@ import { type Figure, table, writeJson } from './report.ts';
 import { latencyAtRate, type SessionsTarget, sessionsPerSecond } from './sessions.ts';
 import { startBenchSink } from './sink.ts';
 
-const PARTS = ['append', 'cost', 'ingest', 'relay', 'sessions', 'deliveries', 'latency', 'memory'] as const;
+const PARTS = [
+  'append',
+  'cost',
+  'ingest',
+  'relay',
+  'sessions',
+  'deliveries',
+  'latency',
+  'memory',
+  'idle',
+] as const;
 type Part = (typeof PARTS)[number];
 
 const { values } = parseArgs({
@@ -68,6 +79,7 @@ try {
   ) {
     await stackFigures();
   }
+  if (wanted.has('idle')) await idle();
   process.stdout.write(`\n${table(figures)}\n`);
   say(`written to ${await writeJson('bench-results', figures)}`);
 } finally {
@@ -141,6 +153,34 @@ async function stackFigures(): Promise<void> {
   } finally {
     await stack.stop();
     model.stop();
+    await sink.close();
+  }
+}
+
+async function idle(): Promise<void> {
+  const sink = await startBenchSink();
+  const config = join(home, 'idle.yaml');
+  // No model with a protocol: what the stack at rest does not need is not loaded.
+  const routes = {
+    bench: { prompt: '{pull_request.title}', deliver: 'http', deliver_extra: { url: sink.url } },
+  };
+  await writeFile(
+    config,
+    stringify({
+      secret: SECRET,
+      limits: { rate_limit: 0 },
+      models: { demo: { provider: 'builtin', model: 'echo' } },
+      agents: { default: { model: 'demo' } },
+      targets: { http: { allow_private_networks: true } },
+      routes,
+    }),
+  );
+  try {
+    const target = { secret: SECRET, sink, route: 'bench' };
+    figures.push(
+      ...(await benchIdle({ dataDir: join(home, 'idle'), config, port: await freePort(), target, say })),
+    );
+  } finally {
     await sink.close();
   }
 }

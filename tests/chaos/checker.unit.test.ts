@@ -620,7 +620,7 @@ describe('it accepts', () => {
   });
 
   it('but not a put-off to a time that is over, nor a long wait that is told twice or never', () => {
-    expect(waited(run(1), putOff(1, 4_000))).toEqual([expect.stringMatching(/which is over/)]);
+    expect(waited(run(1), putOff(1, 3_000))).toEqual([expect.stringMatching(/which is over/)]);
     expect(waited(run(1), putOff(1, 90_000))).toEqual([expect.stringMatching(/nobody was told/)]);
     expect(waited(run(1), told, told, putOff(1, 90_000))).toEqual([expect.stringMatching(/told 2 times/)]);
   });

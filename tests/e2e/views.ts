@@ -63,6 +63,13 @@ export class ViewsObserver {
           process_due_at: session.processDueAt,
           settled: session.settled,
           state,
+          agent: session.agent,
+          model: session.model,
+          failure: session.failure,
+          title: session.title,
+          delivery_id: session.deliveryId,
+          // The driver returns bigint as text.
+          tokens: String(session.tokens),
         }),
       ),
       deliveries: folds.flatMap(({ id, deliveries }) =>

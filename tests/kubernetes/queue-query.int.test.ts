@@ -17,8 +17,9 @@ it("KEDA's query of Postgres returns the number of sessions that are due and not
     const table = /FROM ([\w.]+)/.exec(build?.definition ?? '')?.[1] ?? '';
     const session = (id: string, due: string | null, running: boolean) =>
       database.query(
-        `INSERT INTO ${table} (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state)
-         VALUES ($1, 1, 'r', 'queued', now(), now(), now() + $2::interval, $3, false, '{}')`,
+        `INSERT INTO ${table} (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state,
+           agent, title, delivery_id, tokens)
+         VALUES ($1, 1, 'r', 'queued', now(), now(), now() + $2::interval, $3, false, '{}', 'a', 't', 'd', 0)`,
         [id, due, running],
       );
     await session('due', '-1 second', false);

@@ -5,7 +5,7 @@
 import { identityOf, isSameProcess } from './process-identity.mjs';
 
 const VARIABLE = 'ANGELIA_FRONT';
-const LOOK_MS = 500;
+const LOOK_MS = 1_000;
 
 /**
  * @typedef {{ pid: number, identity: string | null }} ParentProcess

@@ -11,7 +11,7 @@ import { sweepTestServices } from './servers/test-services.ts';
 const GATE_TIERS = ['unit', 'int', 'e2e'];
 
 const commands: Record<string, (args: string[]) => Promise<number>> = {
-  start: async () => (await built()) || runStart(),
+  start: async () => (await built()) || becomeLauncher(),
   dev: (args) => runDev(args),
   test: async (args) => (await checked()) || runTests(args, GATE_TIERS),
   verify: async (args) => (await checked()) || runTests(args, GATE_TIERS),
@@ -35,6 +35,21 @@ export async function main([name = '', ...args]: string[]): Promise<void> {
     process.exit(1);
   }
   process.exit(await command(args));
+}
+
+/** A launcher has little to do, so a small young generation is enough for it. */
+const LAUNCHER_OPTIONS = ['--max-semi-space-size=1'];
+
+/**
+ * Replaces this process by the bundled launcher, which takes 61 MB instead of 100 to 149: it runs as long as the stack,
+ * and this process has loaded what strips types and builds.
+ */
+function becomeLauncher(): Promise<number> {
+  // Windows has no execve.
+  if (process.execve === undefined || process.platform === 'win32') return runStart();
+  const script = join(repositoryRoot, 'dist/launcher.js');
+  const args = [process.execPath, ...LAUNCHER_OPTIONS, script, String(performance.timeOrigin)];
+  return process.execve(process.execPath, args, process.env);
 }
 
 /** Returns an exit code, 0 if the build succeeded, so that `||` can chain what needs the build. */

@@ -17,6 +17,8 @@ export function connectBus(options: BusOptions): Bus {
 
 /** Several elections of a 2.9 server (4 to 9 s each). If too short, a consumer that is electing its leader would be made again. */
 const LEADERLESS_MS = 45_000;
+/** One timer for all consumers of the process: each timer of its own would wake an idle process once more. */
+const CHECK_EVERY_MS = 1_000;
 
 class JetStreamBus implements Bus {
   readonly #options: BusOptions;
@@ -26,6 +28,7 @@ class JetStreamBus implements Bus {
   readonly #watch: RecreationWatch;
   readonly #consumptions = new Set<DurableConsumption>();
   readonly #onRecreated = new Set<() => void>();
+  #checks: NodeJS.Timeout | undefined;
   #closed: Promise<void> | null = null;
 
   constructor(options: BusOptions) {
@@ -105,9 +108,17 @@ class JetStreamBus implements Bus {
       logger: this.#options.logger,
       provision: (live) => this.#provision(live),
       leaderlessMs: this.#options.leaderlessMs ?? LEADERLESS_MS,
-      onStopped: (stopped) => this.#consumptions.delete(stopped),
+      onStopped: (stopped) => {
+        this.#consumptions.delete(stopped);
+        if (this.#consumptions.size > 0) return;
+        clearInterval(this.#checks);
+        this.#checks = undefined;
+      },
     });
     this.#consumptions.add(consumption);
+    this.#checks ??= setInterval(() => {
+      for (const one of this.#consumptions) one.check();
+    }, CHECK_EVERY_MS);
     return consumption;
   }
 

@@ -1,12 +1,13 @@
-import { openApi } from './api/client.ts';
+import { type Api, openApi } from './api/client.ts';
 import { baseUrlOf, tokenOf } from './api/connection.ts';
 import type { Command, Context } from './command-line/command.ts';
 import { commandHelp, groupHelp, overview } from './command-line/help.ts';
 import { parse, subcommandsOf } from './command-line/parse.ts';
 import { commands as allCommands } from './commands/all-commands.ts';
 import { CliError, EXIT } from './exit.ts';
+import { withWholeIds } from './names/whole-ids.ts';
 import type { Runtime } from './runtime.ts';
-import { outputFor } from './terminal/output.ts';
+import { type Format, outputFor } from './terminal/output.ts';
 import { VERSION } from './version.ts';
 
 /** Runs one call of the command line, from its arguments to its exit code. A failure is one line on stderr. */
@@ -16,13 +17,13 @@ export async function runCli(
   commands: readonly Command[] = allCommands,
 ): Promise<number> {
   // Read before parsing, so that a parse error is printed as JSON as well.
-  const json = argv.includes('--json');
+  const format = formatOf(argv);
   try {
-    return await dispatch(argv, runtime, commands, json);
+    return await dispatch(argv, runtime, commands, format);
   } catch (error) {
     if (runtime.signal.aborted) return EXIT.interrupted;
     if (!(error instanceof CliError)) throw error;
-    outputFor(runtime, json).failure(error);
+    outputFor(runtime, format).failure(error);
     return error.exitCode;
   }
 }
@@ -31,10 +32,10 @@ async function dispatch(
   argv: readonly string[],
   runtime: Runtime,
   commands: readonly Command[],
-  json: boolean,
+  format: Format,
 ): Promise<number> {
   const parsed = parse(argv, commands);
-  const out = outputFor(runtime, json);
+  const out = outputFor(runtime, format);
   if (parsed.kind === 'version') {
     out.answer({ version: VERSION }, () => VERSION);
     return EXIT.ok;
@@ -48,8 +49,13 @@ async function dispatch(
       else out.answer(helpJson(commands), () => text);
       return parsed.asked ? EXIT.ok : EXIT.usage;
     }
-    const shown = commands.filter((each) => each.name === topic);
-    const members = subcommandsOf(topic, commands);
+    const group = subcommandsOf(topic, commands);
+    const [only, ...others] = group;
+    // The list of a noun that has no other command.
+    const shown = commands.filter(
+      (each) => each.name === topic || (each === only && others.length === 0 && each.isDefault === true),
+    );
+    const members = group.filter((each) => !shown.includes(each));
     out.answer(helpJson([...shown, ...members]), () =>
       [
         ...shown.map((each) => commandHelp(each, out.style)),
@@ -59,17 +65,20 @@ async function dispatch(
     return EXIT.ok;
   }
   const { command, given } = parsed;
-  const context: Context = {
-    runtime,
-    out,
-    given,
-    api: () => {
-      const baseUrl = baseUrlOf(runtime, given);
-      const token = tokenOf(runtime, given, baseUrl);
-      return openApi({ baseUrl, token, signal: runtime.signal, forTerminal: !json });
-    },
+  const api = (): Api => {
+    const baseUrl = baseUrlOf(runtime, given);
+    const token = tokenOf(runtime, given, baseUrl);
+    return openApi({ baseUrl, token, signal: runtime.signal, forTerminal: !out.json });
   };
+  const context: Context = { runtime, out, api, given: await withWholeIds(given, command, api) };
   return (await command.run(context)) ?? EXIT.ok;
+}
+
+/** `--json`, `-o json`, `-o=json`, `-ojson`, `--output json` or `--output=json`. */
+function formatOf(argv: readonly string[]): Format {
+  const line = argv.join(' ');
+  if (argv.includes('--json') || /(^| )(-o|--output)[ =]?json( |$)/.test(line)) return 'json';
+  return /(^| )(-o|--output)[ =]?wide( |$)/.test(line) ? 'wide' : 'table';
 }
 
 function helpJson(commands: readonly Command[]): unknown {

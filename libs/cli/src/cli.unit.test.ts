@@ -36,7 +36,16 @@ describe('a usage error', () => {
     [['sessions', '--route', 'a', '--route', 'b'], '--route is given twice'],
     [['sessions', '--limit', '0'], '--limit must be a whole number from 1 to 200, not "0"'],
     [['sessions', '--limit', '1e2'], '--limit must be a whole number from 1 to 200, not "1e2"'],
-    [['sessions', 'extra'], 'one argument too many: "extra"'],
+    [['sessions', 'extra'], '`angelia sessions` has no command "extra": it has list'],
+    [['doctor', 'extra'], 'one argument too many: "extra"'],
+    [['cancel'], '<session> is missing: give an id, or filters'],
+    [
+      ['erase', '01a1e281-20d9-7563-b8f1-427765d52c50', '--route', 'r'],
+      'give ids or filters (--route), not both',
+    ],
+    [['retry', '--dead', '--since', '2h'], '--since makes a job: leave out --dead'],
+    [['dead-letters', 'replay'], 'name the dead letters, or give filters, or --all'],
+    [['sessions', '-o', 'jsn'], '-o must be one of json, table, wide, not "jsn": did you mean json?'],
     [['status'], '<session> is missing'],
     [['status', ''], '<session> is empty'],
     [['completion', 'tcsh'], '<shell> must be one of bash, zsh, fish, not "tcsh"'],
@@ -164,6 +173,23 @@ describe('help', () => {
     expect(stdout).toContain('routes rotate-secret');
     expect(stdout.replace(/\s+/g, ' ')).toContain('(also: angelia routes)');
   });
+
+  it('of a noun that has only a list shows the list', async () => {
+    const { stdout } = await runRecorded(['sessions', '--help']);
+    expect(stdout).toContain('Usage  angelia sessions list [options]');
+    expect(stdout).toContain('--outcome <outcome>');
+  });
+
+  it.each([['--json'], ['-o', 'json'], ['-ojson'], ['--output', 'json'], ['--output=json']])(
+    'is JSON with %s %s',
+    async (...format) => {
+      expect(JSON.parse((await runRecorded(['-V', ...format])).stdout)).toEqual({
+        version: manifest.version,
+      });
+      const { stderr } = await runRecorded(['sesions', ...format]);
+      expect(JSON.parse(stderr)).toMatchObject({ code: 'usage' });
+    },
+  );
 
   it('--version is the version of the package', async () => {
     const { version } = manifest;

@@ -24,6 +24,18 @@ export {
   type RecordedFact,
 } from './events/envelope.ts';
 export {
+  JOB_STREAMS,
+  JOBS_PING_SUBJECT,
+  type JobAction,
+  type JobEventData,
+  type JobEventType,
+  type JobFact,
+  jobActions,
+  jobEventSchemas,
+  jobIdOf,
+  jobStreamId,
+} from './events/job-events.ts';
+export {
   ROUTES_PING_SUBJECT,
   ROUTES_STREAM,
   type RouteEventData,
@@ -47,6 +59,7 @@ export {
   type ToolCall,
   type TranscriptMessage,
 } from './events/session-events.ts';
+export { type HttpTargetBody, httpTargetBody } from './http-target-body.ts';
 export {
   type HolderId,
   holderId,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JobEventType } from './events/job-events.ts';
 import type { RouteEventType } from './events/route-events.ts';
 import type { EventType, keyEventSchemas } from './events/session-events.ts';
 
@@ -29,6 +30,8 @@ export const unhintedTypes: readonly string[] = [
   // The run that waits for it learns of the commit itself (agent-runner).
   'tool.finished',
   'context.compressed',
+  // It says something about a turn whose own event has a hint.
+  'webhook.placeholder-missing',
   // Nothing happens before `retry_at`, when the agenda hints a runner.
   'run.put-off',
   // The turn that replaces it is in the same append and has a hint.
@@ -41,7 +44,13 @@ export const unhintedTypes: readonly string[] = [
   'route.defined',
   'route.deleted',
   'routes.changed',
-] satisfies (EventType | RouteEventType | keyof typeof keyEventSchemas)[];
+  // The leader of the jobs looks for them, and has a ping of its own.
+  'job.requested',
+  'job.progressed',
+  'job.cancel-requested',
+  'job.cancelled',
+  'job.finished',
+] satisfies (EventType | RouteEventType | JobEventType | keyof typeof keyEventSchemas)[];
 
 /** The first turn of a session is in the same append as its creation (version 1), whose hint is enough. */
 export const FIRST_TURN_VERSION = 2;

@@ -290,7 +290,7 @@ it('no wrong value makes the validator speak for itself', () => {
       for (const line of configLines(raw)) {
         problems += 1;
         expect(line).not.toMatch(RAW);
-        expect(line).toMatch(/^[^:]+: (.+[.?]|unknown key `[^`]+`)$/s);
+        expect(line).toMatch(/^[^:]+: (.+\.|unknown key `[^`]+`(\. Did you mean `[^`]+`\?)?)$/s);
       }
     }
   }

@@ -69,6 +69,20 @@ export class InvalidCursor extends LogError {
   override readonly name = 'InvalidCursor';
 }
 
+/** More sessions match than can be sorted in one go. The caller's mistake: a 400. Narrow the filter. */
+export class TooManyToSort extends LogError {
+  readonly code = 'too_many_to_sort';
+  readonly retryable = false;
+  override readonly name = 'TooManyToSort';
+}
+
+/** A program of an earlier version made the views, and they are being rebuilt. Try again in some minutes. */
+export class ViewsOutdated extends LogError {
+  readonly code = 'views_outdated';
+  readonly retryable = true;
+  override readonly name = 'ViewsOutdated';
+}
+
 /** The file is not an export of ours, or only a part of one. A person has to find the right one. */
 export class UnreadableArchive extends LogError {
   readonly code = 'unreadable_archive';

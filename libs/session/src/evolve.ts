@@ -90,6 +90,8 @@ function apply(draft: StateDraft, event: StreamEvent): void {
     case 'webhook.coalesced':
       applyWebhookCoalesced(draft, fact.data);
       break;
+    case 'webhook.placeholder-missing':
+      break;
     case 'run.started':
       applyRunStarted(draft, fact.data, at);
       break;

@@ -48,7 +48,13 @@ export {
   withoutFences,
 } from './transcript/untrusted-text.ts';
 export { continuation } from './turns/continuation.ts';
-export { type CreateSession, type RequestTurn, waitingWebhook, windowEnd } from './turns/decide-turns.ts';
+export {
+  type CreateSession,
+  type MissingPlaceholders,
+  type RequestTurn,
+  waitingWebhook,
+  windowEnd,
+} from './turns/decide-turns.ts';
 export { type Measure, type Milestone, measure } from './views/measure.ts';
 export { type DeliveryViewRow, type ProcessViewRow, projectSession } from './views/project-session.ts';
 export { type ProcessSummary, type SessionSummary, sessionSummary } from './views/session-summary.ts';

@@ -48,7 +48,7 @@ export interface SessionState {
   /** The turn that was answered last. */
   readonly answered: { readonly turn: number; readonly outcome: Outcome; readonly at: number } | null;
   /** Why the last turn failed or expired. Null: it did not. Missing in states stored by older versions. */
-  readonly failure?: { readonly code: string; readonly message: string } | null;
+  readonly failure?: Failure | null;
   readonly clarification: OpenClarification | null;
   /** Outputs that are neither delivered nor dropped, in log order. Dead ones stay, because a retry may revive them. */
   readonly outputs: readonly OpenOutput[];
@@ -116,6 +116,13 @@ interface EndedFacts {
   readonly outcome: Outcome;
   readonly reason: string;
   readonly detail: string | null;
+}
+
+export interface Failure {
+  /** Stable: the code of `run.failed`. */
+  readonly code: string;
+  /** For the operator, shortened. The event has all of it. */
+  readonly message: string;
 }
 
 export interface OpenTurn {

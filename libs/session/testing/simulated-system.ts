@@ -771,6 +771,7 @@ export class SimulatedSystem {
     const deliveryId = `d-${++this.#serial}`;
     const [message, webhook] = [`message ${deliveryId}`, `webhook ${deliveryId}`];
     const dead = outputs.filter(({ status }) => status === 'dead');
+    const missing = luck % 4 === 0 ? ({ placeholders: ['{x}'], onMissing: 'keep' } as const) : null;
     const wishes: SessionCommand[] = [
       {
         type: 'request-turn',
@@ -779,8 +780,8 @@ export class SimulatedSystem {
         deliveryId,
         supersede: luck % 2 === 0,
       },
-      { type: 'request-turn', source: 'webhook', input: webhook, deliveryId, interrupt: luck < 30 },
-      { type: 'coalesce-webhook', deliveryId, input: webhook, startAfter: this.#now + 30_000 },
+      { type: 'request-turn', source: 'webhook', input: webhook, deliveryId, interrupt: luck < 30, missing },
+      { type: 'coalesce-webhook', deliveryId, input: webhook, startAfter: this.#now + 30_000, missing },
       ...dead.map(({ output }) => ({ type: 'retry-delivery' as const, output, by: 'api' })),
       ...processes.map(({ processId }) => ({ type: 'request-kill' as const, processId, by: 'api' })),
     ];

@@ -16,6 +16,12 @@ let poolUsed = POOL.length;
 let lastMs = 0;
 let counter = 0;
 
+/**
+ * A clock that is set back by more than this was wrong before. Then ids follow it: lists find a session by the time in its
+ * id, and ids that go on from the wrong time would be out of their range until the clock gets there.
+ */
+const CLOCK_WAS_WRONG_MS = 60_000;
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const hex = (byte: number): string => HEX[byte & 0xff] ?? '00';
 
@@ -26,11 +32,11 @@ export function uuidV7(now: number = Date.now()): string {
   }
   const at = poolUsed;
   poolUsed += 10;
-  if (now > lastMs) {
+  if (now > lastMs || now < lastMs - CLOCK_WAS_WRONG_MS) {
     lastMs = now;
     counter = POOL.readUInt16BE(at) % COUNTER_START_LIMIT;
   } else {
-    // The same millisecond, or a clock that was set back: count on from the last id.
+    // The same millisecond, or a clock that was set back a little: count on from the last id.
     counter += 1;
     if (counter >= COUNTER_LIMIT) {
       lastMs += 1;

@@ -1,6 +1,6 @@
 export { type Clock, systemClock } from './database-clock.ts';
 export { newEventId, newFenceSeed, newSessionId, uuidV7 } from './ids.ts';
-export { type KeyedPlan, KeyedSessions, keyStream } from './keyed-sessions.ts';
+export { continuationKey, type KeyedPlan, KeyedSessions, keyStream } from './keyed-sessions.ts';
 export {
   type Executed,
   type ExecuteOptions,

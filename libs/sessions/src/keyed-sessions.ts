@@ -38,7 +38,7 @@ type KeyedExecuted<Refusal> =
   | { readonly status: 'limited'; readonly retryAfterSeconds: number }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
-type KeyedOptions = Pick<AppendOptions, 'key' | 'rateLimit' | 'actor' | 'traceparent'>;
+type KeyedOptions = Pick<AppendOptions, 'key' | 'rateLimit' | 'actor' | 'causation' | 'traceparent'>;
 
 /** Each conflict is progress of somebody else under the same key; see MAX_CONFLICTS in sessions.ts. */
 const MAX_CONFLICTS = 200;
@@ -252,7 +252,7 @@ export function keyStream(kind: 'session' | 'coalesce' | 'continues', ...parts: 
 }
 
 /** The key of a session's continuation: its `session_key`, or else its own id. */
-function continuationKey({ id, state }: Pick<Loaded, 'id' | 'state'>): string {
+export function continuationKey({ id, state }: Pick<Loaded, 'id' | 'state'>): string {
   const { sessionKey, route } = state.created ?? { sessionKey: null, route: '' };
   return sessionKey === null ? keyStream('continues', id) : keyStream('session', route, sessionKey);
 }

@@ -164,3 +164,26 @@ it('what ends no wait is not shown', () => {
   append([...queued, [1, run], [2, final]], 3, attempted(1));
   expect(started).toEqual([]);
 });
+
+it('the wait for a model is a span from the put-off to the next run, however short', () => {
+  const putOff = {
+    type: 'run.put-off',
+    data: {
+      generation: 1,
+      turn: 1,
+      reason: 'unavailable',
+      retry_at: new Date(START + 15_000).toISOString(),
+      models: [{ model: 'm', code: 'unavailable', message: 'x', called: true }],
+    },
+  } as SessionFact;
+  const again = { ...run, data: { ...run.data, generation: 2 } } as SessionFact;
+  append([...queued, [0, run], [0.2, putOff]], 0.9, again);
+  expect(started).toMatchObject([
+    {
+      name: 'wait for model',
+      startMs: START + 200,
+      endMs: START + 900,
+      attributes: { 'angelia.ended_by': 'run.started' },
+    },
+  ]);
+});

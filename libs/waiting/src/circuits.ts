@@ -59,6 +59,9 @@ interface Circuit {
 /** Only circuits with a failure and no success since are kept. */
 const MAX_KEPT = 10_000;
 
+/** A system that says "at once" and fails again is not believed. */
+const SHORTEST_WORD_MS = 1_000;
+
 export class Circuits {
   #limits: CircuitLimits;
   readonly #circuits = new Map<string, Circuit>();
@@ -105,12 +108,16 @@ export class Circuits {
     return open.probing ? Number.POSITIVE_INFINITY : Math.max(0, open.until - now);
   }
 
-  /** Nobody calls for this long: the other system said so. After that the next call is a probe. */
+  /**
+   * Nobody calls for this long: the other system said so. After that the next call is a probe. A word of a second or more
+   * replaces a pause that was only our guess; of several words the longest counts.
+   */
   hold(name: string, ms: number, now: number): 'opened' | 'same' {
     const circuit = this.#known(name);
     const { open } = circuit;
+    const isGuess = open !== null && !open.held && ms >= SHORTEST_WORD_MS;
     circuit.open = {
-      until: Math.max(now + ms, open?.until ?? 0),
+      until: isGuess ? now + ms : Math.max(now + ms, open?.until ?? 0),
       pauseMs: open?.pauseMs ?? this.#limits.firstPauseMs,
       probing: open?.probing ?? false,
       failedAt: now,

@@ -96,6 +96,24 @@ describe('the limits of a circuit', () => {
 });
 
 describe('a circuit that the other system asked to hold', () => {
+  it('opens again exactly when it was told to, however long our own pause would be', () => {
+    const circuits = new Circuits({
+      failures: 1,
+      firstPauseMs: 20_000,
+      lastPauseMs: 60_000,
+      staleMs: 600_000,
+    });
+    circuits.settle('p', 'failed', false, 0);
+    expect(circuits.waitMs('p', 0)).toBe(20_000);
+    circuits.hold('p', 0, 0);
+    expect(circuits.waitMs('p', 0)).toBe(20_000);
+    circuits.pass('p');
+    circuits.settle('p', 'failed', true, 20_000);
+    expect(circuits.waitMs('p', 20_000)).toBe(40_000);
+    circuits.hold('p', 3_000, 20_000);
+    expect(circuits.waitMs('p', 20_000)).toBe(3_000);
+  });
+
   it('stays open for that long, and then lets a probe through', () => {
     const circuits = new Circuits(limits);
     expect(circuits.hold('p', 5_000, 0)).toBe('opened');

@@ -7,6 +7,9 @@ import { AnswersController } from './answers/answers.controller.ts';
 import { ConfigController } from './api/config/config.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
+import { EventFeed } from './api/events/event-feed.ts';
+import { EventsController } from './api/events/events.controller.ts';
+import { JobsController } from './api/jobs/jobs.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
 import { RoutesController } from './api/routes/routes.controller.ts';
@@ -31,6 +34,8 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     ConfigController,
     DeadLettersController,
     DeliveriesController,
+    EventsController,
+    JobsController,
     ProcessesController,
     RoutesController,
     UnstartedWebhooksController,
@@ -56,6 +61,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     RouteChanges,
     UnstartedWebhookRecorder,
     SessionStreams,
+    EventFeed,
     AccessCheck,
     WebhookEndpoint,
     { provide: APP_FILTER, useClass: ErrorFilter },

@@ -8,6 +8,7 @@ import {
   answer,
   callTool,
   eventually,
+  fail,
   type ModelServer,
   type Sink,
   say,
@@ -66,12 +67,18 @@ export function cli(): void {
     [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
     const route = (over: object) => testRoute(sink.url, { agent: 'cli', ...over });
     return {
-      models: { cli: modelAt(model) },
-      agents: { cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] } },
+      // A model of its own, so that the other tests do not wait when it is down.
+      models: { cli: modelAt(model), 'cli-busy': modelAt(model) },
+      agents: {
+        cli: { kind: 'llm', model: 'cli', toolsets: ['clarify', 'terminal'] },
+        'cli-busy': { kind: 'llm', model: 'cli-busy' },
+      },
       routes: {
         cli: route({}),
         picky: route({ events: ['deploy'] }),
         stamped: route({ auth: 'standard-webhooks' }),
+        scarce: route({ rate_limit: 1 }),
+        busy: route({ agent: 'cli-busy' }),
       },
     };
   });
@@ -267,7 +274,14 @@ export function cli(): void {
       );
       expect(shown).toMatchObject(await stack.session(id));
       expect(await refused(3, 'status', UNKNOWN)).toContain('there is no session');
-      expect(await refused(2, 'status', id.slice(0, 8))).toContain('never shortened');
+      // The list is a moment behind the log.
+      const byPrefix = await eventually(async () => {
+        const found = await angelia(['status', id.slice(0, 30), '--json']);
+        return found.code === 0 && found;
+      });
+      expect(JSON.parse(byPrefix.stdout)).toMatchObject({ id });
+      expect(await refused(2, 'status', id.slice(0, 2))).toContain('is the beginning of several ids: 0');
+      expect(await refused(2, 'status', 'no-id')).toContain('give the whole lower-case uuid');
     });
 
     it('logs and transcript show its events and messages; logs --follow ends when it is settled', async () => {
@@ -292,6 +306,89 @@ export function cli(): void {
       expect(code).toBe(130);
       const types = [...stdout.matchAll(new RegExp(`${id}  (\\S+)`, 'g'))].map(([, type]) => type);
       expect(types).toEqual(['session.created', 'session.final-response', 'session.ended']);
+    });
+
+    it('tail shows more sessions at once than any number of streams', async () => {
+      const tailing = goingOn('tail', '--type', 'session.ended', '--route', 'cli', '--json');
+      // With --json there is no note. The feed is open when it shows the end of a session that began after it was asked for.
+      await eventually(async () => {
+        await settled('is it open?');
+        return tailing.seen().stdout.includes('session.ended');
+      });
+      const ids = await Promise.all(
+        Array.from({ length: 60 }, (_, n) => send('--data', JSON.stringify({ text: `of many ${n}` }))),
+      );
+      const ended = () =>
+        tailing
+          .seen()
+          .stdout.split('\n')
+          .filter((line) => line !== '')
+          .map((line) => JSON.parse(line).session_id);
+      await eventually(() => ids.every((id) => ended().includes(id)));
+      await tailing.interrupted();
+      expect(new Set(ended()).size).toBe(ended().length);
+      for (const id of ids) await stack.waitForEnd(id, { settled: true });
+    });
+
+    it('are found by title, delivery id, agent, model and time, sorted and counted', async () => {
+      const id = await send('--data', '{"text":"Needle one"}', '--delivery-id', 'needle-1');
+      const other = await send('--data', '{"text":"a needle, too"}');
+      for (const each of [id, other]) await stack.waitForEnd(each, { settled: true });
+      type Listed = { items: { id: string }[] };
+      const found = async (...filter: string[]) =>
+        (await json<Listed>('sessions', 'list', ...filter)).items.map((item) => item.id);
+      const both = [other, id];
+      await eventually(async () => (await found('--title', 'NEEDLE', '--outcome', 'succeeded')).length === 2);
+      expect(await found('--title', 'needle')).toEqual(both);
+      expect(await found('--title', 'needle', '--sort', 'oldest')).toEqual([id, other]);
+      expect(await found('--delivery-id', 'needle-1')).toEqual([id]);
+      const wide = [
+        '--title',
+        'needle',
+        '--agent',
+        'cli',
+        '--model',
+        'cli',
+        '--since',
+        '1h',
+        '--status',
+        'ended',
+      ];
+      expect(await found(...wide, '--sort', 'tokens')).toHaveLength(2);
+      expect(await found(...wide, '--until', '1h')).toEqual([]);
+      expect(await found(...wide, '--failure', 'timeout')).toEqual([]);
+      expect(await json('sessions', '--title', 'needle', '--count')).toEqual({ count: 2, count_exact: true });
+      expect((await angelia(['sessions', '--title', 'needle', '--count'])).stdout).toBe('2\n');
+      expect(await refused(2, 'sessions', '--since', 'soon')).toContain('since');
+
+      const narrow = await angelia(['sessions', '--title', 'needle'], {
+        columns: 80,
+        env: { NO_COLOR: '1' },
+      });
+      for (const line of narrow.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+      expect(narrow.stdout).toContain(`${id}  succeeded`);
+      const all = await angelia(['sessions', '--title', 'needle', '-o', 'wide'], {
+        columns: 80,
+        env: { NO_COLOR: '1' },
+      });
+      for (const head of ['DURATION', 'AGENT', 'MODEL', 'TOKENS', 'DELIVERY ID'])
+        expect(all.stdout).toContain(head);
+    });
+
+    it('tail shows webhooks that started no session, with the reason', async () => {
+      const tailing = goingOn('tail', '--type', 'webhook.', '--route', 'picky');
+      await eventually(() => tailing.seen().stderr.includes('waiting for events'));
+      // The first look shows nothing: what is older than `tail` is in `webhooks list`.
+      const shown = await eventually(async () => {
+        await angelia(['send', 'picky', '--event', 'push']);
+        return tailing
+          .seen()
+          .stdout.split('\n')
+          .find((line) => line.includes('webhook.ignored'));
+      });
+      expect(shown).toContain('the event was "push"; `events` of the route wants deploy');
+      expect(shown).toContain('from 127.0.0.1');
+      expect((await tailing.interrupted()).code).toBe(130);
     });
 
     it('answer shows and answers the open question; without one it gives 6', async () => {
@@ -329,6 +426,51 @@ export function cli(): void {
     });
   });
 
+  describe('what went wrong', () => {
+    it('status of a failed session begins with the reason, which is whole', async () => {
+      model.next(fail(400));
+      const id = await settled('this will fail');
+      const failed = (await stack.events(id)).find(({ type }) => type === 'run.failed');
+      const { code, message } = (failed?.data ?? {}) as { code: string; message: string };
+      const { stdout } = await angelia(['status', id], { columns: 60, env: { NO_COLOR: '1' } });
+      expect(stdout.split('\n')[0]).toMatch(/^reason +/);
+      expect(stdout.split('\n')[0]).toContain(`${code}: ${message}`);
+      expect(await json('status', id)).toMatchObject({ failure: { code, message } });
+    });
+
+    it('doctor shows what went wrong in the last hour, each by reason', async () => {
+      model.next(fail(400));
+      await settled('failed in this hour');
+      sink.next(answer(400));
+      await settled('dead in this hour');
+      await accepted('scarce', '--data', '{"text":"the first"}');
+      await angelia(['send', 'scarce', '--data', '{"text":"one too many"}']);
+      model.next(fail(429, '3600'));
+      const { session_id: waiting } = await json('send', 'busy', '--data', '{"text":"later"}');
+      type Found = { findings: { check: string; state: string; what: string; todo?: string }[] };
+      const found = await eventually(async () => {
+        const { findings } = JSON.parse((await angelia(['doctor', '--json'])).stdout) as Found;
+        const about = (check: string) => findings.find((one) => one.check === `last-hour.${check}`);
+        const all = ['deliveries.http', 'sessions.models_failed', 'webhooks.scarce', 'models.cli-busy'].map(
+          about,
+        );
+        return all.every((one) => one !== undefined) && all;
+      });
+      expect(found).toMatchObject([
+        { state: 'warning', what: expect.stringMatching(/dead; the last: .*400/) },
+        { state: 'warning', what: expect.stringMatching(/failed; the last: ./) },
+        {
+          state: 'warning',
+          what: '1 webhook refused (rate_limited); the last: this route takes at most 1 webhooks per minute: send it again later',
+          todo: expect.stringContaining('raise `rate_limit` of route scarce'),
+        },
+        { state: 'warning', what: expect.stringMatching(/^1 session waits for it/) },
+      ]);
+      await angelia(['cancel', String(waiting)]);
+      await stack.waitForEnd(String(waiting), { settled: true });
+    });
+  });
+
   describe('deliveries and webhooks', () => {
     it('dead deliveries are listed with the reason and sent again, one by id or all', async () => {
       sink.next(answer(400), answer(400));
@@ -361,6 +503,8 @@ export function cli(): void {
         return listed.stdout.includes('unauthorized') && listed;
       });
       expect(stdout).toContain('401');
+      expect(stdout).toContain('127.0.0.1');
+      expect(stdout).toMatch(/\n {2}X-\S+ does not match the only secret of the route/);
       expect((await angelia(['webhooks', 'counts'])).stdout).toContain('unauthorized');
     });
 
@@ -368,6 +512,97 @@ export function cli(): void {
       expect(await json('dead-letters')).toEqual({ items: [], next_cursor: null });
       expect(await refused(3, 'dead-letters', 'replay', '7')).toContain('there is no dead letter');
       expect(await refused(2, 'dead-letters', 'replay', 'x')).toContain('give a number');
+    });
+  });
+
+  describe('many at once', () => {
+    const question = () => callTool('clarify', { question: 'Go on?' });
+    const asking = async (title: string): Promise<string> => {
+      model.next(question());
+      const id = await send('--data', JSON.stringify({ text: title }));
+      await eventually(async () => (await stack.session(id)).status === 'waiting');
+      return id;
+    };
+    const counted = (count: number, ...filter: string[]) =>
+      eventually(async () => {
+        const listed = await json<{ count: number }>('sessions', '--count', ...filter);
+        return listed.count === count;
+      });
+
+    it('a dry run counts and shows; a job cancels what the filter finds, and nothing else', async () => {
+      const ids = [await asking('bulk one'), await asking('bulk two')];
+      const other = await asking('not meant');
+      const filter = ['--title', 'bulk', '--status', 'waiting'];
+      await counted(2, ...filter);
+      expect(await json('cancel', ...filter, '--dry-run')).toMatchObject({
+        job_id: null,
+        matches: 2,
+        sample: ids.map((id) => ({ id })),
+      });
+      const shown = await angelia(['cancel', ...filter, '--dry-run']);
+      expect(shown.stdout).toContain('would cancel 2 sessions\n');
+      for (const id of ids) expect(shown.stdout).toContain(id);
+      // Nobody is there to be asked.
+      const silent = await angelia(['cancel', ...filter], { input: '' });
+      expect([silent.code, silent.stderr]).toEqual([
+        2,
+        expect.stringContaining('cancel 2 sessions: give --yes'),
+      ]);
+      const no = await angelia(['cancel', ...filter], { typed: 'n\n' });
+      expect([no.code, no.stderr]).toEqual([1, expect.stringContaining('cancel 2 sessions? [y/N]')]);
+      for (const id of ids) expect((await stack.session(id)).status).toBe('waiting');
+
+      const yes = await angelia(['cancel', ...filter], { typed: 'y\n' });
+      expect([yes.code, yes.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^job [0-9a-f-]{36} is finished: 2 done, 0 skipped, 0 failed\n$/),
+      ]);
+      for (const id of ids) expect(await stack.session(id)).toMatchObject({ outcome: 'cancelled' });
+      expect((await stack.session(other)).status).toBe('waiting');
+      const job = /[0-9a-f-]{36}/.exec(yes.stdout)?.[0] ?? '';
+      expect((await angelia(['jobs'], { columns: 80, env: { NO_COLOR: '1' } })).stdout).toContain(
+        `${job}  finished  cancel`,
+      );
+      expect((await angelia(['jobs', 'show', job.slice(0, 30)])).stdout).toMatch(
+        /^result +2 done, 0 skipped/m,
+      );
+      expect(await refused(6, 'jobs', 'cancel', job)).toContain('it has finished');
+      await json('cancel', other);
+    });
+
+    it('resumes, retries and erases by filter', async () => {
+      const id = await settled('bulk story');
+      await counted(1, '--title', 'bulk story', '--outcome', 'succeeded');
+      const resumed = await json('resume', '--title', 'bulk story', '--outcome', 'succeeded', '--yes');
+      expect(resumed).toMatchObject({ action: 'resume', status: 'finished', done: 1 });
+      const continuation = await eventually(async () => {
+        const { items } = await json<{ items: { id: string; continues?: string; status: string }[] }>(
+          'sessions',
+        );
+        return items.find(({ continues, status }) => continues === id && status === 'ended')?.id;
+      });
+      await stack.waitForEnd(continuation, { settled: true });
+
+      sink.next(answer(400));
+      const dead = await settled('bulk dead');
+      await eventually(async () => {
+        const preview = await json<{ matches: number }>('retry', '--session', dead, '--dry-run');
+        return preview.matches === 1;
+      });
+      const detached = await json<{ job_id: string }>('retry', '--session', dead, '--yes', '--detach');
+      expect(await json('jobs', 'show', '--follow', detached.job_id)).toMatchObject({ done: 1 });
+      await stack.waitForEnd(dead, { settled: true });
+      await eventually(() => sink.answersOf(dead).length === 1);
+
+      await counted(1, '--title', 'bulk dead');
+      await eventually(async () => {
+        await json('erase', '--title', 'bulk dead', '--yes');
+        return (await angelia(['status', dead])).code === 3;
+      });
+      expect(await json('dead-letters', 'replay', '--all', '--yes')).toMatchObject({
+        status: 'finished',
+        done: 0,
+      });
     });
   });
 
@@ -387,7 +622,8 @@ export function cli(): void {
     });
     await eventually(async () => (await angelia(['processes', 'output', process.id])).stdout === 'started\n');
     expect((await angelia(['processes'])).stdout).toContain(process.id);
-    expect(await json('processes', 'kill', process.id)).toMatchObject({ id: process.id, session_id: id });
+    const beginning = process.id.slice(0, -4);
+    expect(await json('processes', 'kill', beginning)).toMatchObject({ id: process.id, session_id: id });
     await stack.waitForEnd(id, { settled: true });
     await eventually(async () => (await angelia(['processes', 'kill', process.id])).code === 6);
     expect(await refused(3, 'processes', 'kill', 'proc_none')).toContain('there is no process');
@@ -455,7 +691,12 @@ export function cli(): void {
   it('export, erase, import, rebuild and prune work on the database', async () => {
     const id = await settled('keep me');
     const before = await stack.events(id);
-    expect(await json('export', id, '--to', 'exports')).toMatchObject({ sessions: 1, events: before.length });
+    // The list is a moment behind the log.
+    await eventually(async () => (await angelia(['status', id.slice(0, 30)])).code === 0);
+    expect(await json('export', id.slice(0, 30), '--to', 'exports')).toMatchObject({
+      sessions: 1,
+      events: before.length,
+    });
     await eventually(async () => (await angelia(['erase', id, '--yes'])).code === 0);
     expect(await refused(3, 'status', id)).toContain('there is no session');
     const [file = ''] = readdirSync(join(files, 'exports'));
@@ -479,6 +720,17 @@ export function cli(): void {
   });
 
   describe('the program', () => {
+    it('is reached without npx', async () => {
+      const wrapper = fileURLToPath(new URL('../../../angelia', import.meta.url));
+      const child = spawn(wrapper, ['sessions', '--count'], { env: { PATH: process.env.PATH, ...env() } });
+      let stdout = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text;
+      });
+      const code = await new Promise((resolve) => child.once('close', resolve));
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\n$/)]);
+    });
+
     const run = (...argv: string[]) =>
       spawn(PROGRAM, argv, { env: { PATH: process.env.PATH, ...env() }, stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = (child: ReturnType<typeof run>) =>

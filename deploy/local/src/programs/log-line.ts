@@ -17,7 +17,8 @@ function readable(line: string): string {
   const { level, msg } = record;
   const error = errorMessage(record.err ?? record.error);
   const details = Object.entries(record)
-    .filter(([key, value]) => !NOT_SHOWN.has(key) && isShort(value))
+    // `detail` says why something was refused, in a sentence or two that are bounded where they are written.
+    .filter(([key, value]) => !NOT_SHOWN.has(key) && (key === 'detail' || isShort(value)))
     .map(([key, value]) => `${key}=${value}`);
   return [levelName(level).padEnd(5), text(msg), ...details, ...(error ? [`err=${error}`] : [])].join(' ');
 }

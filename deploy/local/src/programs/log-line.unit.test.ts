@@ -10,6 +10,18 @@ describe('a log line', () => {
     expect(renderLogLine(line)).toBe('warn  delivery failed session_id=s attempt=2 err=refused');
   });
 
+  it('has the whole reason of a webhook that was refused; other long texts are only in the file', () => {
+    const detail = `filters.0 (action in ["opened"]): action was "${'c'.repeat(200)}"`;
+    const line = JSON.stringify({
+      level: 'warn',
+      msg: 'webhook refused',
+      route: 'r',
+      detail,
+      text: 'x'.repeat(200),
+    });
+    expect(renderLogLine(line)).toBe(`warn  webhook refused route=r detail=${detail}`);
+  });
+
   it('stays as it is if it is not JSON', () => {
     expect(renderLogLine('angelia: no')).toBe('angelia: no');
     expect(renderLogLine('{"level":30,"ms')).toBe('{"level":30,"ms');

@@ -47,6 +47,12 @@ const SETTINGS = {
   unix_socket_directories: '',
   max_connections: '200',
   shared_buffers: '256MB',
+  // Reads wait for nothing here that workers could fetch meanwhile, and three of them would idle.
+  io_method: 'sync',
+  // They wake up this often while nothing happens. Until then a commit that does not wait for the disk (leases, leads, views)
+  // may be lost in a crash, which costs a repeated step.
+  wal_writer_delay: '1s',
+  bgwriter_delay: '1s',
   // Checkpoints make a small disk stutter. These settings put them minutes apart under full load.
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',

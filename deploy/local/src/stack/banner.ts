@@ -24,7 +24,7 @@ export interface BannerRoute {
 
 /** More would push the rest of the banner off the screen. */
 const MOST_ROUTES = 20;
-const CLI = 'npx angelia';
+const CLI = './angelia';
 
 /** Must not hold an apostrophe, because the command puts it between apostrophes. */
 const DEMO_BODY = '{"text":"Hello from the demo"}';

@@ -49,9 +49,9 @@ describe('the banner', () => {
       [
         'Send a test webhook to a route:',
         '',
-        '  github-pr  ANGELIA_PORT=9000 npx angelia send github-pr',
+        '  github-pr  ANGELIA_PORT=9000 ./angelia send github-pr',
         '  old        (disabled)',
-        '  deploys    ANGELIA_PORT=9000 npx angelia send deploys --secret-file <file with its secret>',
+        '  deploys    ANGELIA_PORT=9000 ./angelia send deploys --secret-file <file with its secret>',
         '',
       ].join('\n'),
     );
@@ -65,6 +65,6 @@ describe('the banner', () => {
     }));
     const shown = banner({ ...facts, routes });
     expect(shown.match(/angelia send/g)).toHaveLength(20);
-    expect(shown).toContain('and 30 more: npx angelia routes list');
+    expect(shown).toContain('and 30 more: ./angelia routes list');
   });
 });

@@ -125,7 +125,7 @@ describe('a start that fails', () => {
   it('prints the routes, with a command that finds the stack from another terminal', async () => {
     const stack = await launch().ready();
     const { ingress } = JSON.parse(await readFile(join(dataDir, 'etc/ports.json'), 'utf8'));
-    await stack.says(`  hook  ANGELIA_DATA=${dataDir} ANGELIA_PORT=${ingress} npx angelia send hook`);
+    await stack.says(`  hook  ANGELIA_DATA=${dataDir} ANGELIA_PORT=${ingress} ./angelia send hook`);
   });
 });
 

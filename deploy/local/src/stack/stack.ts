@@ -9,7 +9,7 @@ import { openPorts, type Ports, whyNotListen } from '../data-directory/ports.ts'
 import { provideSecrets, type Secrets } from '../data-directory/secrets.ts';
 import { LaunchError } from '../launch-error.ts';
 import { renderLogLine } from '../programs/log-line.ts';
-import { keepShort, type LogTail, tailLog } from '../programs/log-tail.ts';
+import { followLogs, keepShort, type LogTail, tailLog } from '../programs/log-tail.ts';
 import { openRunningPrograms } from '../programs/running-programs.ts';
 import { stopLeftovers } from '../programs/stop-leftovers.ts';
 import { type Ended, EXIT_CONFIG, type Program, SupervisedProgram } from '../programs/supervised-program.ts';
@@ -81,7 +81,6 @@ export interface Stack {
   stop(options?: { hurry?: AbortSignal }): Promise<void>;
 }
 
-const LOG_LOOK_MS = 100;
 const LOG_SIZE_LOOK_MS = 10_000;
 const READY_LOOK_MS = 40;
 /** A start that takes longer than this reports what it waits for. */
@@ -104,6 +103,7 @@ class StartingStack {
   readonly #programs = new Map<string, SupervisedProgram>();
   readonly #tails: LogTail[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
+  #stopFollowing: () => void = () => {};
   /** A service refuses to start. While the stack starts, that ends the start. */
   readonly #refused = Promise.withResolvers<LaunchError>();
   /** What each service said when it last refused to start. */
@@ -129,6 +129,7 @@ class StartingStack {
     const layout = await makeLayout(settings.dataDir);
     this.#lock = await lockDataDirectory(layout, { parents: options.parents, say: this.#say });
     await stopLeftovers(layout, this.#say);
+    if (options.show) this.#stopFollowing = followLogs(layout.logs, this.#tails);
     const ports = openPorts(layout);
     const port = settings.port === 0 ? await ports('ingress', { host: settings.host }) : settings.port;
     await refuseTakenPort(port, settings.host);
@@ -200,6 +201,7 @@ class StartingStack {
       const server = this.#programs.get(name);
       if (server) await stop(server);
     }
+    this.#stopFollowing();
     for (const timer of this.#timers) clearInterval(timer);
     for (const tail of this.#tails) tail.look();
     this.#lock?.release();
@@ -238,7 +240,6 @@ class StartingStack {
     if (!show) return;
     const tail = tailLog(log, (line) => show(`${name.padEnd(15)} | ${renderLogLine(line)}`));
     this.#tails.push(tail);
-    this.#timers.push(setInterval(() => tail.look(), LOG_LOOK_MS).unref());
   }
 
   #onEnded({ name, how, exitCode, restartInMs }: Ended, layout: Layout): void {

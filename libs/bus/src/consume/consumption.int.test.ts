@@ -1,6 +1,5 @@
 import { type Hint, STREAM_NAME, subjectFilter } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
-import { pause } from '@angelia/waiting';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { busOn, DURABLE, outgoing, RecordingLogger, TRACEPARENT, TYPE } from '../testing/fixture.ts';
@@ -286,20 +285,22 @@ describe('a consumption', () => {
   it('shares the hints of its durable with its replicas', async () => {
     const other = busOn(server);
     const seen: string[][] = [[], []];
-    const handlerOf = (mine: string[] | undefined) => async (hint: Hint) => {
-      await pause(5);
-      mine?.push(hint.stream_id);
+    // Each holds what it has until the other has some, too: a slow machine may run one of them much later.
+    const gate = Promise.withResolvers<void>();
+    const handlerOf = (mine: string[]) => async (hint: Hint) => {
+      mine.push(hint.stream_id);
+      if (seen.every((each) => each.length > 0)) gate.resolve();
+      await gate.promise;
       return 'done' as const;
     };
-    const both = [consume(handlerOf(seen[0])), consume(handlerOf(seen[1]), {}, other)];
+    const [one, two] = seen as [string[], string[]];
+    const both = [consume(handlerOf(one)), consume(handlerOf(two), {}, other)];
     try {
       await eventually(() => both.every((consumption) => consumption.active));
       const hints = Array.from({ length: 200 }, () => outgoing());
       await bus.publishHints(hints);
       await eventually(() => seen.flat().length >= 200);
       expect(new Set(seen.flat()).size).toBe(200);
-      expect(seen[0]?.length).toBeGreaterThan(20);
-      expect(seen[1]?.length).toBeGreaterThan(20);
     } finally {
       await other.close();
     }

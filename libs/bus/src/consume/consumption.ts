@@ -22,7 +22,6 @@ import { PullSubscription } from './pull-subscription.ts';
 const MAX_PREFETCH = 256;
 /** After this long we tell the server that a message is in progress, before the server hands it to somebody else. */
 const REPORT_PROGRESS_MS = ACK_WAIT_MS / 3;
-const CHECK_EVERY_MS = 1_000;
 /** For a handler that fails although the infrastructure works: some seconds of retries, then it is a dead letter. */
 const MAX_TRIES = 6;
 /** A pull subscription that ends sooner counts as a failure, and the next try waits longer. */
@@ -98,6 +97,13 @@ export class DurableConsumption implements Consumption {
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  /** Call it every second: notices a server that has forgotten the pull request, and reports handlers that take long. */
+  check(): void {
+    if (this.#pulling === null) return;
+    this.#pulling.checkSilence();
+    this.#reportProgress();
   }
 
   async #stop(): Promise<void> {
@@ -180,16 +186,11 @@ export class DurableConsumption implements Consumption {
       onExpired: () => this.#pull(),
     });
     void live.lost.then(() => pulling.end('connection lost'));
-    const timer = setInterval(() => {
-      pulling.checkSilence();
-      this.#reportProgress();
-    }, CHECK_EVERY_MS);
     this.#pulling = pulling;
     this.#pull();
     try {
       return await pulling.ended;
     } finally {
-      clearInterval(timer);
       this.#pulling = null;
     }
   }

@@ -2,6 +2,7 @@ import { isRetryable } from '@angelia/contracts/errors';
 import { pause } from '@angelia/waiting';
 import { CliError } from '../exit.ts';
 import { type Api, parsed, unreachable } from './client.ts';
+import { serverSentEvents } from './server-sent-events.ts';
 import type { SessionEvent } from './types.ts';
 
 /** The `retry:` of the server. A restart takes seconds. */
@@ -31,7 +32,8 @@ export async function* followSession(
       // Settled, and no event after the last one.
       if (response.status === 204) return;
       const before = last;
-      for await (const data of messagesOf(response)) {
+      for await (const { data } of serverSentEvents(response)) {
+        if (data === null) continue;
         const event = parsed<SessionEvent>(data, api.baseUrl, options.forTerminal);
         last = event.version;
         failures = 0;
@@ -47,25 +49,6 @@ export async function* followSession(
       failures += 1;
       if (failures > MOST_FAILURES) throw error instanceof CliError ? error : unreachable(api.baseUrl, error);
       await pause(RECONNECT_MS, options.signal);
-    }
-  }
-}
-
-/** Yields the `data` of each server-sent event. */
-export async function* messagesOf(response: Response): AsyncGenerator<string> {
-  if (response.body === null) return;
-  const decoder = new TextDecoder();
-  let unread = '';
-  for await (const part of response.body as unknown as AsyncIterable<Uint8Array>) {
-    unread += decoder.decode(part, { stream: true });
-    const messages = unread.split('\n\n');
-    unread = messages.pop() ?? '';
-    for (const message of messages) {
-      const data = message
-        .split('\n')
-        .filter((line) => line.startsWith('data:'))
-        .map((line) => line.slice('data:'.length).replace(/^ /, ''));
-      if (data.length > 0) yield data.join('\n');
     }
   }
 }

@@ -88,6 +88,8 @@ export interface UnstartedWebhook {
   readonly delivery_id: string | null;
   readonly session_id: string | null;
   readonly requested_route: string | null;
+  readonly detail: string | null;
+  readonly source: string | null;
 }
 
 export interface UnstartedCount {
@@ -101,4 +103,32 @@ export interface UnstartedCount {
 
 export interface SessionRef {
   readonly session_id: string;
+}
+
+export interface RequestedJob {
+  /** Null for a dry run. */
+  readonly job_id: string | null;
+  readonly matches: number;
+  readonly matches_exact: boolean;
+  /** The first ten: sessions, deliveries or dead letters. */
+  readonly sample: readonly unknown[];
+}
+
+export interface Job {
+  readonly job_id: string;
+  readonly action: string;
+  readonly filter: Readonly<Record<string, unknown>>;
+  readonly status: 'queued' | 'running' | 'cancelling' | 'cancelled' | 'finished';
+  readonly matches: number;
+  readonly matches_exact: boolean;
+  readonly done: number;
+  readonly skipped: number;
+  readonly failed: number;
+  readonly skips: Readonly<Record<string, number>>;
+  readonly failures: readonly { readonly id: string; readonly reason: string }[];
+  readonly requested_by: string;
+  readonly requested_at: string;
+  readonly started_at: string | null;
+  readonly updated_at: string;
+  readonly ended_at: string | null;
 }

@@ -1,4 +1,5 @@
 import type { Api } from '../api/client.ts';
+import type { Named } from '../names/named.ts';
 import type { Runtime } from '../runtime.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -34,6 +35,8 @@ export interface Argument {
   /** Takes all further words. Only the last argument may have it. */
   readonly many?: true;
   readonly values?: readonly string[];
+  /** What it names. The command gets the whole id, and completion offers what there is. */
+  readonly names?: Named;
 }
 
 export interface Option {
@@ -45,6 +48,8 @@ export interface Option {
   readonly values?: readonly string[];
   /** The user may repeat it. */
   readonly many?: true;
+  /** As for an argument. */
+  readonly names?: Named;
   /** The value is a file: completion offers files. */
   readonly file?: true;
 }

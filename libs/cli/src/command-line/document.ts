@@ -31,14 +31,13 @@ scripts. \`angelia\` does everything that the API does, and maintains the databa
 Change libs/cli/src, not this file. -->
 
 \`\`\`sh
-npx angelia send demo --wait          # in the repository, after the first \`npm start\`
+./angelia send demo --wait          # in the repository, after the first \`npm start\`
 docker compose exec ingress angelia sessions
 \`\`\`
 
-In the root of the repository, \`npx angelia\` runs the program that \`npm start\` built, on the Node
-version that \`npm start\` fetched. npm finds it through \`bin\` in the repository's package.json and does
-not ask the registry. npm adds a second or two to each call. To avoid that, define an alias:
-\`alias angelia=$PWD/node_modules/.bin/angelia\`.
+In the repository, \`./angelia\` runs the program that \`npm start\` built, on the Node version that
+\`npm start\` fetched. \`npx angelia\` does the same, but npm adds a second or two to each call. To call
+it from anywhere, link it: \`ln -s "$PWD/angelia" ~/.local/bin/angelia\`.
 
 \`angelia help\` lists the commands. \`angelia help <command>\` (or \`--help\`) shows one command with
 examples.
@@ -61,8 +60,20 @@ document per line. An error is one line on stderr,
 \`{"error": "...", "code": "not_found", "exit_code": 3}\`, with a \`code\` from the table below. New
 versions may add fields: ignore those that you do not know.
 
+**Ids** are printed whole. To name a session, a delivery, a process or a [job](glossary.md#job), any
+unique beginning of its id is enough. If several ids begin so, the command does nothing, says which
+ones they are, and ends with exit code 2. A script gives whole ids: those need no look-up.
+
+**Tables** fit the width of the terminal: they leave out columns and shorten titles, and never wrap.
+\`-o wide\` shows every column in full. Without a terminal nothing is left out or shortened.
+
+**Many at once**: \`resume\`, \`cancel\`, \`erase\`, \`retry\` and \`dead-letters replay\` take filters
+instead of ids. Then the server does it as one durable [job](glossary.md#job), which survives a
+restart of anything. The job works on what the filters find at that time, and leaves out what comes
+to be or changes later. The command shows the progress and ends with 0, or with 1 if something
+failed or the job was cancelled. Ctrl-C ends the command and not the job.
+
 **Colours** appear on terminals only. \`NO_COLOR\` turns them off, \`FORCE_COLOR=1\` turns them on.
-Tables fit the width of the terminal. Ids are never shortened, and without a terminal nothing is.
 Escape sequences in text from others are shown, not executed.
 `;
 

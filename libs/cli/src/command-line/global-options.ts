@@ -15,6 +15,12 @@ export const globalOptions: Readonly<Record<string, Option>> = {
   json: {
     summary: 'print JSON: one document, or one per line from commands that keep running (docs/cli.md)',
   },
+  output: {
+    short: 'o',
+    value: 'format',
+    values: ['json', 'table', 'wide'],
+    summary: '`json` is --json; `wide` shows every column of a table in full, however wide (table)',
+  },
   help: { short: 'h', summary: 'show what the command does, with examples' },
   version: { short: 'V', summary: 'print the version' },
 };

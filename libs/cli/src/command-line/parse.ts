@@ -52,12 +52,17 @@ function commandWords(
 ): { words: string[]; rest: string[] } {
   let at = 0;
   while (at < argv.length && (argv[at] ?? '').startsWith('-')) {
-    const raw = (argv[at] ?? '').split('=', 1)[0] ?? '';
+    const word = argv[at] ?? '';
+    const raw = word.split('=', 1)[0] ?? '';
     const [name, option] =
-      Object.entries(globalOptions).find(([each, { short }]) => raw === `--${each}` || raw === `-${short}`) ??
-      [];
+      Object.entries(globalOptions).find(
+        ([each, { short, value }]) =>
+          raw === `--${each}` || (value === undefined ? raw === `-${short}` : raw.startsWith(`-${short}`)),
+      ) ?? [];
     if (name === undefined || option === undefined) throw misplacedOption(raw, commands);
-    at += option.value === undefined || (argv[at] ?? '').includes('=') ? 1 : 2;
+    // `-o json`, `--output=json` and `-ojson`
+    const hasValue = word.includes('=') || (word !== `-${option.short}` && word !== `--${name}`);
+    at += option.value === undefined || hasValue ? 1 : 2;
   }
   const first = argv[at];
   if (first === undefined) return { words: [], rest: [...argv] };

@@ -1,19 +1,20 @@
 import type { Command } from '../command-line/command.ts';
-import { completionOf } from './completion.ts';
+import { completionNames, completionOf } from './completion.ts';
 import { configCheck, configReload } from './config.ts';
 import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
-import { deliveries, retry } from './deliveries.ts';
+import { deliveriesList, retry } from './deliveries.ts';
 import { doctor } from './doctor.ts';
 import { erase } from './erase.ts';
 import { importHermesConfig } from './import-hermes.ts';
 import { init } from './init.ts';
+import { jobsCancel, jobsList, jobsShow } from './jobs.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
 import { restart } from './restart.ts';
 import { routesAdd, routesList, routesRemove, routesRotateSecret, routesShow } from './routes.ts';
 import { send } from './send.ts';
-import { sessions } from './sessions.ts';
+import { sessionsList } from './sessions.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';
 import { transcript } from './transcript.ts';
@@ -26,7 +27,7 @@ import { webhooksCounts, webhooksList } from './webhooks.ts';
  */
 export const commands: readonly Command[] = [
   send,
-  sessions,
+  sessionsList,
   status,
   logs,
   tail,
@@ -36,10 +37,13 @@ export const commands: readonly Command[] = [
   cancel,
   resume,
   erase,
-  deliveries,
+  deliveriesList,
   retry,
   deadLettersList,
   deadLettersReplay,
+  jobsList,
+  jobsShow,
+  jobsCancel,
   processesList,
   processesOutput,
   processesKill,
@@ -61,4 +65,5 @@ export const commands: readonly Command[] = [
   init,
   importHermesConfig,
   completionOf(() => commands),
+  completionNames,
 ];

@@ -1,14 +1,14 @@
 import type { Delivery } from '../api/types.ts';
 import { defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { toneOf } from '../terminal/style.ts';
-import { type Column, table } from '../terminal/table.ts';
-import { agoText } from '../terminal/time.ts';
+import { BULK, bulkOptions, isBulk, runBulk } from './bulk.ts';
+import { deliveryTable } from './deliveries-table.ts';
 import { forEachNamed } from './for-each.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
-export const deliveries = defineCommand({
-  name: 'deliveries',
+export const deliveriesList = defineCommand({
+  name: 'deliveries list',
+  isDefault: true,
   summary: 'list deliveries, most recently changed first',
   options: {
     status: {
@@ -16,9 +16,9 @@ export const deliveries = defineCommand({
       values: ['pending', 'delivered', 'dead', 'dropped'],
       summary: 'only deliveries with this status',
     },
-    session: { value: 'id', summary: 'only deliveries of this session' },
+    session: { value: 'id', names: 'session', summary: 'only deliveries of this session' },
     target: { value: 'name', summary: 'only deliveries to this target' },
-    route: { value: 'name', summary: 'only deliveries of this route' },
+    route: { value: 'name', names: 'route', summary: 'only deliveries of this route' },
     ...pagingOptions,
   },
   examples: [
@@ -30,46 +30,22 @@ export const deliveries = defineCommand({
   ],
   calls: ['get /v1/deliveries'],
   run: async (context) => {
-    const { given, out, runtime } = context;
+    const { given, out } = context;
     const page = await fetchPage<Delivery>(context, '/v1/deliveries', {
       status: given.text('status'),
       session: given.text('session'),
       target: given.text('target'),
       route: given.text('route'),
     });
-    const columns: Column<Delivery>[] = [
-      { head: 'DELIVERY', text: ({ id }) => id },
-      { head: 'STATUS', text: ({ status }) => status, tone: ({ status }) => toneOf(status) },
-      { head: 'TARGET', text: ({ target, via }) => (via === 'target' ? target : `${target} (fallback)`) },
-      { head: 'KIND', text: ({ kind }) => kind },
-      { head: 'TRIES', text: ({ attempts }) => String(attempts), right: true },
-      { head: 'CHANGED', text: ({ updated_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-      { head: 'WHAT', text: whatOf, flexible: true },
-    ];
-    out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
+    out.answer(page, () => deliveryTable(page.items, context));
     noteMore(context, page);
     return undefined;
   },
 });
 
-function whatOf({
-  status,
-  reason,
-  receipt,
-  next_attempt_at: next,
-  possible_duplicate: twice,
-}: Delivery): string {
-  return [
-    status === 'delivered' ? receipt : reason,
-    status === 'pending' && next !== null ? `due ${next}` : null,
-    twice ? 'possible duplicate' : null,
-  ]
-    .filter((part) => part !== null)
-    .join('; ');
-}
-
 /** The API's limit for one call. */
 const MOST_RETRIES = 1_000;
+const FILTERS = ['target', 'route', 'session', 'since', 'until'];
 
 interface Retried {
   readonly retried: readonly string[];
@@ -81,26 +57,58 @@ export const retry = defineCommand({
   name: 'retry',
   summary: 'send dead deliveries again',
   description:
-    'It sends the deliveries that you name, or with --dead all that match the filters. Pending deliveries are retried by themselves.',
-  arguments: [{ name: 'delivery', optional: true, many: true, summary: 'ids from `angelia deliveries`' }],
+    'It sends the deliveries that you name. With --dead it sends some of the dead ones that fit the filters at once, and ' +
+    `prints their ids. Pending deliveries are retried by themselves. ${BULK}`,
+  arguments: [
+    {
+      name: 'delivery',
+      names: 'delivery',
+      optional: true,
+      many: true,
+      summary: 'ids from `angelia deliveries`, or enough of their beginning',
+    },
+  ],
   options: {
-    dead: { summary: 'all dead deliveries' },
-    target: { value: 'name', summary: 'with --dead: only to this target' },
-    route: { value: 'name', summary: 'with --dead: only of this route' },
-    session: { value: 'id', summary: 'with --dead: only of this session' },
+    target: { value: 'name', summary: 'only to this target' },
+    route: { value: 'name', names: 'route', summary: 'only of this route' },
+    session: { value: 'id', names: 'session', summary: 'only of this session' },
+    since: { value: 'when', summary: 'dead since this time: ISO 8601, or how long ago (15m, 2h, 7d)' },
+    until: { value: 'when', summary: 'dead before this time' },
+    all: { summary: 'a job on all dead deliveries, without a filter' },
+    dead: { summary: 'no job: at once, and at most --limit' },
     limit: { value: 'n', summary: `with --dead: how many, up to ${MOST_RETRIES} (100)` },
+    ...bulkOptions,
   },
   examples: [
     { command: 'angelia retry 01a1e281-20d9-7563-b8f1-427765d52c50.7', does: 'one delivery' },
-    { command: 'angelia retry --dead --target telegram', does: 'all of them, when the target works again' },
+    { command: 'angelia retry --target telegram --since 2h --dry-run', does: 'how many would it be?' },
+    { command: 'angelia retry --target telegram --yes', does: 'all of them, when the target works again' },
+    { command: 'angelia retry --dead --route alerts', does: 'up to 100, at once' },
   ],
-  calls: ['post /v1/deliveries/{id}/retry', 'post /v1/deliveries/retry'],
-  run: async ({ api, given, out }) => {
+  calls: ['post /v1/deliveries/{id}/retry', 'post /v1/deliveries/retry', 'post /v1/jobs'],
+  run: async (context) => {
+    const { api, given, out } = context;
     const ids = given.argumentsFrom('delivery');
-    if (ids.length > 0 === given.switch('dead')) {
+    const byFilter = isBulk(context, ids, FILTERS) || given.switch('all');
+    if (ids.length > 0 ? given.switch('dead') || given.switch('all') : !byFilter && !given.switch('dead')) {
       throw new CliError(
         EXIT.usage,
-        'name the deliveries, or give --dead for all dead ones',
+        'name the deliveries, or give --dead for all dead ones, or filters',
+        'angelia help retry',
+      );
+    }
+    if (ids.length === 0 && !given.switch('dead')) {
+      return runBulk(context, {
+        action: 'retry-deliveries',
+        filters: FILTERS,
+        question: (count) => `send ${count} dead deliveries again`,
+      });
+    }
+    const onlyOfJobs = ['since', 'until'].filter((option) => given.text(option) !== null);
+    if (onlyOfJobs.length > 0) {
+      throw new CliError(
+        EXIT.usage,
+        `--${onlyOfJobs[0]} makes a job: leave out --dead`,
         'angelia help retry',
       );
     }
@@ -131,7 +139,7 @@ export const retry = defineCommand({
         ...(done.retried.length + done.refused.length === 0 ? ['there are no dead deliveries'] : []),
       ].join('\n'),
     );
-    if (done.more) out.note('there are more: run it again');
+    if (done.more) out.note('there are more: run it again, or give --all instead of --dead');
     return undefined;
   },
 });

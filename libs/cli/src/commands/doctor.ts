@@ -8,7 +8,8 @@ export const doctor = defineCommand({
   summary: 'check everything that Angelia depends on, and say what to do',
   description:
     'It checks config and environment, Postgres and its settings, NATS and its limits, the services, clocks and disk. It checks ' +
-    'credentials of targets, models and MCP servers with a call that sends no message to anybody. It changes nothing. On the ' +
+    'credentials of targets, models and MCP servers with a call that sends no message to anybody. It looks at the last hour: ' +
+    'dead deliveries, failed sessions, refused webhooks and models that are down, each by reason. It changes nothing. On the ' +
     'machine of the local stack it needs no settings. Elsewhere, give it the environment of the services (DATABASE_URL, ' +
     'NATS_URL and what the config names). Exit code 1 means that something is wrong.',
   options: {

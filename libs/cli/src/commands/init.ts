@@ -96,7 +96,7 @@ export const init = defineCommand({
           ...(missing.length === 0 ? [] : [`  fill in ${missing.join(', ')} in ${envFile}`]),
           `  ${chosen.sender.setUp}; URL: <your address>/webhooks/${route}; ${chosen.sender.secret.name} is in ${envFile}`,
           '  npm start',
-          `  npx angelia send ${route} --wait      in a second terminal, for a test webhook`,
+          `  ./angelia send ${route} --wait      in a second terminal, for a test webhook`,
         ].join('\n'),
       );
       return findings.some(({ state }) => state === 'fault') ? EXIT.failed : undefined;

@@ -5,6 +5,7 @@ import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { configEnvironment } from '../local-stack/config-environment.ts';
 import { databaseUrl } from '../local-stack/files.ts';
+import { wholeId } from '../names/whole-ids.ts';
 import { confirm, yesOption } from '../terminal/confirm.ts';
 
 // These commands work on the database, also while the services are down. Each imports event-log or service-kit only when it
@@ -61,7 +62,10 @@ export const exportSessions = defineCommand({
     'The files are compressed JSON lines, one file per day (`sessions-<day>.jsonl.gz`) and one line per event. Existing files ' +
     'are extended. ' +
     `Without ids, it writes all sessions that have ended. \`angelia import\` reads the files back. ${WHERE}`,
-  arguments: [{ name: 'session', optional: true, many: true, summary: 'ids of sessions' }],
+  // Not `names`: the server is not needed, and may be down.
+  arguments: [
+    { name: 'session', optional: true, many: true, summary: 'ids of sessions, or enough of their beginning' },
+  ],
   options: {
     to: { value: 'directory', file: true, summary: 'where to write (./exports)' },
     route: { value: 'name', summary: 'without ids: only sessions of this route' },
@@ -72,12 +76,12 @@ export const exportSessions = defineCommand({
   ],
   run: async ({ given, out, runtime }) => {
     const url = databaseUrl(runtime);
-    const sessionIds = given.argumentsFrom('session');
+    const named = given.argumentsFrom('session');
     const route = given.text('route');
-    if (sessionIds.length > 0 && route !== null)
-      throw new CliError(EXIT.usage, 'give ids or --route, not both');
+    if (named.length > 0 && route !== null) throw new CliError(EXIT.usage, 'give ids or --route, not both');
     const directory = resolve(runtime.cwd, given.text('to') ?? 'exports');
     const { exportFiles } = await import('@angelia/event-log/admin');
+    const sessionIds = await onDatabase(() => wholeIdsIn(url, named));
     const done = await onDatabase(() =>
       exportFiles({
         url,
@@ -97,6 +101,21 @@ export const exportSessions = defineCommand({
     return undefined;
   },
 });
+
+/** As the database has them. */
+async function wholeIdsIn(url: string, named: readonly string[]): Promise<string[]> {
+  const { openEventLog } = await import('@angelia/event-log');
+  const log = openEventLog({ url, instance: 'cli', holder: 'cli' });
+  const find = async (idPrefix: string, limit: number) =>
+    (await log.lists.sessions({ idPrefix, limit })).items.map(({ sessionId }) => sessionId);
+  try {
+    const ids: string[] = [];
+    for (const each of named) ids.push(await wholeId('session', each, find));
+    return ids;
+  } finally {
+    await log.close();
+  }
+}
 
 export const importSessions = defineCommand({
   name: 'import',

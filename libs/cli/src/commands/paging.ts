@@ -4,14 +4,18 @@ import type { Context, Option } from '../command-line/command.ts';
 
 /** The API's limit. */
 const LARGEST_PAGE = 200;
+const USUAL_PAGE = 50;
 
 export const pagingOptions = {
-  limit: { value: 'n', summary: `how many, up to ${LARGEST_PAGE} (50)` },
+  limit: { value: 'n', summary: `how many, up to ${LARGEST_PAGE} (${USUAL_PAGE})` },
   cursor: { value: 'cursor', summary: '`next_cursor` of the previous page' },
   all: { summary: 'all pages' },
 } as const satisfies Readonly<Record<string, Option>>;
 
-/** One page, or with `--all` every page in one. */
+/**
+ * As many as asked for, or with `--all` everything. A page of the API can be short or empty and still have a next one: then
+ * few rows of a long list fit the filter, and there are more to look at.
+ */
 export async function fetchPage<T>(
   { api, given }: Context,
   path: string,
@@ -20,13 +24,14 @@ export async function fetchPage<T>(
   const client = api();
   const limit = given.number('limit', { from: 1, to: LARGEST_PAGE });
   const first = given.text('cursor');
-  if (!given.switch('all')) return client.get<Page<T>>(path, { ...query, limit, cursor: first });
+  const wanted = given.switch('all') ? Number.POSITIVE_INFINITY : (limit ?? USUAL_PAGE);
   const items: T[] = [];
   for (let cursor = first; ; ) {
-    const page = await client.get<Page<T>>(path, { ...query, limit: limit ?? LARGEST_PAGE, cursor });
+    const size = Math.min(wanted - items.length, limit ?? LARGEST_PAGE);
+    const page = await client.get<Page<T>>(path, { ...query, limit: size, cursor });
     items.push(...page.items);
     cursor = page.next_cursor;
-    if (cursor === null) return { items, next_cursor: null };
+    if (cursor === null || items.length >= wanted) return { ...page, items };
   }
 }
 

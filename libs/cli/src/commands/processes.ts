@@ -12,7 +12,7 @@ export const processesList = defineCommand({
   isDefault: true,
   summary: 'list background processes, most recently changed first',
   options: {
-    session: { value: 'id', summary: 'only processes of this session' },
+    session: { value: 'id', names: 'session', summary: 'only processes of this session' },
     status: {
       value: 'status',
       values: ['running', 'exited', 'lost'],
@@ -31,10 +31,15 @@ export const processesList = defineCommand({
     const columns: Column<Process>[] = [
       { head: 'PROCESS', text: ({ id }) => id },
       { head: 'STATUS', text: statusOf, tone: ({ status }) => toneOf(status) },
-      { head: 'SESSION', text: ({ session_id: id }) => id },
-      { head: 'HOST', text: ({ host, pid }) => `${host}:${pid}` },
-      { head: 'STARTED', text: ({ started_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-      { head: 'COMMAND', text: ({ command }) => command, flexible: true },
+      { head: 'SESSION', text: ({ session_id: id }) => id, dropped: 2 },
+      { head: 'HOST', text: ({ host, pid }) => `${host}:${pid}`, dropped: 4 },
+      {
+        head: 'STARTED',
+        text: ({ started_at: at }) => agoText(at, runtime.now()),
+        tone: () => 'dim',
+        dropped: 3,
+      },
+      { head: 'COMMAND', text: ({ command }) => command, flexible: true, dropped: 1 },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
     noteMore(context, page);
@@ -55,7 +60,7 @@ export const processesOutput = defineCommand({
   name: 'processes output',
   summary: 'show the kept output of a process',
   description: 'It shows stdout and stderr together: the last part, unless --offset says where to begin.',
-  arguments: [{ name: 'process', summary: 'the id of the process' }],
+  arguments: [{ name: 'process', names: 'process', summary: 'its id, or enough of its beginning' }],
   options: {
     offset: { value: 'byte', summary: 'start at this byte' },
     bytes: { value: 'n', summary: `how many, up to ${LARGEST_PART} (65536)` },
@@ -88,7 +93,9 @@ export const processesKill = defineCommand({
   summary: 'end background processes',
   description:
     'It ends the whole process group with SIGTERM, then SIGKILL. If the session asked to be notified, it hears of the end as of any other.',
-  arguments: [{ name: 'process', many: true, summary: 'ids of processes' }],
+  arguments: [
+    { name: 'process', names: 'process', many: true, summary: 'ids, or enough of their beginning' },
+  ],
   examples: [{ command: 'angelia processes kill proc_8f3a', does: 'end it' }],
   calls: ['post /v1/processes/{id}/kill'],
   run: async ({ api, given, out }) => {

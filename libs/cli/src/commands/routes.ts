@@ -9,7 +9,7 @@ import { toneOf } from '../terminal/style.ts';
 import { type Column, fields, table } from '../terminal/table.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
 
-const nameArgument = { name: 'route', summary: 'name of the route' };
+const nameArgument = { name: 'route', names: 'route', summary: 'name of the route' } as const;
 const pathOf = (name: string): string => `/v1/routes/${encodeURIComponent(name)}`;
 
 export const routesList = defineCommand({
@@ -25,14 +25,15 @@ export const routesList = defineCommand({
     const columns: Column<Route>[] = [
       { head: 'ROUTE', text: ({ name }) => name },
       { head: 'STATUS', text: ({ status }) => status, tone: ({ status }) => toneOf(status) },
-      { head: 'FROM', text: ({ source }) => source },
-      { head: 'DELIVERS TO', text: ({ definition }) => String(definition.deliver ?? '-') },
-      { head: 'SIGNED', text: signedText },
+      { head: 'FROM', text: ({ source }) => source, dropped: 4 },
+      { head: 'DELIVERS TO', text: ({ definition }) => String(definition.deliver ?? '-'), dropped: 2 },
+      { head: 'SIGNED', text: signedText, dropped: 3 },
       {
         head: 'PROMPT',
         text: ({ problem, definition }) => problem ?? String(definition.prompt ?? ''),
         tone: ({ problem }) => (problem === null ? 'plain' : 'bad'),
         flexible: true,
+        dropped: 1,
       },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));

@@ -9,8 +9,6 @@ import { isPiped, readInput, readStdin } from '../terminal/read-input.ts';
 import { toneOf } from '../terminal/style.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
-/** The default body. The prompt of the demo route uses `text`. */
-const TEST_PAYLOAD = { text: 'Hello from angelia send' };
 const REQUEST_TIMEOUT_MS = 30_000;
 
 interface Answer {
@@ -26,10 +24,10 @@ export const send = defineCommand({
   name: 'send',
   summary: 'sign a test webhook and post it to a route',
   description:
-    'The body is --data, --file, stdin, or a short test text. The secret and the scheme come from the config file ' +
+    'The body is --data, --file, stdin, or a test body that fits the route. The secret and the scheme come from the config file ' +
     '(ANGELIA_CONFIG, ./angelia.yaml, else the demo). For a route made by API, give the secret yourself. Only --wait needs ' +
     'the admin token.',
-  arguments: [{ name: 'route', summary: 'name of the route' }],
+  arguments: [{ name: 'route', names: 'route', summary: 'name of the route' }],
   options: {
     data: { short: 'd', value: 'json', summary: 'the body' },
     file: { value: 'path', file: true, summary: 'file with the body; `-` reads stdin' },
@@ -73,7 +71,7 @@ export const send = defineCommand({
     const access = await routeAccess(context, name);
     const scheme = access.secret === null ? null : schemeNamed(access.scheme);
     const nowMs = runtime.now();
-    const body = stamped(await bodyOf(context), scheme, nowMs);
+    const body = stamped(await bodyOf(context, access.sample), scheme, nowMs);
     const headers = headersOf(context, {
       scheme,
       schemeName: access.scheme,
@@ -111,14 +109,14 @@ function answerText(answer: Answer, style: Context['out']['style']): string {
   ].join('  ');
 }
 
-async function bodyOf({ given, runtime }: Context): Promise<string> {
+async function bodyOf({ given, runtime }: Context, sample: object): Promise<string> {
   const data = given.text('data');
   const file = given.text('file');
   if (data !== null && file !== null) throw new CliError(EXIT.usage, 'give --data or --file, not both');
   if (data !== null) return data;
   if (file !== null) return readInput(runtime, file);
   const piped = isPiped(runtime) ? await readStdin(runtime) : '';
-  return piped === '' ? JSON.stringify(TEST_PAYLOAD) : piped;
+  return piped === '' ? JSON.stringify(sample) : piped;
 }
 
 function stamped(body: string, scheme: Scheme | null, nowMs: number): string {

@@ -3,8 +3,9 @@ import type { Page, Session } from '../api/types.ts';
 import { type Context, defineCommand } from '../command-line/command.ts';
 import { toneOf } from '../terminal/style.ts';
 import { type Column, table } from '../terminal/table.ts';
-import { agoText } from '../terminal/time.ts';
+import { agoText, durationText } from '../terminal/time.ts';
 import { fetchPage, noteMore, pagingOptions } from './paging.ts';
+import { filterOf, sessionFilters } from './session-filters.ts';
 
 /** The list is a moment behind the log anyway, and a person reads it. */
 const WATCH_MS = 2_000;
@@ -14,22 +15,33 @@ const HOME = '\u001b[H';
 const CLEAR_BELOW = '\u001b[J';
 const CLEAR_LINE = '\u001b[K';
 
-export const sessions = defineCommand({
-  name: 'sessions',
+export const sessionsList = defineCommand({
+  name: 'sessions list',
+  isDefault: true,
   summary: 'list sessions, newest first',
+  description:
+    'The list is a moment behind the log. On a narrow terminal it leaves out columns; `-o wide` shows all of them.',
   options: {
-    route: { value: 'name', summary: 'only sessions of this route' },
-    status: {
-      value: 'status',
-      values: ['queued', 'running', 'waiting', 'ended'],
-      summary: 'only sessions with this status',
+    ...sessionFilters,
+    sort: {
+      value: 'order',
+      values: ['newest', 'oldest', 'active', 'longest', 'tokens'],
+      summary:
+        '`active`, `longest` and `tokens` show one page and need a filter that few sessions fit (newest)',
     },
+    count: { summary: 'print only how many there are' },
     ...pagingOptions,
     watch: { short: 'w', summary: 'keep running and show changes; with --json, one line per change' },
   },
   examples: [
     { command: 'angelia sessions', does: 'the last 50' },
     { command: 'angelia sessions --route github-pr --status running', does: 'running sessions of a route' },
+    { command: 'angelia sessions --outcome failed --since 2h', does: 'what failed in the last two hours' },
+    { command: 'angelia sessions --failure timeout --since 7d --count', does: 'how many' },
+    {
+      command: 'angelia sessions list --since 1d --sort tokens -o wide',
+      does: 'what used the most tokens today',
+    },
     { command: 'angelia sessions --watch', does: 'keep the list on the screen' },
     { command: "angelia sessions --all --json | jq -r '.items[].id'", does: 'every id, for a script' },
   ],
@@ -37,15 +49,27 @@ export const sessions = defineCommand({
   run: async (context) => {
     const { given, out } = context;
     if (given.switch('watch')) return watch(context);
-    const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
+    if (given.switch('count')) return count(context);
+    const page = await fetchPage<Session>(context, '/v1/sessions', queryOf(context));
     out.answer(page, () => sessionTable(page.items, context));
     noteMore(context, page);
     return undefined;
   },
 });
 
-function filterOf({ given }: Context) {
-  return { route: given.text('route'), status: given.text('status') };
+function queryOf({ given }: Context) {
+  return { ...filterOf(given, Object.keys(sessionFilters)), sort: given.text('sort') };
+}
+
+async function count(context: Context): Promise<undefined> {
+  const { api, given, out } = context;
+  const query = { ...filterOf(given, Object.keys(sessionFilters)), count: 'true', limit: 1 };
+  const { count: found, count_exact: exact } = await api().get<{ count: number; count_exact: boolean }>(
+    '/v1/sessions',
+    query,
+  );
+  out.answer({ count: found, count_exact: exact }, () => (exact ? String(found) : `at least ${found}`));
+  return undefined;
 }
 
 async function watch(context: Context): Promise<undefined> {
@@ -53,7 +77,7 @@ async function watch(context: Context): Promise<undefined> {
   const seen = new Map<string, number>();
   if (out.isTerminal) out.raw(CLEAR_ALL);
   for (;;) {
-    const page = await fetchPage<Session>(context, '/v1/sessions', filterOf(context));
+    const page = await fetchPage<Session>(context, '/v1/sessions', queryOf(context));
     if (!out.json && out.isTerminal) {
       // More rows would scroll the screen. One line is for the head, one for the cursor.
       const fitting = page.items.slice(0, Math.max(1, out.height - 2));
@@ -86,10 +110,21 @@ export function sessionTable(items: Page<Session>['items'], { out, runtime }: Co
       text: statusText,
       tone: ({ status, outcome }) => toneOf(outcome ?? status),
     },
-    { head: 'ROUTE', text: ({ route }) => route },
-    { head: 'STARTED', text: ({ created_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-    { head: 'DELIVERED', text: deliveriesText, tone: deliveriesTone },
-    { head: 'TITLE', text: ({ title }) => title, flexible: true },
+    { head: 'ROUTE', text: ({ route }) => route, dropped: 2 },
+    {
+      head: 'STARTED',
+      text: ({ created_at: at }) => agoText(at, runtime.now()),
+      tone: () => 'dim',
+      dropped: 3,
+    },
+    { head: 'DURATION', text: (session) => durationOf(session, runtime.now()), right: true, dropped: 4 },
+    { head: 'DELIVERED', text: deliveriesText, tone: deliveriesTone, dropped: 5 },
+    { head: 'AGENT', text: ({ agent }) => agent, dropped: 6 },
+    { head: 'MODEL', text: ({ model }) => model ?? '-', dropped: 8 },
+    { head: 'TOKENS', text: tokensText, right: true, dropped: 7 },
+    { head: 'FAILURE', text: ({ failure }) => failure?.code ?? '-', wide: true },
+    { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id, wide: true },
+    { head: 'TITLE', text: ({ title }) => title, flexible: true, dropped: 1 },
   ];
   return table(items, columns, out);
 }
@@ -98,6 +133,15 @@ export function sessionTable(items: Page<Session>['items'], { out, runtime }: Co
 function statusText({ status, outcome, waiting_for: waitingFor }: Session): string {
   if (outcome !== null) return outcome;
   return waitingFor == null ? status : `${status} (${waitingFor})`;
+}
+
+/** From its creation to its end, or until now. */
+function durationOf({ created_at: created, ended_at: ended }: Session, now: number): string {
+  return durationText((ended === null ? now : Date.parse(ended)) - Date.parse(created));
+}
+
+function tokensText({ usage }: Session): string {
+  return String(usage.input_tokens + usage.output_tokens);
 }
 
 /** `2`; `1 of 2` while one is pending; `1, 1 dead` */

@@ -26,10 +26,11 @@ export const status = defineCommand({
     const { api, given, out, runtime } = context;
     const client = api();
     const path = sessionPath(given);
-    const [session, events] = await Promise.all([
+    const [stored, events] = await Promise.all([
       client.get<Session>(path),
       client.get<{ items: SessionEvent[] }>(`${path}/events`),
     ]);
+    const session = { ...stored, failure: wholeFailure(stored, events.items) };
     const spans = spansOf(events.items);
     out.answer({ ...session, timeline: spans.map((span) => spanJson(span)) }, () =>
       [
@@ -48,6 +49,13 @@ function spanJson(span: Span) {
   return { ...span, duration_ms: duration };
 }
 
+/** The summary cuts a long message; its event has the whole. */
+function wholeFailure({ failure, outcome }: Session, events: readonly SessionEvent[]): Session['failure'] {
+  if (failure == null || outcome === null) return failure;
+  const failed = events.findLast(({ type, data }) => type === 'run.failed' && data.code === failure.code);
+  return failed === undefined ? failure : { code: failure.code, message: String(failed.data.message) };
+}
+
 function sessionFields(session: Session, { out, runtime }: Context): string {
   const { deliveries, deliver, usage, processes } = session;
   const now = runtime.now();
@@ -55,13 +63,15 @@ function sessionFields(session: Session, { out, runtime }: Context): string {
   const took = durationText(Date.parse(ended) - Date.parse(session.created_at));
   const at = (iso: string): string => `${iso} (${agoText(iso, now)})`;
   const to = Object.entries(deliver.to).map(([key, value]) => `${key}=${valueText(value)}`);
+  const reason: [string, string, Tone][] =
+    session.failure == null ? [] : [['reason', `${session.failure.code}: ${session.failure.message}`, 'bad']];
   const rows: [string, string, Tone?][] = [
+    // The question that brings somebody here is why it failed.
+    ...(session.outcome === null ? [] : reason),
     ['session', session.id, 'bold'],
     ['title', session.title],
     ['status', stateText(session), toneOf(session.outcome ?? session.status)],
-    ...(session.failure == null
-      ? []
-      : [['reason', `${session.failure.code}: ${session.failure.message}`, 'bad'] as [string, string, Tone]]),
+    ...(session.outcome === null ? reason : []),
     ...(session.retry_at == null ? [] : [['tries again', at(session.retry_at)] as [string, string]]),
     ...(session.end_reason === null ? [] : [['end reason', session.end_reason] as [string, string]]),
     ['route', session.route],

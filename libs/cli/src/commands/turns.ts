@@ -2,8 +2,10 @@ import type { Session, SessionEvent, SessionRef } from '../api/types.ts';
 import { type Context, defineCommand, type Option } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { readStdin } from '../terminal/read-input.ts';
+import { BULK, bulkOptions, runBulk } from './bulk.ts';
 import { forEachNamed } from './for-each.ts';
-import { sessionArgument, sessionPath } from './session-argument.ts';
+import { oneOrFiltered, sessionArgument, sessionOrFilters, sessionPath } from './session-argument.ts';
+import { sessionFilters } from './session-filters.ts';
 import { waitForSession, waitOptions } from './wait.ts';
 
 const idempotencyOption = {
@@ -89,13 +91,25 @@ export const resume = defineCommand({
   name: 'resume',
   summary: 'continue an ended session in a continuation',
   description:
-    'The continuation has the whole conversation. This prints its id. Exit code 6 means that the session has not ended.',
-  arguments: [sessionArgument],
-  options: { ...idempotencyOption, ...waitOptions },
-  examples: [{ command: `angelia resume ${EXAMPLE} --wait`, does: 'let the agent finish' }],
-  calls: ['post /v1/sessions/{id}/resume'],
+    'The continuation has the whole conversation. This prints its id. Exit code 6 means that the session has not ended. ' +
+    `${BULK} It resumes failed sessions, unless --outcome says otherwise, and only those that nobody has continued.`,
+  arguments: [sessionOrFilters],
+  options: { ...sessionFilters, ...idempotencyOption, ...waitOptions, ...bulkOptions },
+  examples: [
+    { command: `angelia resume ${EXAMPLE} --wait`, does: 'let the agent finish' },
+    { command: 'angelia resume --failure timeout --since 2h --dry-run', does: 'how many would it be?' },
+    { command: 'angelia resume --since 2h --yes', does: 'all that failed in the last two hours' },
+  ],
+  calls: ['post /v1/sessions/{id}/resume', 'post /v1/jobs'],
   run: async (context) => {
     const { api, given } = context;
+    if (oneOrFiltered(context, 'resume') === 'filtered') {
+      return runBulk(context, {
+        action: 'resume',
+        filters: Object.keys(sessionFilters),
+        question: (count) => `resume ${count} sessions`,
+      });
+    }
     const taken = await api().send<SessionRef>('POST', `${sessionPath(given)}/resume`, {
       headers: keyHeader(context),
     });
@@ -106,12 +120,23 @@ export const resume = defineCommand({
 export const cancel = defineCommand({
   name: 'cancel',
   summary: 'end sessions now',
-  description:
-    'They end as `cancelled`, and their work stops. Exit code 6 means that a session has already ended.',
-  arguments: [{ ...sessionArgument, many: true }],
-  examples: [{ command: `angelia cancel ${EXAMPLE}`, does: 'stop it' }],
-  calls: ['post /v1/sessions/{id}/cancel'],
-  run: async ({ api, given, out }) => {
+  description: `They end as \`cancelled\`, and their work stops. Exit code 6 means that a session has already ended. ${BULK}`,
+  arguments: [{ ...sessionOrFilters, many: true }],
+  options: { ...sessionFilters, ...bulkOptions },
+  examples: [
+    { command: `angelia cancel ${EXAMPLE}`, does: 'stop it' },
+    { command: 'angelia cancel --route github-pr --status queued --dry-run', does: 'how many would it be?' },
+  ],
+  calls: ['post /v1/sessions/{id}/cancel', 'post /v1/jobs'],
+  run: async (context) => {
+    const { api, given, out } = context;
+    if (oneOrFiltered(context, 'cancel') === 'filtered') {
+      return runBulk(context, {
+        action: 'cancel',
+        filters: Object.keys(sessionFilters),
+        question: (count) => `cancel ${count} sessions`,
+      });
+    }
     const client = api();
     return forEachNamed({ out }, given.argumentsFrom('session'), async (id) => {
       const taken = await client.send<SessionRef>('POST', `/v1/sessions/${encodeURIComponent(id)}/cancel`);

@@ -1,10 +1,10 @@
 import type { UnstartedCount, UnstartedWebhook } from '../api/types.ts';
-import { defineCommand, type Option } from '../command-line/command.ts';
-import { type Column, table } from '../terminal/table.ts';
+import { type Context, defineCommand, type Option } from '../command-line/command.ts';
+import { type Column, oneLine, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
 
 const filters = {
-  route: { value: 'name', summary: 'only webhooks of this route' },
+  route: { value: 'name', names: 'route', summary: 'only webhooks of this route' },
   outcome: {
     value: 'outcome',
     values: [
@@ -18,6 +18,7 @@ const filters = {
       'disabled',
       'unknown_route',
       'unavailable',
+      'crowded_out',
       'error',
     ],
     summary: 'only webhooks with this outcome',
@@ -28,7 +29,9 @@ export const webhooksList = defineCommand({
   name: 'webhooks list',
   isDefault: true,
   summary: 'list webhooks that started no session, with the reason',
-  description: 'Angelia keeps the last 50 of each route, outcome and reason, for at most 7 days.',
+  description:
+    'Below each it says why: which header is missing, how far the timestamp is off, or which filter said no to which value. ' +
+    'Angelia keeps the last 50 of each route, outcome and reason, for at most 7 days.',
   options: { ...filters, limit: { value: 'n', summary: 'how many, up to 200 (50)' } },
   examples: [
     { command: 'angelia webhooks --route github-pr', does: 'why did nothing happen?' },
@@ -42,20 +45,46 @@ export const webhooksList = defineCommand({
       limit: given.number('limit', { from: 1, to: 200 }),
     });
     const columns: Column<UnstartedWebhook>[] = [
-      { head: 'WHEN', text: ({ received_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-      { head: 'ROUTE', text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})` },
+      {
+        head: 'WHEN',
+        text: ({ received_at: at }) => agoText(at, runtime.now()),
+        tone: () => 'dim',
+        dropped: 2,
+      },
+      {
+        head: 'ROUTE',
+        text: ({ route, requested_route: asked }) => route ?? `(${asked ?? 'none'})`,
+        flexible: true,
+      },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
-      { head: 'REASON', text: ({ reason }) => reason },
-      { head: 'HTTP', text: ({ status }) => String(status), right: true },
-      { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true },
-      { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-' },
-      { head: 'SESSION', text: ({ session_id: id }) => id ?? '-' },
+      { head: 'REASON', text: ({ reason }) => reason, flexible: true },
+      { head: 'HTTP', text: ({ status }) => String(status), right: true, dropped: 3 },
+      { head: 'EVENT', text: ({ event }) => event ?? '-', flexible: true, dropped: 4 },
+      { head: 'FROM', text: ({ source }) => source ?? '-', dropped: 5 },
+      { head: 'DELIVERY ID', text: ({ delivery_id: id }) => id ?? '-', dropped: 6 },
+      { head: 'SESSION', text: ({ session_id: id }) => id ?? '-', dropped: 7 },
     ];
-    out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
+    out.answer(answer, () => (answer.items.length === 0 ? '' : withDetails(answer.items, columns, out)));
     if (answer.items.length === 0) out.note('there are no such webhooks');
     return undefined;
   },
 });
+
+/** The reason of each is on a line of its own, because it must not be cut. */
+function withDetails(
+  items: readonly UnstartedWebhook[],
+  columns: readonly Column<UnstartedWebhook>[],
+  out: Context['out'],
+): string {
+  const [head, ...rows] = table(items, columns, out).split('\n');
+  return [
+    head,
+    ...rows.flatMap((row, index) => {
+      const detail = items[index]?.detail ?? null;
+      return detail === null ? [row] : [row, `  ${oneLine(detail)}`];
+    }),
+  ].join('\n');
+}
 
 export const webhooksCounts = defineCommand({
   name: 'webhooks counts',
@@ -69,12 +98,17 @@ export const webhooksCounts = defineCommand({
       outcome: given.text('outcome'),
     });
     const columns: Column<UnstartedCount>[] = [
-      { head: 'ROUTE', text: ({ route }) => route ?? '-' },
+      { head: 'ROUTE', text: ({ route }) => route ?? '-', flexible: true },
       { head: 'OUTCOME', text: ({ outcome }) => outcome, tone: () => 'warn' },
-      { head: 'REASON', text: ({ reason }) => reason },
+      { head: 'REASON', text: ({ reason }) => reason, flexible: true },
       { head: 'COUNT', text: ({ count }) => String(count), right: true },
-      { head: 'SINCE', text: ({ first_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
-      { head: 'LAST', text: ({ last_at: at }) => agoText(at, runtime.now()), tone: () => 'dim' },
+      {
+        head: 'SINCE',
+        text: ({ first_at: at }) => agoText(at, runtime.now()),
+        tone: () => 'dim',
+        dropped: 2,
+      },
+      { head: 'LAST', text: ({ last_at: at }) => agoText(at, runtime.now()), tone: () => 'dim', dropped: 1 },
     ];
     out.answer(answer, () => (answer.items.length === 0 ? '' : table(answer.items, columns, out)));
     return undefined;

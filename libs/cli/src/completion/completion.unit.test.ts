@@ -41,10 +41,38 @@ describe('bash completion', () => {
       ['bash', 'zsh', 'fish'],
     ],
     [['help', 'rou'], ['routes']],
-    [['sessions', '--route', ''], []],
+    [['sessions', '--title', ''], []],
   ])('offers after %j: %j', (line, offered) => {
     const found = offeredByBash(...line);
     expect(found.filter((word) => !word.startsWith('--') || line.at(-1)?.startsWith('--'))).toEqual(offered);
+  });
+});
+
+describe('ids and names of routes', () => {
+  /** A stand-in for the program: it prints how it was called. */
+  const offered = (...line: string[]) => {
+    const typed = line.map((word) => `'${word}'`).join(' ');
+    const script = `program() { echo "<$*>"; }; ${bashCompletion(words)}
+COMP_WORDS=(program ${typed}); COMP_CWORD=${line.length}; _angelia; IFS=' '; echo "\${COMPREPLY[*]}"`;
+    return spawnSync('bash', ['--norc', '-c', script], { encoding: 'utf8' }).stdout.trim();
+  };
+
+  it.each([
+    [['status', ''], '<completion names session>'],
+    [['status', '01a1'], '<completion names session 01a1>'],
+    [['sessions', 'list', '--route', 'al'], '<completion names route al>'],
+    [['sessions', '--route', ''], '<completion names route>'],
+    [['retry', '01'], '<completion names delivery 01>'],
+    [['jobs', 'show', ''], '<completion names job>'],
+    [['routes', 'show', 'd'], '<completion names route d>'],
+    [['status', '--js'], '--json'],
+  ])('bash asks the program that is typed: after %j it offers %s', (line, asked) => {
+    expect(offered(...line)).toBe(asked);
+  });
+
+  it('zsh and fish ask it, too', () => {
+    expect(zshCompletion(words)).toContain("'*: :{_angelia_names session}'");
+    expect(fishCompletion(words)).toContain("-l route -x -a '(__angelia_names route)'");
   });
 });
 

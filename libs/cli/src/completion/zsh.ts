@@ -1,3 +1,4 @@
+import type { Argument, Option } from '../command-line/command.ts';
 import { type Member, optionsOfGroup, type Words } from './words.ts';
 
 export function zshCompletion({ first, groups, commands }: Words): string {
@@ -6,8 +7,11 @@ export function zshCompletion({ first, groups, commands }: Words): string {
       _arguments -s ${optionSpecs(optionsOfGroup(inside))} '1: :((${described(inside.map(({ name, summary }) => [name.slice(group.length + 1), summary]))}))' ;;`;
   return `#compdef angelia
 # zsh completion of angelia: angelia completion zsh > "$fpath[1]/_angelia"
+_angelia_names() {
+  compadd -- \${(f)"$("$angelia" completion names $1 $PREFIX 2>/dev/null)"}
+}
 _angelia() {
-  local command="$words[2]"
+  local command="$words[2]" angelia="$words[1]"
   local -i taken=1
   if (( CURRENT == 2 )); then
     local -a commands=(
@@ -30,7 +34,7 @@ ${groups.map(({ group, members: inside }) => members(group, inside)).join('\n')}
 ${commands
   .map(
     ({ name, options, arguments: args }) =>
-      `    "${name}")\n      _arguments -s ${optionSpecs(options)} '*: :${args[0]?.values === undefined ? '_files' : `(${args[0].values.join(' ')})`}' ;;`,
+      `    "${name}")\n      _arguments -s ${optionSpecs(options)} '*: :${argumentAction(args[0])}' ;;`,
   )
   .join('\n')}
     help) _arguments '1: :(${first.map(({ word }) => word).join(' ')})' ;;
@@ -42,14 +46,22 @@ if [ "$funcstack[1]" = "_angelia" ]; then _angelia "$@"; else compdef _angelia a
 
 function optionSpecs(options: Member['options']): string {
   return options
-    .map(({ name, value, values, file, many, summary }) => {
-      const takes =
-        value === undefined
-          ? ''
-          : `:${escaped(value)}:${values === undefined ? (file === true ? '_files' : ' ') : `(${values.join(' ')})`}`;
+    .map(({ name, value, many, summary, ...action }) => {
+      const takes = value === undefined ? '' : `:${escaped(value)}:${optionAction(action)}`;
       return quoted(`${many === true ? '*' : ''}--${name}[${escaped(summary)}]${takes}`);
     })
     .join(' ');
+}
+
+function optionAction({ values, names, file }: Pick<Option, 'values' | 'names' | 'file'>): string {
+  if (values !== undefined) return `(${values.join(' ')})`;
+  if (names !== undefined) return `{_angelia_names ${names}}`;
+  return file === true ? '_files' : ' ';
+}
+
+function argumentAction(argument: Argument | undefined): string {
+  if (argument?.values !== undefined) return `(${argument.values.join(' ')})`;
+  return argument?.names === undefined ? '_files' : `{_angelia_names ${argument.names}}`;
 }
 
 function described(pairs: readonly (readonly [string, string])[]): string {

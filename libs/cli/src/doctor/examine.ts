@@ -3,6 +3,7 @@ import { type Config, isSecretKey } from '@angelia/contracts';
 import { type LocalStack, readLocalStack } from '../local-stack/local-stack.ts';
 import { type CheckedConfig, checkConfig, environmentFindings } from './config.ts';
 import { type Finding, fault, reasonOf, skipped } from './finding.ts';
+import { lastHourFindings } from './last-hour.ts';
 import { diskFindings, nodeFindings } from './machine.ts';
 import { mcpFindings } from './mcp-servers.ts';
 import { modelsFindings } from './models.ts';
@@ -59,6 +60,9 @@ export async function examine(options: ExamineOptions): Promise<Finding[]> {
         services: countServices(local, adminUrls),
         longTransactionMs: options.longTransactionMs ?? LONG_TRANSACTION_MS,
       }),
+    ),
+    check('last-hour', () =>
+      lastHourFindings({ url: env.DATABASE_URL, timeoutMs, now: options.now ?? Date.now }),
     ),
     check('nats', () => natsFindings({ url: env.NATS_URL, timeoutMs, replicas: config?.nats.replicas ?? 1 })),
     check('services', () =>

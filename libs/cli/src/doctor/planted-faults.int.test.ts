@@ -106,6 +106,38 @@ describe('Postgres', () => {
     }
   });
 
+  it('with nothing wrong in the last hour says so; what is older, ignored, or of strangers does not count', async () => {
+    const quiet = await createTestDatabase();
+    const webhooks = (route: string, outcome: string, ago: string) =>
+      quiet.query(`
+        WITH c AS (INSERT INTO angelia.unstarted_webhook_counts
+          VALUES ('${route}', '${outcome}', 'r', 3, 1, now() - interval '3 hours', now() - interval '${ago}'))
+        INSERT INTO angelia.unstarted_webhooks (route, outcome, reason, slot, received_at, status, detail)
+          VALUES ('${route}', '${outcome}', 'r', 0, now() - interval '${ago}', 401, 'why')`);
+    try {
+      await webhooks('old', 'unauthorized', '2 hours');
+      await webhooks('quiet', 'ignored', '1 minute');
+      await webhooks('(unknown)', 'unknown_route', '1 minute');
+      const about = async () =>
+        (await examined({}, { env: { DATABASE_URL: quiet.url } })).filter(({ check }) =>
+          check.startsWith('last-hour'),
+        );
+      expect((await about()).map(({ check, state }) => [check, state])).toEqual([
+        ['last-hour', 'ok'],
+        ['last-hour.webhooks.(unknown)', 'ok'],
+      ]);
+      await webhooks('hook', 'unauthorized', '1 minute');
+      expect(finding(await about(), 'last-hour.webhooks.hook')).toEqual({
+        check: 'last-hour.webhooks.hook',
+        state: 'warning',
+        what: 'at least 1 webhook refused (unauthorized: r); the last: why',
+        todo: 'run `angelia webhooks list --route hook --outcome unauthorized`',
+      });
+    } finally {
+      await quiet.drop();
+    }
+  });
+
   it('with a log that was restored from another cluster is a fault that names --raise-epoch', async () => {
     const restored = await createTestDatabase();
     try {

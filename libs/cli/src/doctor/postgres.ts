@@ -134,7 +134,14 @@ function rolesFinding({ roles }: ExaminedDatabase): Finding {
 }
 
 const MIGRATE = 'node dist/migrate.js';
-const LED_LOOPS = ['agenda', 'projection', 'prune', 'relay'] as const satisfies readonly LedLoop[];
+const LED_LOOPS = [
+  'agenda',
+  'jobs',
+  'projection',
+  'prune',
+  'relay',
+  'views',
+] as const satisfies readonly LedLoop[];
 /** Less than a second is normal. */
 const LATE_MS = 10_000;
 

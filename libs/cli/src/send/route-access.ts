@@ -3,6 +3,7 @@ import type { Context } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { configEnvironment } from '../local-stack/config-environment.ts';
 import { readInput } from '../terminal/read-input.ts';
+import { sampleBody, type WrittenRoute } from './sample-body.ts';
 import { usualScheme } from './sign.ts';
 
 /** How to sign a webhook for this route. */
@@ -12,6 +13,8 @@ export interface RouteAccess {
   readonly scheme: string;
   /** The first of its `events`; null if it takes all. */
   readonly event: string | null;
+  /** A body that it accepts. */
+  readonly sample: Readonly<Record<string, unknown>>;
 }
 
 const INSECURE = 'INSECURE_NO_AUTH';
@@ -25,7 +28,7 @@ export async function routeAccess(context: Context, name: string): Promise<Route
   const { given } = context;
   const secret = await givenSecret(context);
   const scheme = given.text('scheme');
-  if (secret !== null && scheme !== null) return access(secret, scheme, null);
+  if (secret !== null && scheme !== null) return access(secret, scheme, null, {});
   const file = await inConfigFile(context, name, secret !== null);
   if (file.route !== null) {
     const used = secret ?? file.route.secret;
@@ -35,7 +38,7 @@ export async function routeAccess(context: Context, name: string): Promise<Route
         `route ${name} of ${file.path} has no secret, and the file has no secret for all routes`,
       );
     }
-    return access(used, scheme ?? file.route.auth, file.route.events[0] ?? null);
+    return access(used, scheme ?? file.route.auth, file.route.events[0] ?? null, file.route.written);
   }
   if (secret === null) {
     throw new CliError(
@@ -44,13 +47,20 @@ export async function routeAccess(context: Context, name: string): Promise<Route
       'to use another config file, set ANGELIA_CONFIG. The secret of a route made by API was shown when it was made',
     );
   }
-  return access(secret, scheme ?? (await schemeByApi(context, name)), null);
+  return access(secret, scheme ?? (await schemeByApi(context, name)), null, {});
 }
 
-function access(secret: string, scheme: string | null, event: string | null): RouteAccess {
+function access(
+  secret: string,
+  named: string | null,
+  event: string | null,
+  written: WrittenRoute,
+): RouteAccess {
+  const scheme = named ?? usualScheme(secret);
   return {
     secret: secret === INSECURE ? null : secret,
-    scheme: scheme ?? usualScheme(secret),
+    scheme,
+    sample: sampleBody(written, scheme, event),
     // In `pull_request.opened` the part after the dot is an action, which is in the body.
     event: event?.split('.')[0] ?? null,
   };

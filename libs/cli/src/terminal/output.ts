@@ -6,8 +6,10 @@ import { type Style, styleFor, wantsColour } from './style.ts';
 /** How a command prints. No command writes to a stream itself, so that `--json` works everywhere. */
 export interface Output {
   readonly json: boolean;
+  /** `-o wide`: tables have all their columns. */
+  readonly wide: boolean;
   readonly style: Style;
-  /** Columns of the terminal. Without a terminal nothing is cut. */
+  /** Columns of the terminal. Without a terminal, or with `-o wide`, nothing is cut. */
   readonly width: number;
   /** Lines of the terminal, for commands that redraw the screen. */
   readonly height: number;
@@ -28,7 +30,10 @@ export interface Output {
 const USUAL_WIDTH = 80;
 const USUAL_HEIGHT = 24;
 
-export function outputFor(runtime: Runtime, json: boolean): Output {
+export type Format = 'json' | 'table' | 'wide';
+
+export function outputFor(runtime: Runtime, format: Format): Output {
+  const json = format === 'json';
   const { stdout, stderr, env } = runtime;
   const isTerminal = stdout.isTTY === true;
   const write = (text: string): void => {
@@ -36,8 +41,9 @@ export function outputFor(runtime: Runtime, json: boolean): Output {
   };
   return {
     json,
+    wide: format === 'wide',
     style: styleFor(!json && wantsColour(env, stdout)),
-    width: isTerminal ? stdout.columns || USUAL_WIDTH : Number.POSITIVE_INFINITY,
+    width: isTerminal && format !== 'wide' ? stdout.columns || USUAL_WIDTH : Number.POSITIVE_INFINITY,
     height: stdout.rows || USUAL_HEIGHT,
     isTerminal,
     answer: (value, human) => write(json ? jsonText(value, 2) : human()),

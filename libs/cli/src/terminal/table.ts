@@ -8,23 +8,33 @@ export interface Column<Row> {
   /** May be shortened to fit. Ids are never shortened, because people copy them (seed 000). */
   readonly flexible?: true;
   readonly right?: true;
+  /** Columns with the highest number are left out first if a table is too wide. One without a number always stays. */
+  readonly dropped?: number;
+  /** Only with `-o wide`. */
+  readonly wide?: true;
 }
 
 /** A shorter text says nothing. */
 const NARROWEST = 10;
 const GAP = '  ';
 
-/** Fits the rows to the width: shortens flexible columns, the widest first. If the other columns are too wide, lines wrap. */
+/**
+ * Fits the rows to the width, because a wrapped table cannot be read: leaves out columns, then shortens flexible ones, the
+ * widest first.
+ */
 export function table<Row>(
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  { width, style }: { readonly width: number; readonly style: Style },
+  all: readonly Column<Row>[],
+  { width, wide = false, style }: { readonly width: number; readonly wide?: boolean; readonly style: Style },
 ): string {
-  const cells = rows.map((row) => columns.map((column) => oneLine(column.text(row))));
-  const widths = columns.map(({ head }, index) =>
-    Math.max(displayWidth(head), ...cells.map((row) => displayWidth(row[index] ?? ''))),
+  const columns = fitting(
+    rows,
+    all.filter((column) => wide || column.wide !== true),
+    width,
   );
-  let tooWide = sum(widths) + GAP.length * (columns.length - 1) - width;
+  const cells = rows.map((row) => columns.map((column) => oneLine(column.text(row))));
+  const widths = columns.map((column) => widthOf(rows, column));
+  let tooWide = totalOf(widths) - width;
   while (tooWide > 0) {
     const widest = columns.reduce<number | null>((best, { flexible }, index) => {
       const here = widths[index] ?? 0;
@@ -59,6 +69,34 @@ export function table<Row>(
       ),
     ),
   ].join('\n');
+}
+
+/** The columns that fit if every flexible one is as narrow as it can be. */
+function fitting<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  width: number,
+): readonly Column<Row>[] {
+  const widths = columns.map((column) => {
+    const whole = widthOf(rows, column);
+    return column.flexible === true ? Math.min(whole, NARROWEST) : whole;
+  });
+  if (totalOf(widths) <= width) return columns;
+  const last = Math.max(...columns.map(({ dropped }) => dropped ?? 0));
+  if (last === 0) return columns;
+  return fitting(
+    rows,
+    columns.filter(({ dropped }) => dropped !== last),
+    width,
+  );
+}
+
+function widthOf<Row>(rows: readonly Row[], { head, text }: Column<Row>): number {
+  return rows.reduce((most, row) => Math.max(most, displayWidth(oneLine(text(row)))), displayWidth(head));
+}
+
+function totalOf(widths: readonly number[]): number {
+  return sum(widths) + GAP.length * (widths.length - 1);
 }
 
 /** `name  value` lines. Values are never shortened; their further lines are indented. */

@@ -29,6 +29,26 @@ describe('a table', () => {
     expect(table(rows, columns, { width: 20, style })).toContain(ID);
   });
 
+  it('leaves out columns rather than wrapping, those that matter least first', () => {
+    const more: Column<Row>[] = [
+      ...columns.slice(0, 1),
+      { head: 'A', text: () => 'a'.repeat(20), dropped: 2 },
+      { head: 'B', text: () => 'b'.repeat(20), dropped: 3 },
+      { head: 'C', text: () => 'ccc', wide: true },
+      { head: 'TITLE', text: ({ title }) => title, flexible: true, dropped: 1 },
+    ];
+    const heads = (width: number, wide = false) =>
+      table(rows, more, { width, wide, style }).split('\n')[0]?.split(/ +/);
+    expect(heads(120)).toEqual(['SESSION', 'A', 'B', 'TITLE']);
+    expect(heads(80)).toEqual(['SESSION', 'A', 'TITLE']);
+    expect(heads(60)).toEqual(['SESSION', 'TITLE']);
+    expect(heads(40)).toEqual(['SESSION']);
+    expect(heads(Number.POSITIVE_INFINITY, true)).toEqual(['SESSION', 'A', 'B', 'C', 'TITLE']);
+    for (const width of [80, 60, 40])
+      for (const line of table(rows, more, { width, style }).split('\n'))
+        expect(displayWidth(line)).toBeLessThanOrEqual(width);
+  });
+
   it('cuts nothing without a terminal, and prints one line per row', () => {
     const two = [...rows, { id: ID, title: 'a\nb' }];
     const text = table(two, columns, { width: Number.POSITIVE_INFINITY, style });

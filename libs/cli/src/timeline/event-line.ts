@@ -29,6 +29,7 @@ export function eventLine(
 const BAD = new Set(['run.failed', 'delivery.dead', 'process.lost', 'clarification.timed-out']);
 const WARN = new Set([
   'delivery.failed',
+  'webhook.placeholder-missing',
   'run.interrupted',
   'run.put-off',
   'run.cancelled',
@@ -62,6 +63,8 @@ const describers: Readonly<Record<string, (data: Data) => string>> = {
   'tool.started': (d) => `${d.tool} ${d.arguments}`,
   'tool.finished': (d) => `${d.tool} ${d.outcome}: ${d.result}`,
   'webhook.coalesced': (d) => `delivery ${d.delivery_id} joins turn ${d.turn}`,
+  'webhook.placeholder-missing': (d) =>
+    `the payload of delivery ${d.delivery_id} has no ${(d.placeholders as readonly string[]).join(', ')} (on_missing: ${d.on_missing})`,
   'session.interim-status': (d) => `${d.text}`,
   'clarification.requested': (d) => {
     const choices = (d.choices ?? []) as readonly string[];

@@ -166,6 +166,13 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
       case 'webhook.coalesced':
         mark(event, { kind: 'mark', name: 'webhook joined', note: text(data.delivery_id) });
         break;
+      case 'webhook.placeholder-missing':
+        mark(event, {
+          kind: 'mark',
+          name: 'placeholder missing',
+          note: (data.placeholders as readonly string[]).join(', '),
+        });
+        break;
       case 'session.interim-status':
         mark(event, { kind: 'output', name: 'interim status', note: text(data.text) });
         break;

@@ -15,6 +15,8 @@ export interface RouteFromFile {
     readonly secret: string | null;
     readonly auth: string | null;
     readonly events: readonly string[];
+    /** As it stands in the file. */
+    readonly written: Readonly<Record<string, unknown>>;
   } | null;
 }
 
@@ -47,6 +49,7 @@ export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFi
       secret: typeof newest === 'string' ? newest : null,
       auth: typeof auth === 'string' ? auth : null,
       events: Array.isArray(events) ? events.filter((each) => typeof each === 'string') : [],
+      written: written as Readonly<Record<string, unknown>>,
     },
   };
 }

@@ -32,7 +32,8 @@ export const configSchema = z
         max_connections: positiveInt.default(4096),
         /** Addresses and networks of your reverse proxies. Their `X-Forwarded-For` is trusted. */
         trusted_proxies: z.array(network).default([]),
-        rate_limit: z.number().int().nonnegative().default(30),
+        /** Off by default: GitHub sends bursts and does not repeat what was refused. An overload is answered 503. */
+        rate_limit: z.number().int().nonnegative().default(0),
         /** Limit for the `script` of a route. GitHub hangs up after 10 s, and the commit may need 4 of them. */
         script_timeout_seconds: positiveSeconds.max(60).default(5),
       })

@@ -24,7 +24,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
         min_body_bytes_per_second: 1024,
         max_connections: 4096,
         trusted_proxies: [],
-        rate_limit: 30,
+        rate_limit: 0,
         script_timeout_seconds: 5,
       },
       models: {},

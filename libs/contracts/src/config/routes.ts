@@ -74,6 +74,8 @@ export const routeSchema = z.strictObject({
     })
     .optional(),
   deliver_only: z.boolean().default(false),
+  /** What to do if the payload lacks a value that `prompt` or `title` names: `keep` the placeholder as written. */
+  on_missing: z.enum(['keep', 'empty', 'refuse']).default('keep'),
   interim: z.enum(['message', 'edit', 'off']).default('message'),
   delivery_id: z.string().optional(),
   dedupe_window_seconds: positiveSeconds.default(600),

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { hintSchema, ownerHints, STREAM_NAME, unhintedTypes } from '../subjects.ts';
 import { metaSchema } from './envelope.ts';
+import { jobEventSchemas } from './job-events.ts';
 import { routeEventSchemas } from './route-events.ts';
 import { eventSchemas, keyEventSchemas, SCHEMA_VERSION } from './session-events.ts';
 
@@ -18,6 +19,7 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   ...eventSchemas,
   ...keyEventSchemas,
   ...routeEventSchemas,
+  ...jobEventSchemas,
 };
 const jsonOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema;
 const fieldsOf = (schema: z.ZodType) => Object.keys(jsonOf(schema).properties ?? {});

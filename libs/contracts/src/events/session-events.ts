@@ -156,6 +156,16 @@ const toolFinished = z.object({
   watcher: z.string().nullable().default(null),
 });
 
+/** The payload of a webhook lacks values that the route's `prompt` or `title` names. */
+const placeholderMissing = z.object({
+  turn: ordinal,
+  delivery_id: z.string(),
+  /** As the template has them, `{pull_request.title}`. Of many, the first. */
+  placeholders: z.array(z.string()).min(1),
+  /** What the route does about it: they stay in the text as written, or are left out. */
+  on_missing: z.enum(['keep', 'empty']),
+});
+
 const webhookCoalesced = z.object({
   delivery_id: z.string(),
   turn: ordinal,
@@ -362,6 +372,7 @@ export const eventSchemas = {
   'tool.started': toolStarted,
   'tool.finished': toolFinished,
   'webhook.coalesced': webhookCoalesced,
+  'webhook.placeholder-missing': placeholderMissing,
   'session.interim-status': interimStatus,
   'clarification.requested': clarificationRequested,
   'clarification.answered': clarificationAnswered,

@@ -8,6 +8,8 @@ export {
   examineDatabase,
   type OpenWriter,
 } from './examine.ts';
+export { type LastHour, readLastHour } from './last-hour.ts';
 export { migrate } from './migrate.ts';
-export { eraseSession, type Pruned, pruneSessions } from './prune.ts';
+export { eraseSession, isRebuilding, type Pruned, pruneSessions } from './prune.ts';
 export { type RebuildResult, rebuildViews } from './rebuild.ts';
+export { upgradeViews } from './upgrade-views.ts';

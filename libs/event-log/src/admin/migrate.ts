@@ -2,11 +2,12 @@ import pg from 'pg';
 import { wrongCluster } from '../connection/check-cluster.ts';
 import { toLogError } from '../connection/postgres-errors.ts';
 import { queries, runOn } from '../connection/query-builder.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import { MigrationMismatch } from '../errors.ts';
 import { viewsSchema } from '../views/build-names.ts';
 import { type Migration, readMigrations } from './migration-files.ts';
 import { ensureRoles, grantRights, MIGRATOR_ROLE } from './roles.ts';
-import { activeBuild, createBuild, switchTo } from './view-builds.ts';
+import { activeBuild, createBuild, dropOrphanedCheckpoints, switchTo, widenBuild } from './view-builds.ts';
 
 interface MigrateOptions {
   readonly url: string;
@@ -157,9 +158,14 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 
 async function ensureViews(client: pg.Client): Promise<void> {
   await inTransaction(client, async () => {
-    const build = await activeBuild(client);
-    if (build === undefined) await switchTo(client, await createBuild(client));
-    else await grantRights(client, [viewsSchema(build)]);
+    const active = await activeBuild(client);
+    if (active === undefined) {
+      await switchTo(client, await createBuild(client));
+      return;
+    }
+    if (active.version < VIEWS_VERSION) await widenBuild(client, active.build);
+    await dropOrphanedCheckpoints(client);
+    await grantRights(client, [viewsSchema(active.build)]);
   });
 }
 

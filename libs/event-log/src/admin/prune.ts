@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { RecordedEvent } from '@angelia/contracts';
+import { JOB_STREAMS, type RecordedEvent } from '@angelia/contracts';
 import { pause } from '@angelia/waiting';
 import { textArray } from '../connection/binary-array.ts';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
@@ -85,6 +85,23 @@ const SUPERSEDED: Statement = {
            RETURNING 1)
          SELECT count(*)::int FROM gone`,
 };
+/** Jobs that were over for as long as sessions are kept, and that every reader of the tail has passed. */
+const PRUNE_JOBS: Statement = {
+  name: 'prune_jobs',
+  text: `WITH old AS (
+           SELECT f.stream_id FROM angelia.events f
+           WHERE f.stream_id >= '${JOB_STREAMS[0]}' AND f.stream_id < '${JOB_STREAMS[1]}' AND f.version = 1
+             AND f.recorded_at < now() - make_interval(secs => $1::float8 * 86400)
+             AND EXISTS (
+               SELECT FROM (SELECT h.type, h.recorded_at, h.epoch, h.tx, h.position FROM angelia.events h
+                            WHERE h.stream_id = f.stream_id ORDER BY h.version DESC LIMIT 1) h
+               WHERE h.type IN ('job.finished', 'job.cancelled')
+                 AND h.recorded_at < now() - make_interval(secs => $1::float8 * 86400)
+                 AND NOT EXISTS (
+                   SELECT FROM angelia.checkpoints c WHERE (h.epoch, h.tx, h.position) > (c.epoch, c.tx, c.position)))
+           LIMIT 1)
+         DELETE FROM angelia.events e USING old WHERE e.stream_id = old.stream_id RETURNING 1`,
+};
 const PRUNE_KEYS: Statement = { name: 'prune_keys', text: 'SELECT gone FROM angelia.prune_keys($1::text[])' };
 
 /** Deletes everything past its retention (invariant bounded), in small batches. May be stopped and started again at any time. */
@@ -93,8 +110,7 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
   const pool = log.database.pruner;
   const streams = new StreamReader(log.database.relaxed);
   let sessions = 0;
-  if ((await log.database.relaxed.run(UNFINISHED_BUILD)).length > 0)
-    await clearAbandonedBuilds(log.database.url);
+  if (await isRebuilding(log)) await clearAbandonedBuilds(log.database.url);
   for (let after = ''; !signal?.aborted; ) {
     const rows = await log.database.relaxed.query(CANDIDATES, [after, olderThanDays]);
     const due = rows.filter((row) => row[1] === true).map((row) => row[0] as string);
@@ -113,6 +129,9 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
     after = last[0] as string;
   }
   if (!signal?.aborted) await log.sendRates.forgetOld();
+  // One job at a time: it may have thousands of events.
+  while (!signal?.aborted && (await pool.query(PRUNE_JOBS, [olderThanDays])).length > 0)
+    await pause(PAUSE_MS);
   return { sessions, keys: await pruneKeys(pool, signal) };
 }
 
@@ -120,6 +139,11 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
 export async function eraseSession(log: EventLog, sessionId: string): Promise<boolean> {
   const pool = log.database.pruner;
   return (await deleted(pool, ERASE, [textArray([sessionId])])).length > 0;
+}
+
+/** While views are rebuilt, nothing is pruned or erased. */
+export async function isRebuilding(log: EventLog): Promise<boolean> {
+  return (await log.database.relaxed.run(UNFINISHED_BUILD)).length > 0;
 }
 
 /** `.` is the character after `-`: between the two are all streams of keys and nothing else. */

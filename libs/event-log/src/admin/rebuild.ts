@@ -1,5 +1,7 @@
+import { pause } from '@angelia/waiting';
 import pg from 'pg';
 import type { Logger } from '../connection/logger.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import { LogRefused } from '../errors.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { TAIL_START } from '../tail/tail.ts';
@@ -13,6 +15,10 @@ interface RebuildOptions {
   readonly url: string;
   readonly project: ProjectSession;
   readonly logger?: Logger;
+  /** After it, the rebuild stops and throws. What it left is dropped by the next one. */
+  readonly signal?: AbortSignal;
+  /** The share of the time in which it works; 1 if left out. Less for a process that has other work to do. */
+  readonly share?: number;
 }
 
 export interface RebuildResult {
@@ -40,11 +46,11 @@ export async function rebuildViews(options: RebuildOptions): Promise<RebuildResu
   });
   try {
     const build = await prepare(options.url);
-    const events = await fill(log, build, options.project);
+    const events = await fill(log, build, options);
     await asMigrator(options.url, async (client) => {
       const old = await activeBuild(client);
       await inTransaction(client, () => switchTo(client, build));
-      if (old !== undefined) await inTransaction(client, () => dropBuild(client, old));
+      if (old !== undefined) await inTransaction(client, () => dropBuild(client, old.build));
     });
     return { build, events };
   } finally {
@@ -93,11 +99,17 @@ async function dropUnfinished(client: pg.Client): Promise<void> {
     await inTransaction(client, () => dropBuild(client, build));
 }
 
-async function fill(log: EventLog, build: number, project: ProjectSession): Promise<number> {
-  const fence = { build, leadEpoch: REBUILD_EPOCH, whileActive: false };
+async function fill(
+  log: EventLog,
+  build: number,
+  { project, signal, share = 1 }: RebuildOptions,
+): Promise<number> {
+  const fence = { build, version: VIEWS_VERSION, leadEpoch: REBUILD_EPOCH, whileActive: false };
   const projector = new PageProjector(log.database.relaxed, fence, project);
   let cursor = TAIL_START;
   for (let events = 0; ; ) {
+    signal?.throwIfAborted();
+    const startedAt = performance.now();
     const page = await log.tail.read(cursor, PAGE, { data: true });
     if (page.events.length > 0 && !(await projector.apply(page))) {
       throw new LogRefused('the new build of the views was dropped while it was filled: rebuild again');
@@ -105,5 +117,6 @@ async function fill(log: EventLog, build: number, project: ProjectSession): Prom
     events += page.events.length;
     cursor = page.next;
     if (page.events.length < PAGE) return events;
+    if (share < 1) await pause((performance.now() - startedAt) * (1 / share - 1), signal);
   }
 }

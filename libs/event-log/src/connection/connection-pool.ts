@@ -22,6 +22,14 @@ export interface Timeouts {
   readonly connectMs: number;
   /** How long an append is retried while the connection fails, before its caller gets the error. */
   readonly retryMs: number;
+  /** Connections beyond those that are kept are closed when nobody has used them for this long. */
+  readonly idleMs: number;
+}
+
+export interface PoolSize {
+  readonly most: number;
+  /** Of those that were opened, so many stay when nobody needs them. */
+  readonly kept: number;
 }
 
 export interface PoolOptions {
@@ -64,7 +72,7 @@ export class ConnectionPool {
   readonly #settings: string;
   #closed = false;
 
-  constructor(options: PoolOptions, size: number, extraSettings: readonly string[]) {
+  constructor(options: PoolOptions, size: PoolSize, extraSettings: readonly string[]) {
     const { timeouts, logger } = options;
     const { connectionString, given } = splitUrl(options.url);
     this.#role = options.role;
@@ -82,10 +90,11 @@ export class ConnectionPool {
       connectionString,
       options: this.#role === null ? this.#settings : `${this.#settings} -c role=${this.#role}`,
       application_name: options.instance,
-      max: size,
+      max: size.most,
+      min: size.kept,
       connectionTimeoutMillis: timeouts.connectMs,
       query_timeout: timeouts.answerMs,
-      idleTimeoutMillis: 60_000,
+      idleTimeoutMillis: timeouts.idleMs,
       keepAlive: true,
       onConnect: checkCluster,
     });

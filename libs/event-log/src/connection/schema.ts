@@ -1,5 +1,13 @@
 import type { Generated } from 'kysely';
 
+/**
+ * The version of the views: of their tables, and of what the projection writes into them. Raise it with every change of
+ * sql/views/tables.sql, of `SessionState` and of `projectSession` that older rows would need too. A build of a lower version
+ * is rebuilt by itself while the services work (admin/upgrade-views.ts). Until then the new program writes into the old
+ * build, so sql/views/widen.sql adds new columns to it.
+ */
+export const VIEWS_VERSION = 2;
+
 /** The tables and views that queries are built for, as sql/*.sql make them. bigint is a number on our pools. */
 export interface Schema {
   'angelia.sessions': {
@@ -17,6 +25,12 @@ export interface Schema {
     process_due_at: Date | null;
     settled: boolean;
     state: unknown;
+    agent: string;
+    model: string | null;
+    failure: string | null;
+    title: string;
+    delivery_id: string;
+    tokens: number;
   };
   'angelia.deliveries': {
     session_id: string;
@@ -78,10 +92,13 @@ export interface Schema {
     delivery_id: string | null;
     session_id: string | null;
     requested_route: string | null;
+    detail: string | null;
+    source: string | null;
   };
   'angelia.view_builds': {
     build: number;
     active: boolean;
+    version: number;
   };
   'angelia.migrations': {
     number: number;

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { toStorable } from '../append/storable.ts';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 import { milliseconds, prepare, queries } from '../connection/query-builder.ts';
+import { type Count, MOST_COUNTED } from '../read/page.ts';
 
 interface NewDeadLetter {
   readonly streamId: string;
@@ -18,10 +19,19 @@ export interface DeadLetter extends NewDeadLetter {
 }
 
 interface DeadLetterFilter {
+  readonly handler?: string | undefined;
+  readonly streamId?: string | undefined;
+  /** Recorded at this time or later, in milliseconds. */
+  readonly since?: number | undefined;
+  /** Recorded before this time. */
+  readonly until?: number | undefined;
+}
+
+interface DeadLetterPage extends DeadLetterFilter {
   readonly limit: number;
   /** Only those older than this id. */
-  readonly before?: number;
-  readonly id?: number;
+  readonly before?: number | undefined;
+  readonly id?: number | undefined;
 }
 
 /** The same event and handler are the same letter: a redelivered hint must not fill the table. */
@@ -62,9 +72,8 @@ export class DeadLetters {
   }
 
   /** Newest first. */
-  async list(filter: DeadLetterFilter): Promise<DeadLetter[]> {
-    let query = queries
-      .selectFrom('angelia.dead_letters')
+  async list(filter: DeadLetterPage): Promise<DeadLetter[]> {
+    let query = lettersBy(filter)
       .select(['id', 'stream_id', 'version', 'handler', 'reason', 'payload'])
       .select(milliseconds('recorded_at').as('recorded_at'))
       .orderBy('id', 'desc')
@@ -80,6 +89,15 @@ export class DeadLetters {
       payload: row.payload ?? undefined,
       recordedAt: Math.round(row.recorded_at),
     }));
+  }
+
+  async count(filter: DeadLetterFilter): Promise<Count> {
+    const found = lettersBy(filter)
+      .select('id')
+      .limit(MOST_COUNTED + 1);
+    const query = queries.selectFrom(found.as('d')).select(sql<number>`count(*)::int`.as('count'));
+    const count = (await this.#pool.run(query))[0]?.count ?? 0;
+    return { count: Math.min(count, MOST_COUNTED), exact: count <= MOST_COUNTED };
   }
 
   /**
@@ -113,4 +131,13 @@ export class DeadLetters {
         .where('replay_requested_at', 'is not', null),
     );
   }
+}
+
+function lettersBy({ handler, streamId, since, until }: DeadLetterFilter) {
+  let query = queries.selectFrom('angelia.dead_letters');
+  if (handler !== undefined) query = query.where('handler', '=', handler);
+  if (streamId !== undefined) query = query.where('stream_id', '=', streamId);
+  if (since !== undefined) query = query.where('recorded_at', '>=', new Date(since));
+  if (until !== undefined) query = query.where('recorded_at', '<', new Date(until));
+  return query;
 }

@@ -18,7 +18,8 @@ const OLDEST = `SELECT
     (SELECT e.recorded_at FROM angelia.checkpoints c, LATERAL (
        SELECT e.recorded_at FROM angelia.events e WHERE (e.epoch, e.tx, e.position) > (c.epoch, c.tx, c.position)
        AND ${IS_HINTED} ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE c.name = 'relay') AS relay,
-    (SELECT e.recorded_at FROM angelia.view_builds b JOIN angelia.checkpoints c ON c.name = 'views:' || b.build, LATERAL (
+    (SELECT e.recorded_at FROM angelia.view_builds b JOIN angelia.checkpoints c
+       ON c.name = 'views:' || b.build || CASE WHEN b.version > 1 THEN ':v' || b.version ELSE '' END, LATERAL (
        SELECT e.recorded_at FROM angelia.events e WHERE (e.epoch, e.tx, e.position) > (c.epoch, c.tx, c.position)
        ORDER BY e.epoch, e.tx, e.position LIMIT 1) e WHERE b.active) AS views,
     (SELECT count(*) FROM (SELECT 1 FROM angelia.dead_letters LIMIT 1000) d) AS dead`;

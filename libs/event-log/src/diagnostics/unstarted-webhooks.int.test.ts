@@ -28,6 +28,8 @@ function batch(route: string, at: number, kept: number, webhooks = kept): Unstar
     deliveryId: `${at + n}`,
     sessionId: null,
     requestedRoute: null,
+    detail: `why ${at + n}`,
+    source: '192.0.2.1',
   }));
   return { ...kind, webhooks, firstAt: at, lastAt: at + kept - 1, newest };
 }

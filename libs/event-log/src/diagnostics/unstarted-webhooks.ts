@@ -20,6 +20,10 @@ export interface UnstartedWebhook extends UnstartedKind {
   readonly sessionId: string | null;
   /** The name in the URL, if no route has it. */
   readonly requestedRoute: string | null;
+  /** Why exactly, as a sentence for the operator. */
+  readonly detail: string | null;
+  /** The address of the sender. */
+  readonly source: string | null;
 }
 
 interface UnstartedCount extends UnstartedKind {
@@ -63,16 +67,16 @@ const RECORD: Statement = {
     RETURNING route, outcome, reason, kept
   )
   INSERT INTO angelia.unstarted_webhooks AS u
-    (route, outcome, reason, slot, received_at, status, event, delivery_id, session_id, requested_route)
+    (route, outcome, reason, slot, received_at, status, event, delivery_id, session_id, requested_route, detail, source)
   SELECT w.route, w.outcome, w.reason, (k.kept - w.from_end) % ${KEPT_PER_KIND}, to_timestamp(w.received_at / 1000),
-    w.status, w.event, w.delivery_id, w.session_id, w.requested_route
+    w.status, w.event, w.delivery_id, w.session_id, w.requested_route, w.detail, w.source
   FROM unnest($8::text[], $9::text[], $10::text[], $11::int[], $12::float8[], $13::int[], $14::text[], $15::text[],
-      $16::text[], $17::text[])
-    w(route, outcome, reason, from_end, received_at, status, event, delivery_id, session_id, requested_route)
+      $16::text[], $17::text[], $18::text[], $19::text[])
+    w(route, outcome, reason, from_end, received_at, status, event, delivery_id, session_id, requested_route, detail, source)
   JOIN kinds k ON (k.route, k.outcome, k.reason) = (w.route, w.outcome, w.reason)
   ON CONFLICT (route, outcome, reason, slot) DO UPDATE SET received_at = EXCLUDED.received_at, status = EXCLUDED.status,
     event = EXCLUDED.event, delivery_id = EXCLUDED.delivery_id, session_id = EXCLUDED.session_id,
-    requested_route = EXCLUDED.requested_route`,
+    requested_route = EXCLUDED.requested_route, detail = EXCLUDED.detail, source = EXCLUDED.source`,
 };
 
 /** Webhooks that started no session: each is counted, and the newest of each kind are kept. In batches, off the hot path. */
@@ -109,6 +113,8 @@ export class UnstartedWebhooks {
       textArray(webhooks.map((webhook) => webhook.deliveryId)),
       textArray(webhooks.map((webhook) => webhook.sessionId)),
       textArray(webhooks.map((webhook) => webhook.requestedRoute)),
+      textArray(webhooks.map((webhook) => webhook.detail)),
+      textArray(webhooks.map((webhook) => webhook.source)),
     ]);
   }
 
@@ -125,6 +131,8 @@ export class UnstartedWebhooks {
         'delivery_id',
         'session_id',
         'requested_route',
+        'detail',
+        'source',
       ])
       .select(milliseconds('w.received_at').as('received_at'))
       .orderBy('w.received_at', 'desc')
@@ -143,6 +151,8 @@ export class UnstartedWebhooks {
       deliveryId: row.delivery_id,
       sessionId: row.session_id,
       requestedRoute: row.requested_route,
+      detail: row.detail,
+      source: row.source,
     }));
   }
 

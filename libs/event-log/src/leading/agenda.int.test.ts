@@ -41,9 +41,9 @@ async function session(row: Row): Promise<string> {
   const id = randomUUID();
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running,
-       delivery_due_at, process_due_at, settled, state)
+       delivery_due_at, process_due_at, settled, state, agent, title, delivery_id, tokens)
      SELECT $1, 1, 'r', 'queued', now(), now() - make_interval(secs => $2), now() + make_interval(secs => $3), $4,
-       now() + make_interval(secs => $5), now() + make_interval(secs => $6), $7, '{}'`,
+       now() + make_interval(secs => $5), now() + make_interval(secs => $6), $7, '{}', 'a', 't', 'd', 0`,
     [
       id,
       row.activeAgo ?? 0,
@@ -143,8 +143,10 @@ it('a run without a live lease is hinted, one with a live lease is left alone', 
 
 it('what one pass cannot hint is hinted by the next passes', async () => {
   await database.query(
-    `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state)
-     SELECT gen_random_uuid()::text, 1, 'r', 'queued', now(), now() - interval '1 h', now() - interval '1 h', false, false, '{}'
+    `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state,
+       agent, title, delivery_id, tokens)
+     SELECT gen_random_uuid()::text, 1, 'r', 'queued', now(), now() - interval '1 h', now() - interval '1 h', false, false, '{}',
+       'a', 't', 'd', 0
      FROM generate_series(1, 2300)`,
   );
   const { hints } = agenda();
@@ -155,9 +157,9 @@ it('what one pass cannot hint is hinted by the next passes', async () => {
 it('a pass does bounded work, however much is due: pages of 500, at most 2,000 of a kind', async () => {
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running,
-       delivery_due_at, settled, state)
+       delivery_due_at, settled, state, agent, title, delivery_id, tokens)
      SELECT gen_random_uuid()::text, 1, 'r', 'queued', now(), now() - interval '1 h', now() - interval '1 h', false,
-       now() - interval '1 h', false, '{}'
+       now() - interval '1 h', false, '{}', 'a', 't', 'd', 0
      FROM generate_series(1, 2600)`,
   );
   const { pages } = agenda();

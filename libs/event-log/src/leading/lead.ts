@@ -1,5 +1,5 @@
 import { pause } from '@angelia/waiting';
-import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
+import type { ConnectionPool, Row, Statement } from '../connection/connection-pool.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import type { EventLog } from '../event-log.ts';
 
@@ -22,15 +22,20 @@ export interface Leading {
 }
 
 const RENEW_MS = 1_000;
-const RETRY_MS = 1_000;
+/**
+ * A follower asks again when the lead would expire, and at least this often, for a leader that gave it back. Every second
+ * was half of what an idle runner did.
+ */
+const FOLLOW_MS = 2_000;
 /** The work is aborted this long before the lead can expire. For short leads, as in tests, a fifth of them. */
 const MARGIN_MS = 1_000;
 const MARGIN_SHARE = 0.2;
 
-/** A plain read: processes that do not lead ask every second, and must not take a transaction id for it. */
+/** A plain read: processes that do not lead ask all the time, and must not take a transaction id for it. */
 const ARE_TAKEN: Statement = {
   name: 'leads_are_taken',
-  text: `SELECT w.n FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, holder text, replaces boolean)
+  text: `SELECT w.n, (extract(epoch FROM l.expires_at - clock_timestamp()) * 1000)::float8
+         FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, holder text, replaces boolean)
          JOIN angelia.leaders l ON l.name = w.name AND l.expires_at > clock_timestamp()
          WHERE NOT (w.replaces AND l.holder <> w.holder
                     AND regexp_replace(l.holder, '#[^#]*$', '') = regexp_replace(w.holder, '#[^#]*$', ''))`,
@@ -59,32 +64,32 @@ const RELEASE: Statement = {
 /** The leads of one process ask at the same moments (untilTick). Questions within this time go into one statement. */
 const GATHER_MS = 10;
 
-/** Yes-or-no questions to Postgres, several in one statement. */
+/** Questions to Postgres, several in one statement. */
 class Questions<Question extends object> {
   readonly #pool: ConnectionPool;
-  /** Returns the numbers (`n`) of the questions whose answer is yes. */
+  /** Returns the number (`n`) of each question whose answer is yes, and what there is to say about it. */
   readonly #statement: Statement;
   #gathered: Question[] = [];
-  #answered: Promise<ReadonlySet<unknown>> | null = null;
+  #answered: Promise<readonly Row[]> | null = null;
 
   constructor(pool: ConnectionPool, statement: Statement) {
     this.#pool = pool;
     this.#statement = statement;
   }
 
-  async ask(question: Question): Promise<boolean> {
+  /** Null: no. */
+  async ask(question: Question): Promise<Row | null> {
     const n = this.#gathered.push(question) - 1;
     this.#answered ??= this.#answer();
-    return (await this.#answered).has(n);
+    return (await this.#answered).find((row) => row[0] === n) ?? null;
   }
 
-  async #answer(): Promise<ReadonlySet<unknown>> {
+  async #answer(): Promise<readonly Row[]> {
     await pause(GATHER_MS);
     const questions = this.#gathered.map((question, n) => ({ n, ...question }));
     this.#gathered = [];
     this.#answered = null;
-    const rows = await this.#pool.query(this.#statement, [JSON.stringify(questions)]);
-    return new Set(rows.map(([n]) => n));
+    return this.#pool.query(this.#statement, [JSON.stringify(questions)]);
   }
 }
 
@@ -121,6 +126,7 @@ export function lead(options: LeadOptions): Leading {
   const { taken, renewed } = questionsTo(pool);
   const leadMs = seconds * 1_000 - Math.min(MARGIN_MS, seconds * 1_000 * MARGIN_SHARE);
   const renewMs = Math.min(RENEW_MS, leadMs / 4);
+  const followMs = Math.min(FOLLOW_MS, seconds * 500);
   const stopping = new AbortController();
   let leading = false;
   // Only at the start: it does not wait for a dead predecessor with the same stable name.
@@ -130,26 +136,31 @@ export function lead(options: LeadOptions): Leading {
     await pause(options.delayFirstTryMs ?? 0, stopping.signal);
     while (!stopping.signal.aborted) {
       const askedAt = performance.now();
-      const epoch = await take().catch((error: unknown) => {
+      const answer = await take().catch((error: unknown) => {
         log.logger.warn({ lead: name, err: messageOf(error) }, 'asking for the lead failed; will try again');
         return null;
       });
-      if (epoch !== null && stopping.signal.aborted) await release(epoch);
-      else if (epoch !== null) await serve(epoch, askedAt);
-      await pause(untilTick(Math.min(RETRY_MS, seconds * 500)), stopping.signal);
+      if (answer !== null && 'epoch' in answer) {
+        if (stopping.signal.aborted) await release(answer.epoch);
+        else await serve(answer.epoch, askedAt);
+      }
+      const expiresInMs = answer !== null && 'expiresInMs' in answer ? answer.expiresInMs : RENEW_MS;
+      await pause(Math.min(untilTick(followMs), expiresInMs), stopping.signal);
     }
   }
 
-  async function take(): Promise<number | null> {
-    if (await taken.ask({ name, holder, replaces: replacesPredecessor })) {
+  /** Null: another process was faster. */
+  async function take(): Promise<{ epoch: number } | { expiresInMs: number } | null> {
+    const held = await taken.ask({ name, holder, replaces: replacesPredecessor });
+    if (held !== null) {
       replacesPredecessor = false;
-      return null;
+      return { expiresInMs: held[1] as number };
     }
     if (stopping.signal.aborted) return null;
     // Durable, unlike renewals: if a crash of Postgres lost it, the same epoch would be given out again.
     const row = (await log.database.durable.query(TAKE, [name, holder, replacesPredecessor, seconds]))[0];
     replacesPredecessor = false;
-    return row ? (row[0] as number) : null;
+    return row ? { epoch: row[0] as number } : null;
   }
 
   async function serve(epoch: number, askedAt: number): Promise<void> {
@@ -184,7 +195,7 @@ export function lead(options: LeadOptions): Leading {
       if (work.signal.aborted || askedAt >= deadline) break;
       const answer = await Promise.race([
         renewed.ask({ name, epoch, seconds }).then(
-          (still) => (still ? 'renewed' : 'replaced'),
+          (still) => (still === null ? 'replaced' : 'renewed'),
           () => 'unknown',
         ),
         pause(deadline - askedAt, work.signal).then(() => 'unknown'),

@@ -10,11 +10,13 @@ beforeAll(async () => {
   log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
   // 40 sessions, two of each time, of three routes; every fourth has ended, every fifth of the rest runs.
   await database.query(
-    `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state)
+    `INSERT INTO angelia.sessions (session_id, version, route, status, created_at, last_activity_at, run_due_at, running, settled, state,
+       agent, title, delivery_id, tokens)
      SELECT 'session-' || lpad(n::text, 2, '0'), n, 'route-' || (n % 3),
        CASE WHEN n % 4 = 0 THEN 'ended' WHEN n % 5 = 0 THEN 'running' ELSE 'queued' END,
        '2026-01-01'::timestamptz + (n / 2) * interval '1 ms', now(),
-       CASE WHEN n % 4 <> 0 THEN now() - (40 - n) * interval '1 s' END, n % 4 <> 0 AND n % 5 = 0, n % 4 = 0, jsonb_build_object('n', n)
+       CASE WHEN n % 4 <> 0 THEN now() - (40 - n) * interval '1 s' END, n % 4 <> 0 AND n % 5 = 0, n % 4 = 0, jsonb_build_object('n', n),
+       'default', 'a title', 'd' || n, 0
      FROM generate_series(1, 40) n`,
   );
   await database.query(

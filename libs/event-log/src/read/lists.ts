@@ -2,37 +2,24 @@ import { sql } from 'kysely';
 import type { ConnectionPool } from '../connection/connection-pool.ts';
 import { queries } from '../connection/query-builder.ts';
 import type { Schema } from '../connection/schema.ts';
-import { InvalidCursor } from '../errors.ts';
-
-interface SessionFilter {
-  readonly route?: string;
-  readonly status?: string;
-  readonly limit: number;
-  /** `nextCursor` of the previous page. */
-  readonly cursor?: string;
-}
-
-interface ListedSession {
-  readonly sessionId: string;
-  readonly version: number;
-  readonly route: string;
-  readonly status: string;
-  readonly outcome: string | null;
-  readonly createdAt: number;
-  readonly lastActivityAt: number;
-  readonly endedAt: number | null;
-  readonly settled: boolean;
-  /** The state that the projection keeps. The rest of the session is rendered from it. */
-  readonly state: unknown;
-}
+import { type Count, decodeCursor, MOST_COUNTED, type Page, toPage } from './page.ts';
+import { type ListedSession, type SessionFilter, SessionList, type SessionPage } from './session-list.ts';
 
 interface DeliveryFilter {
   readonly status?: string | undefined;
   readonly sessionId?: string | undefined;
+  readonly output?: number | undefined;
   readonly target?: string | undefined;
   readonly route?: string | undefined;
+  /** Changed at this time or later, in milliseconds. */
+  readonly since?: number | undefined;
+  /** Changed before this time. */
+  readonly until?: number | undefined;
+}
+
+interface DeliveryPage extends DeliveryFilter {
   readonly limit: number;
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 export interface ListedDelivery {
@@ -47,11 +34,13 @@ export interface ListedDelivery {
 }
 
 interface ProcessFilter {
-  readonly sessionId?: string;
-  readonly processId?: string;
-  readonly status?: string;
+  readonly sessionId?: string | undefined;
+  readonly processId?: string | undefined;
+  /** The beginning of an id. */
+  readonly idPrefix?: string | undefined;
+  readonly status?: string | undefined;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 export interface ListedProcess {
@@ -62,66 +51,63 @@ export interface ListedProcess {
   readonly detail: unknown;
 }
 
-export interface Page<T> {
-  readonly items: T[];
-  readonly nextCursor: string | null;
-}
-
-/** The only status whose sessions grow in number with the age of the log. */
-const ENDED = 'ended';
-
 /** Lists come from the views, which may be a moment behind. A single session is folded from its stream instead. */
 export class Lists {
   readonly #pool: ConnectionPool;
+  readonly #sessions: SessionList;
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
+    this.#sessions = new SessionList(pool);
   }
 
-  /** Newest first: a session's id starts with its time. */
-  async sessions(filter: SessionFilter): Promise<Page<ListedSession>> {
-    let query = queries
-      .selectFrom('angelia.sessions')
-      .selectAll()
-      .orderBy('session_id', 'desc')
-      .limit(filter.limit + 1);
-    if (filter.route !== undefined) query = query.where('route', '=', filter.route);
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-    // Tells the planner that it can use the index of the unsettled sessions.
-    if (filter.status !== undefined && filter.status !== ENDED) query = query.where('settled', '=', false);
-    const after = decodeCursor(filter.cursor, 2);
-    if (after) query = query.where('session_id', '<', String(after[1]));
-    const rows = await this.#pool.run(query);
-    return toPage(rows, filter.limit, toListedSession, (row) => [row.createdAt, row.sessionId]);
+  /**
+   * A page may have fewer items than its limit, or none, and still a cursor: then few sessions fit, and there are more to
+   * look at.
+   * @throws TooManyToSort, InvalidCursor, ViewsOutdated
+   */
+  sessions(page: SessionPage): Promise<Page<ListedSession>> {
+    return this.#sessions.page(page);
+  }
+
+  /** How many sessions fit, as far as that can be told quickly. @throws ViewsOutdated */
+  countSessions(filter: SessionFilter): Promise<Count> {
+    return this.#sessions.count(filter);
+  }
+
+  /**
+   * What a person's text means: the beginning of an id, else a delivery id, else a part of a title. The first of these that
+   * some session has. @throws ViewsOutdated
+   */
+  meaningOf(text: string): Promise<Pick<SessionFilter, 'idPrefix' | 'deliveryId' | 'title'>> {
+    return this.#sessions.meaningOf(text);
   }
 
   /** Last changed first. */
-  async deliveries(filter: DeliveryFilter): Promise<Page<ListedDelivery>> {
-    let query = queries
-      .selectFrom('angelia.deliveries')
+  async deliveries({ limit, cursor, ...filter }: DeliveryPage): Promise<Page<ListedDelivery>> {
+    let query = deliveriesBy(filter)
       .selectAll()
       .orderBy('updated_at', 'desc')
       .orderBy('session_id', 'desc')
       .orderBy('output', 'desc')
-      .limit(filter.limit + 1);
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-    if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
-    if (filter.target !== undefined) query = query.where('target', '=', filter.target);
-    if (filter.route !== undefined) {
-      const ofRoute = queries
-        .selectFrom('angelia.sessions')
-        .select('session_id')
-        .where('route', '=', filter.route);
-      query = query.where('session_id', 'in', ofRoute);
-    }
-    const after = decodeCursor(filter.cursor, 3);
+      .limit(limit + 1);
+    const after = decodeCursor(cursor, 3);
     if (after) {
       query = query.where(
         sql<boolean>`(updated_at, session_id, output) < (to_timestamp(${after[0]}::float8 / 1000), ${after[1]}, ${after[2]}::int)`,
       );
     }
     const rows = await this.#pool.run(query);
-    return toPage(rows, filter.limit, toListedDelivery, (row) => [row.updatedAt, row.sessionId, row.output]);
+    return toPage(rows, limit, toListedDelivery, (row) => [row.updatedAt, row.sessionId, row.output]);
+  }
+
+  async countDeliveries(filter: DeliveryFilter): Promise<Count> {
+    const found = deliveriesBy(filter)
+      .select('session_id')
+      .limit(MOST_COUNTED + 1);
+    const query = queries.selectFrom(found.as('d')).select(sql<number>`count(*)::int`.as('count'));
+    const count = (await this.#pool.run(query))[0]?.count ?? 0;
+    return { count: Math.min(count, MOST_COUNTED), exact: count <= MOST_COUNTED };
   }
 
   /** Last changed first. */
@@ -134,6 +120,12 @@ export class Lists {
       .limit(filter.limit + 1);
     if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
     if (filter.processId !== undefined) query = query.where('process_id', '=', filter.processId);
+    if (filter.idPrefix !== undefined) {
+      query = query
+        .where('process_id', '>=', filter.idPrefix)
+        // Behind every character of an id.
+        .where('process_id', '<', `${filter.idPrefix}~`);
+    }
     if (filter.status !== undefined) query = query.where('status', '=', filter.status);
     const after = decodeCursor(filter.cursor, 2);
     if (after) {
@@ -146,19 +138,17 @@ export class Lists {
   }
 }
 
-function toListedSession(row: Schema['angelia.sessions']): ListedSession {
-  return {
-    sessionId: row.session_id,
-    version: row.version,
-    route: row.route,
-    status: row.status,
-    outcome: row.outcome,
-    createdAt: row.created_at.getTime(),
-    lastActivityAt: row.last_activity_at.getTime(),
-    endedAt: row.ended_at?.getTime() ?? null,
-    settled: row.settled,
-    state: row.state,
-  };
+function deliveriesBy({ status, sessionId, output, target, route, since, until }: DeliveryFilter) {
+  let query = queries.selectFrom('angelia.deliveries');
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (sessionId !== undefined) query = query.where('session_id', '=', sessionId);
+  if (output !== undefined) query = query.where('output', '=', output);
+  if (target !== undefined) query = query.where('target', '=', target);
+  if (since !== undefined) query = query.where('updated_at', '>=', new Date(since));
+  if (until !== undefined) query = query.where('updated_at', '<', new Date(until));
+  if (route === undefined) return query;
+  const ofRoute = queries.selectFrom('angelia.sessions').select('session_id').where('route', '=', route);
+  return query.where('session_id', 'in', ofRoute);
 }
 
 function toListedDelivery(row: Schema['angelia.deliveries']): ListedDelivery {
@@ -182,33 +172,4 @@ function toListedProcess(row: Schema['angelia.processes']): ListedProcess {
     updatedAt: row.updated_at.getTime(),
     detail: row.detail,
   };
-}
-
-function toPage<Row, Item>(
-  rows: readonly Row[],
-  limit: number,
-  toItem: (row: Row) => Item,
-  placeOf: (item: Item) => readonly (string | number)[],
-): Page<Item> {
-  const items = rows.slice(0, limit).map(toItem);
-  const last = items.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return {
-    items,
-    nextCursor: more ? Buffer.from(JSON.stringify(placeOf(last))).toString('base64url') : null,
-  };
-}
-
-/** A cursor that we did not hand out is the caller's mistake (a 400), not an empty page. */
-function decodeCursor(cursor: string | undefined, length: number): readonly (string | number)[] | undefined {
-  if (cursor === undefined) return undefined;
-  try {
-    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const [time, id, output] = Array.isArray(place) && place.length === length ? place : [];
-    const valid = Number.isFinite(time) && typeof id === 'string' && (length < 3 || Number.isInteger(output));
-    if (valid) return place as (string | number)[];
-  } catch {
-    // Not JSON: thrown below.
-  }
-  throw new InvalidCursor('the cursor is not one that this list returned: start again without it');
 }

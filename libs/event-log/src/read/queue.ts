@@ -44,6 +44,21 @@ const QUEUED_OF_ROUTE = prepare('queued_of_route', (given: { route: string; limi
     .limit(given.limit),
 );
 
+const DUE: Readonly<Record<'runs' | 'deliveries', Statement>> = {
+  runs: {
+    name: 'due_runs',
+    text: `SELECT count(*)::int FROM (
+             SELECT 1 FROM angelia.sessions s WHERE s.run_due_at <= now() AND s.run_due_at IS NOT NULL AND NOT s.running
+             LIMIT $1) d`,
+  },
+  deliveries: {
+    name: 'due_deliveries',
+    text: `SELECT count(*)::int FROM (
+             SELECT 1 FROM angelia.sessions s WHERE s.delivery_due_at <= now() AND s.delivery_due_at IS NOT NULL
+             LIMIT $1) d`,
+  },
+};
+
 /** By the index of unsettled sessions: the cost does not grow with the sessions that were served. */
 const QUEUED_WITH_STATE = prepare(
   'queued_with_state',
@@ -77,6 +92,11 @@ export class Queue {
       version: version as number,
       runDueAt: Math.round(runDueAt as number),
     }));
+  }
+
+  /** How many sessions wait for a run or a delivery that is due, up to `most`. */
+  async due(what: 'runs' | 'deliveries', most: number): Promise<number> {
+    return ((await this.#pool.query(DUE[what], [most]))[0]?.[0] as number | undefined) ?? 0;
   }
 
   /** Sessions that want a run now or later and whose state contains this part, the oldest first, from `after` on. */

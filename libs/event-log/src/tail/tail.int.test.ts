@@ -160,6 +160,38 @@ it('an open transaction hides later events, health reports for how long, and its
   await eventually(async () => (await log.status.health()).tailLagMs === 0);
 });
 
+it('a page within a number of bytes ends before it, has always one event, and misses none', async () => {
+  const log = open();
+  const start = await log.tail.end();
+  const stream = randomUUID();
+  // jsonb compresses what repeats, so the text must not.
+  const long = Array.from({ length: 1_000 }, () => randomUUID()).join();
+  const sizes = [10, 4_000, 10, 10, 30_000, 30_000, 10];
+  for (const [version, size] of sizes.entries())
+    await log.append(appendTo(stream, version, [someEvent('test.sized', { text: long.slice(0, size) })]));
+  await eventually(
+    async () => (await log.tail.read(start, 100, { data: false })).events.length >= sizes.length,
+  );
+  const pages: number[][] = [];
+  for (let cursor = start; ; ) {
+    const page = await log.tail.readWithin(cursor, 3, 6_000);
+    if (page.events.length === 0) break;
+    // Other tests of this file append beside it.
+    pages.push(page.events.flatMap((event) => (event.streamId === stream ? [event.version] : [])));
+    cursor = page.next;
+  }
+  expect(pages.filter((page) => page.length > 0)).toEqual([[1, 2, 3], [4], [5], [6], [7]]);
+});
+
+it('a place is past when everything before it is visible', async () => {
+  const log = open();
+  const end = await log.tail.end();
+  expect(await log.tail.isPast(TAIL_START)).toBe(true);
+  expect(await log.tail.isPast(end)).toBe(true);
+  expect(await log.tail.isPast({ ...end, epoch: end.epoch + 1 })).toBe(false);
+  expect(await log.tail.isPast({ ...end, tx: String(BigInt(end.tx) + 1_000_000n) })).toBe(false);
+});
+
 it.each(['auto', 'force_generic_plan'])(
   'the plans of an empty table (%s) are those of a large one',
   async (mode) => {
@@ -182,13 +214,14 @@ it.each(['auto', 'force_generic_plan'])(
       };
       await log.tail.read(TAIL_START, 100, { data: true });
       await log.tail.read(TAIL_START, 100, { data: false });
+      await log.tail.readWithin(TAIL_START, 100, 1_000);
       await log.tail.end();
       await log.status.health();
     } finally {
       await log.close();
       await empty.drop();
     }
-    expect(plans).toHaveLength(4);
+    expect(plans).toHaveLength(5);
     for (const plan of plans) {
       expect(plan).toMatch(/Index (Only )?Scan( Backward)? using events_tail/);
       expect(plan).not.toContain('Sort');

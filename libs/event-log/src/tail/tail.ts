@@ -39,7 +39,7 @@ export interface TailPage {
 }
 
 const COLUMNS = `e.epoch, e.tx::text, e.position, e.stream_id, e.version, e.type, e.schema_version, e.event_id, e.meta,
-  date_part('epoch', e.recorded_at) * 1000`;
+  date_part('epoch', e.recorded_at) * 1000 AS recorded`;
 
 /** The upper bound is one row comparison, so that a poll does not read a long hidden tail only to drop it. */
 export const IS_VISIBLE = `(e.epoch, e.tx, e.position)
@@ -57,6 +57,24 @@ const WITH_DATA: Statement = {
 const WITHOUT_DATA: Statement = {
   name: 'tail',
   text: `SELECT ${COLUMNS} FROM angelia.events e WHERE ${IS_AFTER} AND ${IS_VISIBLE} ${IN_ORDER} LIMIT $4`,
+};
+/**
+ * At most $5 bytes of data as stored, except that there is always a first event. The rows are counted in Postgres, and only
+ * those within the bound are sent.
+ */
+const WITHIN_BYTES: Statement = {
+  name: 'tail_within_bytes',
+  text: `SELECT e.* FROM (
+           SELECT ${COLUMNS}, e.data,
+             row_number() OVER w AS n, sum(pg_column_size(e.data)) OVER w AS bytes
+           FROM angelia.events e WHERE ${IS_AFTER} AND ${IS_VISIBLE}
+           WINDOW w AS (${IN_ORDER} ROWS UNBOUNDED PRECEDING)
+           ${IN_ORDER} LIMIT $4
+         ) e WHERE e.n = 1 OR e.bytes <= $5`,
+};
+const IS_PAST: Statement = {
+  name: 'tail_is_past',
+  text: `SELECT ($1::int, $2::text::xid8) < (c.epoch, pg_snapshot_xmin(pg_current_snapshot())) FROM angelia.cluster c`,
 };
 const END: Statement = {
   name: 'tail_end',
@@ -82,6 +100,18 @@ export class Tail {
     const rows = await this.#pool.query(statement, [after.epoch, after.tx, after.position, limit]);
     const events = rows.map(toTailEvent);
     return { events, next: events.at(-1)?.cursor ?? after };
+  }
+
+  /** With data, but not more than `bytes` as stored unless a single event is larger. An empty page is the end, a short one is not. */
+  async readWithin(after: TailCursor, limit: number, bytes: number): Promise<TailPage> {
+    const values = [after.epoch, after.tx, after.position, limit, bytes];
+    const events = (await this.#pool.query(WITHIN_BYTES, values)).map(toTailEvent);
+    return { events, next: events.at(-1)?.cursor ?? after };
+  }
+
+  /** Whether everything up to this place is visible. False for a place of another log. */
+  async isPast({ epoch, tx }: TailCursor): Promise<boolean> {
+    return (await this.#pool.query(IS_PAST, [epoch, tx]))[0]?.[0] === true;
   }
 
   /** The last place that is visible in the tail now. */

@@ -4,6 +4,7 @@ import { WakeUp } from '@angelia/waiting';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { REBUILD_LOCK, rebuildViews } from '../admin/rebuild.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { TAIL_START } from '../tail/tail.ts';
 import { countingProjection } from '../testing/counting-projection.ts';
@@ -260,8 +261,8 @@ it('repeating a page changes nothing, and a page of an earlier leader changes no
     const read = await log.tail.read(TAIL_START, 1_000, { data: true });
     return read.events.length === 22 ? read : null;
   });
-  await database.query("UPDATE angelia.checkpoints SET lead_epoch = 5 WHERE name = 'views:1'");
-  const current = { build: 1, leadEpoch: 5, whileActive: true };
+  await database.query("UPDATE angelia.checkpoints SET lead_epoch = 5 WHERE name LIKE 'views:1:%'");
+  const current = { build: 1, version: VIEWS_VERSION, leadEpoch: 5, whileActive: true };
   expect(await new PageProjector(pool, { ...current, leadEpoch: 4 }, countingProjection).apply(page)).toBe(
     false,
   );

@@ -1,6 +1,7 @@
 import { pause, type WakeUp } from '@angelia/waiting';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { prepare, queries } from '../connection/query-builder.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
 import { NotMigrated } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
@@ -22,9 +23,12 @@ interface ProjectionOptions {
 
 /** A page is read, computed and written at once: some tens of milliseconds, some megabytes. */
 export const PAGE = 2_000;
-/** When no ping comes, or one comes before its event is visible. Rarer while nothing happens, as in the relay. */
+/**
+ * When no ping comes, or one comes before its event is visible. Rarer while nothing happens: then only the events of a
+ * process that died before its ping, or committed while NATS was away, wait this long for their place in the lists.
+ */
 const POLL_MS = 250;
-const IDLE_POLL_MS = 900;
+const IDLE_POLL_MS = 2_000;
 /**
  * Events of one session come in bursts: a short wait turns many writes of its row into one. Lists are behind by that
  * much. What must be current is folded from the stream.
@@ -47,7 +51,7 @@ const LAST_BACKOFF_MS = 2_000;
 const ACTIVE_BUILD = prepare('active_build', () =>
   queries
     .selectFrom('angelia.view_builds')
-    .select('build')
+    .select(['build', 'version'])
     .where((where) => where.ref('active')),
 );
 
@@ -67,15 +71,23 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
   while (!signal.aborted) {
     try {
       if (place === null) {
-        const build = (await pool.runPrepared(ACTIVE_BUILD, {}))[0]?.build;
-        if (build === undefined) throw new Error('no build of the views is active: run migrate');
-        const cursor = await new Checkpoint(pool, viewsCheckpoint(build), leadEpoch).claim();
+        const active = (await pool.runPrepared(ACTIVE_BUILD, {}))[0];
+        if (active === undefined) throw new Error('no build of the views is active: run migrate');
+        if (active.version > VIEWS_VERSION) {
+          // Rows of ours would lack what the newer version needs. During a rolling upgrade a newer process leads soon.
+          log.logger.warn(
+            active,
+            'a newer version made the views: not projecting (after a rollback: angelia rebuild)',
+          );
+          return;
+        }
+        const cursor = await new Checkpoint(pool, viewsCheckpoint(active), leadEpoch).claim();
         if (cursor === null) return;
         place = {
           cursor,
           projector: new PageProjector(
             pool,
-            { build, leadEpoch, whileActive: true },
+            { ...active, leadEpoch, whileActive: true },
             options.project,
             options.onProjected,
           ),

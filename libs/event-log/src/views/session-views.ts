@@ -5,6 +5,13 @@ interface SessionRow {
   readonly route: string;
   readonly status: string;
   readonly outcome: string | null;
+  readonly agent: string;
+  readonly model: string | null;
+  /** A code. */
+  readonly failure: string | null;
+  readonly title: string;
+  readonly deliveryId: string;
+  readonly tokens: number;
   readonly createdAt: number;
   readonly lastActivityAt: number;
   readonly endedAt: number | null;

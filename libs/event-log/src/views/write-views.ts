@@ -21,6 +21,7 @@ export interface ProjectedSession {
 /** Whose writes count: the leader's into the active build, or the rebuild's into a build that is not active yet. */
 export interface ViewsFence {
   readonly build: number;
+  readonly version: number;
   readonly leadEpoch: number;
   readonly whileActive: boolean;
 }
@@ -74,22 +75,26 @@ function writeStatement(build: number): Statement {
   RETURNING 1
 ), sessions AS (
   INSERT INTO ${schema}.sessions (session_id, version, route, status, outcome, created_at, last_activity_at, ended_at,
-    run_due_at, running, delivery_due_at, process_due_at, settled, state)
+    run_due_at, running, delivery_due_at, process_due_at, settled, state, agent, model, failure, title, delivery_id, tokens)
   SELECT x.id, x.version, x.route, x.status, x.outcome, ${time('created')}, ${time('active')}, ${time('ended')},
-    ${time('run_due')}, x.running, ${time('delivery_due')}, ${time('process_due')}, x.settled, x.state
+    ${time('run_due')}, x.running, ${time('delivery_due')}, ${time('process_due')}, x.settled, x.state,
+    x.agent, x.model, x.failure, x.title, x.delivery_id, x.tokens
   FROM unnest($7::text[], $8::int[], $9::text[], $10::text[], $11::text[], $12::float8[], $13::float8[], $14::float8[],
-    $15::float8[], $16::boolean[], $17::float8[], $18::float8[], $19::boolean[], $20::jsonb[])
-    x(id, version, route, status, outcome, created, active, ended, run_due, running, delivery_due, process_due, settled, state)
+    $15::float8[], $16::boolean[], $17::float8[], $18::float8[], $19::boolean[], $20::jsonb[],
+    $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::float8[])
+    x(id, version, route, status, outcome, created, active, ended, run_due, running, delivery_due, process_due, settled, state,
+      agent, model, failure, title, delivery_id, tokens)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (session_id) DO UPDATE SET version = EXCLUDED.version, route = EXCLUDED.route, status = EXCLUDED.status,
     outcome = EXCLUDED.outcome, created_at = EXCLUDED.created_at, last_activity_at = EXCLUDED.last_activity_at,
     ended_at = EXCLUDED.ended_at, run_due_at = EXCLUDED.run_due_at, running = EXCLUDED.running,
     delivery_due_at = EXCLUDED.delivery_due_at, process_due_at = EXCLUDED.process_due_at, settled = EXCLUDED.settled,
-    state = EXCLUDED.state
+    state = EXCLUDED.state, agent = EXCLUDED.agent, model = EXCLUDED.model, failure = EXCLUDED.failure,
+    title = EXCLUDED.title, delivery_id = EXCLUDED.delivery_id, tokens = EXCLUDED.tokens
 ), deliveries AS (
   INSERT INTO ${schema}.deliveries (session_id, output, target, status, attempts, due_at, updated_at, detail)
   SELECT x.id, x.output, x.target, x.status, x.attempts, ${time('due')}, ${time('updated')}, x.detail
-  FROM unnest($21::text[], $22::int[], $23::text[], $24::text[], $25::int[], $26::float8[], $27::float8[], $28::jsonb[])
+  FROM unnest($27::text[], $28::int[], $29::text[], $30::text[], $31::int[], $32::float8[], $33::float8[], $34::jsonb[])
     x(id, output, target, status, attempts, due, updated, detail)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (session_id, output) DO UPDATE SET target = EXCLUDED.target, status = EXCLUDED.status,
@@ -97,7 +102,7 @@ function writeStatement(build: number): Statement {
 ), processes AS (
   INSERT INTO ${schema}.processes (process_id, session_id, status, updated_at, detail)
   SELECT x.process, x.id, x.status, ${time('updated')}, x.detail
-  FROM unnest($29::text[], $30::text[], $31::text[], $32::float8[], $33::jsonb[]) x(process, id, status, updated, detail)
+  FROM unnest($35::text[], $36::text[], $37::text[], $38::float8[], $39::jsonb[]) x(process, id, status, updated, detail)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (process_id) DO UPDATE SET session_id = EXCLUDED.session_id, status = EXCLUDED.status,
     updated_at = EXCLUDED.updated_at, detail = EXCLUDED.detail
@@ -123,7 +128,7 @@ export async function writeViews(
     (process) => process.processId,
   );
   const answer = await pool.query(writeStatement(fence.build), [
-    viewsCheckpoint(fence.build),
+    viewsCheckpoint(fence),
     fence.leadEpoch,
     fence.whileActive,
     to?.epoch ?? null,
@@ -143,6 +148,12 @@ export async function writeViews(
     float8Array(sessions.map((session) => session.processDueAt)),
     boolArray(sessions.map((session) => session.settled)),
     jsonbArray(rows.map((row) => row.state)),
+    textArray(sessions.map((session) => session.agent)),
+    textArray(sessions.map((session) => session.model)),
+    textArray(sessions.map((session) => session.failure)),
+    textArray(sessions.map((session) => session.title)),
+    textArray(sessions.map((session) => session.deliveryId)),
+    float8Array(sessions.map((session) => session.tokens)),
     textArray(deliveries.map((delivery) => delivery.sessionId)),
     int4Array(deliveries.map((delivery) => delivery.output)),
     textArray(deliveries.map((delivery) => delivery.target)),

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { pause } from '@angelia/waiting';
 
 /**
@@ -25,13 +25,13 @@ interface WatchOptions {
  */
 export async function watchFiles(paths: readonly string[], options: WatchOptions): Promise<void> {
   const { signal, onChange, lookMs = LOOK_MS, settleMs = SETTLE_MS } = options;
-  let seen = await stampOf(paths);
+  let seen = stampOf(paths);
   await onChange();
   while (!signal.aborted) {
     await pause(lookMs, signal);
-    let stamp = await stampOf(paths);
+    let stamp = stampOf(paths);
     if (stamp === seen) continue;
-    for (let before = ''; before !== stamp && !signal.aborted; stamp = await stampOf(paths)) {
+    for (let before = ''; before !== stamp && !signal.aborted; stamp = stampOf(paths)) {
       before = stamp;
       await pause(settleMs, signal);
     }
@@ -40,16 +40,15 @@ export async function watchFiles(paths: readonly string[], options: WatchOptions
   }
 }
 
-async function stampOf(paths: readonly string[]): Promise<string> {
-  const stamps = await Promise.all(
-    paths.map(async (path) => {
-      try {
-        const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-        return [dev, ino, size, mtimeNs, ctimeNs].join(':');
-      } catch (error) {
-        return String((error as NodeJS.ErrnoException).code);
-      }
-    }),
-  );
+/** Not by the thread pool: two calls take some microseconds, and each thread that wakes costs an idle service more. */
+function stampOf(paths: readonly string[]): string {
+  const stamps = paths.map((path) => {
+    try {
+      const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+      return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+    } catch (error) {
+      return String((error as NodeJS.ErrnoException).code);
+    }
+  });
   return stamps.join(' ');
 }

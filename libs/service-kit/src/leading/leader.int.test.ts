@@ -8,7 +8,7 @@ import { createTestDatabase, eventually, type TestDatabase } from '@angelia/test
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../logs/logger.ts';
 import { announceCommits } from '../transport/announce-commits.ts';
-import { type Leader, type LedLoop, startLeader } from './leader.ts';
+import { type Leader, type LedLoop, ledLoops, startLeader } from './leader.ts';
 
 const logger = createLogger({
   service: 'test',
@@ -16,7 +16,7 @@ const logger = createLogger({
   level: 'silent',
   destination: { write: () => {} },
 });
-const ALL: LedLoop[] = ['relay', 'projection', 'agenda', 'prune'];
+const ALL: LedLoop[] = [...ledLoops];
 
 let nats: NatsServer;
 let database: TestDatabase;

@@ -1,8 +1,8 @@
 import type { Bus } from '@angelia/bus';
 import type { CurrentConfig, ServiceName } from '@angelia/config';
-import { TAIL_PING_SUBJECT } from '@angelia/contracts';
+import { JOBS_PING_SUBJECT, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import { exportTo, pruneSessions } from '@angelia/event-log/admin';
+import { exportTo, pruneSessions, upgradeViews } from '@angelia/event-log/admin';
 import {
   type HintOwner,
   hintAllUnsettled,
@@ -12,15 +12,17 @@ import {
   runProjection,
   runRelay,
 } from '@angelia/event-log/leading';
-import { uuidV7 } from '@angelia/sessions';
+import { runJobs } from '@angelia/jobs';
+import { KeyedSessions, Sessions, uuidV7 } from '@angelia/sessions';
 import { LONGEST_TIMER_MS, pause, WakeUp } from '@angelia/waiting';
 import type { Logger } from '../logs/logger.ts';
 import { countMeasure, projectMeasuredViews, type RecordedMeasure } from '../metrics/session-metrics.ts';
 
 /**
  * The loops that one process runs for all of them: the relay (hints from the log's tail), the projection (views from the
- * same tail), the agenda (timers and sweep) and pruning. A lease row in Postgres says which process leads a loop. Every
- * service that runs no commands can lead; process-watcher does not import this file (tests/architecture).
+ * same tail), the agenda (timers and sweep), jobs, pruning, and the upgrade of the views. A lease row in Postgres says which
+ * process leads a loop. Every service that runs no commands can lead; process-watcher does not import this file
+ * (tests/architecture).
  */
 export interface Leader {
   /** The loops that this process leads now. */
@@ -29,7 +31,8 @@ export interface Leader {
   resign(): Promise<void>;
 }
 
-export type LedLoop = 'relay' | 'projection' | 'agenda' | 'prune';
+export const ledLoops = ['relay', 'projection', 'agenda', 'jobs', 'prune', 'views'] as const;
+export type LedLoop = (typeof ledLoops)[number];
 
 interface LeaderOptions {
   readonly log: EventLog;
@@ -57,13 +60,15 @@ export function startLeader(options: LeaderOptions): Leader {
   const { timing } = options.config.current;
   const delay = options.delayFirstTryMs ?? (options.service === PREFERRED_LEADER ? 0 : DELAY_OF_OTHERS_MS);
   const hint = ownerHinter(bus);
+  const sessions = new Sessions({ log, instance: log.instance });
+  const keyed = new KeyedSessions({ log, sessions, instance: log.instance });
   // Also while another process leads: the next leader must know of a stream that was emptied together with its leader.
   const recreated = new WakeUp();
   const unsubscribe = bus.onStreamRecreated(() => recreated.wake());
   const leadings: Record<LedLoop, Leading> = {
     relay: leadLoop('relay', (leadEpoch, signal) =>
       rehinting(options, recreated, hint, signal, () =>
-        awake(bus, (wake) =>
+        awake(bus, TAIL_PING_SUBJECT, (wake) =>
           runRelay({
             log,
             leadEpoch,
@@ -76,7 +81,7 @@ export function startLeader(options: LeaderOptions): Leader {
       ),
     ),
     projection: leadLoop('projection', (leadEpoch, signal) =>
-      awake(bus, (wake) =>
+      awake(bus, TAIL_PING_SUBJECT, (wake) =>
         runProjection({
           log,
           leadEpoch,
@@ -90,6 +95,11 @@ export function startLeader(options: LeaderOptions): Leader {
     agenda: leadLoop('agenda', (leadEpoch, signal) =>
       runAgenda({ log, leadEpoch, signal, sweepSeconds: timing.sweep_seconds, hint }),
     ),
+    // No epoch: each of its appends asks for the version of the job that it read.
+    jobs: leadLoop('jobs', (_, signal) =>
+      awake(bus, JOBS_PING_SUBJECT, (wake) => runJobs({ log, sessions, keyed, bus, signal, wake })),
+    ),
+    views: leadLoop('views', (_, signal) => upgradeViews({ log, project: projectMeasuredViews, signal })),
     // No epoch: a pruner that was replaced still deletes under the same conditions as any other.
     prune: leadLoop('prune', (_, signal) => pruneNowAndThen(options, signal)),
   };
@@ -171,10 +181,10 @@ async function rehinting(
   }
 }
 
-/** Runs a loop that the commits of every service wake up. Only a leader listens: there are many pings. */
-async function awake(bus: Bus, loop: (wake: WakeUp) => Promise<void>): Promise<void> {
+/** Runs a loop that pings wake up. Only a leader listens: every commit of every service sends one. */
+async function awake(bus: Bus, subject: string, loop: (wake: WakeUp) => Promise<void>): Promise<void> {
   const wake = new WakeUp();
-  const unsubscribe = bus.subscribe(TAIL_PING_SUBJECT, () => wake.wake());
+  const unsubscribe = bus.subscribe(subject, () => wake.wake());
   try {
     await loop(wake);
   } finally {

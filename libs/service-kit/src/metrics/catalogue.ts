@@ -130,6 +130,14 @@ export const metrics = {
     from: ['ingress'],
   }),
 
+  placeholdersMissing: new Counter({
+    name: 'angelia_placeholders_missing_total',
+    help: 'Webhooks whose payload lacks a value that `prompt` or `title` of their route names, by what the route does about it.',
+    unit: '1',
+    labels: { route, on_missing: oneOf('keep', 'empty', 'refuse') },
+    from: ['ingress'],
+  }),
+
   apiRefused: new Counter({
     name: 'angelia_api_refused_total',
     help: 'Calls of /v1 that were refused. `slowed_down`: after too many wrong tokens from the same address.',
@@ -458,7 +466,7 @@ export const metrics = {
     name: 'angelia_leading',
     help: '1 if this process leads the loop. The sum over all services is 1.',
     unit: '1',
-    labels: { duty: oneOf('relay', 'projection', 'agenda', 'prune') },
+    labels: { duty: oneOf('relay', 'projection', 'agenda', 'jobs', 'prune', 'views') },
     from: everyService,
   }),
   ready: new Gauge({
@@ -523,7 +531,7 @@ export const metrics = {
   }),
   loopDelay: new Histogram({
     name: 'angelia_event_loop_delay_seconds',
-    help: 'How late a timer was, four times a second: everything else in this process waited as long.',
+    help: 'How late a timer was, once a second: everything else in this process waited as long.',
     unit: 's',
     labels: {},
     bounds: DELAYS,

@@ -12,8 +12,10 @@ export function startSeriesAtZero(config: Config, service: ServiceName): void {
   const models = Object.keys(config.models);
   if (service === 'ingress') {
     for (const route of routes)
-      for (const outcome of ['accepted', 'unavailable', 'crowded_out', 'error'] as const)
+      for (const outcome of ['accepted', 'rate_limited', 'unavailable', 'crowded_out', 'error'] as const)
         metrics.webhooks.add({ route, outcome }, 0);
+    for (const [route, { on_missing }] of Object.entries(config.routes))
+      metrics.placeholdersMissing.add({ route, on_missing }, 0);
   }
   if (service === 'agent-runner') for (const model of models) metrics.modelFallbacks.add({ model }, 0);
   for (const outcome of ['taken', 'refused'] as const) metrics.configReloads.add({ outcome }, 0);

@@ -3,7 +3,7 @@ import type { LogStatus } from '@angelia/event-log';
 import type { LedLoop } from '../leading/leader.ts';
 import { metrics } from './catalogue.ts';
 
-const loops: readonly LedLoop[] = ['relay', 'projection', 'agenda', 'prune'];
+const loops: readonly LedLoop[] = ['relay', 'projection', 'agenda', 'jobs', 'prune', 'views'];
 const ofLog = [metrics.tailLag, metrics.relayLag, metrics.projectionLag, metrics.deadLetters] as const;
 const ofViews = [metrics.sessions, metrics.oldestRunDue, metrics.oldestDeliveryDue] as const;
 const ofBus = [metrics.consumerPending, metrics.consumerAckPending] as const;

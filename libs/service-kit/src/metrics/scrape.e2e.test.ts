@@ -132,7 +132,7 @@ describe('/metrics', () => {
       counted('angelia_deliveries_total', 'target="http"', `outcome="${outcome}"`, `attempt="${attempt}"`);
     expect(delivery('failed', 1)).toBe(1);
     expect(delivery('delivered', 2)).toBe(1);
-    for (const duty of ['relay', 'projection', 'agenda', 'prune'])
+    for (const duty of ['relay', 'projection', 'agenda', 'jobs', 'prune', 'views'])
       expect(counted('angelia_leading', `duty="${duty}"`)).toBe(1);
     expect(counted('angelia_sessions')).toBe(0);
     expect(samples.filter(({ name }) => name === 'angelia_relay_lag_seconds')).toHaveLength(1);

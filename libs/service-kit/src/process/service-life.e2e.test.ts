@@ -8,6 +8,7 @@ import { NatsServer } from '@angelia/bus/testing';
 import { freshTraceparent, newEventId, newSessionId, traceIdOf } from '@angelia/sessions';
 import { createTestDatabase, eventually, startOtlpReceiver, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ledLoops } from '../leading/leader.ts';
 import { createLogger } from '../logs/logger.ts';
 import { Cuttable, RunningService } from '../testing/running-service.ts';
 
@@ -113,7 +114,7 @@ describe('the life of a service', () => {
     expect(await held()).toEqual([]);
     const service = await start({ ANGELIA_INSTANCE: 'delivery' }, 'dist/delivery.js');
     await ready(service);
-    await eventually(async () => (await held()).length === 4);
+    await eventually(async () => (await held()).length === ledLoops.length);
     service.signal('SIGINT');
     await service.exited;
     expect(await held()).toEqual([]);

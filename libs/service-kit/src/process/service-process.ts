@@ -15,6 +15,7 @@ import { readPools, readProcess, readReadiness, watchEventLoop } from '../metric
 import { openApp } from '../nest/open-app.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { JetStreamStrategy } from '../transport/jetstream.strategy.ts';
+import { giveBackMemoryAtRest } from './give-back-memory.ts';
 import { listenWithRetry } from './listen.ts';
 import type { ServiceDefinition } from './run-service.ts';
 import { openRuntime, type ServiceRuntime, untilLogIsUsable } from './runtime.ts';
@@ -42,6 +43,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   runtime.health.add('startup', () => startup);
   let leader: Leader | null = null;
   startMetrics(runtime, () => leader);
+  giveBackMemoryAtRest();
 
   const admin = await openAdmin(runtime);
   const strategy = new JetStreamStrategy({

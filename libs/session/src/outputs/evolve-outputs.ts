@@ -22,8 +22,8 @@ export function applyFinalResponse(
   event: StreamEvent,
 ): void {
   const turn = draft.turns.find((open) => open.turn === data.turn);
-  if (data.outcome === 'succeeded') draft.failure = null;
   draft.answered = { turn: data.turn, outcome: data.outcome, at: event.recordedAt };
+  if (data.outcome === 'succeeded') draft.failure = null;
   closeTurn(draft, data.turn);
   if (!data.silent) addOutput(draft, 'final-response', event, data.turn, turn);
 }

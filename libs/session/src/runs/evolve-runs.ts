@@ -33,6 +33,7 @@ export function applyRunFailed(draft: StateDraft, data: EventData<'run.failed'>)
 }
 
 export function applyRunCancelled(draft: StateDraft, data: EventData<'run.cancelled'>): void {
+  draft.failure = null;
   closeTurn(draft, data.turn);
 }
 

@@ -38,8 +38,12 @@ export type PutOffPlan =
  * longer, because the circuit of a model is closed again by the end of the scheduled pause.
  */
 const JITTER = 0.2;
-/** A model that always says "Retry-After: 0" gets a pause nevertheless, and the stream does not grow by two events a second. */
-const SHORTEST_RETRY_AFTER_MS = seconds(5);
+/**
+ * A Retry-After of a second or more is honoured to the second. A model that always says "Retry-After: 0" gets a pause
+ * nevertheless, and the stream does not grow by two events a second.
+ */
+const SHORTEST_HONOURED_MS = seconds(1);
+const PAUSE_FOR_SHORTER_MS = seconds(5);
 /** A shorter wait needs no message: the answer may be faster than the message. */
 const TELL_AFTER_MS = seconds(60);
 
@@ -61,12 +65,12 @@ export function planPutOff(
   const reason = models.some((model) => model.reason === 'unavailable') ? 'unavailable' : 'configuration';
   const limit = since + seconds(maxSeconds);
   if (now >= limit) return { action: 'give-up', reason };
-  const shortest = Math.min(SHORTEST_RETRY_AFTER_MS, seconds(scheduleSeconds[0] ?? 0));
+  const forShorter = Math.min(PAUSE_FOR_SHORTER_MS, seconds(scheduleSeconds[0] ?? 0));
   const pause = seconds(scheduleSeconds[Math.min(count, scheduleSeconds.length - 1)] ?? 0);
   const delays = models.map(({ retryAfterMs, pausedMs }) =>
     retryAfterMs === null
       ? Math.max(pause, pausedMs) + pause * JITTER * random
-      : Math.max(retryAfterMs, pausedMs, shortest),
+      : Math.max(retryAfterMs < SHORTEST_HONOURED_MS ? forShorter : retryAfterMs, pausedMs),
   );
   const retryAt = Math.min(limit, Math.ceil(now + Math.min(...delays)));
   return {

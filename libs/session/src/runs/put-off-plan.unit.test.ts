@@ -60,12 +60,15 @@ describe('a turn whose models cannot be used', () => {
       expect(delay(turnPutOff(), [says(15)], 0, { random })).toBe(15);
       expect(delay(turnPutOff(0, 1, 2), [says(15)], 3, { random })).toBe(15);
       expect(delay(turnPutOff(0), [says(77)], 1, { random })).toBe(77);
+      for (const short of [1, 2, 4])
+        expect(delay(turnPutOff(0, 1), [says(short)], 2, { random })).toBe(short);
     }
   });
 
   it('does not hammer a model that always says "at once"', () => {
     const atOnce = { ...busy, retryAfterMs: 0 };
     expect(delay(turnPutOff(0, 1), [atOnce], 2)).toBe(5);
+    expect(delay(turnPutOff(0, 1), [{ ...atOnce, retryAfterMs: 999 }], 2)).toBe(5);
     expect(delay(turnPutOff(0, 1), [atOnce], 2, { scheduleSeconds: [1, 60] })).toBe(1);
     expect(delay(turnPutOff(0, 1), [atOnce], 2, { scheduleSeconds: [300] })).toBe(5);
   });

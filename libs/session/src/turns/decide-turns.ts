@@ -45,6 +45,13 @@ export interface CreateSession {
   readonly fenceSeed?: string | null;
   readonly source?: Exclude<TurnSource, 'process'>;
   readonly input: string;
+  readonly missing?: MissingPlaceholders | null;
+}
+
+/** The payload of a webhook lacks values that the templates of its route name. It changes nothing; it is there to be seen. */
+export interface MissingPlaceholders {
+  readonly placeholders: readonly string[];
+  readonly onMissing: 'keep' | 'empty';
 }
 
 export interface RequestTurn {
@@ -59,6 +66,7 @@ export interface RequestTurn {
   readonly queueDeadline?: number | null;
   /** Route key `on_busy: interrupt`: cancels the current turn; the session goes on with this one. */
   readonly interrupt?: boolean;
+  readonly missing?: MissingPlaceholders | null;
   /**
    * The sender could have answered the open question but wrote something else. Closes the question and cancels its turn,
    * so that this one need not wait for the deadline of the question. Has no effect if no question is open.
@@ -76,6 +84,7 @@ export interface CoalesceWebhook {
   /** Null: unchanged. */
   readonly queueDeadline?: number | null;
   readonly traceparent?: string | null;
+  readonly missing?: MissingPlaceholders | null;
 }
 
 export function createSession(state: SessionState, command: CreateSession): Decision {
@@ -116,6 +125,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       delivery_id: command.deliveryId,
       history: (command.history ?? []).map(withoutAnnotations),
     }),
+    ...placeholderMissing(1, command.deliveryId, command.missing),
   ];
   if (deliverOnly) {
     events.push(
@@ -149,7 +159,8 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
   const { clarification } = state;
   const head = state.turns[0];
   const givesWay = command.interrupt || (command.supersede && clarification !== null);
-  if (!givesWay || head === undefined || head.startedAt === null) return accept(requested);
+  const missing = placeholderMissing(state.lastTurn + 1, deliveryId, command.missing);
+  if (!givesWay || head === undefined || head.startedAt === null) return accept(requested, ...missing);
   return accept(
     // An open question always belongs to the current turn.
     ...(clarification === null
@@ -157,6 +168,7 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
       : [fact('clarification.superseded', { clarification_id: clarification.id })]),
     fact('run.cancelled', { generation: state.run?.generation ?? null, turn: head.turn, by: command.source }),
     requested,
+    ...missing,
   );
 }
 
@@ -176,7 +188,28 @@ export function coalesceWebhook(state: SessionState, command: CoalesceWebhook): 
       queue_deadline: isoOrNull(command.queueDeadline),
       traceparent: command.traceparent ?? null,
     }),
+    ...placeholderMissing(turn.turn, command.deliveryId, command.missing),
   );
+}
+
+/** The event names this many. The template has them all. */
+const MOST_PLACEHOLDERS = 20;
+
+function placeholderMissing(
+  turn: number,
+  deliveryId: string | null,
+  missing: MissingPlaceholders | null | undefined,
+): SessionFact[] {
+  if (missing == null || deliveryId === null) return [];
+  const placeholders = missing.placeholders.slice(0, MOST_PLACEHOLDERS);
+  return [
+    fact('webhook.placeholder-missing', {
+      turn,
+      delivery_id: deliveryId,
+      placeholders,
+      on_missing: missing.onMissing,
+    }),
+  ];
 }
 
 /** The turn whose webhook a newer one may replace: the last one that no run has started. */

@@ -9,7 +9,7 @@ import {
   telegram,
   turn,
 } from '../../testing/sample-facts.ts';
-import type { SessionCommand } from '../decide.ts';
+import { decide, type SessionCommand } from '../decide.ts';
 import { iso } from '../time.ts';
 import { windowEnd } from './decide-turns.ts';
 
@@ -122,6 +122,32 @@ describe('a further turn', () => {
     given([created(), turn(1)])
       .when({ ...message, interrupt: true })
       .thenTypes(['turn.requested']);
+  });
+});
+
+describe('a webhook whose payload lacks values', () => {
+  const missing = {
+    placeholders: Array.from({ length: 30 }, (_, n) => `{p${n}}`),
+    onMissing: 'keep',
+  } as const;
+
+  it('says so on its turn, with a bounded list', () => {
+    const after = given([])
+      .when({ ...create, missing })
+      .thenTypes(['session.created', 'turn.requested', 'webhook.placeholder-missing']);
+    expect(after.state.turns).toHaveLength(1);
+    const decision = decide(after.state, { ...message, missing });
+    if (!decision.ok) throw new Error(decision.reason);
+    expect(decision.events.map(({ type }) => type)).toEqual([
+      'turn.requested',
+      'webhook.placeholder-missing',
+    ]);
+    expect(decision.events[1]?.data).toEqual({
+      turn: 2,
+      delivery_id: 'd-2',
+      placeholders: missing.placeholders.slice(0, 20),
+      on_missing: 'keep',
+    });
   });
 });
 

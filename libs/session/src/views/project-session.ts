@@ -28,6 +28,14 @@ interface SessionViewRow {
   readonly route: string;
   readonly status: SessionStatus;
   readonly outcome: Outcome | null;
+  readonly agent: string;
+  readonly model: string | null;
+  /** The code of the failure. */
+  readonly failure: string | null;
+  readonly title: string;
+  readonly deliveryId: string;
+  /** Of both kinds. */
+  readonly tokens: number;
   readonly createdAt: number;
   readonly lastActivityAt: number;
   readonly endedAt: number | null;
@@ -101,6 +109,12 @@ function sessionRow(state: SessionState): SessionViewRow {
     route: state.created?.route ?? '',
     status: sessionStatus(state),
     outcome: state.ended?.outcome ?? null,
+    agent: state.created?.agent ?? '',
+    model: state.model,
+    failure: state.failure?.code ?? null,
+    title: state.created?.title ?? '',
+    deliveryId: state.created?.deliveryId ?? '',
+    tokens: state.usage.input_tokens + state.usage.output_tokens,
     createdAt: state.created?.at ?? state.lastActivityAt,
     lastActivityAt: state.lastActivityAt,
     endedAt: state.ended?.at ?? null,

@@ -1,5 +1,6 @@
 import type { Outcome } from '@angelia/contracts';
 import {
+  type Failure,
   type ProcessState,
   type PutOff,
   type SessionState,
@@ -24,13 +25,14 @@ export interface SessionSummary {
   readonly retry_at: string | null;
   readonly outcome: Outcome | null;
   /** Why the last turn failed or expired, or why it waits for a model. */
-  readonly failure: { readonly code: string; readonly message: string } | null;
+  readonly failure: Failure | null;
   readonly end_reason: string | null;
   readonly created_at: string;
   readonly last_activity_at: string;
   readonly ended_at: string | null;
   readonly generation: number;
   readonly version: number;
+  readonly agent: string;
   readonly model: string | null;
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
   readonly deliver: { readonly target: string; readonly to: Readonly<Record<string, unknown>> };
@@ -87,6 +89,7 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
     ended_at: ended === null ? null : iso(ended.at),
     generation: state.generation,
     version: state.version,
+    agent: created.agent,
     model: state.model,
     usage: state.usage,
     deliver: { target: created.deliver.target, to: created.deliver.to },

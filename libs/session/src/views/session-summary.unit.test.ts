@@ -60,6 +60,7 @@ describe('a session as the API shows it', () => {
       ended_at: iso(at(7)),
       generation: 1,
       version: 9,
+      agent: 'default',
       model: 'main',
       usage: { input_tokens: 10, output_tokens: 5 },
       deliver: { target: 'telegram', to: { chat_id: '1', message_thread_id: '42' } },
@@ -67,6 +68,23 @@ describe('a session as the API shows it', () => {
       processes: [],
       trace_id: '0af7651916cd43dd8448eb211c80319c',
     });
+  });
+
+  it('says why its last turn failed, until another turn succeeds or is cancelled', () => {
+    const failure = fact('run.failed', {
+      generation: 1,
+      turn: 1,
+      code: 'timeout',
+      message: 'm'.repeat(1_100),
+    });
+    const failing = [...running, turn(2), failure, answered('sorry', { outcome: 'failed' })];
+    const shown = (facts: Parameters<typeof given>[0]) =>
+      sessionSummary(id, fold(given(facts).events))?.failure;
+    expect(shown(failing)).toEqual({ code: 'timeout', message: `${'m'.repeat(1_000)}…` });
+    const second = [...failing, runStarted(2, { turn: 2 })];
+    expect(shown(second)?.code).toBe('timeout');
+    expect(shown([...second, answered('done', { generation: 2, turn: 2 }), ended()])).toBeNull();
+    expect(shown([...second, fact('run.cancelled', { generation: 2, turn: 2, by: 'api' })])).toBeNull();
   });
 
   it('is null if there is no session', () => {
@@ -102,13 +120,5 @@ describe('a session as the API shows it', () => {
       retry_at: null,
       failure: null,
     });
-  });
-
-  it('says why its last turn failed', () => {
-    const failed = fact('run.failed', { generation: 1, turn: 1, code: 'timeout', message: 'too long' });
-    const history = given([...running, turn(2), failed, answered('Sorry.', { outcome: 'failed' })]);
-    expect(sessionSummary(id, history.state)?.failure).toEqual({ code: 'timeout', message: 'too long' });
-    const next = [runStarted(2, { turn: 2 }), answered('fine', { generation: 2, turn: 2 })];
-    expect(sessionSummary(id, history.and(next).state)?.failure).toBeNull();
   });
 });

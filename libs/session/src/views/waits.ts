@@ -1,12 +1,12 @@
-import { type SessionState, sessionStatus } from '../state.ts';
+import { type SessionState, sessionStatus, waitingPutOff } from '../state.ts';
 
 /**
  * What a session waits for while no run works on it, and since when. A trace shows it as a span, so that the time between
  * two runs is not a hole.
  */
 export interface Wait {
-  /** `queue`: for a runner, and for the end of a coalescing window. */
-  readonly for: 'person' | 'process' | 'queue';
+  /** `model`: a run was put off. `queue`: for a runner, and for the end of a coalescing window. */
+  readonly for: 'person' | 'process' | 'model' | 'queue';
   /** Tells this wait from the next one for the same. */
   readonly id: string;
   readonly since: number;
@@ -25,6 +25,11 @@ export function waitOf(state: SessionState): Wait | null {
   if (head === undefined) {
     if (answered === null || sessionStatus(state) !== 'waiting') return null;
     return { for: 'process', id: `after turn ${answered.turn}`, since: answered.at };
+  }
+  const putOff = waitingPutOff(head);
+  if (putOff !== null) {
+    // The put-off is the last sign of life of the turn. Each has a wait of its own, also if no model was called between.
+    return { for: 'model', id: `put off ${state.generation}`, since: head.lastSignAt ?? putOff.since };
   }
   const stopped = head.interruptedAt ?? head.lastSignAt;
   // A turn behind another one is not due before that is answered.

@@ -9,14 +9,15 @@ import {
   interrupted,
   modelAsked,
   processStarted,
+  putOff,
   runStarted,
   toolStarted,
   turn,
 } from '../../testing/sample-facts.ts';
 import { fact } from '../decision.ts';
-import { evolveAll } from '../evolve.ts';
+import { evolveAll, stateAfter } from '../evolve.ts';
 import { initialState } from '../state.ts';
-import { endedWait, type Wait } from './waits.ts';
+import { endedWait, type Wait, waitOf } from './waits.ts';
 
 /** The waits that end in a history, with the event that ends them. Its events are one second apart. */
 function waits(facts: readonly GivenFact[]): (Wait & { readonly until: number; readonly by: string })[] {
@@ -57,6 +58,32 @@ describe('what a session waits for', () => {
     expect(summary([...question, answer])).toContainEqual(['person', at(5), at(6), 'clarification.answered']);
     const cancelled = [...question, fact('run.cancelled', { generation: null, turn: 1, by: 'api' }), ended()];
     expect(summary(cancelled)).toContainEqual(['person', at(5), at(6), 'run.cancelled']);
+  });
+
+  it('is a model, from each put-off until the next run, without a hole between them', () => {
+    expect(
+      summary([
+        created(),
+        turn(1),
+        runStarted(1),
+        putOff(1, START + 60_000),
+        runStarted(2),
+        putOff(2, START + 90_000),
+        fact('run.cancelled', { generation: null, turn: 1, by: 'api' }),
+      ]),
+    ).toEqual([
+      ['queue', at(2), at(3), 'run.started'],
+      ['model', at(4), at(5), 'run.started'],
+      ['model', at(6), at(7), 'run.cancelled'],
+    ]);
+    // Put off again in one append, because the model is known to be down: the first wait ends, the next begins.
+    const waiting = evolveAll(
+      initialState(),
+      recorded([], [created(), turn(1), runStarted(1), putOff(1, START + 60_000)]),
+    );
+    const again = stateAfter(waiting, [runStarted(2), putOff(2, START + 90_000)]);
+    expect(endedWait(waiting, again)).toMatchObject({ for: 'model', since: at(4) });
+    expect(waitOf(again)).toMatchObject({ for: 'model' });
   });
 
   it('is a process, from the answer of the last turn until the process ends', () => {

@@ -1,12 +1,16 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { isRetryable } from '@angelia/contracts';
+import { ViewsOutdated } from '@angelia/event-log';
 import { HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from './refusal.ts';
 
 /** The log is back within seconds (a restart) or away for long. Senders double their own delay after that anyway. */
 const RETRY_AFTER_SECONDS = 5;
+
+/** A rebuild reads the whole log: seconds for a small one, minutes for a large one. */
+const REBUILD_SECONDS = 30;
 
 interface ErrorAnswer {
   readonly status: number;
@@ -20,6 +24,13 @@ interface ErrorAnswer {
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof Refusal) {
     return expected(error.status, error.message, error.retryAfterSeconds);
+  }
+  if (error instanceof ViewsOutdated) {
+    return expected(
+      503,
+      'after an upgrade the views are being rebuilt, and this filter needs the new ones: try again in a while',
+      REBUILD_SECONDS,
+    );
   }
   if (error instanceof Error && isRetryable(error)) {
     // From the log: unavailable, overloaded, closing, not migrated yet.
@@ -51,6 +62,10 @@ const errorsByCode: Readonly<Record<string, readonly [status: number, message: s
   invalid_cursor: [
     400,
     'query parameter `cursor`: it is not a cursor of this list: leave it out to start at the first page',
+  ],
+  too_many_to_sort: [
+    400,
+    'query parameter `sort`: more than 50,000 sessions fit the filter: narrow it, for example with `since=1d`',
   ],
   FST_ERR_CTP_BODY_TOO_LARGE: [
     413,

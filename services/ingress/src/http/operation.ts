@@ -60,14 +60,15 @@ export const htmlPage = component('HtmlPage', z.string());
 
 /** A page of a list. */
 export function pageOf<T extends z.ZodType>(name: string, item: T) {
-  return component(
-    name,
-    z.object({
-      items: z.array(item),
-      next_cursor: z
-        .string()
-        .nullable()
-        .describe('pass it as `cursor` to get the next page; null on the last page'),
-    }),
-  );
+  return component(name, pageFields(item));
+}
+
+export function pageFields<T extends z.ZodType>(item: T) {
+  return z.object({
+    items: z.array(item),
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe('pass it as `cursor` to get the next page; null on the last page'),
+  });
 }

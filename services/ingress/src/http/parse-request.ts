@@ -23,6 +23,22 @@ export const cursor = z
 
 export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a route');
 
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const TIME_FORM = 'give a time such as 2026-11-18T14:05:00Z, or how long ago: 15m, 2h, 7d';
+
+/** A time in milliseconds: as ISO 8601, or as how long ago it is. */
+export const moment = z
+  .string()
+  .transform((text, context) => {
+    const [, amount, unit = ''] = /^([0-9]{1,6})([mhd])$/.exec(text) ?? [];
+    if (amount !== undefined) return Date.now() - Number(amount) * (UNIT_MS[unit] ?? 0);
+    const time = z.iso.datetime({ offset: true }).or(z.iso.date()).safeParse(text);
+    if (time.success) return Date.parse(time.data);
+    context.addIssue({ code: 'custom', message: TIME_FORM });
+    return z.NEVER;
+  })
+  .meta({ description: 'ISO 8601, or how long ago: `15m`, `2h`, `7d`', example: '2h' });
+
 /** @throws Refusal 400 that names the parameter */
 export function parseQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
   const checked = validate(schema, query);

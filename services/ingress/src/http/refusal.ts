@@ -12,14 +12,23 @@ export class Refusal extends AngeliaError {
   readonly code: string;
   readonly retryable: boolean;
   readonly retryAfterSeconds: number | null;
+  /** What only the operator may know: more than the message says. No secret, no signature. */
+  readonly detail: string | null;
 
-  constructor(status: RefusalStatus, code: string, message: string, retryAfterSeconds: number | null = null) {
+  constructor(
+    status: RefusalStatus,
+    code: string,
+    message: string,
+    retryAfterSeconds: number | null = null,
+    detail: string | null = null,
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryable = status === 408 || status === 429 || status === 503;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.detail = detail;
   }
 }
 
-type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 415 | 429 | 501 | 503;
+type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 415 | 422 | 429 | 501 | 503;

@@ -36,10 +36,12 @@ import {
 import { type MasterKey, masterKeyOf } from './master-key.ts';
 
 /**
- * For when no ping comes (NATS is away): every replica knows a change within a second. Costs one look-up by primary key,
- * whatever the number of routes.
+ * For when no ping comes because NATS is away: every replica knows a change within a second. Costs one look-up by primary
+ * key, whatever the number of routes.
  */
 const POLL_MS = 900;
+/** With NATS, only a change of a replica that died before its ping waits for this. Shorter than `STALE_MS`. */
+const POLL_BESIDE_PINGS_MS = 3_000;
 /** If the log was not read for this long, an unknown name may be a route by now. */
 const STALE_MS = 5_000;
 /** A working log answers within milliseconds. One that is away must not keep ingress from starting. */
@@ -68,7 +70,7 @@ export class RouteRegistry implements RouteTable, OnModuleInit, OnModuleDestroy 
     @Inject(CONFIG) private readonly config: RunningConfig<IngressSettings>,
     @Inject(ENVIRONMENT) private readonly environment: Environment,
     @Inject(EVENT_LOG) private readonly log: EventLog,
-    @Inject(BUS) private readonly bus: Pick<Bus, 'subscribe'>,
+    @Inject(BUS) private readonly bus: Pick<Bus, 'subscribe' | 'serverVersion'>,
     @Inject(HEALTH) health: Health,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -178,7 +180,8 @@ export class RouteRegistry implements RouteTable, OnModuleInit, OnModuleDestroy 
         failing = true;
       }
       afterFirstRead();
-      await this.#wakeUp.wait(POLL_MS, this.#stopping.signal);
+      const pollMs = this.bus.serverVersion === null ? POLL_MS : POLL_BESIDE_PINGS_MS;
+      await this.#wakeUp.wait(pollMs, this.#stopping.signal);
     }
   }
 

@@ -2,9 +2,12 @@ import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { ADMIN_TOKEN, type TestIngress } from './ingress.ts';
 
 interface SeenEvent {
-  readonly id: number;
+  /** A version, or a place in the feed of all events. */
+  readonly id: string;
   readonly type: string;
   readonly version: number;
+  /** Only in the feed of all events. */
+  readonly session: string | null;
   /** performance.now() */
   readonly at: number;
 }
@@ -17,25 +20,38 @@ export interface EventSource {
   /** Everything as received. */
   readonly text: () => string;
   readonly ended: () => boolean;
+  /** The id of the last message, also of one without data. */
+  readonly lastId: () => string;
   /** Stops reading without closing the connection. */
   pause(): void;
+  resume(): void;
   hangUp(): void;
 }
 
+/** The stream of a session. */
 export function openEventSource(
   ingress: TestIngress,
   id: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<EventSource> {
+  return openEvents(ingress, `/v1/sessions/${id}/stream`, headers);
+}
+
+export function openEvents(
+  ingress: TestIngress,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<EventSource> {
   return new Promise((resolve, reject) => {
     const request = get(
-      new URL(`/v1/sessions/${id}/stream`, ingress.baseUrl),
+      new URL(path, ingress.baseUrl),
       { headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers }, agent: false },
       (response: IncomingMessage) => {
         const events: SeenEvent[] = [];
         let text = '';
         let unread = '';
         let ended = false;
+        let lastId = '';
         response.setEncoding('utf8');
         response.on('data', (part: string) => {
           text += part;
@@ -45,10 +61,19 @@ export function openEventSource(
             const fields = new Map(
               message.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string]),
             );
+            lastId = fields.get('id') ?? lastId;
             const data = fields.get('data');
             if (data === undefined) continue;
-            const { type, version } = JSON.parse(data) as { type: string; version: number };
-            events.push({ id: Number(fields.get('id')), type, version, at: performance.now() });
+            const {
+              type,
+              version,
+              session_id: session,
+            } = JSON.parse(data) as {
+              type: string;
+              version: number;
+              session_id?: string | null;
+            };
+            events.push({ id: lastId, type, version, session: session ?? null, at: performance.now() });
           }
         });
         response.on('end', () => {
@@ -61,7 +86,9 @@ export function openEventSource(
           events,
           text: () => text,
           ended: () => ended,
+          lastId: () => lastId,
           pause: () => response.pause(),
+          resume: () => response.resume(),
           hangUp: () => request.destroy(),
         });
       },

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { connectBus } from '@angelia/bus';
 import { LiveConfig, type LoadedConfig, readEnvironment } from '@angelia/config';
 import { holderId, parseConfig, TAIL_PING_SUBJECT } from '@angelia/contracts';
-import { openEventLog } from '@angelia/event-log';
+import { type EventLog, openEventLog } from '@angelia/event-log';
 import {
   announceCommits,
   createLogger,
@@ -16,6 +16,7 @@ import {
 import { Sessions } from '@angelia/sessions';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { EventFeed } from '../api/events/event-feed.ts';
 import { SessionStreams } from '../api/stream/session-streams.ts';
 import { httpServerOptions, type TimeLimits } from '../http/server-options.ts';
 import { IngressModule } from '../ingress.module.ts';
@@ -32,7 +33,9 @@ export interface TestIngress {
   readonly hints: readonly object[];
   /** Every route of the server, as Fastify knows them. */
   readonly served: readonly { readonly method: string; readonly path: string }[];
+  readonly log: EventLog;
   readonly streams: () => SessionStreams;
+  readonly feed: () => EventFeed;
   /** Everything that was logged, as text. */
   readonly logged: () => string;
   /** Puts another config in force, as a reload does. @throws StartupError if ingress refuses it */
@@ -133,7 +136,9 @@ export async function startIngress(options: {
     pings,
     hints,
     served,
+    log,
     streams: () => app.get(SessionStreams),
+    feed: () => app.get(EventFeed),
     logged: () => lines.join(''),
     take: async (raw) => {
       const next = loadedOf(raw);

@@ -33,6 +33,7 @@ function compileRoute(name: string, route: RouteConfig, config: Config, untruste
   const problems = routeFileProblems(name, route, config.directories);
   if (problems.length > 0) throw new ConfigUnusable(problems);
   const fallback = route.fallback_target;
+  const leaveOut = route.on_missing === 'empty';
   const perMinute = route.rate_limit ?? config.limits.rate_limit;
   return {
     name,
@@ -43,8 +44,9 @@ function compileRoute(name: string, route: RouteConfig, config: Config, untruste
     events: eventNames(route.events),
     filter: compileFilters(route.filters),
     script: scriptOf(route, config),
-    prompt: route.prompt === '' ? null : compileTemplate(route.prompt),
-    title: route.title === undefined ? null : compileTemplate(route.title),
+    prompt: route.prompt === '' ? null : compileTemplate(route.prompt, { leaveOut }),
+    title: route.title === undefined ? null : compileTemplate(route.title, { leaveOut }),
+    onMissing: route.on_missing,
     deliver: compileTarget(config, route.deliver, route.deliver_extra, untrusted),
     fallbackTarget:
       fallback === undefined

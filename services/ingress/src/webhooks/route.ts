@@ -24,6 +24,8 @@ export interface Route {
   /** null: the whole payload, with the introduction that Hermes writes. */
   readonly prompt: Template | null;
   readonly title: Template | null;
+  /** If the payload lacks a value of `prompt` or `title`. The templates are compiled for it. */
+  readonly onMissing: RouteConfig['on_missing'];
   readonly deliver: RenderTarget;
   readonly fallbackTarget: RenderTarget | null;
   readonly deliveryId: Template | null;

@@ -1,8 +1,9 @@
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+import { metrics } from '@angelia/service-kit';
 import { withoutFences } from '@angelia/session';
 import { eventually, signatureHeaders, signedPost } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { startIngress, type TestIngress } from '../testing/ingress.ts';
+import { ADMIN_TOKEN, startIngress, type TestIngress } from '../testing/ingress.ts';
 import { type RawAnswer, rawBytes, rawRequest } from '../testing/raw-request.ts';
 import { type SeverableProxy, severable } from '../testing/severable-proxy.ts';
 
@@ -31,6 +32,15 @@ const config = {
     pushes: { events: ['push'] },
     closed: { enabled: false },
     open: { secret: 'INSECURE_NO_AUTH' },
+    gaps: { prompt: 'Say {text}, {who.name} and {who.name}', title: '{topic}' },
+    blanks: { prompt: 'Say {text}, {who.name}.', on_missing: 'empty' },
+    strict: { prompt: 'Say {text}, {who.name}', title: '{topic}', on_missing: 'refuse' },
+    relay: {
+      prompt: 'Say {text}, {who.name}',
+      deliver_only: true,
+      deliver: 'http',
+      deliver_extra: { url: 'https://example.com/in' },
+    },
   },
 };
 
@@ -170,6 +180,66 @@ describe('a signed webhook', () => {
     expect(answer.body.error).toContain('deliver_extra.url of this route');
     expect(answer.text).not.toContain('pass-in-url');
     expect(await sessionCount()).toBe(before);
+  });
+
+  it('whose payload lacks a value of the prompt is accepted; an event and a counter say what it lacks', async () => {
+    const missing = async (route: string) => {
+      const answer = await post({ text: 'hello' }, { route });
+      expect(answer.status).toBe(202);
+      const events = await storedEvents(answer.body.session_id);
+      return {
+        types: events.map(({ type }) => type),
+        input: withoutFences(String(events[1]?.data.input)),
+        data: events[2]?.data,
+        deliveryId: answer.body.delivery_id,
+      };
+    };
+    const counted = (route: string) =>
+      [...metrics.placeholdersMissing.series].find(({ labels }) => labels[0] === route)?.value ?? 0;
+    const before = { gaps: counted('gaps'), blanks: counted('blanks') };
+
+    const gaps = await missing('gaps');
+    expect(gaps.types).toEqual(['session.created', 'turn.requested', 'webhook.placeholder-missing']);
+    expect(gaps.input).toBe('Say hello, {who.name} and {who.name}');
+    expect(gaps.data).toEqual({
+      turn: 1,
+      delivery_id: gaps.deliveryId,
+      placeholders: ['{who.name}', '{topic}'],
+      on_missing: 'keep',
+    });
+    const blanks = await missing('blanks');
+    expect(blanks.input).toBe('Say hello, .');
+    expect(blanks.data).toMatchObject({ placeholders: ['{who.name}'], on_missing: 'empty' });
+    // Nothing but deliveries may follow the end of a session.
+    expect((await missing('relay')).types).toEqual([
+      'session.created',
+      'turn.requested',
+      'webhook.placeholder-missing',
+      'session.final-response',
+      'session.ended',
+    ]);
+    expect(counted('gaps') - before.gaps).toBe(1);
+    expect(counted('blanks') - before.blanks).toBe(1);
+    const whole = await post({ text: 'hello', who: { name: 'Ada' }, topic: null }, { route: 'gaps' });
+    expect(await storedEvents(whole.body.session_id)).toHaveLength(2);
+  });
+
+  it('whose payload lacks a value is answered 400 with its name if the route says so, and starts nothing', async () => {
+    const before = await sessionCount();
+    const answer = await post({ text: 'hello' }, { route: 'strict' });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toEqual({
+      error: 'the payload has no value for {who.name}, {topic}, which this route needs: send it',
+    });
+    expect(await sessionCount()).toBe(before);
+    const listed = await fetch(new URL('/v1/webhooks?route=strict', ingress.baseUrl), {
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    });
+    expect(await listed.json()).toMatchObject({
+      items: [{ outcome: 'bad_request', reason: 'missing_placeholder', status: 400 }],
+    });
+    const whole = await post({ text: 'hello', who: { name: 'Ada' }, topic: 'x' }, { route: 'strict' });
+    expect(whole.status).toBe(202);
   });
 
   it('counts max_queue_seconds by the clock of the database, not of this host', async () => {

@@ -76,7 +76,8 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
           // A sender that does not read our answers keeps its requests in memory, and one connection can have many.
           request.body = undefined;
           const answer = await takeWebhook(this.#context, { routeName: params.route, headers, body, url });
-          if (answer.status === 200) this.unstarted.answered({ routeName: params.route, headers }, answer);
+          if (answer.status === 200)
+            this.unstarted.answered({ routeName: params.route, headers, source: request.ip }, answer);
           else metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
           metrics.webhookSeconds.observe({}, (performance.now() - startedAt) / 1000);
           reply.code(answer.status);
@@ -93,7 +94,7 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const answer = answerError(reply, error);
     const { route } = request.params as { route: string };
-    this.unstarted.refused({ routeName: route, headers: request.headers }, error);
+    this.unstarted.refused({ routeName: route, headers: request.headers, source: request.ip }, error);
     if (answer.unexpected) this.logger.error({ err: error, url: request.url }, 'webhook failed');
   }
 }

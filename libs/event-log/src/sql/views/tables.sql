@@ -1,4 +1,5 @@
 -- The read models of one build. `:views` is its schema. migrate makes the first build, a rebuild makes the next ones.
+-- With each change, raise VIEWS_VERSION (connection/schema.ts) and add the columns to widen.sql.
 CREATE SCHEMA :views;
 
 -- Pages are not filled: nearly every event of a session rewrites its row.
@@ -20,7 +21,13 @@ CREATE TABLE :views.sessions (
   delivery_due_at timestamptz,
   process_due_at timestamptz,
   settled boolean NOT NULL,
-  state jsonb NOT NULL
+  state jsonb NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  model text COLLATE "C",
+  failure text COLLATE "C",
+  title text NOT NULL,
+  delivery_id text COLLATE "C" NOT NULL,
+  tokens bigint NOT NULL
 ) WITH (
   fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
 );
@@ -37,6 +44,15 @@ CREATE INDEX sessions_process_due ON :views.sessions (process_due_at, session_id
 CREATE INDEX sessions_running ON :views.sessions (session_id) WHERE running;
 -- Also for lists by status: only `ended` grows, and open sessions are never settled.
 CREATE INDEX sessions_unsettled ON :views.sessions (session_id) WHERE NOT settled;
+
+-- For the filters of lists (read/session-list.ts). A session gets into them once, when it is settled: then they cost neither
+-- a webhook nor the rewrites of a session at work. Unsettled sessions are few, and are found by the index above.
+CREATE INDEX sessions_agent ON :views.sessions (agent, session_id) WHERE settled;
+CREATE INDEX sessions_model ON :views.sessions (model, session_id) WHERE settled AND model IS NOT NULL;
+CREATE INDEX sessions_failure ON :views.sessions (failure, session_id) WHERE settled AND failure IS NOT NULL;
+-- Most sessions succeed: those are found fast by any other index.
+CREATE INDEX sessions_outcome ON :views.sessions (outcome, session_id) WHERE settled AND outcome <> 'succeeded';
+CREATE INDEX sessions_delivery ON :views.sessions (delivery_id, session_id) WHERE settled;
 
 CREATE TABLE :views.deliveries (
   session_id text COLLATE "C" NOT NULL,

@@ -1,4 +1,5 @@
 import { type Signer, signerOf } from '@angelia/config';
+import type { HttpTargetBody } from '@angelia/contracts';
 import { callHttp, connections, describeRefusal, messageOf } from '../calls/http-call.ts';
 import { publicOnlyLookup, refuseLiteralPrivateHost } from '../calls/public-addresses.ts';
 import type { OutboundMessage, Target, TargetSettings } from '../target.ts';
@@ -89,7 +90,7 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
 }
 
 function bodyOf(message: OutboundMessage): string {
-  return JSON.stringify({
+  const body: HttpTargetBody = {
     // There are only two types, as in the first version. A question is a status that wants an answer.
     type: message.type === 'clarification' ? 'interim-status' : message.type,
     ...(message.type === 'clarification' ? { clarification: true } : {}),
@@ -99,7 +100,8 @@ function bodyOf(message: OutboundMessage): string {
     text: message.text,
     version: message.version,
     possible_duplicate: message.possibleDuplicate,
-  });
+  };
+  return JSON.stringify(body);
 }
 
 function ownHeaders(

@@ -1,15 +1,12 @@
-import { hintSchema } from '@angelia/contracts';
-import type { DeadLetter, EventLog } from '@angelia/event-log';
+import type { EventLog } from '@angelia/event-log';
+import { replayDeadLetter } from '@angelia/jobs';
 import { BUS, EVENT_LOG } from '@angelia/service-kit';
-import { newEventId } from '@angelia/sessions';
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
+import { letterJson } from './dead-letter-json.ts';
 import { type DeadLetterJson, deadLettersQuery } from './dead-letters.operations.ts';
-
-/** The projection has no hints: its leader looks for replays that are requested. */
-const PROJECTION = 'projection';
 
 @Controller('/v1/dead-letters')
 @UseGuards(AdminTokenGuard)
@@ -44,32 +41,13 @@ export class DeadLettersController {
         'there is no dead letter with this id: it may have been replayed already',
       );
     }
-    if (letter.handler === PROJECTION) {
-      await this.log.deadLetters.requestReplay(letter.id);
-      return { id };
-    }
-    const hint = hintSchema.safeParse(letter.payload);
-    if (!hint.success) {
+    if (!(await replayDeadLetter(this.log, this.bus, letter))) {
       throw new Refusal(
         409,
         'no_hint',
         'this dead letter holds no hint of ours, so there is nothing to replay',
       );
     }
-    // A new id: the bus would treat the old one as a duplicate.
-    await this.bus.publishHints([{ ...hint.data, messageId: newEventId() }]);
-    await this.log.deadLetters.forget(letter.id);
     return { id };
   }
-}
-
-function letterJson(letter: DeadLetter): DeadLetterJson {
-  return {
-    id: String(letter.id),
-    stream_id: letter.streamId,
-    version: letter.version,
-    handler: letter.handler,
-    reason: letter.reason,
-    recorded_at: new Date(letter.recordedAt).toISOString(),
-  };
 }

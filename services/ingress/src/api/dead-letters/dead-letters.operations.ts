@@ -12,7 +12,7 @@ export const deadLettersQuery = z.strictObject({
 });
 
 export type DeadLetterJson = z.infer<typeof deadLetter>;
-const deadLetter = component(
+export const deadLetter = component(
   'DeadLetter',
   z.object({
     id: z.string(),

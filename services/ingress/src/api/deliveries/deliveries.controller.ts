@@ -1,7 +1,7 @@
 import { outputTypes, type SessionId } from '@angelia/contracts';
-import type { EventLog, ListedDelivery } from '@angelia/event-log';
+import type { EventLog } from '@angelia/event-log';
+import { retryDelivery } from '@angelia/jobs';
 import { EVENT_LOG, SESSIONS } from '@angelia/service-kit';
-import { type DeliveryViewRow, decide } from '@angelia/session';
 import type { Executed, Sessions } from '@angelia/sessions';
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
@@ -14,6 +14,7 @@ import {
   type RetriedJson,
   retryFilter,
 } from './deliveries.operations.ts';
+import { deliveryJson } from './delivery-json.ts';
 
 /** Rows of the view per read while many deliveries are retried. */
 const PAGE = 200;
@@ -80,11 +81,7 @@ export class DeliveriesController {
   }
 
   #retryOutput(session: SessionId, output: number): Promise<Executed> {
-    return this.sessions.execute(
-      session,
-      ({ state }) => decide(state, { type: 'retry-delivery', output, by: 'api' }),
-      { actor: 'api' },
-    );
+    return retryDelivery(this.sessions, { session, output }, { by: 'api', actor: 'api' });
   }
 }
 
@@ -112,25 +109,4 @@ function deliveryId(id: string): { session: ReturnType<typeof wholeSessionId>; o
     );
   }
   return { session: wholeSessionId(session), output: Number(output) };
-}
-
-function deliveryJson(row: ListedDelivery): DeliveryJson {
-  const detail = row.detail as DeliveryViewRow['detail'];
-  return {
-    id: `${row.sessionId}.${row.output}`,
-    session_id: row.sessionId,
-    output: row.output,
-    kind: detail.kind,
-    turn: detail.turn,
-    target: row.target,
-    via: detail.via,
-    status: row.status as DeliveryViewRow['status'],
-    attempts: row.attempts,
-    next_attempt_at: row.dueAt === null ? null : new Date(row.dueAt).toISOString(),
-    reason: detail.reason,
-    receipt: detail.receipt,
-    possible_duplicate: detail.possible_duplicate,
-    created_at: new Date(detail.recorded_at).toISOString(),
-    updated_at: new Date(row.updatedAt).toISOString(),
-  };
 }

@@ -3,7 +3,7 @@ import { answer, component, operation, pageOf } from '../../http/operation.ts';
 import { cursor, limit, routeName } from '../../http/parse-request.ts';
 import { sessionIdFilter } from '../sessions/session-id.ts';
 
-const targetName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a target');
+export const targetName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a target');
 
 export const deliveriesQuery = z.strictObject({
   status: z.enum(['pending', 'delivered', 'dead', 'dropped']).optional(),
@@ -43,7 +43,7 @@ const retried = component(
 const time = z.iso.datetime();
 
 export type DeliveryJson = z.infer<typeof delivery>;
-const delivery = component(
+export const delivery = component(
   'Delivery',
   z.object({
     id: z.string().describe('`<session id>.<version of the output>`'),

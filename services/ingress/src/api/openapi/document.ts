@@ -7,12 +7,15 @@ import { webhookOperations } from '../../webhooks/webhook.operations.ts';
 import { configOperations } from '../config/config.operations.ts';
 import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
+import { eventOperations } from '../events/events.operations.ts';
+import { jobOperations } from '../jobs/jobs.operations.ts';
 import { processOperations } from '../processes/processes.operations.ts';
 import { routeOperations } from '../routes/routes.operations.ts';
 import { sessionOperations } from '../sessions/sessions.operations.ts';
 import { streamOperations } from '../stream/stream.operations.ts';
 import { turnOperations } from '../turns/turns.operations.ts';
 import { unstartedOperations } from '../unstarted-webhooks/unstarted-webhooks.operations.ts';
+import { outgoingWebhooks } from './outgoing-webhooks.ts';
 import { publicOperations } from './public.operations.ts';
 
 /** Every call that ingress answers. */
@@ -24,6 +27,8 @@ export const operations: readonly Operation[] = [
   ...sessionOperations,
   ...turnOperations,
   ...streamOperations,
+  ...eventOperations,
+  ...jobOperations,
   ...deliveryOperations,
   ...deadLetterOperations,
   ...processOperations,
@@ -55,6 +60,17 @@ export function openApiDocument(): Json {
     },
     servers: [{ url: '/' }],
     paths,
+    webhooks: Object.fromEntries(
+      Object.entries(outgoingWebhooks).map(([name, { body, ...post }]) => [
+        name,
+        {
+          post: {
+            ...post,
+            requestBody: { required: true, content: { 'application/json': { schema: reference(body) } } },
+          },
+        },
+      ]),
+    ),
     components: {
       schemas: componentSchemas(),
       securitySchemes: {

@@ -44,6 +44,26 @@ it('names exactly the routes of the server', async () => {
   expect([...new Set(routes)].sort()).toEqual(documented.sort());
 });
 
+it('describes what an http target receives', async () => {
+  const document = (await served()) as unknown as {
+    webhooks: {
+      output: { post: { requestBody: { content: Record<string, { schema: { $ref: string } }> } } };
+    };
+    components: { schemas: Record<string, { required: string[] }> };
+  };
+  const { schema } = document.webhooks.output.post.requestBody.content['application/json'] ?? {};
+  const name = schema?.$ref.split('/').at(-1) ?? '';
+  expect(document.components.schemas[name]?.required).toEqual([
+    'type',
+    'session_id',
+    'delivery_id',
+    'route',
+    'text',
+    'version',
+    'possible_duplicate',
+  ]);
+});
+
 it('has every schema that it refers to', async () => {
   const text = JSON.stringify(await served());
   const { components } = JSON.parse(text) as { components: { schemas: Record<string, unknown> } };

@@ -28,10 +28,11 @@ export class ProcessesController {
 
   @Get()
   async list(@Query() query: unknown): Promise<{ items: ProcessJson[]; next_cursor: string | null }> {
-    const { session, ...filter } = parseQuery(processesQuery, query);
+    const { session, id, ...filter } = parseQuery(processesQuery, query);
     const page = await this.log.lists.processes({
       ...filter,
       ...(session === undefined ? {} : { sessionId: session }),
+      ...(id === undefined ? {} : { idPrefix: id }),
     });
     return { items: page.items.map(processJson), next_cursor: page.nextCursor };
   }

@@ -8,6 +8,11 @@ import { processSummarySchema } from '../sessions/sessions.operations.ts';
 
 export const processesQuery = z.strictObject({
   session: sessionIdFilter.optional(),
+  id: z
+    .string()
+    .regex(/^[a-z0-9_]{1,64}$/, 'give the beginning of an id')
+    .optional()
+    .describe('the beginning of an id'),
   status: z.enum(['running', 'exited', 'lost']).optional(),
   limit,
   cursor,

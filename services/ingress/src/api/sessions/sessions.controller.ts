@@ -1,10 +1,7 @@
-import { cancelSubject, erasedSubject } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import { eraseSession } from '@angelia/event-log/admin';
+import { cancelSession, eraseSettled, NotCaughtUp } from '@angelia/jobs';
 import { BUS, EVENT_LOG, SESSIONS } from '@angelia/service-kit';
 import {
-  agenda,
-  decide,
   type Message,
   type SessionState,
   type SessionSummary,
@@ -12,14 +9,21 @@ import {
   transcript,
 } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
-import { pause } from '@angelia/waiting';
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type EventJson, eventJson } from './event-json.ts';
+import { sessionFilter } from './session-filter.ts';
 import { unknownSession, wholeSessionId } from './session-id.ts';
 import { sessionsQuery } from './sessions.operations.ts';
+
+interface ListedSessions {
+  readonly items: SessionSummary[];
+  readonly next_cursor: string | null;
+  readonly count?: number;
+  readonly count_exact?: boolean;
+}
 
 /** Lists come from the views and may be a moment behind. One session is folded from its stream and always current. */
 @Controller('/v1/sessions')
@@ -32,10 +36,19 @@ export class SessionsController {
   ) {}
 
   @Get()
-  async list(@Query() query: unknown): Promise<{ items: SessionSummary[]; next_cursor: string | null }> {
-    const page = await this.log.lists.sessions(parseQuery(sessionsQuery, query));
+  async list(@Query() query: unknown): Promise<ListedSessions> {
+    const { sort, count, limit, cursor, id, ...given } = parseQuery(sessionsQuery, query);
+    const filter = await sessionFilter(this.log, { ...given, ...(id === undefined ? {} : { idPrefix: id }) });
+    const [page, counted] = await Promise.all([
+      this.log.lists.sessions({ ...filter, sort, limit, cursor }),
+      count ? this.log.lists.countSessions(filter) : null,
+    ]);
     const items = page.items.flatMap((row) => sessionSummary(row.sessionId, row.state as SessionState) ?? []);
-    return { items, next_cursor: page.nextCursor };
+    return {
+      items,
+      next_cursor: page.nextCursor,
+      ...(counted === null ? {} : { count: counted.count, count_exact: counted.exact }),
+    };
   }
 
   @Get('/:id')
@@ -60,44 +73,34 @@ export class SessionsController {
   @HttpCode(202)
   async cancel(@Param('id') id: string): Promise<{ session_id: string }> {
     const session = wholeSessionId(id);
-    const executed = await this.sessions.execute(
-      session,
-      ({ state }) => decide(state, { type: 'cancel', by: 'api' }),
-      { actor: 'api' },
-    );
+    const executed = await cancelSession({ sessions: this.sessions, bus: this.bus }, session, {
+      by: 'api',
+      actor: 'api',
+    });
     if (executed.status === 'refused') {
       if (executed.code === 'unknown_session') throw unknownSession();
       throw new Refusal(409, executed.code, `this session cannot be cancelled: ${executed.reason}`);
     }
-    // The event is what counts. The ping makes the replica that runs the session act at once.
-    if (executed.status === 'appended') this.bus.ping(cancelSubject(session));
     return { session_id: session };
   }
 
   /** For a data subject's request: removes every event and row at once. The idempotency key of its delivery stays for its time. */
   @Delete('/:id')
   async erase(@Param('id') id: string): Promise<{ session_id: string }> {
-    const { id: session, state } = await this.#load(id);
-    if (!agenda(state).settled) {
-      throw new Refusal(
-        409,
-        'not_settled',
-        'this session is still running or has something to deliver: cancel it, and try again when `deliveries.pending` is 0',
-      );
-    }
-    for (let tries = 1; !(await eraseSession(this.log, session)); tries += 1) {
-      if (tries >= ERASE_TRIES) {
+    const session = wholeSessionId(id);
+    const { log, sessions, bus } = this;
+    switch (await eraseSettled({ log, sessions, bus }, session).catch(refusedIfBehind)) {
+      case 'erased':
+        return { session_id: session };
+      case 'unknown_session':
+        throw unknownSession();
+      case 'not_settled':
         throw new Refusal(
-          503,
-          'not_caught_up',
-          'the views have not caught up with this session yet: try again',
-          1,
+          409,
+          'not_settled',
+          'this session is still running or has something to deliver: cancel it, and try again when `deliveries.pending` is 0',
         );
-      }
-      await pause(ERASE_PAUSE_MS);
     }
-    this.bus.ping(erasedSubject(session));
-    return { session_id: session };
   }
 
   async #load(id: string): Promise<Loaded> {
@@ -107,6 +110,7 @@ export class SessionsController {
   }
 }
 
-/** The views and the relay are some tenths of a second behind. A rebuild takes longer; then the caller tries again. */
-const ERASE_TRIES = 20;
-const ERASE_PAUSE_MS = 100;
+function refusedIfBehind(error: unknown): never {
+  if (!(error instanceof NotCaughtUp)) throw error;
+  throw new Refusal(503, error.code, error.message, 1);
+}

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiCall, apiCall } from '../../testing/api-call.ts';
 import { ADMIN_TOKEN, startIngress, type TestIngress } from '../../testing/ingress.ts';
 import { viewsUpToDate } from '../../testing/views.ts';
+import { openWorker } from '../../testing/worker.ts';
 
 const SECRET = 'webhook-secret';
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
@@ -19,7 +20,7 @@ beforeAll(async () => {
     config: {
       secret: SECRET,
       agents: { default: {} },
-      routes: { hook: { prompt: '{text}', title: 'T {text}' }, other: {} },
+      routes: { hook: { prompt: '{text}', title: 'T {text}' }, other: {}, filtered: { title: 'T {text}' } },
     },
   });
 });
@@ -37,6 +38,19 @@ async function newSession(text: string, route = 'hook'): Promise<string> {
   const answer = await signedPost({ baseUrl: ingress.baseUrl, route, secret: SECRET, body: { text } });
   expect(answer.status).toBe(202);
   return answer.sessionId;
+}
+
+async function failSession(id: string): Promise<void> {
+  const worker = openWorker({ databaseUrl: database.url });
+  await worker.startsRun(id);
+  await worker.does(id, ({ generation }) => ({
+    type: 'fail-run',
+    generation,
+    code: 'timeout',
+    message: 'it took too long',
+    text: 'sorry',
+  }));
+  await worker.close();
 }
 
 describe('/v1', () => {
@@ -90,6 +104,7 @@ describe('one session', () => {
       ended_at: null,
       generation: 0,
       version: 2,
+      agent: 'default',
       model: null,
       usage: { input_tokens: 0, output_tokens: 0 },
       deliver: { target: 'log', to: {} },
@@ -182,6 +197,52 @@ describe('the list of sessions', () => {
     expect((ended as unknown[])[0]).toEqual((await call(`/v1/sessions/${ids[0]}`)).body);
   });
 
+  it('is filtered by outcome, time, agent, model, failure, title, id and delivery id, sorted and counted', async () => {
+    const ids: string[] = [];
+    for (const text of ['alpha', 'beta', 'gamma']) ids.push(await newSession(text, 'filtered'));
+    const [alpha = '', beta = '', gamma = ''] = ids;
+    await call(`/v1/sessions/${alpha}/cancel`, { method: 'POST' });
+    await failSession(beta);
+    await viewsUpToDate(database);
+    const shown = async (query: string) => {
+      const { status, body } = await call(`/v1/sessions?route=filtered&${query}`);
+      expect([query, status]).toEqual([query, 200]);
+      return (body.items as { id: string }[]).map(({ id }) => id);
+    };
+    const { body } = await call(`/v1/sessions/${beta}`);
+    expect(body).toMatchObject({
+      outcome: 'failed',
+      failure: { code: 'timeout', message: 'it took too long' },
+    });
+    for (const [query, expected] of [
+      ['outcome=cancelled', [alpha]],
+      ['outcome=failed', [beta]],
+      ['failure=timeout', [beta]],
+      ['failure=budget', []],
+      ['agent=default', [gamma, beta, alpha]],
+      ['agent=nobody', []],
+      ['model=main', []],
+      ['since=15m', [gamma, beta, alpha]],
+      ['until=15m', []],
+      ['since=2020-01-01', [gamma, beta, alpha]],
+      ['until=2020-01-01T00:00:00%2B01:00', []],
+      [`until=${body.created_at}`, [alpha]],
+      ['q=T%20BETA', [beta]],
+      [`q=${gamma.slice(0, 20)}`, [gamma]],
+      [`q=${encodeURIComponent(String(body.delivery_id))}`, [beta]],
+      ['q=nothing', []],
+      [`id=${alpha.slice(0, 20)}`, [alpha]],
+      ['sort=oldest', [alpha, beta, gamma]],
+      ['sort=active&limit=1', [beta]],
+      ['status=ended&outcome=failed&since=1h&q=beta&count=true', [beta]],
+    ] as const) {
+      expect([query, await shown(query)]).toEqual([query, expected]);
+    }
+    const counted = (await call('/v1/sessions?route=filtered&limit=1&count=true')).body;
+    expect(counted).toMatchObject({ count: 3, count_exact: true });
+    expect(counted.items).toHaveLength(1);
+  });
+
   it.each([
     'limit=0',
     'limit=201',
@@ -195,6 +256,14 @@ describe('the list of sessions', () => {
     'nothing=1',
     'route=a&route=b',
     'route=%00',
+    'outcome=done',
+    'since=yesterday',
+    'since=15',
+    'until=15y',
+    'sort=title',
+    'count=yes',
+    'q=',
+    'id=xyz',
   ])('refuses %s with 400', async (query) => {
     const { status, body } = await call(`/v1/sessions?${query}`);
     expect([query, status]).toEqual([query, 400]);

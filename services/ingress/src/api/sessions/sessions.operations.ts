@@ -1,20 +1,60 @@
 import type { ProcessSummary, SessionSummary } from '@angelia/session';
 import { z } from 'zod';
-import { answer, component, operation, pageOf } from '../../http/operation.ts';
-import { cursor, limit, routeName } from '../../http/parse-request.ts';
+import { answer, component, operation, pageFields } from '../../http/operation.ts';
+import { cursor, limit, moment, routeName } from '../../http/parse-request.ts';
 import type { EventJson } from './event-json.ts';
 import { sessionIdJson, sessionIdParameter } from './session-id.ts';
 
-export const sessionsQuery = z.strictObject({
+const time = z.iso.datetime();
+const count = z.number().int().nonnegative();
+const status = z.enum(['queued', 'running', 'waiting', 'ended']);
+const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
+const name = z.string().min(1).max(200);
+
+/** Of the list, and of jobs on sessions. */
+export const sessionFilters = {
   route: routeName.optional(),
-  status: z.enum(['queued', 'running', 'waiting', 'ended']).optional(),
+  status: status.optional(),
+  outcome: outcome.optional().describe('how it ended'),
+  since: moment
+    .optional()
+    .describe('created at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d`'),
+  until: moment.optional().describe('created before this time'),
+  agent: name.optional(),
+  model: name.optional().describe('the model that answered last'),
+  failure: name.optional().describe('the code of the failure, as in `failure.code`'),
+  title: name.optional().describe('a part of the title, in upper or lower case'),
+  delivery_id: z.string().min(1).optional().describe('the whole delivery id'),
+  q: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'the beginning of an id (8 characters or more), else a whole delivery id, else a part of the title; the first of ' +
+        'these that some session has',
+    ),
+};
+
+export const sessionsQuery = z.strictObject({
+  ...sessionFilters,
+  id: z
+    .string()
+    .regex(/^[0-9a-f-]{1,36}$/, 'give the beginning of an id')
+    .optional()
+    .describe('the beginning of an id'),
+  sort: z
+    .enum(['newest', 'oldest', 'active', 'longest', 'tokens'])
+    .default('newest')
+    .describe('`active`, `longest` and `tokens` give one page, and need a filter that few sessions fit'),
+  count: z
+    .enum(['true', 'false'])
+    .optional()
+    .transform((given) => given === 'true')
+    .describe('also count the sessions that fit'),
   limit,
   cursor,
 });
-
-const time = z.iso.datetime();
-const count = z.number().int().nonnegative();
-const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
 
 export const processSummarySchema = component(
   'Process',
@@ -33,7 +73,7 @@ export const processSummarySchema = component(
   } satisfies Readonly<Record<keyof ProcessSummary, z.ZodType>>),
 );
 
-const session: z.ZodType<SessionSummary> = component(
+export const session: z.ZodType<SessionSummary> = component(
   'Session',
   z.object({
     id: z.uuid(),
@@ -41,7 +81,7 @@ const session: z.ZodType<SessionSummary> = component(
     route: z.string(),
     event: z.string().nullable(),
     delivery_id: z.string(),
-    status: z.enum(['queued', 'running', 'waiting', 'ended']),
+    status,
     waiting_for: z
       .enum(['person', 'model', 'process'])
       .nullable()
@@ -49,7 +89,7 @@ const session: z.ZodType<SessionSummary> = component(
     retry_at: time.nullable().describe('only while it waits for a model: when it tries again'),
     outcome: outcome.nullable(),
     failure: z
-      .object({ code: z.string(), message: z.string() })
+      .object({ code: z.string(), message: z.string().describe('for the operator, shortened') })
       .nullable()
       .describe('why the last turn failed or expired, or why it waits for a model'),
     end_reason: z.string().nullable().describe('`webhook_complete` if a webhook started it'),
@@ -58,6 +98,7 @@ const session: z.ZodType<SessionSummary> = component(
     ended_at: time.nullable(),
     generation: count.describe('how many runs were started'),
     version: count.describe('version of the last event'),
+    agent: z.string(),
     model: z.string().nullable(),
     usage: z.object({ input_tokens: count, output_tokens: count }),
     deliver: z.object({ target: z.string(), to: z.record(z.string(), z.unknown()) }),
@@ -71,6 +112,14 @@ const session: z.ZodType<SessionSummary> = component(
       .object({ id: z.string(), deadline: time })
       .optional()
       .describe('only while a question is open'),
+  }),
+);
+
+const sessionPage = component(
+  'SessionPage',
+  pageFields(session).extend({
+    count: count.optional().describe('only with `count=true`'),
+    count_exact: z.boolean().optional().describe('false: at least `count`'),
   }),
 );
 
@@ -104,9 +153,12 @@ export const sessionOperations = [
     method: 'get',
     path: '/v1/sessions',
     summary: 'Sessions, newest first; a moment behind the log',
+    description:
+      'A page may have fewer items than `limit`, or none, and still a `next_cursor`: then few sessions fit, and there are ' +
+      'more to look at. `count` is exact up to 100,000 sessions that were looked at; beyond that it is a lower bound.',
     access: 'admin',
     query: sessionsQuery,
-    answers: { 200: answer('a page', pageOf('SessionPage', session)) },
+    answers: { 200: answer('a page', sessionPage) },
     errors: [400],
   }),
   operation({

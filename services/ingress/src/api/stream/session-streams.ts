@@ -7,6 +7,7 @@ import { upcast } from '@angelia/sessions';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { HEARTBEAT_MS, RECONNECT_MS, STOPPING, STUCK_MS, startEventStream } from '../../http/event-stream.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { eventJson } from '../sessions/event-json.ts';
 import { unknownSession } from '../sessions/session-id.ts';
@@ -21,16 +22,8 @@ import { unknownSession } from '../sessions/session-id.ts';
  */
 const READ_GAP_MS = 100;
 const POLL_MS = 1_000;
-/** Proxies drop a connection that is silent for 30 to 60 s. */
-const HEARTBEAT_MS = 15_000;
-/** A client that reads nothing for this long counts as gone. It can resume with Last-Event-ID. */
-const STUCK_MS = 30_000;
 /** Each costs a socket, a fold and a row in the query: 200 are four small queries per read. */
 export const MOST_STREAMS = 200;
-/** When a client connects again after a drain, or when too many streams were open. */
-const RECONNECT_MS = 2_000;
-const STOPPING = 'this server is stopping: connect again';
-
 interface Stream {
   readonly id: SessionId;
   readonly response: ServerResponse;
@@ -110,19 +103,8 @@ export class SessionStreams implements OnModuleInit {
         reply.code(204).send();
         return;
       }
-      reply.hijack();
-      const response = reply.raw;
-      response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
-        // Otherwise nginx collects events until its buffer is full.
-        'x-accel-buffering': 'no',
-      });
-      if (reply.request.method === 'HEAD') {
-        response.end();
-        return;
-      }
+      const response = startEventStream(reply);
+      if (response === null) return;
       const stream: Stream = { id, response, version: lastEventId ?? 0, state, stuckSince: null };
       this.#follow(stream);
       this.#send(stream, `retry: ${RECONNECT_MS}\n\n`);

@@ -65,7 +65,7 @@ function openStreams(of: TestIngress = ingress): number {
 }
 
 const seen = (source: EventSource) => source.events.map(({ type }) => type);
-const versions = (source: EventSource) => source.events.map(({ id }) => id);
+const versions = (source: EventSource) => source.events.map(({ id }) => Number(id));
 
 describe('the stream of a session', () => {
   it('sends stored events, then each new one, and ends when the session is settled', async () => {
@@ -94,7 +94,7 @@ describe('the stream of a session', () => {
       'delivery.succeeded',
     ]);
     expect(versions(source)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-    expect(source.events.every((event) => event.id === event.version)).toBe(true);
+    expect(source.events.every((event) => Number(event.id) === event.version)).toBe(true);
     await until(() => openStreams() === 0);
   });
 

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
+import { resumeSession } from '@angelia/jobs';
 import { KEYED_SESSIONS, SESSIONS } from '@angelia/service-kit';
 import { type Decision, decide, type SessionState, sessionStatus, waitingFor } from '@angelia/session';
 import type { KeyedSessions, Loaded, Sessions } from '@angelia/sessions';
 import { Body, Controller, Headers, HttpCode, Inject, Param, Post, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { idempotencyKey } from '../../http/idempotency-key.ts';
 import { parseBody } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { unknownSession, wholeSessionId } from '../sessions/session-id.ts';
 import { newMessage } from './turns.operations.ts';
-
-/** How long a repeated POST is recognised by its key. Clients retry for minutes; a day covers a stopped queue. */
-const KEY_SECONDS = 86_400;
-
-/** The model sees its transcript above this text, which tells it to finish and not to ask. */
-const RESUME_INPUT =
-  'Go on with this work: finish what is unfinished and give the answer. Do not start over what is done already.';
 
 interface Taken {
   readonly session_id: string;
@@ -60,7 +55,14 @@ export class TurnsController {
     if (executed.status !== 'refused') return { session_id: session };
     if (executed.code !== 'session_ended') throw refused(executed);
     const deliveryId = key?.key ?? `message-${randomUUID()}`;
-    return this.#continueSession(executed.loaded, { source: 'message', input, deliveryId }, key, take);
+    refuseDeliverOnly(executed.loaded);
+    const continued = await this.keyed.continueSession(
+      executed.loaded,
+      { source: 'message', input, deliveryId },
+      { actor: 'api', ...(key === undefined ? {} : { key }) },
+      take,
+    );
+    return { session_id: continued.sessionId };
   }
 
   @Post('/resume')
@@ -76,43 +78,23 @@ export class TurnsController {
     if (loaded.state.ended === null) {
       throw new Refusal(409, 'not_ended', `this session cannot be resumed: ${whyNotEnded(loaded)}`);
     }
-    // The same id while the continuation is open, so two calls resume once.
-    const deliveryId = `resume-${session}`;
-    return this.#continueSession(loaded, { source: 'resume', input: RESUME_INPUT, deliveryId }, key);
-  }
-
-  async #continueSession(
-    old: Loaded,
-    turn: Parameters<KeyedSessions['continueSession']>[1],
-    key: ReturnType<typeof keyOf>,
-    take?: (state: SessionState) => Decision,
-  ): Promise<Taken> {
-    if (old.state.created?.deliverOnly) {
-      throw new Refusal(
-        409,
-        'deliver_only',
-        `route ${old.state.created.route} has \`deliver_only\`, so no agent works on its sessions`,
-      );
-    }
+    refuseDeliverOnly(loaded);
     const given = { actor: 'api', ...(key === undefined ? {} : { key }) };
-    const continued = await this.keyed.continueSession(old, turn, given, take);
-    return { session_id: continued.sessionId };
+    return { session_id: (await resumeSession(this.keyed, loaded, given)).sessionId };
   }
 }
 
-/** Visible ASCII, as in the draft of the header. Most clients send a uuid. */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
+function refuseDeliverOnly({ state }: Loaded): void {
+  if (!state.created?.deliverOnly) return;
+  throw new Refusal(
+    409,
+    'deliver_only',
+    `route ${state.created.route} has \`deliver_only\`, so no agent works on its sessions`,
+  );
+}
 
 function keyOf(what: 'message' | 'resume', session: SessionId, header: string | undefined) {
-  if (header === undefined) return undefined;
-  if (!IDEMPOTENCY_KEY.test(header)) {
-    throw new Refusal(
-      400,
-      'bad_idempotency_key',
-      'header `Idempotency-Key`: give 1 to 200 visible ASCII characters, for example a uuid',
-    );
-  }
-  return { key: `api:${what}:${session}:${header}`, keepSeconds: KEY_SECONDS };
+  return idempotencyKey(`api:${what}:${session}`, header);
 }
 
 function whyNotEnded({ state }: Loaded): string {

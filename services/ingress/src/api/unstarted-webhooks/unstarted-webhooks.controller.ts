@@ -35,6 +35,8 @@ export class UnstartedWebhooksController {
         delivery_id: webhook.deliveryId,
         session_id: webhook.sessionId,
         requested_route: webhook.requestedRoute,
+        detail: webhook.detail,
+        source: webhook.source,
       })),
     };
   }

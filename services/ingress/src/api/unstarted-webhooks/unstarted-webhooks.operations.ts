@@ -35,6 +35,13 @@ const unstarted = component(
     delivery_id: z.string().nullable(),
     session_id: z.uuid().nullable().describe('for a duplicate: the session that the first delivery started'),
     requested_route: z.string().nullable().describe('the name in the URL, if there is no such route'),
+    detail: z
+      .string()
+      .nullable()
+      .describe(
+        'why exactly: the header that is missing, how far the timestamp is off, the filter with the value that it saw',
+      ),
+    source: z.string().nullable().describe('the address of the sender'),
   }),
 );
 

@@ -76,6 +76,7 @@ export function creationOf({ received, event, delivery, rendered, nowMs }: Accep
     apiRoute: route.madeByApi,
     fenceSeed: rendered.fenceSeed,
     input: rendered.input,
+    missing: rendered.missing,
   };
 }
 

@@ -24,6 +24,8 @@ const config = {
     strict: keyed({ on_busy: 'reject' }),
     both: keyed({ coalesce: { key: '{key}' } }),
     limited: keyed({ rate_limit: 2 }),
+    gaps: { prompt: 'Say {text} {absent}', coalesce: { key: '{key}', window_seconds: 30 } },
+    holes: keyed({ prompt: 'Say {text} {absent}' }),
     asked: keyed({ deliver: 'http', deliver_extra: { url: 'https://example.com/{place}' } }),
   },
 };
@@ -256,6 +258,31 @@ describe('session_key', () => {
     expect(state.created?.sessionKey).toBe(key);
     expect(state.turns.map((turn) => turn.turn)).toEqual([1, 2, 3]);
   });
+
+  it.each([
+    ['gaps', ['webhook.coalesced', 1]],
+    ['holes', ['turn.requested', 2]],
+  ] as const)(
+    'records what each payload lacks, on the turn of its webhook (%s)',
+    async (route, [type, turn]) => {
+      const key = newKey();
+      const first = await post(route, key, 'one');
+      const second = await post(route, key, 'two', { more: { absent: 'here' } });
+      const third = await post(route, key, 'three');
+      expect([second.session, third.session]).toEqual([first.session, first.session]);
+      const { events } = await sessions.load(first.session);
+      const missing = { placeholders: ['{absent}'], on_missing: 'keep' };
+      expect(events.slice(2).map(({ type: each, data }) => [each, data])).toMatchObject([
+        ['webhook.placeholder-missing', { turn: 1, delivery_id: first.body.delivery_id, ...missing }],
+        [type, { turn }],
+        [type, { turn: type === 'turn.requested' ? 3 : 1 }],
+        [
+          'webhook.placeholder-missing',
+          { turn: type === 'turn.requested' ? 3 : 1, delivery_id: third.body.delivery_id, ...missing },
+        ],
+      ]);
+    },
+  );
 
   it('fences the values of a webhook with the mark of its turn in the session that it joins', async () => {
     const said = (text: string, seed: string | undefined, turn: number) => {

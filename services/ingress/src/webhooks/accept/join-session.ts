@@ -23,7 +23,7 @@ import {
 } from '@angelia/sessions';
 import { Refusal } from '../../http/refusal.ts';
 import { deliveryKey } from '../admit/delivery-id.ts';
-import { renderInput } from '../render/render.ts';
+import { type Rendered, renderInput } from '../render/render.ts';
 import type { Keying } from '../render/session-key.ts';
 import { traceOf } from '../trace.ts';
 import { type AcceptableWebhook, type Acceptance, creationOf, rateLimited } from './create-session.ts';
@@ -61,6 +61,7 @@ export async function joinSession(
     nowMs,
     maxQueueSeconds: route.maxQueueSeconds,
     traceparent,
+    missing: rendered.missing,
   };
   let continued: string | null = null;
   const executed = await keyedSessions.execute(
@@ -111,6 +112,7 @@ interface KeyedWebhook {
   readonly nowMs: number;
   readonly maxQueueSeconds: number | null;
   readonly traceparent: string | null;
+  readonly missing: Rendered['missing'];
 }
 
 /**
@@ -149,6 +151,7 @@ function planWebhook(current: Loaded | null, webhook: KeyedWebhook): KeyedPlan<{
       startAfter,
       queueDeadline: queueDeadline(webhook, startAfter),
       traceparent: webhook.traceparent,
+      missing: webhook.missing,
     });
   }
   if (keying.by === 'coalesce') return open(webhook);
@@ -165,6 +168,7 @@ function planWebhook(current: Loaded | null, webhook: KeyedWebhook): KeyedPlan<{
     startAfter,
     queueDeadline: queueDeadline(webhook, startAfter),
     interrupt: keying.onBusy === 'interrupt',
+    missing: webhook.missing,
   });
 }
 

@@ -149,3 +149,93 @@ describe('the secrets of a route', () => {
     expect(verdict(routeOf({ secret: ['INSECURE_NO_AUTH', 'x'] }), {})).toBe(refused);
   });
 });
+
+describe('what the operator is told about a refusal', () => {
+  const why = (
+    route: Route,
+    headers: Record<string, string>,
+    body: string | Buffer = BODY,
+  ): string | null => {
+    try {
+      authenticate(receivedOf(route, headers, body));
+    } catch (error) {
+      if (error instanceof Refusal) return error.detail;
+      throw error;
+    }
+    return 'accepted';
+  };
+  const standard = (secret: string, at: number) => ({
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(at),
+    'webhook-signature': `v1,${createHmac('sha256', secret).update(`msg_1.${at}.${BODY}`).digest('base64')}`,
+  });
+
+  it('which header is missing', () => {
+    expect(why(route, {})).toBe('the request has no header with a signature or a token');
+    expect(why(route, { 'x-github-event': 'push' })).toMatch(/^the header X-Hub-Signature-256 is missing: /);
+    expect(why(route, { 'x-gitlab-event': 'Push Hook' })).toMatch(/^the header X-Gitlab-Token is missing/);
+    expect(why(route, { 'x-webhook-signature-v2': hex('s3cret', BODY) })).toBe(
+      'the header X-Webhook-Timestamp is missing',
+    );
+    const { 'webhook-id': _id, ...withoutId } = standard('s3cret', NOW);
+    expect(why(route, withoutId)).toBe('the header webhook-id is missing');
+    expect(why(routeOf({ auth: 'hmac' }), githubHeaders('s3cret'))).toBe(
+      'the header X-Webhook-Signature-V2 is missing, which `auth: hmac` of the route needs; the request has ' +
+        'X-Hub-Signature-256 (`auth: github`)',
+    );
+    expect(why(routeOf({ auth: 'twilio' }), { 'x-twilio-signature': 'AAAA' })).toMatch(/set `public_url`/);
+  });
+
+  it('how far the timestamp is off', () => {
+    const off = (seconds: string) =>
+      `${seconds}, and at most 300 s are allowed: check the clocks of both sides`;
+    expect(why(route, timestampedHeaders('s3cret', NOW - 301))).toBe(off('X-Webhook-Timestamp is 301 s old'));
+    expect(why(route, timestampedHeaders('s3cret', NOW + 4_000))).toBe(
+      off('X-Webhook-Timestamp is 4000 s in the future'),
+    );
+    expect(why(route, standard('s3cret', NOW - 900))).toBe(off('webhook-timestamp is 900 s old'));
+    const stripe = (at: number) => ({ 'stripe-signature': `t=${at},v1=${hex('s3cret', `${at}.${BODY}`)}` });
+    expect(why(route, stripe(NOW - 3_600))).toBe(off('the time in Stripe-Signature is 3600 s old'));
+    expect(why(route, { 'stripe-signature': 'v1=00' })).toBe('Stripe-Signature has no time (`t=`)');
+    const slack = (at: number) => ({
+      'x-slack-request-timestamp': String(at),
+      'x-slack-signature': `v0=${hex('s3cret', `v0:${at}:${BODY}`)}`,
+    });
+    expect(why(route, slack(NOW + 301))).toBe(off('X-Slack-Request-Timestamp is 301 s in the future'));
+    expect(why(route, timestampedHeaders('s3cret', '1e9'))).toBe(
+      'X-Webhook-Timestamp is not a time in Unix seconds',
+    );
+    const linear = JSON.stringify({ webhookTimestamp: NOW_MS - 61_000 });
+    expect(why(route, { 'linear-signature': hex('s3cret', linear) }, linear)).toMatch(
+      /^`webhookTimestamp` in the body is 61 s old, and at most 60 s/,
+    );
+    expect(why(route, { 'linear-signature': hex('wrong', linear) }, linear)).toMatch(/does not match/);
+  });
+
+  it('that no listed secret matched', () => {
+    expect(why(route, githubHeaders('wrong'))).toBe(
+      'X-Hub-Signature-256 does not match the only secret of the route: compare with the secret at the sender',
+    );
+    expect(why(routeOf({ secret: ['new', 'old'] }), timestampedHeaders('older'))).toMatch(
+      /^X-Webhook-Signature-V2 does not match any of the 2 secrets of the route/,
+    );
+    expect(why(routeOf({ secret: undefined }), githubHeaders(''))).toMatch(/^the route has no secret/);
+  });
+
+  it('never a signature, a token or a secret', () => {
+    const attempts: Record<string, string>[] = [
+      githubHeaders('wrong'),
+      timestampedHeaders('wrong'),
+      standard('wrong', NOW),
+      { authorization: 'Bearer wrong-token' },
+      { authorization: `Basic ${Buffer.from('u:wrong-token').toString('base64')}` },
+      { 'x-gitlab-token': 'wrong-token' },
+      { 'x-hub-signature-256': 'no-prefix-wrong-token' },
+    ];
+    for (const headers of attempts) {
+      const text = why(route, headers) ?? '';
+      for (const value of Object.values(headers)) expect(text).not.toContain(value);
+      expect(text).not.toMatch(/s3cret|wrong-token/);
+    }
+  });
+});

@@ -16,3 +16,20 @@ const CLOCK_SLACK_SECONDS = 60;
 export function staleAfter(windowSeconds: number): number {
   return 2 * windowSeconds + CLOCK_SLACK_SECONDS;
 }
+
+/**
+ * For the operator: why `isFresh` said no. null: it said yes.
+ * @param name of the header, as people write it
+ */
+export function timestampProblem(name: string, seconds: string | null, nowMs: number): string | null {
+  if (seconds === null) return `the header ${name} is missing`;
+  if (!UNIX_SECONDS.test(seconds)) return `${name} is not a time in Unix seconds`;
+  return offBy(name, Number(seconds) - Math.floor(nowMs / 1000), REPLAY_WINDOW_SECONDS);
+}
+
+/** null: within the window. */
+export function offBy(name: string, seconds: number, windowSeconds: number): string | null {
+  if (Math.abs(seconds) <= windowSeconds) return null;
+  const direction = seconds < 0 ? 'old' : 'in the future';
+  return `${name} is ${Math.abs(Math.round(seconds))} s ${direction}, and at most ${windowSeconds} s are allowed: check the clocks of both sides`;
+}

@@ -8,9 +8,16 @@ import { isPublicKey, type StandardKeys, standardKeysOf } from './standard-secre
 export interface Scheme {
   /** As in a route's `auth`. */
   readonly name: AuthScheme;
+  /** The header with the proof, as people write it. */
+  readonly header: string;
   /** Whether the request carries this scheme's header. The first scheme of the registry that says yes decides alone. */
   readonly claims: (headers: IncomingHttpHeaders) => boolean;
   verify(request: SignedRequest, secret: Secret): boolean;
+  /**
+   * For the operator, after `verify` refused the request with every secret: what is wrong besides the secret, such as a
+   * missing header or a stale time. null: nothing, so no secret matched. It contains no value of a signature or token.
+   */
+  readonly problem?: (request: SignedRequest, secrets: readonly Secret[]) => string | null;
   /** undefined: senders of many kinds use this scheme, each with its own names. */
   readonly provider?: ProviderNames;
   /** Left out if the delivery's id is signed, or if nothing is. */

@@ -4,6 +4,7 @@ import type { FilterConfig } from '@angelia/contracts';
 import { Refusal } from '../../http/refusal.ts';
 import { indentedJson } from '../payload/indented-json.ts';
 import { lookUp } from '../payload/lookup.ts';
+import { explainFilter, type FieldValue } from './explain.ts';
 
 /**
  * A route's `filters`, by the rules of the Hermes webhook adapter. They are compiled once per route from a checked
@@ -13,8 +14,10 @@ import { lookUp } from '../payload/lookup.ts';
  * - `payload.` is the payload's own `payload` if it has one (some providers wrap it), else the payload itself;
  * - `event` or `event_type`, alone, is the event's type (`event.x` is a path: Slack and others have such a key);
  * - `headers.` is a header of the request; upper and lower case do not matter.
+ *
+ * It returns null if the webhook passes, else which filter said no and what it saw.
  */
-export type Filter = (subject: FilterSubject) => boolean;
+export type Filter = (subject: FilterSubject) => string | null;
 
 export interface FilterSubject {
   readonly payload: unknown;
@@ -22,38 +25,53 @@ export interface FilterSubject {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** How much work the route's patterns may still do for this webhook: see MOST_PATTERN_WORK. */
-interface PatternWork {
+/** One webhook on its way through the filters. */
+interface Evaluation {
+  /** How much work the route's patterns may still do for this webhook: see MOST_PATTERN_WORK. */
   left: number;
+  /** What the current filter has read, for its explanation. */
+  readonly read: FieldValue[];
 }
 
-type Condition = (subject: FilterSubject, work: PatternWork) => boolean;
-type Test = (value: unknown, work: PatternWork) => boolean;
+type Condition = (subject: FilterSubject, evaluation: Evaluation) => boolean;
+type Test = (value: unknown, evaluation: Evaluation) => boolean;
 
 /** null: the route has no filters. */
 export function compileFilters(filters: readonly FilterConfig[]): Filter | null {
   if (filters.length === 0) return null;
-  const condition = every(filters.map(compile));
-  return (subject) => condition(subject, { left: MOST_PATTERN_WORK });
+  const compiled = filters.map((filter, index) => ({ holds: compile(filter), index, filter }));
+  return (subject) => {
+    const evaluation: Evaluation = { left: MOST_PATTERN_WORK, read: [] };
+    for (const { holds, index, filter } of compiled) {
+      evaluation.read.length = 0;
+      if (!holds(subject, evaluation)) return explainFilter(filter, index, evaluation.read);
+    }
+    return null;
+  };
 }
 
 function compile(filter: FilterConfig): Condition {
   if (filter.all !== undefined) return every(filter.all.map(compile));
   if (filter.any !== undefined) {
     const conditions = filter.any.map(compile);
-    return (subject, work) => conditions.some((holds) => holds(subject, work));
+    return (subject, evaluation) => conditions.some((holds) => holds(subject, evaluation));
   }
   if (filter.not !== undefined) {
     const inner = compile(filter.not);
-    return (subject, work) => !inner(subject, work);
+    return (subject, evaluation) => !inner(subject, evaluation);
   }
-  const read = compileField(filter.field ?? '');
+  const field = filter.field ?? '';
+  const read = compileField(field);
   const test = compileTest(filter);
-  return (subject, work) => test(read(subject), work);
+  return (subject, evaluation) => {
+    const value = read(subject);
+    evaluation.read.push({ field, value });
+    return test(value, evaluation);
+  };
 }
 
 function every(conditions: readonly Condition[]): Condition {
-  return (subject, work) => conditions.every((holds) => holds(subject, work));
+  return (subject, evaluation) => conditions.every((holds) => holds(subject, evaluation));
 }
 
 /** undefined means "not there"; JSON has no such value. */
@@ -88,22 +106,22 @@ function compileTest(filter: FilterConfig): Test {
     const file = openValueFile(filter.in_file);
     let values = file.values();
     let test = isOneOf(values);
-    return (value, work) => {
+    return (value, evaluation) => {
       const now = file.values();
       if (now !== values) {
         values = now;
         test = isOneOf(now);
       }
-      return test(value, work);
+      return test(value, evaluation);
     };
   }
   const pattern = compilePattern(filter.regex ?? '');
   if (!pattern.ok) throw new Error(`a pattern of a filter was not checked: ${pattern.reason}`);
   const { instructions } = pattern;
-  return (value, work) => {
+  return (value, evaluation) => {
     if (value === undefined) return false;
-    const text = wholeTextOf(value, Math.floor(work.left / instructions));
-    work.left -= text.length * instructions;
+    const text = wholeTextOf(value, Math.floor(evaluation.left / instructions));
+    evaluation.left -= text.length * instructions;
     return pattern.matches(text);
   };
 }

@@ -10,15 +10,16 @@ const RETRY_AFTER_SECONDS = 30;
 /**
  * Step 4: whether the route's filters let this webhook pass.
  *
+ * @returns null if they do, else why not, for the operator
  * @throws Refusal 503 if a file of `in_file` is gone, because neither yes nor no would follow the config; 413 if a value
  *   is too long for a pattern
  */
-export function passesFilters(
+export function filterRefusal(
   { route: { filter }, headers }: Received,
   { payload, event }: Admitted,
   logger: Pick<Logger, 'warn'>,
-): boolean {
-  if (filter === null) return true;
+): string | null {
+  if (filter === null) return null;
   try {
     return filter({ payload, event, headers });
   } catch (error) {

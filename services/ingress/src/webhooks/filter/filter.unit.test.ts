@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { receivedOf, routeOf } from '../../testing/route.ts';
 import { parseJsonBody } from '../payload/json-body.ts';
 import { compileFilters, type FilterSubject } from './compile-filters.ts';
-import { passesFilters } from './filter.ts';
+import { filterRefusal } from './filter.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'angelia-filter-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -28,10 +28,14 @@ const subject: FilterSubject = {
 
 /** Parses the filters as the config file would. */
 function matches(filters: unknown, more: Partial<FilterSubject> = {}): boolean {
+  return refusal(filters, more) === null;
+}
+
+function refusal(filters: unknown, more: Partial<FilterSubject> = {}): string | null {
   const parsed = parseConfig({ routes: { hook: { filters } } });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const filter = compileFilters(parsed.config.routes.hook?.filters ?? []);
-  return filter === null || filter({ ...subject, ...more });
+  return filter === null ? null : filter({ ...subject, ...more });
 }
 
 describe('operators', () => {
@@ -260,24 +264,96 @@ describe('in_file', () => {
     } as const;
     const warnings: unknown[] = [];
     const logger = { warn: (...line: unknown[]) => warnings.push(line) };
-    expect(passesFilters(received, admitted, logger)).toBe(false);
+    expect(filterRefusal(received, admitted, logger)).toContain('in_file');
     writeFileSync(path, 'closed\nopened\n');
     utimesSync(path, new Date(), new Date(Date.now() + 5_000));
     const real = performance.now;
     try {
       performance.now = () => real.call(performance) + 2_000;
-      expect(passesFilters(received, admitted, logger)).toBe(true);
+      expect(filterRefusal(received, admitted, logger)).toBeNull();
       rmSync(path);
       performance.now = () => real.call(performance) + 4_000;
-      expect(() => passesFilters(received, admitted, logger)).toThrow(
+      expect(() => filterRefusal(received, admitted, logger)).toThrow(
         expect.objectContaining({ status: 503 }),
       );
       expect(warnings).toHaveLength(1);
       writeFileSync(path, 'closed\n');
       performance.now = () => real.call(performance) + 6_000;
-      expect(passesFilters(received, admitted, logger)).toBe(false);
+      expect(filterRefusal(received, admitted, logger)).toContain('in_file');
     } finally {
       performance.now = real;
+    }
+  });
+});
+
+describe('what the operator is told about a filter that said no', () => {
+  it.each([
+    [
+      [{ field: 'action', in: ['closed', 'merged'] }],
+      'filters.0 (action in ["closed","merged"]): action was "opened"',
+    ],
+    [
+      [
+        { field: 'draft', equals: false },
+        { field: 'nope', equals: 1 },
+      ],
+      'filters.1 (nope equals 1): nope is missing',
+    ],
+    [
+      [{ field: 'labels', contains: 'idea' }],
+      'filters.0 (labels contains "idea"): labels was ["bug","urgent",4]',
+    ],
+    [[{ field: 'event', equals: 'push' }], 'filters.0 (event equals "push"): event was "pull_request"'],
+    [
+      [
+        {
+          any: [
+            { field: 'action', equals: 'closed' },
+            { field: 'draft', equals: true },
+          ],
+        },
+      ],
+      'filters.0 (any): action was "opened", draft was false',
+    ],
+    [[{ not: { field: 'headers.x-kind', regex: 'night' } }], 'filters.0 (not): headers.x-kind was "nightly"'],
+  ])('%j', (filters, expected) => {
+    expect(refusal(filters)).toBe(expected);
+  });
+
+  it('is bounded, whatever the payload', () => {
+    const long = {
+      payload: { ref: 'x'.repeat(1_000_000), list: Array.from({ length: 100_000 }, () => 'y') },
+    };
+    for (const field of ['ref', 'list']) {
+      const text = refusal({ field, equals: 'z'.repeat(5_000) }, long);
+      expect(text).toContain('…');
+      expect(text?.length).toBeLessThan(300);
+    }
+    const many = Array.from({ length: 40 }, (_, n) => ({ field: `f${n}`, exists: true }));
+    expect(refusal({ any: many })).toMatch(/and 37 more$/);
+  });
+
+  it('has no value that may be a secret', () => {
+    const secrets = {
+      payload: {
+        token: 'hush-1',
+        auth: { api_key: 'hush-2' },
+        nested: { any: 'hush-3' },
+        list: [{ a: 'hush-4' }],
+      },
+      headers: { authorization: 'Bearer hush-5', 'x-hub-signature-256': 'sha256=hush-6' },
+    };
+    for (const field of [
+      'token',
+      'auth.api_key',
+      'nested',
+      'list',
+      'headers.authorization',
+      'headers.X-Hub-Signature-256',
+    ]) {
+      const text = refusal({ field, equals: 'other' }, secrets);
+      expect(text).toContain(field);
+      expect(text).not.toContain('hush');
     }
   });
 });

@@ -9,7 +9,7 @@ import { lookUp } from './lookup.ts';
  *   characters. Strings are inserted unchanged; numbers, booleans and null as in JSON.
  * - `{__raw__}` is the whole payload as indented JSON, cut at 4,000 characters.
  * - `{event_type}` is the type of the event, or `unknown` if it has none.
- * - A path that the payload does not have stays in the text as written.
+ * - A path that the payload does not have stays in the text as written, or is left out (`on_missing: empty`).
  *
  * Beyond Hermes: list indexes work, and only own data properties are reachable (no `length`, nothing inherited).
  * A template is compiled once, when its route is defined. A request only walks the compiled parts.
@@ -22,6 +22,8 @@ export interface Template {
   render(values: TemplateValues, quote?: Quote): string;
   /** null if a placeholder has no value. For ids and addresses: a text with holes would be the same for every request. */
   renderWhole(values: TemplateValues): string | null;
+  /** The placeholders that the payload has no value for, each once, as written. */
+  missing(values: TemplateValues): readonly string[];
 }
 
 export interface TemplateValues {
@@ -45,17 +47,25 @@ type Part =
   | { readonly kind: 'event' }
   | { readonly kind: 'path'; readonly keys: readonly string[]; readonly source: string };
 
-export function compileTemplate(source: string): Template {
+const NOTHING: readonly string[] = [];
+
+export function compileTemplate(source: string, { leaveOut = false } = {}): Template {
   const parts = parse(source);
   if (parts.every((part) => part.kind === 'literal')) {
-    return { dynamic: false, lone: false, render: () => source, renderWhole: () => source };
+    return {
+      dynamic: false,
+      lone: false,
+      render: () => source,
+      renderWhole: () => source,
+      missing: () => NOTHING,
+    };
   }
   return {
     dynamic: true,
     lone: parts.filter((part) => part.kind !== 'literal' || part.text.trim() !== '').length === 1,
     render: (values, quote = asIs) => {
       let text = '';
-      for (const part of parts) text += renderPart(part, values, quote) ?? missing(part);
+      for (const part of parts) text += renderPart(part, values, quote) ?? (leaveOut ? '' : asWritten(part));
       return text;
     },
     renderWhole: (values) => {
@@ -66,6 +76,15 @@ export function compileTemplate(source: string): Template {
         text += rendered;
       }
       return text;
+    },
+    missing: ({ payload }) => {
+      let found: Set<string> | null = null;
+      for (const part of parts) {
+        if (part.kind !== 'path' || lookUp(payload, part.keys) !== undefined) continue;
+        found ??= new Set();
+        found.add(part.source);
+      }
+      return found === null ? NOTHING : [...found];
     },
   };
 }
@@ -88,7 +107,7 @@ function placeholder(source: string, key: string): Part {
   return { kind: 'path', keys: key.split('.'), source };
 }
 
-function missing(part: Part): string {
+function asWritten(part: Part): string {
   return part.kind === 'path' ? part.source : '';
 }
 

@@ -99,3 +99,23 @@ describe('a template', () => {
     expect(template.renderWhole({ payload: { a: 1 }, event: null })).toBeNull();
   });
 });
+
+describe('placeholders that the payload has no value for', () => {
+  const missing = (template: string, payload: unknown) =>
+    compileTemplate(template).missing({ payload, event: null });
+
+  it('are named once each, as written; a null is a value', () => {
+    expect(missing('{a} {b.c} {b.c} {d} {event_type} {__raw__} {e}', { a: 1, b: {}, d: null })).toEqual([
+      '{b.c}',
+      '{e}',
+    ]);
+    expect(missing('no placeholder', {})).toEqual([]);
+    expect(missing('{a}', 'text')).toEqual(['{a}']);
+  });
+
+  it('are left out if the route says so', () => {
+    const template = compileTemplate('[{a}][{b}]', { leaveOut: true });
+    expect(template.render({ payload: { a: 1 }, event: null })).toBe('[1][]');
+    expect(template.renderWhole({ payload: { a: 1 }, event: null })).toBeNull();
+  });
+});

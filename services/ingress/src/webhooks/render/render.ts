@@ -1,5 +1,7 @@
 import { toStorable } from '@angelia/event-log';
-import { fenced, fencedBlock, markOf, withoutFences } from '@angelia/session';
+import { metrics } from '@angelia/service-kit';
+import { fenced, fencedBlock, type MissingPlaceholders, markOf, withoutFences } from '@angelia/session';
+import { Refusal } from '../../http/refusal.ts';
 import { indentedJson, truncate } from '../payload/indented-json.ts';
 import { type Quote, RAW_LIMIT, type TemplateValues } from '../payload/template.ts';
 import type { Route } from '../route.ts';
@@ -15,6 +17,8 @@ export interface Rendered {
   readonly title: string;
   /** For a route with `coalesce` or `session_key`; null if the payload lacks a part of the key. */
   readonly key: string | null;
+  /** What the payload lacks; null: nothing. */
+  readonly missing: MissingPlaceholders | null;
 }
 
 /** A title is one line in a list. */
@@ -26,9 +30,11 @@ const LONGEST_TITLE = 200;
  * The delivery target is not rendered here but where a session is created (`route.deliver`). A webhook that joins a
  * session does not decide where its answers go, so its payload need not contain an address.
  *
+ * @throws Refusal 400 for `on_missing: refuse`, if the payload lacks a value of `prompt` or `title`
  * @param fenceSeed random (newFenceSeed), so that no payload can close the fences around its values
  */
 export function render(route: Route, values: TemplateValues, fenceSeed: string): Rendered {
+  const missing = missingOf(route, values);
   const input = renderInput(route, values, markOf(fenceSeed, 1));
   return {
     values,
@@ -36,7 +42,26 @@ export function render(route: Route, values: TemplateValues, fenceSeed: string):
     fenceSeed: route.deliverOnly ? null : fenceSeed,
     title: titleOf(route, values, input),
     key: route.keying === null ? null : keyOf(route.keying, values),
+    missing,
   };
+}
+
+/** An answer names this many. The template has them all. */
+const MOST_NAMED = 5;
+
+function missingOf(route: Route, values: TemplateValues): MissingPlaceholders | null {
+  const ofPrompt = route.prompt?.missing(values) ?? [];
+  const ofTitle = route.title?.missing(values) ?? [];
+  if (ofPrompt.length === 0 && ofTitle.length === 0) return null;
+  const placeholders = [...new Set([...ofPrompt, ...ofTitle])];
+  if (route.onMissing !== 'refuse') return { placeholders, onMissing: route.onMissing };
+  metrics.placeholdersMissing.add({ route: route.name, on_missing: 'refuse' });
+  const more = placeholders.length > MOST_NAMED ? ` and ${placeholders.length - MOST_NAMED} more` : '';
+  throw new Refusal(
+    400,
+    'missing_placeholder',
+    `the payload has no value for ${placeholders.slice(0, MOST_NAMED).join(', ')}${more}, which this route needs: send it`,
+  );
 }
 
 /** @param mark of the fences: each turn of each session has its own */

@@ -25,7 +25,12 @@ interface ScriptInput {
 
 type Transformed =
   | { readonly kind: 'transformed'; readonly payload: unknown }
-  | { readonly kind: 'ignored'; readonly reason: 'script'; readonly why: 'script' | 'script_failed' };
+  | {
+      readonly kind: 'ignored';
+      readonly reason: 'script';
+      readonly why: 'script' | 'script_failed';
+      readonly detail: string;
+    };
 
 /** Retry-After of every 503 here. */
 const RETRY_AFTER_SECONDS = 30;
@@ -71,7 +76,8 @@ export async function transform(
     { route: subject.route, delivery_id: subject.deliveryId, script: script.name, reason: result.reason },
     'route script failed',
   );
-  if (!script.retryOnFailure) return { ...IGNORED, why: 'script_failed' };
+  if (!script.retryOnFailure)
+    return { ...IGNORED, why: 'script_failed', detail: `${script.name} failed: ${result.reason}` };
   throw new Refusal(
     503,
     'script_failed',
@@ -80,7 +86,12 @@ export async function transform(
   );
 }
 
-const IGNORED = { kind: 'ignored', reason: 'script', why: 'script' } as const;
+const IGNORED = {
+  kind: 'ignored',
+  reason: 'script',
+  why: 'script',
+  detail: 'the script printed nothing, or asked to ignore the webhook',
+} as const;
 
 async function runOnce(
   script: Script,

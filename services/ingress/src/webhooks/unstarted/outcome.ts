@@ -1,5 +1,6 @@
 import type { WebhookOutcome } from '@angelia/service-kit';
 import { errorAnswer } from '../../http/answer-error.ts';
+import { Refusal } from '../../http/refusal.ts';
 import type { WebhookAnswer } from '../take-webhook.ts';
 
 /** What happened to a webhook that started no session. */
@@ -73,4 +74,9 @@ export function outcomeOfError(error: unknown): Outcome {
   const known = typeof code === 'string' ? (reasons[code] ?? code) : '';
   const outcome = byCode[known] ?? byStatus[status] ?? 'bad_request';
   return { outcome, reason: CODE.test(known) ? known : 'other', status };
+}
+
+/** For the operator: why exactly. The sender is told no more than the message. */
+export function detailOfError(error: unknown): string {
+  return (error instanceof Refusal ? error.detail : null) ?? errorAnswer(error).message;
 }

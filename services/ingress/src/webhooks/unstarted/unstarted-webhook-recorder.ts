@@ -8,7 +8,8 @@ import { deliveryIdOf } from '../admit/delivery-id.ts';
 import { eventTypeOf } from '../admit/event-type.ts';
 import type { RouteTable } from '../route.ts';
 import type { WebhookAnswer } from '../take-webhook.ts';
-import { countedAs, type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
+import { countedAs, detailOfError, type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
+import { UnstartedWebhookLog } from './unstarted-webhook-log.ts';
 
 /** Short enough for somebody who looks right after. A flood causes one statement per second and replica. */
 const FLUSH_MS = 1_000;
@@ -17,6 +18,8 @@ const NEWEST_PER_FLUSH = 5;
 /** Kinds that may wait for a flush, mainly while Postgres is away. More are counted together as one. */
 const MOST_KINDS = 2_000;
 const LONGEST_TEXT = 200;
+/** A sentence or two: names of headers, a number of seconds, a filter with the value that it saw. */
+const LONGEST_DETAIL = 400;
 const FORGET_EVERY_MS = 3_600_000;
 /** When ingress stops, the last flush may take this long; it must not hold up the drain. */
 const LAST_FLUSH_MS = 1_000;
@@ -41,12 +44,15 @@ interface Kind {
 interface RecordedRequest {
   readonly routeName: string;
   readonly headers: IncomingHttpHeaders;
+  /** The address of the sender; behind a trusted proxy, the one that the proxy names. */
+  readonly source: string;
 }
 
 /**
  * Answers "why did nothing happen?". Counts every webhook that started no session by route, outcome and reason, and keeps
- * the last of each kind for all replicas to list. A request costs only a look-up in a map. Once a second the result goes
- * to the log's database, into unlogged rings of a fixed size. Bodies, signatures and addresses of senders are not kept.
+ * the last of each kind for all replicas to list, with a sentence that says why in detail. A request costs only a look-up
+ * in a map. Once a second the result goes to the log's database, into unlogged rings of a fixed size. Bodies, signatures
+ * and tokens are not kept; of a payload only the value that a filter refused, cut to a line (filter/explain.ts).
  */
 @Injectable()
 export class UnstartedWebhookRecorder implements OnModuleDestroy {
@@ -56,23 +62,32 @@ export class UnstartedWebhookRecorder implements OnModuleDestroy {
   #failing = false;
   #closed = false;
   #forgotAt = -Infinity;
+  readonly #log: UnstartedWebhookLog;
 
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(ROUTES) private readonly routes: RouteTable,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly counter = metrics.webhooks,
-  ) {}
+  ) {
+    this.#log = new UnstartedWebhookLog(logger);
+  }
 
   answered(request: RecordedRequest, answer: WebhookAnswer): void {
     const outcome = outcomeOfAnswer(answer);
     if (outcome === null) return;
     const { delivery_id, session_id } = answer.body;
-    this.#add(request, outcome, answer.event ?? null, delivery_id ?? null, session_id ?? null);
+    this.#add(request, outcome, {
+      event: answer.event ?? null,
+      deliveryId: delivery_id ?? null,
+      sessionId: session_id ?? null,
+      detail: answer.detail ?? null,
+    });
   }
 
   refused(request: RecordedRequest, error: unknown): void {
-    this.#add(request, outcomeOfError(error), null, null, null);
+    const detail = detailOfError(error);
+    this.#add(request, outcomeOfError(error), { event: null, deliveryId: null, sessionId: null, detail });
   }
 
   /** Writes what this replica still holds, so that a list from this replica contains all that it answered. */
@@ -88,30 +103,32 @@ export class UnstartedWebhookRecorder implements OnModuleDestroy {
   }
 
   #add(
-    { routeName, headers }: RecordedRequest,
+    { routeName, headers, source }: RecordedRequest,
     { outcome, reason, status }: Outcome,
-    event: string | null,
-    deliveryId: string | null,
-    sessionId: string | null,
+    known: Pick<UnstartedWebhook, 'event' | 'deliveryId' | 'sessionId' | 'detail'>,
   ): void {
-    const known = this.routes.get(routeName) !== undefined || reason === 'route_unusable';
+    const exists = this.routes.get(routeName) !== undefined || reason === 'route_unusable';
     // All names without a route share one ring, so a scanner fills only that.
-    const route = known ? routeName : UNKNOWN_ROUTE;
+    const route = exists ? routeName : UNKNOWN_ROUTE;
     const kind = this.#kindOf(route, outcome, reason);
     const now = Date.now();
     this.counter.add({ route, outcome: countedAs({ outcome, reason, status }) });
     if (kind.webhooks === 0) kind.firstAt = now;
     kind.lastAt = now;
-    kind.newest[kind.webhooks % NEWEST_PER_FLUSH] = {
+    const webhook: UnstartedWebhook = {
       ...kind.attributes,
       receivedAt: now,
       status,
-      event: clipped(event ?? eventTypeOf(headers, null)),
-      deliveryId: clipped(deliveryId ?? sentDeliveryId(headers)),
-      sessionId,
-      requestedRoute: !known && ROUTE_NAME.test(routeName) ? routeName : null,
+      event: clipped(known.event ?? eventTypeOf(headers, null)),
+      deliveryId: clipped(known.deliveryId ?? sentDeliveryId(headers)),
+      sessionId: known.sessionId,
+      requestedRoute: !exists && ROUTE_NAME.test(routeName) ? routeName : null,
+      detail: clipped(known.detail, LONGEST_DETAIL),
+      source: clipped(source),
     };
+    kind.newest[kind.webhooks % NEWEST_PER_FLUSH] = webhook;
     kind.webhooks += 1;
+    this.#log.add(webhook);
     if (this.#timer === null && !this.#closed) this.#flushLater();
   }
 
@@ -197,6 +214,6 @@ function sentDeliveryId(headers: IncomingHttpHeaders): string | null {
   return from === 'sender' ? id : null;
 }
 
-function clipped(text: string | null): string | null {
-  return text === null ? null : toStorable(text.slice(0, LONGEST_TEXT));
+function clipped(text: string | null, longest = LONGEST_TEXT): string | null {
+  return text === null ? null : toStorable(text.slice(0, longest));
 }

@@ -9,6 +9,7 @@ const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
  */
 export const basic: Scheme = {
   name: 'basic',
+  header: 'Authorization: Basic',
   claims: ({ authorization }) => authorization !== undefined && /^basic /i.test(authorization),
   verify({ headers }, secret) {
     const encoded = BASIC.exec(headerOf(headers, 'authorization') ?? '')?.[1];

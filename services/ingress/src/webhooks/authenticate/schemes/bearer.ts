@@ -7,6 +7,7 @@ const BEARER = /^bearer +([!-~]+)$/i;
 /** `Authorization: Bearer <the secret>`. */
 export const bearer: Scheme = {
   name: 'bearer',
+  header: 'Authorization: Bearer',
   // Any `Authorization` that basic.ts does not claim.
   claims: (headers) => headers.authorization !== undefined,
   verify({ headers }, secret) {

@@ -7,6 +7,7 @@ const PREFIX = 'sha256=';
 /** The older generic scheme of Hermes: `X-Webhook-Signature` is the hex HMAC-SHA256 of the body, with or without `sha256=` before it. */
 export const bodyHmac: Scheme = {
   name: 'hmac-body',
+  header: 'X-Webhook-Signature',
   claims: claimsHeader(HEADER),
   verify({ headers, body }, secret) {
     const signature = headerOf(headers, HEADER);

@@ -1,7 +1,7 @@
 import { nameAt } from '../../payload/lookup.ts';
 import { equalsHex, hmacSha256, sha256Hex } from '../digest.ts';
 import { eventInHeader, idInHeaders } from '../provider-names.ts';
-import { staleAfter } from '../replay-window.ts';
+import { offBy, staleAfter } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
 
 const HEADER = 'linear-signature';
@@ -14,12 +14,21 @@ const WINDOW_SECONDS = 60;
  */
 export const linear: Scheme = {
   name: 'linear',
+  header: 'Linear-Signature',
   claims: claimsHeader(HEADER),
   verify({ headers, body, nowMs }, secret) {
     const signature = headerOf(headers, HEADER);
     if (signature === null || !equalsHex(hmacSha256(secret.key, body), signature)) return false;
     const sentAt = webhookTimestamp(body);
     return sentAt !== null && Math.abs(nowMs - sentAt) <= WINDOW_SECONDS * 1000;
+  },
+  // Signs again, because only a signed body is parsed. A request that is refused costs one more HMAC.
+  problem({ headers, body, nowMs }, secrets) {
+    const signature = headerOf(headers, HEADER) ?? '';
+    if (!secrets.some(({ key }) => equalsHex(hmacSha256(key, body), signature))) return null;
+    const sentAt = webhookTimestamp(body);
+    if (sentAt === null) return 'the body has no `webhookTimestamp`';
+    return offBy('`webhookTimestamp` in the body', (sentAt - nowMs) / 1000, WINDOW_SECONDS);
   },
   signed: ({ body }) => ({ sha256: sha256Hex(body), staleAfterSeconds: staleAfter(WINDOW_SECONDS) }),
   provider: {

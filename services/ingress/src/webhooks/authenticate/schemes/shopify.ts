@@ -7,6 +7,7 @@ const HEADER = 'x-shopify-hmac-sha256';
 /** Shopify: `X-Shopify-Hmac-Sha256` is the base64 HMAC-SHA256 of the body; the secret is the app's client secret. */
 export const shopify: Scheme = {
   name: 'shopify',
+  header: 'X-Shopify-Hmac-Sha256',
   claims: claimsHeader(HEADER),
   verify({ headers, body }, secret) {
     const signature = headerOf(headers, HEADER);

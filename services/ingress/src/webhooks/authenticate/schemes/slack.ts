@@ -1,7 +1,7 @@
 import { nameAt } from '../../payload/lookup.ts';
 import { equalsHex, hmacSha256 } from '../digest.ts';
 import { eventInBody } from '../provider-names.ts';
-import { isFresh } from '../replay-window.ts';
+import { isFresh, timestampProblem } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
 
 const HEADER = 'x-slack-signature';
@@ -11,6 +11,7 @@ const EVENT_ID = /^Ev\w/;
 /** Slack: `X-Slack-Signature: v0=<hex HMAC-SHA256 of "v0:timestamp:body">`; the secret is the app's signing secret. */
 export const slack: Scheme = {
   name: 'slack',
+  header: 'X-Slack-Signature',
   claims: claimsHeader(HEADER),
   verify({ headers, body, nowMs }, secret) {
     const signature = headerOf(headers, HEADER);
@@ -18,6 +19,8 @@ export const slack: Scheme = {
     if (signature === null || !signature.startsWith(PREFIX) || !isFresh(timestamp, nowMs)) return false;
     return equalsHex(hmacSha256(secret.key, `v0:${timestamp}:`, body), signature.slice(PREFIX.length));
   },
+  problem: ({ headers, nowMs }) =>
+    timestampProblem('X-Slack-Request-Timestamp', headerOf(headers, 'x-slack-request-timestamp'), nowMs),
   provider: {
     // The Events API has one. Commands and interactions have none, and differ in their bodies (`trigger_id`).
     id: ({ payload }) => {

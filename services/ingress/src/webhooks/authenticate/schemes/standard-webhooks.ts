@@ -2,7 +2,7 @@ import { verify as verifySignature } from 'node:crypto';
 import { nameAt } from '../../payload/lookup.ts';
 import { bytesOfBase64, equalsBase64, hmacSha256 } from '../digest.ts';
 import { idInHeaders } from '../provider-names.ts';
-import { isFresh } from '../replay-window.ts';
+import { isFresh, timestampProblem } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme, type Secret, type SignedRequest } from '../scheme.ts';
 import { standardSecretProblem } from '../standard-secret.ts';
 
@@ -17,9 +17,11 @@ import { standardSecretProblem } from '../standard-secret.ts';
 function scheme(name: 'standard-webhooks' | 'svix', prefix: 'webhook' | 'svix'): Scheme {
   return {
     name,
+    header: `${prefix}-signature`,
     // Only by the signature: GitLab also sends webhook-id and webhook-timestamp with deliveries that it does not sign.
     claims: claimsHeader(`${prefix}-signature`),
     verify: (request, secret) => verifyStandard(prefix, request, secret),
+    problem: (request) => standardProblem(prefix, request),
     provider: {
       id: idInHeaders(`${prefix}-id`),
       idIsSigned: true,
@@ -67,4 +69,12 @@ export function verifyStandard(
     }
   }
   return valid;
+}
+
+export function standardProblem(
+  prefix: 'webhook' | 'svix',
+  { headers, nowMs }: Pick<SignedRequest, 'headers' | 'nowMs'>,
+): string | null {
+  if (!headerOf(headers, `${prefix}-id`)) return `the header ${prefix}-id is missing`;
+  return timestampProblem(`${prefix}-timestamp`, headerOf(headers, `${prefix}-timestamp`), nowMs);
 }

@@ -1,6 +1,6 @@
 import { nameAt } from '../../payload/lookup.ts';
 import { equalsHex, hmacSha256 } from '../digest.ts';
-import { isFresh } from '../replay-window.ts';
+import { isFresh, timestampProblem } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
 
 const HEADER = 'stripe-signature';
@@ -15,19 +15,21 @@ const MOST_PARTS = 16;
  */
 export const stripe: Scheme = {
   name: 'stripe',
+  header: 'Stripe-Signature',
   claims: claimsHeader(HEADER),
   verify({ headers, body, nowMs }, secret) {
-    let timestamp: string | null = null;
-    const signatures: string[] = [];
-    for (const part of (headerOf(headers, HEADER) ?? '').split(',', MOST_PARTS)) {
-      if (part.startsWith('t=')) timestamp = part.slice(2);
-      else if (part.startsWith('v1=')) signatures.push(part.slice(3));
-    }
+    const { timestamp, signatures } = partsOf(headerOf(headers, HEADER));
     if (!isFresh(timestamp, nowMs)) return false;
     const digest = hmacSha256(secret.key, `${timestamp}.`, body);
     let valid = false;
     for (const signature of signatures) valid = equalsHex(digest, signature) || valid;
     return valid;
+  },
+  problem({ headers, nowMs }) {
+    const { timestamp } = partsOf(headerOf(headers, HEADER));
+    return timestamp === null
+      ? 'Stripe-Signature has no time (`t=`)'
+      : timestampProblem('the time in Stripe-Signature', timestamp, nowMs);
   },
   provider: {
     id: ({ payload }) => {
@@ -39,3 +41,13 @@ export const stripe: Scheme = {
     eventIsSigned: true,
   },
 };
+
+function partsOf(header: string | null): { timestamp: string | null; signatures: string[] } {
+  let timestamp: string | null = null;
+  const signatures: string[] = [];
+  for (const part of (header ?? '').split(',', MOST_PARTS)) {
+    if (part.startsWith('t=')) timestamp = part.slice(2);
+    else if (part.startsWith('v1=')) signatures.push(part.slice(3));
+  }
+  return { timestamp, signatures };
+}

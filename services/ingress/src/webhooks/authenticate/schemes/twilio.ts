@@ -20,6 +20,7 @@ const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
  */
 export const twilio: Scheme = {
   name: 'twilio',
+  header: 'X-Twilio-Signature',
   claims: claimsHeader(HEADER),
   verify({ headers, body, publicUrl }, secret) {
     const signature = headerOf(headers, HEADER);
@@ -37,6 +38,8 @@ export const twilio: Scheme = {
     }
     return valid;
   },
+  problem: ({ publicUrl }) =>
+    publicUrl === null ? 'Twilio signs the URL that it calls: set `public_url` in the config' : null,
   // Twilio repeats a request unchanged, and signs no time.
   signed: ({ headers, body, publicUrl }) => ({
     sha256: sha256Hex(publicUrl ?? '', isForm(headers) ? (sortedFields(body) ?? body) : body),

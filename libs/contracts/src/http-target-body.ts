@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/**
+ * What the target `http` posts, one request per output. Public (INTERFACES.md, "The http target"): add, never change.
+ * docs/targets.md has it as JSON Schema, and the OpenAPI document as a webhook; tests keep all three the same.
+ */
+export const httpTargetBody = z.object({
+  type: z
+    .enum(['interim-status', 'final-response'])
+    .describe('`interim-status`: more follows. `final-response`: the answer to the turn'),
+  clarification: z
+    .literal(true)
+    .optional()
+    .describe('only on an `interim-status` that is a question: the text has the link to answer it'),
+  session_id: z.uuid(),
+  delivery_id: z.string().describe('of the webhook that started the session'),
+  route: z.string(),
+  text: z.string().describe('Markdown, whole'),
+  version: z.number().int().positive().describe('of the output in its session; outputs come in this order'),
+  possible_duplicate: z
+    .boolean()
+    .describe('an earlier attempt may have arrived: look for `webhook-id` among those that you have taken'),
+});
+export type HttpTargetBody = z.infer<typeof httpTargetBody>;
