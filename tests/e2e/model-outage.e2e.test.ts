@@ -47,7 +47,7 @@ const together = sideBySide<Moment>(TEST_MS);
 const behaviours = new Map<string, () => ReturnType<typeof fail>>();
 const asked = (name: string) => model.requests.filter(({ body }) => body.model === name);
 
-const { angelia, json } = commandLine(() => ({
+const { angelia } = commandLine(() => ({
   cwd: stack.dataDir,
   env: { ANGELIA_URL: stack.baseUrl, ANGELIA_ADMIN_TOKEN: stack.adminToken, ANGELIA_DATA: stack.dataDir },
 }));
@@ -207,13 +207,20 @@ describe('a model that is busy or down', () => {
       expect(
         doctor.findings.find(({ check }) => check === 'service.agent-runner.model.misconfigured'),
       ).toMatchObject({ state: 'fault', what: expect.stringContaining('HTTP 401') });
-      const status = await angelia(['status', id]);
-      expect(status.stdout).toMatch(/status +waiting for a model\n/);
-      expect(status.stdout).toMatch(/reason +configuration: misconfigured: unauthorized\n/);
-      expect(status.stdout).toMatch(/tries again +20/);
-      const list = await angelia(['sessions', '--route', 'misconfigured']);
-      expect(list.stdout).toContain('waiting (model)');
-      expect(await json('status', id)).toMatchObject({ waiting_for: 'model', retry_at: expect.any(String) });
+      // Each of its tries is short, and ends in the same wait.
+      const shown = (argv: string[], ...wanted: RegExp[]) =>
+        eventually(async () => {
+          const { stdout } = await angelia(argv);
+          return wanted.every((pattern) => pattern.test(stdout));
+        });
+      await shown(
+        ['status', id],
+        /status +waiting for a model\n/,
+        /reason +configuration: misconfigured: unauthorized\n/,
+        /tries again +20/,
+      );
+      await shown(['sessions', '--route', 'misconfigured'], /waiting \(model\)/);
+      await shown(['status', id, '--json'], /"waiting_for": "model"/, /"retry_at": "20/);
       behaviours.delete('misconfigured');
       await stack.waitForEnd(id, { settled: true });
       expect(sink.answersOf(id)).toEqual(['answer to: misconfigured']);

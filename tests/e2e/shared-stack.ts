@@ -51,7 +51,11 @@ export function shareStack(
     unused = await startSink({ secret: TEST_SINK_SECRET });
     if (traces) receiver = await startOtlpReceiver();
     const otlp: Record<string, string> = traces
-      ? { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' }
+      ? {
+          OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+          OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+          OTEL_BSP_SCHEDULE_DELAY: '200',
+        }
       : {};
     const all = await Promise.all(own.map((make) => make()));
     const config = testConfig({

@@ -261,6 +261,8 @@ describe('seed 000: where to deliver is a fact', () => {
       } finally {
         await stack.hold('delivery');
         await deliveryWith(wholeConfig());
+        // The other services take the file as well, and other tests need its routes.
+        await eventually(() => stack.adminGet('/v1/routes/telegram').catch(() => null));
       }
       const final = eventsOf(await stack.events(id), 'session.final-response')[0]?.version;
       expect((await adminCall(stack, 'POST', `/v1/deliveries/${id}.${final}/retry`)).status).toBe(202);

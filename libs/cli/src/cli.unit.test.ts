@@ -57,7 +57,10 @@ describe('a usage error', () => {
       '--timeout must be a time such as 90s, 5m or 2h, not "soon"',
     ],
     [['retry'], 'name the deliveries, or give --dead for all dead ones'],
-    [['retry', 'x.1', '--dead'], 'name the deliveries, or give --dead for all dead ones'],
+    [
+      ['retry', '01a1e281-20d9-7563-b8f1-427765d52c50.1', '--dead'],
+      'name the deliveries, or give --dead for all dead ones',
+    ],
   ])('%j prints one line with a suggestion', async (argv, told) => {
     // With a token, so that none of them fails because it is missing.
     const { code, stdout, stderr } = await runRecorded(argv, { env: { ANGELIA_ADMIN_TOKEN: 't' } });

@@ -52,6 +52,13 @@ function contentToCapture(text: string): readonly ContentClass[] | null {
   return known.length === new Set(named).size ? known : null;
 }
 
+const otlpUrl = z
+  .url({
+    protocol: /^https?$/,
+    error: notA('an http or https URL', 'Set it, for example to http://127.0.0.1:4318.'),
+  })
+  .optional();
+
 /** INTERFACES.md, "Environment", and docs/configure.md. An empty variable counts as unset: Compose files pass those. */
 export const variables = z.object({
   ANGELIA_CONFIG: z.string().optional(),
@@ -84,12 +91,9 @@ export const variables = z.object({
     .optional(),
   ANGELIA_DRAIN_SECONDS: z.coerce.number().nonnegative().default(30),
   ANGELIA_DATA: z.string().default('./.angelia'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .url({
-      protocol: /^https?$/,
-      error: notA('an http or https URL', 'Set it, for example to http://127.0.0.1:4318.'),
-    })
-    .optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpUrl,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlpUrl,
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: otlpUrl,
   OTEL_ANGELIA_INTERNALS: z.enum(['true', 'false', '1', '0']).optional(),
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
     .string()
@@ -116,7 +120,8 @@ export interface Environment {
   readonly adminToken: string | undefined;
   readonly drainSeconds: number;
   readonly dataDirectory: string;
-  readonly otlpEndpoint: string | undefined;
+  /** What is exported over OTLP: what has an endpoint, of its own or for all signals. */
+  readonly otlp: { readonly traces: boolean; readonly metrics: boolean };
   /** Spans of the log and the bus, too. */
   readonly traceInternals: boolean;
   /** Texts of sessions that spans hold. */
@@ -157,7 +162,11 @@ export function readEnvironment(service: ServiceName, env: NodeJS.ProcessEnv): E
     adminToken: values.ANGELIA_ADMIN_TOKEN,
     drainSeconds: values.ANGELIA_DRAIN_SECONDS,
     dataDirectory: values.ANGELIA_DATA,
-    otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    otlp: {
+      traces: (values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined,
+      metrics:
+        (values.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined,
+    },
     traceInternals: ['true', '1'].includes(values.OTEL_ANGELIA_INTERNALS ?? ''),
     captureContent:
       contentToCapture(values.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT ?? 'false') ?? [],

@@ -25,7 +25,7 @@ describe('environment', () => {
       dataDirectory: './.angelia',
       adminHost: '127.0.0.1',
       adminPort: undefined,
-      otlpEndpoint: undefined,
+      otlp: { traces: false, metrics: false },
       traceInternals: false,
       captureContent: [],
       logLevel: 'info',
@@ -39,7 +39,15 @@ describe('environment', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: '',
     });
     expect(environment.port).toBe(8644);
-    expect(environment.otlpEndpoint).toBeUndefined();
+    expect(environment.otlp).toEqual({ traces: false, metrics: false });
+  });
+
+  it.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, { traces: true, metrics: true }],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318/v1/traces' }, { traces: true, metrics: false }],
+    [{ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://c:4318/v1/metrics' }, { traces: false, metrics: true }],
+  ])('exports what has an endpoint: %j', (variables, otlp) => {
+    expect(readEnvironment('delivery', { ...needed, ...variables }).otlp).toEqual(otlp);
   });
 
   it('names a missing variable in one line', () => {
@@ -67,6 +75,7 @@ describe('environment', () => {
     ['NATS_URL', 'http://127.0.0.1:4222'],
     ['NATS_URL', 'nats://a:4222,'],
     ['ANGELIA_DRAIN_SECONDS', '-1'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'collector:4317'],
     ['OTEL_ANGELIA_INTERNALS', 'yes'],
     ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'prompt'],
     // We send no events: to take it as "nothing" would be a silent downgrade.

@@ -1,4 +1,13 @@
 export {
+  type Auth,
+  type AuthScheme,
+  authSchemes,
+  type HmacAuth,
+  parseAuth,
+  type TokenAuth,
+} from './config/auth.ts';
+export { hmacPresets, tokenPresets } from './config/auth-presets.ts';
+export {
   type AgentConfig,
   type CommandAgentConfig,
   type Config,
@@ -13,7 +22,7 @@ export {
   type RouteConfig,
 } from './config/config.ts';
 export { type FilterConfig, fieldOperators, filterSchema, groupOperators } from './config/filters.ts';
-export { type AuthScheme, authSchemes, refusedHermesKeys, routeSchema } from './config/routes.ts';
+export { refusedHermesKeys, routeSchema } from './config/routes.ts';
 export { AngeliaError, isPermanent, isRetryable } from './errors.ts';
 export {
   type ArchivedEvent,

@@ -22,7 +22,7 @@ export interface JobFilter {
   readonly handler?: string | undefined;
 }
 
-/** What a job works on: what the filter finds, without what came to be or changed after the request. */
+/** What a job works on: what the filter finds, without what was created or changed after the request. */
 export interface Selection {
   readonly filter: JobFilter;
   /** In milliseconds. */

@@ -77,6 +77,21 @@ export function cli(): void {
         cli: route({}),
         picky: route({ events: ['deploy'] }),
         stamped: route({ auth: 'standard-webhooks' }),
+        described: route({
+          auth: {
+            scheme: 'hmac',
+            header: 'X-Acme-Signature',
+            algorithm: 'sha512',
+            encoding: 'base64',
+            prefix: 'v1=',
+            signed: '{id}:{timestamp}.{body}',
+            timestamp_header: 'X-Acme-Time',
+            id_header: 'X-Acme-Id',
+            event_header: 'X-Acme-Event',
+          },
+        }),
+        interactions: route({ auth: 'discord', secret: 'ab'.repeat(32) }),
+        keyed: route({ auth: { scheme: 'token', header: 'X-Acme-Key' } }),
         scarce: route({ rate_limit: 1 }),
         busy: route({ agent: 'cli-busy' }),
       },
@@ -132,9 +147,25 @@ export function cli(): void {
       'shopify',
       'bearer',
       'basic',
+      'sentry',
+      'pagerduty',
+      'grafana',
+      'bitbucket',
+      'zendesk',
+      'typeform',
+      'telegram',
     ])('signs with %s, and ingress accepts it', async (scheme) => {
       const body = JSON.stringify({ text: `by ${scheme}` });
       expect(await accepted('cli', '--scheme', scheme, '--data', body)).toMatchObject({ route: 'cli' });
+    });
+
+    it('signs as the route describes it, and says why it cannot sign for Discord', async () => {
+      expect(await accepted('described', '--delivery-id', 'acme-1', '--event', 'deploy')).toMatchObject({
+        delivery_id: 'acme-1',
+        event: 'deploy',
+      });
+      await accepted('keyed');
+      expect(await refused(2, 'send', 'interactions')).toContain('only Discord has');
     });
 
     it("uses the route's own scheme and its first event", async () => {
@@ -281,7 +312,7 @@ export function cli(): void {
       });
       expect(JSON.parse(byPrefix.stdout)).toMatchObject({ id });
       expect(await refused(2, 'status', id.slice(0, 2))).toContain('is the beginning of several ids: 0');
-      expect(await refused(2, 'status', 'no-id')).toContain('give the whole lower-case uuid');
+      expect(await refused(2, 'status', 'no-id')).toContain('is not the beginning of the id of a session');
     });
 
     it('logs and transcript show its events and messages; logs --follow ends when it is settled', async () => {

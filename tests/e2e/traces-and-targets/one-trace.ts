@@ -106,6 +106,8 @@ export function oneTrace(): void {
       expect(internals.map(({ name }) => name)).toEqual([]);
       const failed = attempts.find(({ status }) => status === 'error');
       expect(failed?.attributes['error.type']).toBe('retryable');
+      // The reason names the address of the target, and belongs into the event alone.
+      expect(failed?.statusMessage).toBe('');
       expect(JSON.stringify(spans)).not.toContain(new URL(sink.url).host);
       // No other trace has a span of the session.
       const elsewhere = receiver.spans.filter(

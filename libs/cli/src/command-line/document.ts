@@ -61,7 +61,7 @@ document per line. An error is one line on stderr,
 versions may add fields: ignore those that you do not know.
 
 **Ids** are printed whole. To name a session, a delivery, a process or a [job](glossary.md#job), any
-unique beginning of its id is enough. If several ids begin so, the command does nothing, says which
+unique beginning of its id is enough. If several ids match, the command does nothing, says which
 ones they are, and ends with exit code 2. A script gives whole ids: those need no look-up.
 
 **Tables** fit the width of the terminal: they leave out columns and shorten titles, and never wrap.
@@ -69,8 +69,8 @@ ones they are, and ends with exit code 2. A script gives whole ids: those need n
 
 **Many at once**: \`resume\`, \`cancel\`, \`erase\`, \`retry\` and \`dead-letters replay\` take filters
 instead of ids. Then the server does it as one durable [job](glossary.md#job), which survives a
-restart of anything. The job works on what the filters find at that time, and leaves out what comes
-to be or changes later. The command shows the progress and ends with 0, or with 1 if something
+restart of anything. The job works on what the filters find at that time, and leaves out what is
+created or changed later. The command shows the progress and ends with 0, or with 1 if something
 failed or the job was cancelled. Ctrl-C ends the command and not the job.
 
 **Colours** appear on terminals only. \`NO_COLOR\` turns them off, \`FORCE_COLOR=1\` turns them on.

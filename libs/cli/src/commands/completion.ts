@@ -20,7 +20,7 @@ export const completionNames = defineCommand({
       values: ['session', 'delivery', 'process', 'job', 'route'],
       summary: 'session, delivery, process, job or route',
     },
-    { name: 'beginning', optional: true, summary: 'only those that begin so' },
+    { name: 'beginning', optional: true, summary: 'only those that begin with this' },
   ],
   examples: [{ command: 'angelia completion names route', does: 'the names of all routes' }],
   calls: ['get /v1/sessions', 'get /v1/deliveries', 'get /v1/processes', 'get /v1/jobs', 'get /v1/routes'],

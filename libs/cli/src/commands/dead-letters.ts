@@ -18,8 +18,7 @@ export const deadLettersList = defineCommand({
     const { out } = context;
     const page = await fetchPage<DeadLetter>(context, '/v1/dead-letters');
     out.answer(page, () => deadLetterTable(page.items, context));
-    if (page.items.length === 0) out.note('there are no dead letters');
-    noteMore(context, page);
+    noteMore(context, page, 'dead letters');
     return undefined;
   },
 });

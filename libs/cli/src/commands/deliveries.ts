@@ -38,7 +38,7 @@ export const deliveriesList = defineCommand({
       route: given.text('route'),
     });
     out.answer(page, () => deliveryTable(page.items, context));
-    noteMore(context, page);
+    noteMore(context, page, 'such deliveries');
     return undefined;
   },
 });

@@ -45,8 +45,10 @@ describe('angelia init --yes', () => {
   it('writes a config that starts, and says what to do next', async () => {
     const run = await runRecorded(['init', '--yes'], { cwd: directory, input: '' });
     expect(run).toMatchObject({ code: 0, stderr: '' });
-    expect(run.stdout).toContain('npm start');
-    expect(run.stdout).toContain('angelia send inbox --wait');
+    // It is not in the repository, where `npm start` looks for it.
+    const config = `ANGELIA_CONFIG=${join(directory, 'angelia.yaml')}`;
+    expect(run.stdout).toContain(`  ${config} npm start\n`);
+    expect(run.stdout).toContain(`  ${config} ./angelia send inbox --wait`);
     expect(loaded()).toMatchObject({
       models: { main: { provider: 'builtin' } },
       routes: { inbox: { auth: 'bearer', deliver: 'log', secret: variables().INBOX_TOKEN } },

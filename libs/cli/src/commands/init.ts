@@ -87,6 +87,9 @@ export const init = defineCommand({
       const { renderFindings } = await import('../doctor/render.ts');
       const missing = Object.keys(values).filter((name) => values[name] === null);
       const route = chosen.sender.route;
+      // `npm start` looks for the config in the repository, where it runs.
+      const isInRepository = existsSync(join(directory, 'deploy', 'local', 'start.mjs'));
+      const where = isInRepository ? '' : `ANGELIA_CONFIG=${quoted(configFile)} `;
       out.answer({ files: [configFile, envFile], route, missing, findings }, () =>
         [
           `wrote ${configFile} and ${envFile}`,
@@ -95,8 +98,8 @@ export const init = defineCommand({
           'next:',
           ...(missing.length === 0 ? [] : [`  fill in ${missing.join(', ')} in ${envFile}`]),
           `  ${chosen.sender.setUp}; URL: <your address>/webhooks/${route}; ${chosen.sender.secret.name} is in ${envFile}`,
-          '  npm start',
-          `  ./angelia send ${route} --wait      in a second terminal, for a test webhook`,
+          `  ${where}npm start`,
+          `  ${where}./angelia send ${route} --wait      in a second terminal, for a test webhook`,
         ].join('\n'),
       );
       return findings.some(({ state }) => state === 'fault') ? EXIT.failed : undefined;
@@ -105,6 +108,11 @@ export const init = defineCommand({
     }
   },
 });
+
+/** For a shell, so that the command can be pasted. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
 
 async function chooseAll({ given }: Context, asker: Asker | null) {
   const choose = async (

@@ -48,8 +48,7 @@ export const jobsList = defineCommand({
       { head: 'FILTER', text: filterText, flexible: true, dropped: 1 },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
-    if (page.items.length === 0) out.note('there are no jobs');
-    noteMore(context, page);
+    noteMore(context, page, 'jobs');
     return undefined;
   },
 });

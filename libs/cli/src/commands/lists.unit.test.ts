@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { displayWidth } from '../terminal/width.ts';
 import { answerJson, type CannedServer, startCannedServer } from '../testing/canned-server.ts';
 import { runRecorded } from '../testing/run-recorded.ts';
@@ -103,11 +103,16 @@ const lists: Readonly<Record<string, object>> = {
 };
 
 let server: CannedServer;
+/** Of one test. */
+let answers: Readonly<Record<string, object>> = {};
+afterEach(() => {
+  answers = {};
+});
 
 beforeAll(async () => {
   server = await startCannedServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://x');
-    answerJson(response, { items: [lists[pathname]], next_cursor: null });
+    answerJson(response, answers[pathname] ?? { items: [lists[pathname]], next_cursor: null });
   });
 });
 afterAll(() => server.close());
@@ -160,4 +165,50 @@ it('sessions have columns for duration, agent, model and tokens', async () => {
     'TITLE',
   ]);
   expect(row).toMatch(/ 3 min ago +3 min +2 of 3, 3 dead +reviewer +main +1234567 +words/);
+});
+
+it('the reason of a webhook is whole, on lines that fit the terminal', async () => {
+  answers = { '/v1/webhooks': { items: [{ ...lists['/v1/webhooks'], detail: `${LONG}: ${LONG}` }] } };
+  const lines = await shown(['webhooks'], 80);
+  expect(lines.filter((line) => displayWidth(line) > 80)).toEqual([]);
+  const detail = lines.slice(2).map((line) => line.replace(/^ {2}/, ''));
+  expect(detail.join(' ')).toBe(`${LONG}: ${LONG}`);
+});
+
+it.each([
+  ['sessions', 'there are no such sessions\n'],
+  ['deliveries', 'there are no such deliveries\n'],
+  ['processes', 'there are no such processes\n'],
+  ['jobs', 'there are no jobs\n'],
+  ['dead-letters', 'there are no dead letters\n'],
+])('%s says if there are none, and not on stdout', async (command, note) => {
+  answers = { [`/v1/${command}`]: { items: [], next_cursor: null } };
+  expect(await runRecorded([command], { env: server.env })).toEqual({ code: 0, stdout: '', stderr: note });
+});
+
+it('status of a session that waits for a model has what the model said', async () => {
+  const session = {
+    ...lists['/v1/sessions'],
+    waiting_for: 'model',
+    failure: { code: 'unavailable', message: 'main: unavailable' },
+    retry_at: AT,
+    deliver: { target: 'log', to: {} },
+    processes: [],
+    last_activity_at: AT,
+    end_reason: null,
+  };
+  const putOff = (message: string, version: number) => ({
+    type: 'run.put-off',
+    version,
+    recorded_at: AT,
+    data: { generation: version, reason: 'unavailable', retry_at: AT, models: [{ model: 'main', message }] },
+  });
+  answers = {
+    [`/v1/sessions/${ID}`]: session,
+    [`/v1/sessions/${ID}/events`]: {
+      items: [putOff('an old one', 1), putOff('model main: busy (HTTP 429)', 2)],
+    },
+  };
+  const reason = (await shown(['status', ID])).find((line) => line.startsWith('reason'));
+  expect(reason).toBe('reason         unavailable: model main: busy (HTTP 429)');
 });

@@ -35,7 +35,8 @@ export async function fetchPage<T>(
   }
 }
 
-/** Tells the user how to get the next page. */
-export function noteMore({ out }: Context, page: Page<unknown>): void {
+/** Tells the user that nothing was found, or how to get the next page. `what`: `such sessions`. */
+export function noteMore({ out }: Context, page: Page<unknown>, what: string): void {
+  if (page.items.length === 0) out.note(`there are no ${what}`);
   if (page.next_cursor !== null) out.note(`there are more: --cursor ${page.next_cursor}, or --all`);
 }

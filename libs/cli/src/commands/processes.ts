@@ -42,7 +42,7 @@ export const processesList = defineCommand({
       { head: 'COMMAND', text: ({ command }) => command, flexible: true, dropped: 1 },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
-    noteMore(context, page);
+    noteMore(context, page, 'such processes');
     return undefined;
   },
 });

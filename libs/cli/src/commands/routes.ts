@@ -37,7 +37,7 @@ export const routesList = defineCommand({
       },
     ];
     out.answer(page, () => (page.items.length === 0 ? '' : table(page.items, columns, out)));
-    noteMore(context, page);
+    noteMore(context, page, 'routes');
     return undefined;
   },
 });
@@ -193,7 +193,11 @@ export const routesRotateSecret = defineCommand({
 });
 
 function signedText({ authenticated, definition }: Route): string {
-  return authenticated ? String(definition.auth ?? 'yes') : 'no';
+  if (!authenticated) return 'no';
+  const { auth } = definition;
+  if (typeof auth !== 'object' || auth === null) return String(auth ?? 'yes');
+  const { scheme, header } = auth as { readonly scheme: string; readonly header: string };
+  return `${scheme} in ${header}`;
 }
 
 function routeText(route: Route, client: Api, out: Context['out']): string {

@@ -4,7 +4,7 @@ import { baseUrlOf } from '../api/connection.ts';
 import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { routeAccess } from '../send/route-access.ts';
-import { type Scheme, schemeNamed, schemeNames } from '../send/sign.ts';
+import { type Scheme, schemeNames, schemeOf } from '../send/sign.ts';
 import { isPiped, readInput, readStdin } from '../terminal/read-input.ts';
 import { toneOf } from '../terminal/style.ts';
 import { waitForSession, waitOptions } from './wait.ts';
@@ -69,12 +69,12 @@ export const send = defineCommand({
     const name = given.argument('route') ?? '';
     const baseUrl = baseUrlOf(runtime, given);
     const access = await routeAccess(context, name);
-    const scheme = access.secret === null ? null : schemeNamed(access.scheme);
+    const scheme = access.secret === null ? null : schemeOf(access.scheme);
     const nowMs = runtime.now();
     const body = stamped(await bodyOf(context, access.sample), scheme, nowMs);
     const headers = headersOf(context, {
       scheme,
-      schemeName: access.scheme,
+      schemeName: typeof access.scheme === 'string' ? access.scheme : access.scheme.scheme,
       secret: access.secret,
       event: access.event,
       body,

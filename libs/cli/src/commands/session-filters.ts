@@ -11,7 +11,7 @@ export const sessionFilters = {
   outcome: {
     value: 'outcome',
     values: ['succeeded', 'failed', 'cancelled', 'expired'],
-    summary: 'only sessions that ended so',
+    summary: 'only sessions with this outcome',
   },
   since: { value: 'when', summary: 'created at this time or later: ISO 8601, or how long ago (15m, 2h, 7d)' },
   until: { value: 'when', summary: 'created before this time' },

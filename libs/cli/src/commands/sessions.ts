@@ -27,7 +27,7 @@ export const sessionsList = defineCommand({
       value: 'order',
       values: ['newest', 'oldest', 'active', 'longest', 'tokens'],
       summary:
-        '`active`, `longest` and `tokens` show one page and need a filter that few sessions fit (newest)',
+        '`active`, `longest` and `tokens` show one page and need a filter that matches few sessions (newest)',
     },
     count: { summary: 'print only how many there are' },
     ...pagingOptions,
@@ -52,7 +52,7 @@ export const sessionsList = defineCommand({
     if (given.switch('count')) return count(context);
     const page = await fetchPage<Session>(context, '/v1/sessions', queryOf(context));
     out.answer(page, () => sessionTable(page.items, context));
-    noteMore(context, page);
+    noteMore(context, page, 'such sessions');
     return undefined;
   },
 });

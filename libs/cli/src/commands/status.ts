@@ -49,9 +49,20 @@ function spanJson(span: Span) {
   return { ...span, duration_ms: duration };
 }
 
-/** The summary cuts a long message; its event has the whole. */
-function wholeFailure({ failure, outcome }: Session, events: readonly SessionEvent[]): Session['failure'] {
-  if (failure == null || outcome === null) return failure;
+/** The summary cuts a long message, and has only codes while the session waits for a model. The event has the whole. */
+function wholeFailure(
+  { failure, outcome, waiting_for: waitingFor }: Session,
+  events: readonly SessionEvent[],
+): Session['failure'] {
+  if (failure == null) return failure;
+  if (waitingFor === 'model') {
+    const putOff = events.findLast(({ type }) => type === 'run.put-off');
+    const models = (putOff?.data.models ?? []) as readonly { readonly message: string }[];
+    return models.length === 0
+      ? failure
+      : { code: failure.code, message: models.map(({ message }) => message).join('; ') };
+  }
+  if (outcome === null) return failure;
   const failed = events.findLast(({ type, data }) => type === 'run.failed' && data.code === failure.code);
   return failed === undefined ? failure : { code: failure.code, message: String(failed.data.message) };
 }

@@ -1,5 +1,6 @@
 import type { UnstartedCount, UnstartedWebhook } from '../api/types.ts';
 import { type Context, defineCommand, type Option } from '../command-line/command.ts';
+import { wrapped } from '../command-line/help.ts';
 import { type Column, oneLine, table } from '../terminal/table.ts';
 import { agoText } from '../terminal/time.ts';
 
@@ -70,7 +71,7 @@ export const webhooksList = defineCommand({
   },
 });
 
-/** The reason of each is on a line of its own, because it must not be cut. */
+/** The reason of each is below it, on as many lines as it needs, because it must not be cut. */
 function withDetails(
   items: readonly UnstartedWebhook[],
   columns: readonly Column<UnstartedWebhook>[],
@@ -81,7 +82,9 @@ function withDetails(
     head,
     ...rows.flatMap((row, index) => {
       const detail = items[index]?.detail ?? null;
-      return detail === null ? [row] : [row, `  ${oneLine(detail)}`];
+      return detail === null
+        ? [row]
+        : [row, ...wrapped(oneLine(detail), out.width - 2).map((line) => `  ${line}`)];
     }),
   ].join('\n');
 }

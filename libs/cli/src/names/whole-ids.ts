@@ -11,12 +11,18 @@ const WHOLE: Readonly<Record<Exclude<Named, 'route'>, RegExp>> = {
   process: /^$/, // their length is no promise of the API
   job: new RegExp(`^${UUID}$`),
 };
-/** Anything else cannot be the beginning of an id: the server says what an id looks like. */
+/** Anything else cannot be the beginning of an id. */
 const BEGINNING: Readonly<Record<Exclude<Named, 'route'>, RegExp>> = {
   session: /^[0-9a-f-]{1,36}$/,
   delivery: /^[0-9a-f-]{1,36}(\.[0-9]*)?$/,
   process: /^[a-z0-9_]{1,64}$/,
   job: /^[0-9a-f-]{1,36}$/,
+};
+const LISTED: Readonly<Record<Exclude<Named, 'route'>, string>> = {
+  session: 'sessions',
+  delivery: 'deliveries',
+  process: 'processes',
+  job: 'jobs',
 };
 /** The error shows this many. */
 const MOST_SHOWN = 5;
@@ -66,7 +72,12 @@ export async function wholeId(
 ): Promise<string> {
   const prefix = typed.toLowerCase();
   if (WHOLE[kind].test(prefix)) return prefix;
-  if (!BEGINNING[kind].test(prefix)) return typed;
+  if (!BEGINNING[kind].test(prefix))
+    throw new CliError(
+      EXIT.usage,
+      `"${typed}" is not the beginning of the id of a ${kind}`,
+      `angelia ${LISTED[kind]} shows the ids`,
+    );
   const found = await find(prefix, MOST_SHOWN + 1);
   // `.7` names an output, although `.71` begins so too.
   const output = prefix.split('.')[1];

@@ -69,6 +69,15 @@ describe('an id', () => {
     expect([code, stderr]).toEqual([3, 'angelia: there is no session whose id begins with "ffff"\n']);
   });
 
+  it('that cannot be one is refused without a call, and the error says where ids are', async () => {
+    const { code, stderr } = await angelia('status', 'last');
+    expect([code, stderr]).toEqual([
+      2,
+      'angelia: "last" is not the beginning of the id of a session\n  angelia sessions shows the ids\n',
+    ]);
+    expect(asked).toEqual([]);
+  });
+
   it.each([
     [['retry', '01a1e281-20d9-75.71'], `/v1/deliveries/${A}.71/retry`],
     // An output, not the beginning of one.

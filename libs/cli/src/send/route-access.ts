@@ -1,3 +1,4 @@
+import type { Auth } from '@angelia/contracts';
 import type { Route } from '../api/types.ts';
 import type { Context } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
@@ -10,7 +11,8 @@ import { usualScheme } from './sign.ts';
 export interface RouteAccess {
   /** Null if the route takes unsigned webhooks (INSECURE_NO_AUTH). */
   readonly secret: string | null;
-  readonly scheme: string;
+  /** The name of a scheme, or a description of one. */
+  readonly scheme: string | Exclude<Auth, string>;
   /** The first of its `events`; null if it takes all. */
   readonly event: string | null;
   /** A body that it accepts. */
@@ -52,7 +54,7 @@ export async function routeAccess(context: Context, name: string): Promise<Route
 
 function access(
   secret: string,
-  named: string | null,
+  named: RouteAccess['scheme'] | null,
   event: string | null,
   written: WrittenRoute,
 ): RouteAccess {
@@ -60,7 +62,7 @@ function access(
   return {
     secret: secret === INSECURE ? null : secret,
     scheme,
-    sample: sampleBody(written, scheme, event),
+    sample: sampleBody(written, typeof scheme === 'string' ? scheme : scheme.scheme, event),
     // In `pull_request.opened` the part after the dot is an action, which is in the body.
     event: event?.split('.')[0] ?? null,
   };
@@ -90,10 +92,11 @@ async function inConfigFile({ runtime }: Context, name: string, optional: boolea
 }
 
 /** Null if the route takes all schemes, or if the API cannot be asked. */
-async function schemeByApi({ api }: Context, name: string): Promise<string | null> {
+async function schemeByApi({ api }: Context, name: string): Promise<RouteAccess['scheme'] | null> {
   try {
     const route = await api().get<Route>(`/v1/routes/${encodeURIComponent(name)}`);
-    return typeof route.definition.auth === 'string' ? route.definition.auth : null;
+    // The server checked it when the route was made.
+    return (route.definition.auth as RouteAccess['scheme'] | undefined) ?? null;
   } catch (error) {
     // Without a token, or for an unknown route, the answer to the webhook says what is wrong.
     if (

@@ -16,6 +16,15 @@ const PLAUSIBLE: readonly (readonly [name: RegExp, value: unknown])[] = [
 
 type Path = readonly string[];
 
+/** Senders whose events have no action apart from the name, and where they put it. */
+const WHOLE_EVENT: Readonly<Record<string, Path>> = {
+  stripe: ['type'],
+  slack: ['event', 'type'],
+  pagerduty: ['event', 'event_type'],
+  typeform: ['event_type'],
+  zendesk: ['type'],
+};
+
 /**
  * A body that the route accepts as far as that can be told from its text: each placeholder has a value, and the values are
  * those that the filters ask for. A filter with a pattern, a script or a list in a file may still ignore it.
@@ -45,12 +54,21 @@ export function sampleBody(
 
 /** Where the sender has the event in its body. */
 function putEvent(body: Record<string, unknown>, scheme: string, event: string): void {
+  const whole = WHOLE_EVENT[scheme];
+  if (whole !== undefined) {
+    put(body, whole, event);
+    return;
+  }
+  if (scheme === 'telegram') {
+    // The only other key of an update names its kind.
+    delete body.text;
+    put(body, [event, 'text'], 'Hello from angelia send');
+    return;
+  }
   const [kind = '', ...rest] = event.split('.');
   const action = rest.join('.');
-  if (scheme === 'stripe') put(body, ['type'], event);
-  else if (scheme === 'slack') put(body, ['event', 'type'], event);
-  else if (scheme === 'linear') put(body, ['type'], kind);
-  if (action === '' || scheme === 'stripe' || scheme === 'slack') return;
+  if (scheme === 'linear') put(body, ['type'], kind);
+  if (action === '') return;
   put(body, scheme === 'gitlab' ? ['object_attributes', 'action'] : ['action'], action);
 }
 

@@ -38,8 +38,15 @@ describe('the test webhook for a route', () => {
     ['stripe', 'charge.dispute.created', { type: 'charge.dispute.created' }],
     ['slack', 'app_mention', { event: { type: 'app_mention' } }],
     ['linear', 'Issue.create', { type: 'Issue', action: 'create' }],
+    ['pagerduty', 'incident.triggered', { event: { event_type: 'incident.triggered' } }],
+    ['typeform', 'form_response', { event_type: 'form_response' }],
+    ['zendesk', 'zen:event-type:ticket.created', { type: 'zen:event-type:ticket.created' }],
     ['bearer', null, {}],
   ])('of %s has its event in the place of the sender', (scheme, event, parts) => {
     expect(sampleBody({}, scheme, event)).toEqual({ text: 'Hello from angelia send', ...parts });
+  });
+
+  it('of Telegram has no other key than the kind of the update', () => {
+    expect(sampleBody({}, 'telegram', 'message')).toEqual({ message: { text: 'Hello from angelia send' } });
   });
 });

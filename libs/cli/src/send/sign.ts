@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { AuthScheme } from '@angelia/contracts';
+import type { Auth, AuthScheme, HmacAuth, TokenAuth } from '@angelia/contracts';
+import { hmacPresets, tokenPresets } from '@angelia/contracts/auth-presets';
 import { CliError, EXIT } from '../exit.ts';
 
 /** What the signature covers: exactly the bytes that are sent. */
@@ -20,8 +21,16 @@ export interface Scheme {
   readonly stamp?: (body: Record<string, unknown>, nowMs: number) => Record<string, unknown>;
 }
 
+/** What this machine cannot sign, and why. */
+const unsendable = {
+  twilio:
+    'twilio signs the public address of the route, which this machine does not know: send it from Twilio, or give another --scheme',
+  discord:
+    'discord signs with a private key that only Discord has: send it from Discord, or give another --scheme',
+} as const satisfies Partial<Record<AuthScheme, string>>;
+
 /** The schemes of services/ingress/src/webhooks/authenticate/schemes, on the sender's side. Tests send each to a real ingress. */
-export const schemes: Readonly<Record<Exclude<AuthScheme, 'twilio'>, Scheme>> = {
+export const schemes: Readonly<Record<Exclude<AuthScheme, keyof typeof unsendable>, Scheme>> = {
   github: {
     headers: ({ body, secret, deliveryId, event }) => ({
       'x-hub-signature-256': `sha256=${hmac(secret, body).toString('hex')}`,
@@ -82,6 +91,13 @@ export const schemes: Readonly<Record<Exclude<AuthScheme, 'twilio'>, Scheme>> = 
       ...named('x-shopify-topic', event),
     }),
   },
+  sentry: hmacOf(hmacPresets.sentry[0]),
+  grafana: hmacOf(hmacPresets.grafana[0]),
+  bitbucket: hmacOf(hmacPresets.bitbucket[0]),
+  zendesk: hmacOf(hmacPresets.zendesk[0], (nowMs) => new Date(nowMs).toISOString()),
+  pagerduty: { ...hmacOf(hmacPresets.pagerduty[0]), namesInBody: true },
+  typeform: { ...hmacOf(hmacPresets.typeform[0]), namesInBody: true },
+  telegram: { ...tokenOf(tokenPresets.telegram), namesInBody: true },
   bearer: {
     headers: ({ secret, deliveryId, event }) => ({
       authorization: `Bearer ${secret}`,
@@ -106,16 +122,58 @@ export function usualScheme(secret: string): string {
 }
 
 /** @throws CliError 2 */
-export function schemeNamed(name: string): Scheme {
-  if (name === 'twilio') {
-    throw new CliError(
-      EXIT.usage,
-      'twilio signs the public address of the route, which this machine does not know: send it from Twilio, or give another --scheme',
-    );
+export function schemeOf(auth: string | Exclude<Auth, string>): Scheme {
+  if (typeof auth !== 'string') return auth.scheme === 'hmac' ? hmacOf(auth) : tokenOf(auth);
+  if (Object.hasOwn(unsendable, auth)) {
+    throw new CliError(EXIT.usage, unsendable[auth as keyof typeof unsendable]);
   }
-  const scheme = Object.hasOwn(schemes, name) ? schemes[name as keyof typeof schemes] : undefined;
+  const scheme = Object.hasOwn(schemes, auth) ? schemes[auth as keyof typeof schemes] : undefined;
   if (scheme !== undefined) return scheme;
-  throw new CliError(EXIT.usage, `scheme "${name}" does not exist: give one of ${schemeNames.join(', ')}`);
+  throw new CliError(EXIT.usage, `scheme "${auth}" does not exist: give one of ${schemeNames.join(', ')}`);
+}
+
+/** `auth: { scheme: hmac }` and what is one. */
+function hmacOf(auth: HmacAuth, timestampOf: (nowMs: number) => string = seconds): Scheme {
+  return {
+    headers: ({ body, secret, deliveryId, event, nowMs }) => {
+      const values: Readonly<Record<string, string>> = {
+        '{body}': body,
+        '{timestamp}': timestampOf(nowMs),
+        '{id}': deliveryId,
+      };
+      const signed = auth.signed.replace(/\{(?:body|timestamp|id)\}/g, (name) => values[name] ?? '');
+      const signature = createHmac(auth.algorithm, secret).update(signed).digest(auth.encoding);
+      return {
+        [auth.header.toLowerCase()]: auth.prefix + signature,
+        ...named(
+          auth.timestamp_header ?? '',
+          auth.timestamp_header === undefined ? null : timestampOf(nowMs),
+        ),
+        ...namesOf(auth, deliveryId, event),
+      };
+    },
+  };
+}
+
+/** `auth: { scheme: token }` and what is one. */
+function tokenOf(auth: TokenAuth): Scheme {
+  return {
+    headers: ({ secret, deliveryId, event }) => ({
+      [auth.header.toLowerCase()]: secret,
+      ...namesOf(auth, deliveryId, event),
+    }),
+  };
+}
+
+function namesOf(
+  { id_header, event_header }: Pick<HmacAuth, 'id_header' | 'event_header'>,
+  deliveryId: string,
+  event: string | null,
+): Record<string, string> {
+  return {
+    [id_header ?? 'x-request-id']: deliveryId,
+    ...named(event_header ?? 'x-event-type', event),
+  };
 }
 
 const WHSEC = 'whsec_';
@@ -150,5 +208,5 @@ function seconds(ms: number): string {
 }
 
 function named(header: string, value: string | null): Record<string, string> {
-  return value === null ? {} : { [header]: value };
+  return value === null ? {} : { [header.toLowerCase()]: value };
 }

@@ -32,9 +32,8 @@ export function parseConfigDocument(text: string, file: string): ConfigDocument 
   // Later errors are mostly consequences of the first.
   const [error] = document.errors;
   if (error !== undefined) {
-    throw new ConfigRefused(file, [
-      { path: '', ...at(placeOf(error, text)), message: syntaxSentence(error) },
-    ]);
+    const place = placeOf(error, text);
+    throw new ConfigRefused(file, [{ path: '', ...at(place), message: syntaxSentence(error, text, place) }]);
   }
   return {
     file,
@@ -171,7 +170,12 @@ const syntaxSentences: Readonly<Record<SyntaxCode, string>> = {
     'this cannot stand here. Check the quotes and the indentation of this line and the one before it.',
 };
 
-function syntaxSentence({ code, message }: YAMLError): string {
+function syntaxSentence({ code, message }: YAMLError, text: string, place: number): string {
+  // Everywhere else a variable needs no quotes, so this is the mistake that most files begin with.
+  if (text.slice(place - 1, place + 1) === '${') {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: what the user should write
+    return 'inside { } and [ ], a text with a variable needs quotes. Write "${NAME}".';
+  }
   if (code === 'BAD_INDENT' && message.startsWith('Flow')) {
     return `${message.includes(']') ? 'a list is opened with [ and not closed with ]' : 'an object is opened with { and not closed with }'}. Close it.`;
   }

@@ -150,6 +150,16 @@ describe('a file that is not YAML', () => {
       "a: 'it's'\n",
       '1:8: this cannot stand here. Check the quotes and the indentation of this line and the one before it.',
     ],
+    [
+      'a variable without quotes in an object',
+      'a: { k: Bearer ${KEY} }\n',
+      '1:17: inside { } and [ ], a text with a variable needs quotes. Write "${NAME}".',
+    ],
+    [
+      'a variable without quotes in a list',
+      'a: [${KEY}]\n',
+      '1:6: inside { } and [ ], a text with a variable needs quotes. Write "${NAME}".',
+    ],
     ['two anchors', 'a: &x &y 1', '1:7: a value can have one anchor (&name) only. Remove the others.'],
     [
       'an alias too often',

@@ -1,4 +1,4 @@
-import type { ConfigProblem } from '@angelia/contracts';
+import { type Auth, type ConfigProblem, parseAuth } from '@angelia/contracts';
 import { ConfigRefused } from '../startup-error.ts';
 import { parseConfigDocument } from './config-document.ts';
 import { configPath, readText, shownPath } from './config-file.ts';
@@ -13,7 +13,7 @@ export interface RouteFromFile {
   readonly route: {
     /** The newest one. Null: the route has none, and the file has no `secret` for all routes. */
     readonly secret: string | null;
-    readonly auth: string | null;
+    readonly auth: Auth | string | null;
     readonly events: readonly string[];
     /** As it stands in the file. */
     readonly written: Readonly<Record<string, unknown>>;
@@ -47,7 +47,7 @@ export function routeFromFile(name: string, env: NodeJS.ProcessEnv): RouteFromFi
     demo,
     route: {
       secret: typeof newest === 'string' ? newest : null,
-      auth: typeof auth === 'string' ? auth : null,
+      auth: typeof auth === 'string' ? auth : parseAuth(auth),
       events: Array.isArray(events) ? events.filter((each) => typeof each === 'string') : [],
       written: written as Readonly<Record<string, unknown>>,
     },

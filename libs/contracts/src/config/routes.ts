@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { authSchema } from './auth.ts';
 import { filterSchema, filterSizeProblem } from './filters.ts';
 import { name, positiveInt, positiveSeconds } from './values.ts';
 
@@ -21,30 +22,11 @@ export const refusedHermesKeys: Readonly<Record<string, string>> = {
     'Angelia has no such key. Set `session_key`, so that further webhooks go to the same session.',
 };
 
-/** The values of a route's `auth`: how a sender proves who it is (services/ingress). */
-export const authSchemes = [
-  'standard-webhooks',
-  'svix',
-  'github',
-  'gitlab',
-  'stripe',
-  'slack',
-  'linear',
-  'shopify',
-  'twilio',
-  'hmac',
-  'hmac-body',
-  'bearer',
-  'basic',
-] as const;
-
-export type AuthScheme = (typeof authSchemes)[number];
-
 /** One route. Also the body of PUT /v1/routes/{name}. */
 export const routeSchema = z.strictObject({
   enabled: z.boolean().default(true),
   secret: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
-  auth: z.enum(authSchemes).optional(),
+  auth: authSchema.optional(),
   events: z.array(z.string()).default([]),
   /** All of them must match. A single filter need not be in a list, as in Hermes. */
   filters: z.preprocess((given, context) => {

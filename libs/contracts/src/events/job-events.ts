@@ -41,7 +41,7 @@ const jobRequested = z.object({
   action: z.enum(jobActions),
   /** As `libs/jobs` reads it: times are absolute, and a text is what it meant when the job was requested. */
   filter: z.record(z.string(), z.unknown()),
-  /** The job leaves out what came to be, or changed, after this time. */
+  /** The job leaves out what was created or changed after this time. */
   before: z.iso.datetime(),
   /** How many there were. */
   matches: count,

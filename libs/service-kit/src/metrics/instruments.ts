@@ -9,8 +9,11 @@ type LabelValues<L extends Labels> = {
   readonly [Name in keyof L]: L[Name] extends LabelSet<infer Value> ? Value : never;
 };
 
-/** The name ends with it: Prometheus wants base units in names. */
-type Unit = 's' | 'By' | '1' | '{token}';
+/**
+ * The name ends with it: Prometheus wants base units in names. A thing that is counted is in braces, which no name shows. `1`
+ * is for counters only: a gauge in `1` is a ratio, and whoever converts the names for Prometheus adds `_ratio` to it.
+ */
+export type Unit = 's' | 'By' | '1' | `{${string}}`;
 
 interface Definition<L extends Labels> {
   /** The name in Prometheus, with unit and `_total`. */

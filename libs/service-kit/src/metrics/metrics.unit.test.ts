@@ -1,6 +1,7 @@
 import { expiryCodes } from '@angelia/session';
 import { describe, expect, it } from '@jest/globals';
 import { allMetrics, failureCodes, metrics } from './catalogue.ts';
+import type { AnyInstrument } from './instruments.ts';
 import { Counter, Gauge, Histogram, labelInPrometheus } from './instruments.ts';
 import { names, OTHER, oneOf } from './label-sets.ts';
 import { otlpName } from './otlp.ts';
@@ -191,14 +192,32 @@ describe('every metric', () => {
     expect(all).toEqual(expect.arrayContaining(['angelia.webhooks', 'angelia.relay_lag', 'process.cpu']));
   });
 
-  it('of a convention has in Prometheus the name that a collector makes of its name over OTLP', () => {
-    const given = allMetrics.filter(({ definition }) => definition.otlpName !== undefined);
-    expect(given.map(({ definition: { otlpName = '', unit, name } }) => [name, otlpName, unit])).toEqual(
-      given.map(({ definition: { otlpName = '', unit } }) => [
-        `${otlpName.replaceAll('.', '_')}${unit === 's' ? '_seconds' : ''}`,
-        otlpName,
-        unit,
-      ]),
-    );
-  });
+  it.each(allMetrics.map((metric) => [metric.definition.name, metric] as const))(
+    '%s keeps its name when a collector converts it for Prometheus',
+    (name, metric) => {
+      const { unit } = metric.definition;
+      expect(inPrometheus({ name: otlpName(metric), unit, kind: metric.kind })).toBe(name);
+    },
+  );
 });
+
+/**
+ * "Prometheus and OpenMetrics Compatibility" of the OpenTelemetry specification, as the Prometheus exporters of the
+ * collector and VictoriaMetrics do it.
+ */
+function inPrometheus({
+  name,
+  unit,
+  kind,
+}: {
+  name: string;
+  unit: string;
+  kind: AnyInstrument['kind'];
+}): string {
+  const words = name.replace(/[^a-zA-Z0-9:]+/g, '_').split('_');
+  const units: Readonly<Record<string, string>> = { s: 'seconds', ms: 'milliseconds', By: 'bytes' };
+  const word = unit === '1' && kind === 'gauge' ? 'ratio' : units[unit.replace(/\{[^{}]*\}/g, '')];
+  if (word !== undefined && !words.includes(word)) words.push(word);
+  const bare = words.filter((each) => kind !== 'counter' || each !== 'total');
+  return (kind === 'counter' ? [...bare, 'total'] : bare).join('_');
+}

@@ -1,6 +1,6 @@
 import type { Meter, ObservableCounter, ObservableGauge } from '@opentelemetry/api';
 import { collect } from './collect.ts';
-import { type AnyInstrument, attributesOf, type Counter, type Gauge } from './instruments.ts';
+import { type AnyInstrument, attributesOf, type Counter, type Gauge, type Unit } from './instruments.ts';
 
 /**
  * Exports the same metrics over OTLP while the SDK's meter lives. Counters and gauges are read at each export. Histograms are
@@ -34,12 +34,12 @@ export function exportOverOtlp(meter: Meter, instruments: readonly AnyInstrument
   );
 }
 
-const SUFFIXES = { s: '_seconds', By: '_bytes', '1': '', '{token}': '' } as const;
+const SUFFIXES: Readonly<Partial<Record<Unit, string>>> = { s: '_seconds', By: '_bytes' };
 
 export function otlpName({ definition }: AnyInstrument): string {
   const { name, unit } = definition;
   if (definition.otlpName !== undefined) return definition.otlpName;
   const bare = name.replace(/_total$/, '');
-  const suffix = SUFFIXES[unit];
+  const suffix = SUFFIXES[unit] ?? '';
   return (bare.endsWith(suffix) ? bare.slice(0, bare.length - suffix.length) : bare).replace('_', '.');
 }

@@ -59,7 +59,7 @@ export function openRuntime(options: OpenRuntimeOptions): ServiceRuntime {
     logger,
     onCommitted: announceCommits(bus),
     onFlushed: countFlush,
-    spans: environment.otlpEndpoint !== undefined && environment.traceInternals,
+    spans: environment.otlp.traces && environment.traceInternals,
   });
   health.add('postgres', async () => {
     await log.status.ping();

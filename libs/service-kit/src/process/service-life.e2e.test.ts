@@ -234,6 +234,7 @@ describe('telemetry', () => {
     try {
       const service = await start({
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
         OTEL_BSP_SCHEDULE_DELAY: '100',
         OTEL_ANGELIA_INTERNALS: 'true',
       });
@@ -253,6 +254,50 @@ describe('telemetry', () => {
       const foreign = receiver.spans.filter((span) => span.traceId !== traceIdOf(traceparent));
       expect(foreign.map((span) => span.name)).toEqual([]);
       expect(receiver.problems).toEqual([]);
+    } finally {
+      await bus.close();
+      await receiver.stop();
+    }
+  });
+
+  it.each([
+    ['one for all signals', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, ['/v1/metrics', '/v1/traces']],
+    ['one for traces', { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '/only/traces' }, ['/only/traces']],
+    ['one for metrics', { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: '/only/metrics' }, ['/only/metrics']],
+  ])('is protobuf over HTTP, and goes to what has an endpoint: %s', async (_which, endpoints, paths) => {
+    const receiver = await startOtlpReceiver();
+    const logger = createLogger({
+      service: 't',
+      instance: 't',
+      level: 'silent',
+      destination: { write: () => {} },
+    });
+    const bus = connectBus({ url: nats.url, name: 'test', replicas: 1, logger });
+    try {
+      const service = await start({
+        ...Object.fromEntries(
+          Object.entries(endpoints).map(([name, path]) => [name, `${receiver.endpoint}${path}`]),
+        ),
+        OTEL_BSP_SCHEDULE_DELAY: '100',
+        OTEL_METRIC_EXPORT_INTERVAL: '200',
+        OTEL_METRIC_EXPORT_TIMEOUT: '200',
+        OTEL_ANGELIA_INTERNALS: 'true',
+      });
+      await ready(service);
+      await bus.whenReady();
+      const traceparent = freshTraceparent().replace(/00$/, '01');
+      await bus.publishHints([
+        { stream_id: newSessionId(), version: 1, type: 'tool.started', traceparent, messageId: newEventId() },
+      ]);
+      const received = () => [...new Set(receiver.requests.map(({ path }) => path))].sort();
+      await eventually(() => received().length >= paths.length);
+      service.signal('SIGTERM');
+      // The last export is part of the exit: nothing else follows.
+      expect((await service.exited).code).toBe(0);
+      expect(received()).toEqual(paths);
+      expect([...new Set(receiver.requests.map(({ contentType }) => contentType))]).toEqual([
+        'application/x-protobuf',
+      ]);
     } finally {
       await bus.close();
       await receiver.stop();

@@ -9,7 +9,7 @@ import {
   type StreamEvent,
   sessionStatus,
 } from '../state.ts';
-import { processSummary } from './session-summary.ts';
+import { failureOf, processSummary } from './session-summary.ts';
 
 /**
  * The rows of the read models, made from the stored state and the events since then. The result has only the deliveries and
@@ -111,7 +111,7 @@ function sessionRow(state: SessionState): SessionViewRow {
     outcome: state.ended?.outcome ?? null,
     agent: state.created?.agent ?? '',
     model: state.model,
-    failure: state.failure?.code ?? null,
+    failure: failureOf(state)?.code ?? null,
     title: state.created?.title ?? '',
     deliveryId: state.created?.deliveryId ?? '',
     tokens: state.usage.input_tokens + state.usage.output_tokens,

@@ -9,6 +9,7 @@ import {
   interim,
   modelAsked,
   processStarted,
+  putOff,
   runStarted,
   toolFinished,
   toolStarted,
@@ -45,6 +46,12 @@ describe('the projection', () => {
       { output: 9, status: 'pending', attempts: 1, dueAt: START + 60_000, detail: { reason: '503' } },
     ]);
     expect(views.processes).toMatchObject([{ processId: 'p', status: 'exited', detail: { exit_code: 0 } }]);
+  });
+
+  it('has the failure that the session shows, also while it waits for a model', () => {
+    const waiting = given([...running, putOff(1, START)]);
+    expect(projectSession(null, waiting.events).session.failure).toBe('unavailable');
+    expect(projectSession(null, waiting.and([runStarted(2)]).events).session.failure).toBeNull();
   });
 
   it('views-are-disposable: the rows do not depend on how the events are split into batches', () => {

@@ -70,8 +70,7 @@ export interface ProcessSummary {
 export function sessionSummary(id: string, state: SessionState): SessionSummary | null {
   const { created, ended } = state;
   if (created === null) return null;
-  const head = state.turns[0];
-  const putOff = state.run !== null || head === undefined ? null : waitingPutOff(head);
+  const putOff = currentPutOff(state);
   return {
     id,
     title: created.title,
@@ -82,7 +81,7 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
     waiting_for: waitingFor(state),
     retry_at: putOff === null ? null : iso(putOff.retryAt),
     outcome: ended?.outcome ?? null,
-    failure: putOff === null ? (state.failure ?? null) : failureOf(putOff),
+    failure: failureOf(state),
     end_reason: ended?.reason ?? null,
     created_at: iso(created.at),
     last_activity_at: iso(state.lastActivityAt),
@@ -105,9 +104,16 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
   };
 }
 
-/** Codes only: the event has what the providers said. */
-function failureOf({ reason, models }: PutOff): SessionSummary['failure'] {
+/** Of the last turn, or why the session waits for a model: codes only, because the event has what the providers said. */
+export function failureOf(state: SessionState): SessionSummary['failure'] {
+  const putOff = currentPutOff(state);
+  if (putOff === null) return state.failure ?? null;
+  const { reason, models } = putOff;
   return { code: reason, message: models.map(({ model, code }) => `${model}: ${code}`).join('; ') };
+}
+
+function currentPutOff({ run, turns: [head] }: SessionState): PutOff | null {
+  return run !== null || head === undefined ? null : waitingPutOff(head);
 }
 
 function deliveryCounts(state: SessionState): DeliveryCounts {

@@ -42,6 +42,8 @@ export interface SmtpStandIn {
   readonly received: readonly ReceivedMail[];
   /** User names of login attempts. */
   readonly logins: readonly string[];
+  /** The commands of each connection that has ended, without their arguments. */
+  readonly conversations: readonly (readonly string[])[];
   behave(behaviour: SmtpBehaviour): void;
   next(...behaviours: SmtpBehaviour[]): void;
   /** From now on exactly these recipients are refused. */
@@ -63,6 +65,8 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn>
   const mails: ReceivedMail[] = [];
   const received: ReceivedMail[] = [];
   const logins: string[] = [];
+  const conversations: string[][] = [];
+  const commands = new Map<string, string[]>();
   const queued: SmtpBehaviour[] = [];
   const refusedRecipients = new Map<string, { code: number; text: string }>();
   let always: SmtpBehaviour = { kind: 'take' };
@@ -86,7 +90,12 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn>
     authOptional: options.user === undefined,
     allowInsecureAuth: tls === 'none',
     disableReverseLookup: true,
-    logger: false,
+    logger: commandLog((id, command) => {
+      commands.set(id, [...(commands.get(id) ?? []), command]);
+    }),
+    onClose(session) {
+      conversations.push(commands.get(session.id) ?? []);
+    },
     onConnect(session, callback) {
       const behaviour = queued.shift() ?? always;
       behaviours.set(session.id, behaviour);
@@ -164,6 +173,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn>
     mails,
     received,
     logins,
+    conversations,
     behave(behaviour) {
       always = behaviour;
     },
@@ -178,5 +188,21 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpStandIn>
         server.close(() => resolve());
         cut();
       }),
+  };
+}
+
+/** smtp-server tells its logger, and nobody else, which commands it gets. */
+function commandLog(onCommand: (connection: string, command: string) => void) {
+  const nothing = () => {};
+  return {
+    level: nothing,
+    trace: nothing,
+    debug: (entry: { tnx?: string; cid?: string; command?: string }) => {
+      if (entry.tnx === 'command') onCommand(entry.cid ?? '', entry.command ?? '');
+    },
+    info: nothing,
+    warn: nothing,
+    error: nothing,
+    fatal: nothing,
   };
 }

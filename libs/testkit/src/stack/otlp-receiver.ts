@@ -37,6 +37,8 @@ export interface OtlpReceiver {
   readonly spans: readonly ReceivedSpan[];
   /** The raw bodies of all traces and metrics, for tests of what must not be in them. */
   readonly bodies: readonly string[];
+  /** Every request, whatever its protocol. */
+  readonly requests: readonly { readonly path: string; readonly contentType: string }[];
   /** Requests that could not be parsed. Must be empty at the end of a test. */
   readonly problems: readonly string[];
   spansOf(traceId: string): ReceivedSpan[];
@@ -47,15 +49,24 @@ export interface OtlpReceiver {
   stop(): Promise<void>;
 }
 
-/** Accepts OTLP/HTTP JSON, as the exporter of service-kit sends it. Anything else becomes an entry in `problems`. */
+/**
+ * Accepts OTLP over HTTP and reads it if it is JSON (OTEL_EXPORTER_OTLP_PROTOCOL=http/json). Of protobuf it only notes that it
+ * came. Anything else becomes an entry in `problems`.
+ */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const bodies: string[] = [];
   const problems: string[] = [];
+  const requests: { path: string; contentType: string }[] = [];
   const listening = await listen(async (request, response) => {
     try {
       const body = await readBody(request);
       const type = request.headers['content-type'] ?? '';
+      requests.push({ path: request.url ?? '', contentType: type });
+      if (type === 'application/x-protobuf') {
+        response.writeHead(200, { 'content-type': type }).end();
+        return;
+      }
       if (!type.startsWith('application/json')) throw new Error(`${request.url}: content-type ${type}`);
       const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
       const sent = text.toString('utf8');
@@ -72,6 +83,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     endpoint: listening.url,
     spans,
     bodies,
+    requests,
     problems,
     spansOf,
     metrics: (name) => bodies.flatMap((body) => metricsIn(body, name)),

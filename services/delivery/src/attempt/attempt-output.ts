@@ -10,6 +10,7 @@ import type { SendResult, TargetAddress } from '../targets/target.ts';
 import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import { claimOutput } from './claim-output.ts';
 import { composeOutput } from './compose-output.ts';
+import { earlierReceipts } from './conversation.ts';
 import { recordOutcome } from './record-outcome.ts';
 import { type Sent, sendOutput } from './send-output.ts';
 
@@ -54,6 +55,11 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
     }),
     async (span): Promise<Attempted> => {
       const composed = composeOutput({ loaded, plan, configured }, context);
+      const { conversationKeys } = configured.target;
+      const earlier =
+        conversationKeys === undefined
+          ? []
+          : await earlierReceipts(loaded, plan, conversationKeys, context.sessions);
       const claimed = await claimOutput({ loaded, plan, plannedAt }, context);
       if (claimed.kind === 'lost') return { loaded: claimed.loaded, verdict: 'undecided' };
       gate.onClaimed();
@@ -63,7 +69,7 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
         composed.kind === 'failed'
           ? { kind: 'finished', loaded: claimed.claim.loaded, result: composed.result }
           : await sendOutput(
-              { claim: claimed.claim, composed, plan, configured, address, intent, gate },
+              { claim: claimed.claim, composed, plan, earlier, configured, address, intent, gate },
               context,
             );
       observe(sent.result, plan, context.clock.monotonic() - startedAt, span);

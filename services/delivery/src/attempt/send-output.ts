@@ -17,6 +17,8 @@ interface SendInput {
   readonly claim: Claim;
   readonly composed: { readonly message: OutboundMessage; readonly chunks: readonly Chunk[] };
   readonly plan: SendPlan;
+  /** See SendRequest. */
+  readonly earlier: readonly string[];
   readonly configured: ConfiguredTarget;
   readonly address: TargetAddress;
   readonly intent: SendIntent;
@@ -67,7 +69,7 @@ function notSentYet(reason: string): SendResult {
 }
 
 async function sendOne(
-  { claim, composed, plan, configured, address }: SendInput,
+  { claim, composed, plan, earlier, configured, address }: SendInput,
   chunk: Chunk,
   index: number,
   context: DeliveryContext,
@@ -92,6 +94,7 @@ async function sendOne(
         address,
         settings,
         idempotencyKey: index === 0 ? key : `${key}.${index}`,
+        earlier,
         recordedAt: plan.recordedAt,
         ageMs: context.sessions.clock.now() - plan.recordedAt,
         window,

@@ -1,12 +1,15 @@
 import type { DeliveryTarget, SessionId } from '@angelia/contracts';
+import { newSessionId } from '@angelia/sessions';
 import {
   eventually,
   type GithubStandIn,
   type MatrixStandIn,
   type Sink,
+  type SmtpStandIn,
   startGithub,
   startMatrix,
   startSink,
+  startSmtp,
   startTelegram,
   TEST_SINK_SECRET,
   type TelegramStandIn,
@@ -90,6 +93,74 @@ const take = { kind: 'take' } as const;
 const cutOff = { kind: 'cut-off' } as const;
 
 const lastReason = async (id: SessionId) => (await fixture.deliveryEvents(id)).at(-1)?.data.reason;
+
+describe('the mails of a conversation', () => {
+  let smtp: SmtpStandIn;
+  beforeEach(async () => {
+    smtp = await startSmtp({ tls: 'none' });
+  });
+  afterEach(() => smtp.stop());
+
+  const mailer = () =>
+    sender({
+      settings: { email: { host: '127.0.0.1', port: smtp.port, security: 'none', from: 'bot@example.com' } },
+    });
+  const toMail = (address = 'a@example.com') => to('email', { to: [address], subject: 'a subject' });
+  const threads = () =>
+    smtp.mails.map(({ mail }) => [
+      mail.messageId,
+      mail.headers.find(({ key }) => key === 'in-reply-to')?.value,
+      mail.headers.find(({ key }) => key === 'references')?.value,
+    ]);
+  const continuing = async (continues: SessionId, deliver = toMail()) => {
+    const id = newSessionId();
+    await fixture.put(
+      id,
+      {
+        type: 'create-session',
+        route: 'hook',
+        event: 'push',
+        deliveryId: `d-${id}`,
+        title: 'a continuation',
+        agent: 'default',
+        deliver,
+        interim: 'message',
+        input: 'more',
+        continues,
+      },
+      { type: 'start-run', generation: 1, turn: 1, runner: 'r', resumed: false, attempt: 1, takeover: false },
+      final('continued'),
+    );
+    return id;
+  };
+  const delivered = async (id: SessionId) => {
+    await fixture.hintUntil(mailer(), id, fixture.settled(id));
+    return id;
+  };
+
+  it('refer to each other, also over continuations, and never to a mail that was not sent', async () => {
+    const first = await fixture.running({ deliver: toMail() });
+    await fixture.put(first, status(1, 'working'), final('done'));
+    await delivered(first);
+    const second = await delivered(await continuing(first));
+    await delivered(await continuing(second));
+    const ids = smtp.mails.map(({ mail }) => mail.messageId);
+    expect(threads()).toEqual([
+      [ids[0], undefined, undefined],
+      [ids[1], ids[0], ids[0]],
+      [ids[2], ids[1], `${ids[0]} ${ids[1]}`],
+      [ids[3], ids[2], ids[2]],
+    ]);
+  });
+
+  it('begin anew for another recipient, and if the session before is gone', async () => {
+    const first = await fixture.answered('done', { deliver: toMail() });
+    await delivered(first);
+    await delivered(await continuing(first, toMail('b@example.com')));
+    await delivered(await continuing(newSessionId()));
+    expect(threads().map(([, parent]) => parent)).toEqual([undefined, undefined, undefined]);
+  });
+});
 
 describe('a long answer', () => {
   const paragraphs = Array.from({ length: 150 }, (_, n) => `Paragraph ${n}: ${'word '.repeat(12)}`.trim());

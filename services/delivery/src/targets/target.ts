@@ -13,6 +13,8 @@ export interface Target {
   readonly idempotent: boolean;
   /** The platform's own limits, kept across sessions. */
   readonly limits?: { readonly perChat?: Rate; readonly overall?: Rate };
+  /** A message names the earlier ones of its conversation (`SendRequest.earlier`). These keys of the address make it the same one. */
+  readonly conversationKeys?: readonly string[];
   /** Checks that the config's schema (libs/config/src/targets) cannot make. Called before it is used; one line per problem, `key: reason`. */
   checkSettings(settings: TargetSettings): readonly string[];
   destination(address: TargetAddress, settings: TargetSettings): Destination;
@@ -85,6 +87,11 @@ export interface SendRequest {
   readonly settings: TargetSettings;
   /** The same on every attempt at one chunk, and unique to it: `<session>.<version>`, and `.<index>` from the second chunk on. */
   readonly idempotencyKey: string;
+  /**
+   * Receipts of what the same place received earlier from this session, else from the session that it continues; oldest first.
+   * Only for a target with `conversationKeys`.
+   */
+  readonly earlier: readonly string[];
   /** When the message was recorded (ms): a look-up need not go further back. */
   readonly recordedAt: number;
   /** How long ago that was, by the database's clock. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
  * zod schemas that parse the request. openapi.int.test.ts checks that calls and document agree.
  */
 export interface Operation {
-  readonly method: 'get' | 'post' | 'put' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'delete' | 'options';
   /** `/v1/sessions/{id}` */
   readonly path: string;
   readonly summary: string;

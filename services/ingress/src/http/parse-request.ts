@@ -23,8 +23,23 @@ export const cursor = z
 
 export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a route');
 
+/** Of a filter. Postgres stores neither of the refused ones, and answers them with an error instead of no rows. */
+export const searchText = z
+  .string()
+  .min(1)
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), {
+    message: 'give a text without NUL and without halves of characters',
+  });
+
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const TIME_FORM = 'give a time such as 2026-11-18T14:05:00Z, or how long ago: 15m, 2h, 7d';
+
+/** With or without seconds, or a day. A time needs its zone: the server does not know that of the caller. */
+const isoTime = z.union([
+  z.iso.datetime({ offset: true }),
+  z.iso.datetime({ offset: true, precision: -1 }),
+  z.iso.date(),
+]);
 
 /** A time in milliseconds: as ISO 8601, or as how long ago it is. */
 export const moment = z
@@ -32,7 +47,7 @@ export const moment = z
   .transform((text, context) => {
     const [, amount, unit = ''] = /^([0-9]{1,6})([mhd])$/.exec(text) ?? [];
     if (amount !== undefined) return Date.now() - Number(amount) * (UNIT_MS[unit] ?? 0);
-    const time = z.iso.datetime({ offset: true }).or(z.iso.date()).safeParse(text);
+    const time = isoTime.safeParse(text);
     if (time.success) return Date.parse(time.data);
     context.addIssue({ code: 'custom', message: TIME_FORM });
     return z.NEVER;

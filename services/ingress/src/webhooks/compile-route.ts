@@ -1,8 +1,9 @@
 import { ConfigUnusable, routeFileProblems } from '@angelia/config';
-import type { AuthScheme, Config, RouteConfig } from '@angelia/contracts';
+import type { Auth, Config, RouteConfig } from '@angelia/contracts';
 import { eventNames } from './admit/event-type.ts';
 import { prepareSecret, type Scheme } from './authenticate/scheme.ts';
 import { schemeNamed } from './authenticate/scheme-registry.ts';
+import { hmacScheme, tokenScheme } from './authenticate/schemes/configured.ts';
 import { isPublicKey } from './authenticate/standard-secret.ts';
 import { compileFilters } from './filter/compile-filters.ts';
 import { compileTemplate, type Template } from './payload/template.ts';
@@ -107,8 +108,13 @@ function accessOf(name: string, route: RouteConfig, fallbackSecret: string | und
   };
 }
 
-function schemeOf(routeName: string, name: AuthScheme, secrets: readonly string[]): Scheme {
-  const scheme = schemeNamed(name);
+function schemeOf(routeName: string, auth: Auth, secrets: readonly string[]): Scheme {
+  const scheme =
+    typeof auth === 'string'
+      ? schemeNamed(auth)
+      : auth.scheme === 'hmac'
+        ? hmacScheme('hmac', [auth])
+        : tokenScheme('token', auth);
   for (const secret of secrets) {
     const problem = secretProblem(scheme, secret);
     if (problem !== null) {

@@ -77,6 +77,7 @@ const canPaste = ['bash', 'curl', 'openssl'].every(has);
       'stripe',
       'slack',
       'alerts',
+      'shop-events',
       'orders',
       'deploys',
     ]);

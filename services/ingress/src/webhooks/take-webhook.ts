@@ -1,12 +1,16 @@
 import { type Logger, metrics } from '@angelia/service-kit';
 import { newFenceSeed } from '@angelia/sessions';
+import type { Refusal } from '../http/refusal.ts';
 import { type AcceptContext, accept } from './accept/accept.ts';
 import { admit } from './admit/admit.ts';
 import { authenticate } from './authenticate/authenticate.ts';
+import type { Scheme } from './authenticate/scheme.ts';
 import { filterRefusal } from './filter/filter.ts';
-import { receive, type WebhookRequest } from './receive/receive.ts';
+import { headerReader } from './payload/header-reader.ts';
+import { type Received, receive, type WebhookRequest } from './receive/receive.ts';
 import { render } from './render/render.ts';
 import type { Route, RouteTable } from './route.ts';
+import { batchedEvents, takeBatch } from './take-batch.ts';
 import { inServerSpan } from './trace.ts';
 import { transform } from './transform/transform.ts';
 
@@ -17,8 +21,9 @@ export interface WebhookContext extends AcceptContext {
 }
 
 export interface WebhookAnswer {
-  readonly status: 200 | 202;
-  readonly body: Readonly<Record<string, string | null>>;
+  /** 202: it started a session, or joined one. */
+  readonly status: 200 | 202 | 204;
+  readonly body: Readonly<Record<string, string | number | null>>;
   /** The event of an ignored webhook, for the record of webhooks that started no session. */
   readonly event?: string | null;
   /** A more exact reason for the same record, which the sender is not told. */
@@ -27,19 +32,40 @@ export interface WebhookAnswer {
   readonly detail?: string;
 }
 
+/** What the sender is told, and each webhook that it stands for: several if the request is a batch. */
+export interface TakenRequest {
+  readonly status: WebhookAnswer['status'];
+  readonly body: object;
+  readonly answers: readonly WebhookAnswer[];
+  /** Events of a batch that were refused for good. */
+  readonly refusals: readonly Refusal[];
+}
+
 /**
  * A webhook goes through these steps: receive, authenticate, admit, filter, transform, render, accept.
  * @throws Refusal from the step that refuses it
  */
-export async function takeWebhook(context: WebhookContext, request: WebhookRequest): Promise<WebhookAnswer> {
+export async function takeWebhook(context: WebhookContext, request: WebhookRequest): Promise<TakenRequest> {
   const received = receive(context.routes, request, Date.now());
   const scheme = authenticate(received);
   const { route } = received;
   if (scheme?.weakness !== undefined) context.warnings.weakScheme(route.name, scheme.weakness);
 
+  const events = batchedEvents(received);
+  if (events === null) {
+    const answer = await takeOne(context, received, scheme);
+    return { status: answer.status, body: answer.body, answers: [answer], refusals: [] };
+  }
+  const { answers, refusals, items } = await takeBatch(events, (event) => takeOne(context, event, scheme));
+  const status = answers.some((answer) => answer.status === 202) ? 202 : 200;
+  return { status, body: { status: 'batch', route: route.name, items }, answers, refusals };
+}
+
+function takeOne(context: WebhookContext, received: Received, scheme: Scheme | null): Promise<WebhookAnswer> {
+  const { route } = received;
   return inServerSpan(received, async () => {
     const admitted = admit(received, scheme);
-    if (admitted.kind === 'handshake') return { status: 200, body: admitted.answer };
+    if (admitted.kind === 'handshake') return admitted.handshake;
     const { event } = admitted;
     if (admitted.kind === 'ignored') return ignored(route, 'event', event, unwantedEvent(route, event));
 
@@ -55,7 +81,8 @@ export async function takeWebhook(context: WebhookContext, request: WebhookReque
       payload = transformed.payload;
     }
 
-    const rendered = render(route, { payload, event }, newFenceSeed());
+    const header = headerReader(received.headers, scheme?.tokenHeader);
+    const rendered = render(route, { payload, event, header }, newFenceSeed());
     const accepted = await accept(context, received, admitted, rendered);
     if (rendered.missing !== null && accepted.status !== 'duplicate') {
       metrics.placeholdersMissing.add({ route: route.name, on_missing: rendered.missing.onMissing });

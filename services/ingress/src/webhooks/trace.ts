@@ -22,7 +22,7 @@ export function traceOf(received: Received): string {
 
 interface Answer {
   readonly status: number;
-  readonly body: Readonly<Record<string, string | null>>;
+  readonly body: Readonly<Record<string, string | number | null>>;
 }
 
 /**
@@ -47,7 +47,8 @@ export async function inServerSpan<A extends Answer>(received: Received, take: (
       try {
         const answer = await take();
         setStatus(span, answer.status);
-        if (answer.body.session_id != null) nameActiveSession(answer.body.session_id);
+        const { session_id: session } = answer.body;
+        if (typeof session === 'string') nameActiveSession(session);
         return { answer };
       } catch (error) {
         setStatus(span, errorAnswer(error).status);

@@ -10,6 +10,7 @@ import { answerError } from '../http/answer-error.ts';
 import { clientNetworkOf } from '../http/client-network.ts';
 import type { IngressSettings } from '../settings.ts';
 import { ROUTES } from '../tokens.ts';
+import { handshakeHeaders } from './receive/abuse-protection.ts';
 import { BodyBudget, type BodyLimits } from './receive/body-budget.ts';
 import { refuseCrossSite } from './receive/cross-site.ts';
 import { readBody } from './receive/read-body.ts';
@@ -63,25 +64,34 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
         ),
       );
       scope.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
+      // Before the body is read, so that nobody sends a megabyte to a route that does not exist.
+      const onRequest = ({ params, headers }: WebhookPost, _reply: FastifyReply, done: () => void): void => {
+        const { access } = openRoute(this.#context.routes, params.route);
+        if (access.kind === 'open') refuseCrossSite(headers);
+        done();
+      };
+      scope.options<{ Params: { route: string } }>('/webhooks/:route', { onRequest }, (request, reply) => {
+        const { rateLimit } = openRoute(this.#context.routes, request.params.route);
+        reply.headers(handshakeHeaders(request.headers, rateLimit?.perMinute ?? null)).send();
+      });
       scope.post<{ Params: { route: string } }>('/webhooks/:route', {
-        // Before the body is read, so that nobody sends a megabyte to a route that does not exist.
-        onRequest: (request: WebhookPost, _reply, done) => {
-          const { access } = openRoute(this.#context.routes, request.params.route);
-          if (access.kind === 'open') refuseCrossSite(request.headers);
-          done();
-        },
+        onRequest,
         handler: async (request: WebhookPost, reply) => {
           const startedAt = performance.now();
           const { headers, body, params, url } = request;
           // A sender that does not read our answers keeps its requests in memory, and one connection can have many.
           request.body = undefined;
-          const answer = await takeWebhook(this.#context, { routeName: params.route, headers, body, url });
-          if (answer.status === 200)
-            this.unstarted.answered({ routeName: params.route, headers, source: request.ip }, answer);
-          else metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
+          const taken = await takeWebhook(this.#context, { routeName: params.route, headers, body, url });
+          const recorded = { routeName: params.route, headers, source: request.ip };
+          for (const answer of taken.answers) {
+            if (answer.status === 202)
+              metrics.webhooks.add({ route: params.route, outcome: startedAs(answer) });
+            else this.unstarted.answered(recorded, answer);
+          }
+          for (const refusal of taken.refusals) this.unstarted.refused(recorded, refusal);
           metrics.webhookSeconds.observe({}, (performance.now() - startedAt) / 1000);
-          reply.code(answer.status);
-          return answer.body;
+          reply.code(taken.status);
+          return taken.status === 204 ? undefined : taken.body;
         },
       });
     });

@@ -1,15 +1,29 @@
 import { z } from 'zod';
 import { answer, component, operation } from '../http/operation.ts';
 
+const batch = component(
+  'WebhookBatch',
+  z.object({
+    status: z.literal('batch'),
+    route: z.string(),
+    items: z
+      .array(z.record(z.string(), z.unknown()))
+      .describe('for each event of a batch of CloudEvents, in order: what it would get alone, or `refused`'),
+  }),
+);
+
 const accepted = component(
   'WebhookAccepted',
-  z.object({
-    status: z.enum(['accepted', 'coalesced']),
-    route: z.string(),
-    event: z.string().nullable(),
-    delivery_id: z.string(),
-    session_id: z.uuid(),
-  }),
+  z.union([
+    z.object({
+      status: z.enum(['accepted', 'coalesced']),
+      route: z.string(),
+      event: z.string().nullable(),
+      delivery_id: z.string(),
+      session_id: z.uuid(),
+    }),
+    batch,
+  ]),
 );
 
 const notStarted = component(
@@ -21,6 +35,7 @@ const notStarted = component(
       reason: z.enum(['event', 'filter', 'script']),
       route: z.string(),
     }),
+    batch,
     z
       .record(z.string(), z.unknown())
       .describe("the answer to a provider's handshake, for example Slack's url_verification"),
@@ -41,5 +56,18 @@ export const webhookOperations = [
       202: answer('accepted', accepted),
     },
     errors: [400, 401, 403, 404, 408, 409, 413, 415, 429, 503],
+  }),
+  operation({
+    method: 'options',
+    path: '/webhooks/{route}',
+    summary: 'Ask whether CloudEvents may be sent here, as Azure Event Grid does',
+    access: 'open',
+    parameters: { route: 'name of the route' },
+    headers: {
+      'WebHook-Request-Origin': 'the host name of the sender',
+      'WebHook-Request-Rate': 'how many requests a minute it wants to send',
+    },
+    answers: { 200: answer('yes: see Allow, WebHook-Allowed-Origin and WebHook-Allowed-Rate') },
+    errors: [400, 403, 404],
   }),
 ];

@@ -43,6 +43,7 @@ async function post(url: string, secret: string, over: Partial<OutboundMessage> 
     index: 0,
     count: 1,
     markDuplicate: false,
+    earlier: [],
     recordedAt: 0,
     ageMs: 0,
     address: { to: { url }, untrusted: false, untrustedHost: false },

@@ -90,6 +90,7 @@ async function send(
       },
       settings,
       idempotencyKey: `${message.sessionId}.${message.version}`,
+      earlier: [],
       window,
     });
   } finally {

@@ -1,4 +1,4 @@
-import { type SmtpStandIn, selfSigned, startSmtp } from '@angelia/testkit';
+import { eventually, type SmtpStandIn, selfSigned, startSmtp } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { OutputMessage, SendRequest, Target } from '../target.ts';
 import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
@@ -53,7 +53,7 @@ describe('a mail', () => {
     expect(mail?.attachments).toEqual([]);
   });
 
-  it('has the same Message-ID on every attempt, and is in one conversation with the other mails of its session', async () => {
+  it('has the same Message-ID on every attempt', async () => {
     const sent = request('once');
     await target.send(sent);
     await target.send({ ...sent, window: windowOf(), markDuplicate: true });
@@ -62,15 +62,26 @@ describe('a mail', () => {
     expect(ids[0]).toBe(`<${sent.idempotencyKey}@example.com>`);
     expect(ids[1]).toBe(ids[0]);
     expect(ids[2]).not.toBe(ids[0]);
-    const conversation = `<${sent.message.sessionId}@example.com>`;
-    for (const index of [0, 1, 2]) {
-      expect(headers(index)).toMatchObject({
-        'in-reply-to': conversation,
-        references: conversation,
-        'auto-submitted': 'auto-generated',
-      });
-    }
+    expect(headers(0)['auto-submitted']).toBe('auto-generated');
     expect(smtp.mails[1]?.mail.text).toMatch(/^\(possible duplicate\)\n\nonce/);
+  });
+
+  it('refers to the first and the last mail of its conversation, and to none if it is the first', async () => {
+    const receipts: string[] = [];
+    smtp.refuseRecipient('gone@example.com', 550, 'No such user');
+    for (const text of ['first', 'second', 'third', 'fourth']) {
+      const sent = request(text, { to: ['a@example.com', 'gone@example.com'] });
+      const result = await target.send({ ...sent, earlier: [...receipts] });
+      if (result.kind === 'taken' && result.receipt !== null) receipts.push(result.receipt);
+    }
+    const ids = smtp.mails.map(({ mail }) => mail.messageId);
+    expect(new Set(ids).size).toBe(4);
+    expect(smtp.mails.map((_, index) => [headers(index)['in-reply-to'], headers(index).references])).toEqual([
+      [undefined, undefined],
+      [ids[0], ids[0]],
+      [ids[1], `${ids[0]} ${ids[1]}`],
+      [ids[2], `${ids[0]} ${ids[2]}`],
+    ]);
   });
 
   it('has one line of subject, whatever the payload contains', async () => {
@@ -113,6 +124,19 @@ describe('an answer of the server', () => {
       kind: 'permanent',
       reason: `smtp localhost:${smtp.port}: 550 5.1.1 No such user`,
     });
+  });
+
+  it('that refuses is taken politely: the connection ends with QUIT', async () => {
+    smtp.refuseRecipient('gone@example.com', 550, '5.1.1 No such user');
+    await target.send(request('x', { to: ['gone@example.com'] }));
+    smtp.next({ kind: 'refuse', at: 'MAIL', code: 451, text: 'no' });
+    await target.send(request('x'));
+    smtp.next({ kind: 'refuse', at: 'AUTH', code: 535, text: 'no' });
+    await target.send(request('x'));
+    await target.send(request('x'));
+    await eventually(() => smtp.conversations.length === 4);
+    expect(smtp.conversations.map((commands) => commands.at(-1))).toEqual(['QUIT', 'QUIT', 'QUIT', 'QUIT']);
+    expect(smtp.mails).toHaveLength(1);
   });
 
   it.each([

@@ -30,6 +30,8 @@ interface EmailAddress {
 
 /** Mail programs cut longer subjects anyway. */
 const MAX_SUBJECT = 200;
+/** At the beginning of a receipt: see `taken`. */
+const MESSAGE_ID = /^<[^<>\s]+>/;
 /** For nodemailer's own timeouts: longer than the usual send window. */
 const IDLE_MS = 60_000;
 
@@ -39,6 +41,7 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
   return {
     name: 'email',
     idempotent: false,
+    conversationKeys: ['to', 'cc'],
 
     checkSettings(given) {
       const settings = settingsOf(given);
@@ -81,9 +84,9 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
       });
       open.add(connection);
       connection.once('end', () => open.delete(connection));
-      const result = await deliver(connection, mail, settings, request.window);
+      const { result, answered } = await deliver(connection, mail, settings, request.window);
       // QUIT first: servers hold a dropped connection against the sender.
-      if (result.kind === 'taken') connection.quit();
+      if (answered) connection.quit();
       else connection.close();
       return result;
     },
@@ -119,8 +122,9 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
   const from = bareAddress(settings.from);
   const domain = from.slice(from.lastIndexOf('@') + 1);
   const id = `<${idempotencyKey}@${domain}>`;
-  // All mails of a session reply to one that was never sent, so mail programs show them as one conversation.
-  const conversation = `<${message.sessionId}@${domain}>`;
+  // Mail programs show as one conversation what refers to the same mails. The first mail refers to none.
+  const conversation = request.earlier.flatMap((receipt) => MESSAGE_ID.exec(receipt)?.[0] ?? []);
+  const [first, last] = [conversation.at(0), conversation.at(-1)];
   const mark = request.markDuplicate ? DUPLICATE_MARK.trim() : null;
   const plain = chunk.plain ?? chunk.text;
   const raw = await new MailComposer({
@@ -129,8 +133,9 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
     cc: [...cc],
     subject: oneLine(subject ?? message.title) || 'Angelia',
     messageId: id,
-    inReplyTo: conversation,
-    references: conversation,
+    ...(first === undefined || last === undefined
+      ? {}
+      : { inReplyTo: last, references: [...new Set([first, last])] }),
     date: new Date(request.recordedAt),
     text: mark === null ? plain : `${mark}\n\n${plain}`,
     html: page(mark === null ? chunk.text : `<p>${escapeHtml(mark)}</p>\n${chunk.text}`),
@@ -161,20 +166,28 @@ function page(html: string): string {
   return `<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>\n${blocks}\n</body></html>`;
 }
 
+interface Delivered {
+  readonly result: SendResult;
+  /** The server answered every command so far, so it can also be told that we leave. */
+  readonly answered: boolean;
+}
+
 /** Connects, logs in, sends. From the first byte of the mail's text on, the server may have taken it. */
 function deliver(
   connection: SMTPConnection,
   mail: Mail,
   settings: EmailSettings,
   window: SendRequest['window'],
-): Promise<SendResult> {
+): Promise<Delivered> {
   const server = `smtp ${settings.host}:${portOf(settings)}`;
   let begun = false;
   return new Promise((resolve) => {
-    const settle = (result: SendResult) => {
+    const settle = (result: SendResult, answered = false) => {
       window.signal.removeEventListener('abort', onTimeout);
-      resolve(result);
+      resolve({ result, answered });
     };
+    const fail = (error: SmtpError, isOpen: boolean) =>
+      settle(failure(error, begun, server), isOpen && saidIn(error).length > 0);
     const onTimeout = () => {
       settle(
         begun
@@ -188,13 +201,13 @@ function deliver(
       return;
     }
     window.signal.addEventListener('abort', onTimeout, { once: true });
-    connection.on('error', (error) => settle(failure(error, begun, server)));
+    connection.on('error', (error) => fail(error, false));
     // The server closed the connection between two commands, when no callback was pending.
-    connection.on('end', () => settle(failure(new Error('closed'), begun, server)));
+    connection.on('end', () => fail(new Error('closed'), false));
 
     const send = () => {
       if (!window.mayBegin()) {
-        settle({ kind: 'retryable', reason: 'not sent: the claim ran out of time' });
+        settle({ kind: 'retryable', reason: 'not sent: the claim ran out of time' }, true);
         return;
       }
       const text = Readable.from(
@@ -205,14 +218,15 @@ function deliver(
       );
       const envelope = { from: mail.from, to: [...mail.to], size: mail.raw.length };
       connection.send(envelope, text, (error, info) => {
-        settle(error ? failure(error, begun, server) : taken(mail, info.rejectedErrors ?? []));
+        if (error) fail(error, true);
+        else settle(taken(mail, info.rejectedErrors ?? []), true);
       });
     };
     connection.connect((error) => {
-      if (error) return settle(failure(error, begun, server));
+      if (error) return fail(error, false);
       if (settings.user === undefined) return send();
       const auth = { user: settings.user, pass: settings.password ?? '' };
-      connection.login(auth, (refused) => (refused ? settle(failure(refused, begun, server)) : send()));
+      connection.login(auth, (refused) => (refused ? fail(refused, true) : send()));
     });
   });
 }
@@ -237,10 +251,7 @@ function taken(mail: Mail, refused: readonly SmtpError[]): SendResult {
 
 /** By RFC 5321, 4xx is temporary and 5xx permanent. A 5xx about us (login, TLS) and not about the mail can be fixed, so it is retried. */
 function failure(error: SmtpError, begun: boolean, server: string): SendResult {
-  const said = [error, ...(error.rejectedErrors ?? [])].filter(
-    // The error also holds the last answer before a connection broke, which was no refusal.
-    ({ responseCode = 0 }) => responseCode >= 400,
-  );
+  const said = saidIn(error);
   const [first] = said;
   if (first === undefined) {
     const how = error.code ?? error.name;
@@ -254,4 +265,9 @@ function failure(error: SmtpError, begun: boolean, server: string): SendResult {
     return { kind: 'retryable', reason };
   const allForGood = said.every(({ responseCode = 0 }) => responseCode >= 500);
   return allForGood ? { kind: 'permanent', reason } : { kind: 'retryable', reason };
+}
+
+/** The refusals of the server. The error also holds the last answer before a connection broke, which was none. */
+function saidIn(error: SmtpError): readonly SmtpError[] {
+  return [error, ...(error.rejectedErrors ?? [])].filter(({ responseCode = 0 }) => responseCode >= 400);
 }

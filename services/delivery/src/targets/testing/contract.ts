@@ -88,6 +88,7 @@ export function requestsFor(
     address: { to, untrusted: false, untrustedHost: false },
     settings,
     idempotencyKey: `${message.sessionId}.${message.version}${index === 0 ? '' : `.${index}`}`,
+    earlier: [],
     recordedAt: Date.now(),
     ageMs: 0,
     window: windowOf(),

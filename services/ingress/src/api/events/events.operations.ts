@@ -12,7 +12,7 @@ export const eventsQuery = z.strictObject({
     )
     .transform((text) => text.split(','))
     .optional()
-    .describe('only events of these types, separated by commas; `delivery.` stands for all that begin so'),
+    .describe('only events of these types, separated by commas; `delivery.` means all that begin with it'),
 });
 
 export const eventOperations = [

@@ -171,6 +171,9 @@ describe('POST /v1/jobs', () => {
     [{ action: 'cancel', filter: { since: 'soon' } }, 'filter.since'],
     [{ action: 'cancel', filter: { status: 'ended' } }, 'filter.status'],
     [{ action: 'erase', filter: { status: 'queued' } }, 'filter.status'],
+    [{ action: 'erase', filter: { title: 'a', q: 'b' } }, 'filter.q'],
+    [{ action: 'erase', filter: { title: 'a\ud800' } }, 'filter.title'],
+    [{ action: 'replay-dead-letters', filter: { handler: '\0' } }, 'filter.handler'],
     [{ action: 'retry-deliveries', filter: { outcome: 'failed' } }, 'outcome'],
     [{ action: 'cancel', filter: { route: 'a' }, dry: true }, 'dry'],
   ])('refuses %j', async (body, place) => {

@@ -1,20 +1,23 @@
 import { jobActions } from '@angelia/contracts';
 import { z } from 'zod';
 import { answer, component, operation, pageOf } from '../../http/operation.ts';
-import { limit, moment, routeName } from '../../http/parse-request.ts';
+import { limit, moment, routeName, searchText } from '../../http/parse-request.ts';
 import { deadLetter } from '../dead-letters/dead-letters.operations.ts';
 import { delivery, targetName } from '../deliveries/deliveries.operations.ts';
 import { sessionIdFilter } from '../sessions/session-id.ts';
-import { session, sessionFilters } from '../sessions/sessions.operations.ts';
+import { Q_IS_NOT_ALONE, qIsAlone, session, sessionFilters } from '../sessions/sessions.operations.ts';
 
 /** How many items a preview shows. */
 export const SAMPLE = 10;
 
 const sessionJobFilter = component(
   'SessionJobFilter',
-  z.strictObject(sessionFilters).refine((filter) => Object.keys(filter).length > 0, {
-    message: 'give at least one filter. To mean all sessions, give since: "1970-01-01"',
-  }),
+  z
+    .strictObject(sessionFilters)
+    .refine((filter) => Object.keys(filter).length > 0, {
+      message: 'give at least one filter. To mean all sessions, give since: "1970-01-01"',
+    })
+    .refine(qIsAlone, Q_IS_NOT_ALONE),
 );
 const deliveryJobFilter = component(
   'DeliveryJobFilter',
@@ -31,9 +34,7 @@ const deliveryJobFilter = component(
 const deadLetterJobFilter = component(
   'DeadLetterJobFilter',
   z.strictObject({
-    handler: z
-      .string()
-      .min(1)
+    handler: searchText
       .max(100)
       .optional()
       .describe('the service that could not process it, or `projection`'),

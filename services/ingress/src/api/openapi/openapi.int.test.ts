@@ -39,7 +39,8 @@ it('names exactly the routes of the server', async () => {
     Object.keys(methods).map((method) => `${method} ${path}`),
   );
   const routes = ingress.served
-    .filter(({ method }) => method !== 'head' && method !== 'options')
+    // Fastify and Nest add these two themselves. Only webhooks have an OPTIONS of their own.
+    .filter(({ method, path }) => method !== 'head' && (method !== 'options' || path.startsWith('/webhooks')))
     .map(({ method, path }) => `${method} ${path.replace(/:([a-zA-Z]+)/g, '{$1}')}`);
   expect([...new Set(routes)].sort()).toEqual(documented.sort());
 });

@@ -226,6 +226,7 @@ describe('the list of sessions', () => {
       ['until=15m', []],
       ['since=2020-01-01', [gamma, beta, alpha]],
       ['until=2020-01-01T00:00:00%2B01:00', []],
+      ['until=2020-01-01T00:00Z', []],
       [`until=${body.created_at}`, [alpha]],
       ['q=T%20BETA', [beta]],
       [`q=${gamma.slice(0, 20)}`, [gamma]],
@@ -237,6 +238,15 @@ describe('the list of sessions', () => {
       ['status=ended&outcome=failed&since=1h&q=beta&count=true', [beta]],
     ] as const) {
       expect([query, await shown(query)]).toEqual([query, expected]);
+    }
+    for (const name of ['agent', 'model', 'failure', 'title', 'delivery_id', 'q']) {
+      const { status } = await call(`/v1/sessions?${name}=%00`);
+      expect([name, status]).toEqual([name, 400]);
+    }
+    // `q` would replace the other one.
+    for (const other of ['title=beta', 'delivery_id=d', 'id=01']) {
+      const refused = await call(`/v1/sessions?route=filtered&q=alpha&${other}`);
+      expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('`q`')]);
     }
     const counted = (await call('/v1/sessions?route=filtered&limit=1&count=true')).body;
     expect(counted).toMatchObject({ count: 3, count_exact: true });

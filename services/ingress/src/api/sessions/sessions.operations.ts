@@ -1,7 +1,7 @@
 import type { ProcessSummary, SessionSummary } from '@angelia/session';
 import { z } from 'zod';
 import { answer, component, operation, pageFields } from '../../http/operation.ts';
-import { cursor, limit, moment, routeName } from '../../http/parse-request.ts';
+import { cursor, limit, moment, routeName, searchText } from '../../http/parse-request.ts';
 import type { EventJson } from './event-json.ts';
 import { sessionIdJson, sessionIdParameter } from './session-id.ts';
 
@@ -9,7 +9,7 @@ const time = z.iso.datetime();
 const count = z.number().int().nonnegative();
 const status = z.enum(['queued', 'running', 'waiting', 'ended']);
 const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
-const name = z.string().min(1).max(200);
+const name = searchText.max(200);
 
 /** Of the list, and of jobs on sessions. */
 export const sessionFilters = {
@@ -24,11 +24,8 @@ export const sessionFilters = {
   model: name.optional().describe('the model that answered last'),
   failure: name.optional().describe('the code of the failure, as in `failure.code`'),
   title: name.optional().describe('a part of the title, in upper or lower case'),
-  delivery_id: z.string().min(1).optional().describe('the whole delivery id'),
-  q: z
-    .string()
-    .min(1)
-    .max(200)
+  delivery_id: searchText.optional().describe('the whole delivery id'),
+  q: name
     .optional()
     .describe(
       'the beginning of an id (8 characters or more), else a whole delivery id, else a part of the title; the first of ' +
@@ -36,25 +33,43 @@ export const sessionFilters = {
     ),
 };
 
-export const sessionsQuery = z.strictObject({
-  ...sessionFilters,
-  id: z
-    .string()
-    .regex(/^[0-9a-f-]{1,36}$/, 'give the beginning of an id')
-    .optional()
-    .describe('the beginning of an id'),
-  sort: z
-    .enum(['newest', 'oldest', 'active', 'longest', 'tokens'])
-    .default('newest')
-    .describe('`active`, `longest` and `tokens` give one page, and need a filter that few sessions fit'),
-  count: z
-    .enum(['true', 'false'])
-    .optional()
-    .transform((given) => given === 'true')
-    .describe('also count the sessions that fit'),
-  limit,
-  cursor,
-});
+/**
+ * `q` becomes one of these. Beside it, the given one would be lost without a word, and a job would erase more than it was
+ * asked to.
+ */
+const SAME_AS_Q = ['id', 'title', 'delivery_id'] as const;
+
+export function qIsAlone(filter: { readonly [name in (typeof SAME_AS_Q)[number] | 'q']?: unknown }): boolean {
+  return filter.q === undefined || SAME_AS_Q.every((name) => filter[name] === undefined);
+}
+export const Q_IS_NOT_ALONE = {
+  path: ['q'],
+  message: 'it finds by title, id or delivery id: give it without `title`, `id` and `delivery_id`',
+};
+
+export const sessionsQuery = z
+  .strictObject({
+    ...sessionFilters,
+    id: z
+      .string()
+      .regex(/^[0-9a-f-]{1,36}$/, 'give the beginning of an id')
+      .optional()
+      .describe('the beginning of an id'),
+    sort: z
+      .enum(['newest', 'oldest', 'active', 'longest', 'tokens'])
+      .default('newest')
+      .describe(
+        '`active`, `longest` and `tokens` give one page, and need a filter that matches few sessions',
+      ),
+    count: z
+      .enum(['true', 'false'])
+      .optional()
+      .transform((given) => given === 'true')
+      .describe('also count the sessions that fit'),
+    limit,
+    cursor,
+  })
+  .refine(qIsAlone, Q_IS_NOT_ALONE);
 
 export const processSummarySchema = component(
   'Process',

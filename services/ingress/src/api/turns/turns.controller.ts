@@ -102,15 +102,15 @@ function whyNotEnded({ state }: Loaded): string {
     return 'it waits for an answer to its question: send one with POST .../messages';
   }
   if (waitingFor(state) === 'model') {
-    return 'it waits for its language model and will continue without a call';
+    return 'it waits for its language model and will continue by itself';
   }
   switch (sessionStatus(state)) {
     case 'running':
       return 'it is running: POST .../messages adds a turn, .../cancel ends it';
     case 'queued':
-      return 'it is queued and will start without a call';
+      return 'it is queued and will start by itself';
     default:
-      return 'it waits for its background processes and will continue without a call';
+      return 'it waits for its background processes and will continue by itself';
   }
 }
 

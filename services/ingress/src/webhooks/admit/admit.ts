@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Refusal } from '../../http/refusal.ts';
-import type { Scheme } from '../authenticate/scheme.ts';
-import { FORM_TYPE, parseFormBody } from '../payload/form-body.ts';
-import { isJsonType, mediaTypeOf, parseJsonBody } from '../payload/json-body.ts';
+import type { Handshake, Scheme } from '../authenticate/scheme.ts';
+import { headerReader } from '../payload/header-reader.ts';
+import { readPayload } from '../payload/read-payload.ts';
 import type { Received } from '../receive/receive.ts';
 import { type DeliveryId, deliveryIdOf, withSignedContent } from './delivery-id.ts';
 import { eventTypeOf, isNamed } from './event-type.ts';
@@ -11,7 +10,7 @@ type Admission =
   | Admitted
   /** The route does not list this event. */
   | { readonly kind: 'ignored'; readonly reason: 'event'; readonly event: string | null }
-  | { readonly kind: 'handshake'; readonly answer: Readonly<Record<string, string>> };
+  | { readonly kind: 'handshake'; readonly handshake: Handshake };
 
 export interface Admitted {
   readonly kind: 'admitted';
@@ -28,9 +27,9 @@ export interface Admitted {
  */
 export function admit(received: Received, scheme: Scheme | null): Admission {
   const { route, headers, body } = received;
-  const payload = payloadOf(headers, body);
-  const answer = handshakeAnswer(headers, payload);
-  if (answer !== null) return { kind: 'handshake', answer };
+  const payload = readPayload(headers, body);
+  const handshake = scheme?.handshake?.(payload) ?? slackHandshake(headers, payload);
+  if (handshake !== null) return { kind: 'handshake', handshake };
   const event = eventTypeOf(headers, payload, scheme);
   if (route.events.size > 0 && !isNamed(route.events, event, payload)) {
     return { kind: 'ignored', reason: 'event', event };
@@ -40,26 +39,15 @@ export function admit(received: Received, scheme: Scheme | null): Admission {
     payload,
     event,
     delivery: withSignedContent(
-      deliveryIdOf(received, route.deliveryId, { payload, event }, scheme),
-      scheme?.signed?.(received),
+      deliveryIdOf(
+        received,
+        route.deliveryId,
+        { payload, event, header: headerReader(headers, scheme?.tokenHeader) },
+        scheme,
+      ),
+      scheme?.signed?.(received) ?? null,
     ),
   };
-}
-
-function payloadOf(headers: IncomingHttpHeaders, body: Buffer): unknown {
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new Refusal(
-      415,
-      'unsupported_encoding',
-      'compressed bodies are not supported: send the body uncompressed',
-    );
-  }
-  const mediaType = mediaTypeOf(headers['content-type']);
-  if (isJsonType(mediaType)) return parseJsonBody(body);
-  if (mediaType === FORM_TYPE) return parseFormBody(body);
-  const given = mediaType === '' ? 'no content-type' : 'this content-type';
-  throw new Refusal(415, 'unsupported_type', `${given} is not supported: send content-type application/json`);
 }
 
 /** Slack's challenges have 52 characters. The limit keeps a sender from choosing a long message that we send back. */
@@ -70,12 +58,9 @@ const LONGEST_CHALLENGE = 200;
  * starts no session. Slack's Events API sends `{"type":"url_verification","challenge":...}`, signed like everything
  * else, so this comes after the signature is checked. (GitHub's `ping` is an ordinary event; list `events` to skip it.)
  */
-function handshakeAnswer(
-  headers: IncomingHttpHeaders,
-  payload: unknown,
-): Readonly<Record<string, string>> | null {
+function slackHandshake(headers: IncomingHttpHeaders, payload: unknown): Handshake | null {
   if (headers['x-slack-signature'] === undefined) return null;
   const { type, challenge } = (payload ?? {}) as { type?: unknown; challenge?: unknown };
   if (type !== 'url_verification' || typeof challenge !== 'string') return null;
-  return challenge.length <= LONGEST_CHALLENGE ? { challenge } : null;
+  return challenge.length <= LONGEST_CHALLENGE ? { status: 200, body: { challenge } } : null;
 }

@@ -142,7 +142,10 @@ describe('a handshake', () => {
   it('of Slack is answered with its challenge, whatever events the route lists', () => {
     expect(admit(receivedOf(routeOf({ events: ['app_mention'] }), slack, body), null)).toEqual({
       kind: 'handshake',
-      answer: { challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' },
+      handshake: {
+        status: 200,
+        body: { challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' },
+      },
     });
   });
 

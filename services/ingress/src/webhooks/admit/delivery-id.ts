@@ -4,6 +4,7 @@ import { toStorable } from '@angelia/event-log';
 import type { Sessions } from '@angelia/sessions';
 import { firstHeader } from '../authenticate/provider-names.ts';
 import type { Scheme, SignedContent } from '../authenticate/scheme.ts';
+import { type CloudEventNames, cloudEventOf } from '../payload/cloud-event.ts';
 import { lookUp } from '../payload/lookup.ts';
 import type { Template, TemplateValues } from '../payload/template.ts';
 
@@ -40,7 +41,7 @@ interface SignedOnce {
  * The id by which a repeat of this delivery is recognised (invariant one-delivery-one-session). The first that exists:
  *
  * 1. the id of the provider that signed the request. If the scheme is generic, or the provider sent no id: the id of any
- *    provider, in a header or (Stripe, Slack) in the body;
+ *    provider, in a header or (Stripe, Slack) in the body. A CloudEvent comes before these: its source and its id;
  * 2. the route's `delivery_id`, unless one of its values is missing: with a hole it would be the same text for every
  *    request, and all but the first would be duplicates;
  * 3. `X-Request-ID`. It comes after the template because many proxies add a new one to every attempt. An operator who
@@ -61,6 +62,8 @@ export function deliveryIdOf(
   if (own !== null) return own.perBody === true ? ofSenderAndBody(own.text, body) : ofSender(own.text);
   const anyHeader = scheme?.provider?.idIsSigned !== true;
   if (anyHeader) {
+    const cloudEvent = cloudEventOf(headers, values.payload);
+    if (cloudEvent !== null) return ofCloudEvent(cloudEvent);
     const sent = idOfAnyProvider(headers, body, values.payload);
     if (sent !== null) return sent;
   }
@@ -76,8 +79,8 @@ export function deliveryIdOf(
  * key, whatever the id says. Signed content with a time differs in the sender's own repeat: then the id is the key, and
  * of all ids that come with the same content the first counts (`firstSentAs`).
  */
-export function withSignedContent(delivery: DeliveryId, signed: SignedContent | undefined): DeliveryId {
-  if (signed === undefined) return delivery;
+export function withSignedContent(delivery: DeliveryId, signed: SignedContent | null): DeliveryId {
+  if (signed === null) return delivery;
   const { sha256, staleAfterSeconds } = signed;
   return staleAfterSeconds === null
     ? { ...delivery, key: `signed:${sha256}` }
@@ -138,6 +141,11 @@ function ofSender(id: string): DeliveryId {
 /** For an id that several deliveries may share. */
 function ofSenderAndBody(id: string, body: Buffer): DeliveryId {
   return { ...ofSender(id), key: `${bounded(id)}:${hash('sha256', body)}` };
+}
+
+/** Two sources may use the same id. A source is a URI reference and has no blank, so the two cannot be mixed up. */
+function ofCloudEvent({ id, source }: CloudEventNames): DeliveryId {
+  return { ...ofSender(id), key: bounded(`cloud-event:${source} ${id}`) };
 }
 
 function bounded(id: string): string {

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { eventInBody, firstHeader } from '../authenticate/provider-names.ts';
 import type { Scheme } from '../authenticate/scheme.ts';
+import { cloudEventOf } from '../payload/cloud-event.ts';
 import { nameAt, propertyOf } from '../payload/lookup.ts';
 
-/** GitHub (Gitea too), GitLab, Shopify, Linear, CloudEvents in binary mode, and the generic one. */
+/** GitHub (Gitea too), GitLab, Shopify, Linear, CloudEvents even where the rest is missing, and the generic one. */
 const HEADERS = [
   'x-github-event',
   'x-gitlab-event',
@@ -25,7 +26,7 @@ export function eventTypeOf(
   const provider = scheme?.provider;
   const named = provider?.event?.({ headers, payload }) ?? null;
   if (named !== null || provider?.eventIsSigned === true) return named;
-  return firstHeader(headers, HEADERS) ?? eventInBody(payload);
+  return cloudEventOf(headers, payload)?.type ?? firstHeader(headers, HEADERS) ?? eventInBody(payload);
 }
 
 /**

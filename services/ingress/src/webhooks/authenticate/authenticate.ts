@@ -14,7 +14,8 @@ import { whyRefused } from './why-refused.ts';
 export function authenticate(received: Received): Scheme | null {
   const { access } = received.route;
   if (access.kind === 'open') return null;
-  const scheme = access.scheme ?? schemes.find(({ claims }) => claims(received.headers));
+  const scheme =
+    access.scheme ?? schemes.find(({ claims, namedOnly }) => namedOnly !== true && claims(received.headers));
   let valid = false;
   if (scheme !== undefined) {
     // Tries every secret even after a match, so that the time does not reveal which one matched.

@@ -212,6 +212,34 @@ describe('what the operator is told about a refusal', () => {
     expect(why(route, { 'linear-signature': hex('wrong', linear) }, linear)).toMatch(/does not match/);
   });
 
+  it('what is wrong with a signature that the route describes', () => {
+    const described = routeOf({
+      auth: {
+        scheme: 'hmac',
+        header: 'X-Acme-Signature',
+        prefix: 'v1=',
+        signed: '{id}.{timestamp}.{body}',
+        timestamp_header: 'X-Acme-Time',
+        id_header: 'X-Acme-Id',
+        tolerance_seconds: 60,
+      },
+    });
+    const sent = { 'x-acme-signature': 'v1=00', 'x-acme-time': String(NOW), 'x-acme-id': 'd-1' };
+    expect(why(described, {})).toContain('X-Acme-Signature is missing');
+    expect(why(described, { ...sent, 'x-acme-time': String(NOW - 61) })).toMatch(
+      /^X-Acme-Time is 61 s old, and at most 60 s/,
+    );
+    expect(why(described, { ...sent, 'x-acme-time': 'noon' })).toMatch(/^X-Acme-Time is neither/);
+    expect(why(described, { ...sent, 'x-acme-id': '' })).toBe('the header X-Acme-Id is missing');
+    expect(why(described, { ...sent, 'x-acme-signature': '00' })).toBe(
+      'X-Acme-Signature does not begin with `v1=`',
+    );
+    expect(why(described, sent)).toMatch(/^X-Acme-Signature does not match the only secret/);
+    const discord = routeOf({ auth: 'discord', secret: 'ab'.repeat(32) });
+    const signed = { 'x-signature-ed25519': '00', 'x-signature-timestamp': String(NOW - 301) };
+    expect(why(discord, signed)).toMatch(/^X-Signature-Timestamp is 301 s old/);
+  });
+
   it('that no listed secret matched', () => {
     expect(why(route, githubHeaders('wrong'))).toBe(
       'X-Hub-Signature-256 does not match the only secret of the route: compare with the secret at the sender',

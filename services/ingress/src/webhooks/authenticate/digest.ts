@@ -1,12 +1,20 @@
 import { createHash, createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Secret } from './scheme.ts';
 
-const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
+const HEX = /^[0-9a-fA-F]+$/;
 const BASE64_CHARACTERS = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** HMAC-SHA256 over the parts, one after the other. */
 export function hmacSha256(key: KeyObject, ...parts: readonly (string | Buffer)[]): Buffer {
-  const hmac = createHmac('sha256', key);
+  return hmacOf('sha256', key, parts);
+}
+
+export function hmacOf(
+  algorithm: 'sha1' | 'sha256' | 'sha512',
+  key: KeyObject,
+  parts: readonly (string | Buffer)[],
+): Buffer {
+  const hmac = createHmac(algorithm, key);
   for (const part of parts) hmac.update(part);
   return hmac.digest();
 }
@@ -20,7 +28,9 @@ export function sha256Hex(...parts: readonly (string | Buffer)[]): string {
 
 /** Compares a digest with the hex text of a header, in constant time. A malformed text is not equal. */
 export function equalsHex(digest: Buffer, hex: string): boolean {
-  return SHA256_HEX.test(hex) && timingSafeEqual(digest, Buffer.from(hex, 'hex'));
+  return (
+    hex.length === 2 * digest.length && HEX.test(hex) && timingSafeEqual(digest, Buffer.from(hex, 'hex'))
+  );
 }
 
 /** Compares a digest with the base64 text of a header, in constant time. */

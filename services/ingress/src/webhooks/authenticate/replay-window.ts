@@ -9,6 +9,26 @@ export function isFresh(seconds: string | null, nowMs: number): seconds is strin
   return Math.abs(Math.floor(nowMs / 1000) - Number(seconds)) <= REPLAY_WINDOW_SECONDS;
 }
 
+const UNIX_MILLISECONDS = /^[0-9]{13}$/;
+const ISO_8601 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}(?:Z|[+-][0-9]{2}:?[0-9]{2})$/;
+
+/** The same for senders of any kind: Unix seconds or milliseconds, or ISO 8601, within a window of the route's own. */
+export function isFreshTime(text: string | null, nowMs: number, toleranceSeconds: number): text is string {
+  return text !== null && Math.abs(secondsOff(text, nowMs)) <= toleranceSeconds;
+}
+
+/** How far in the future; NaN if it is not a time. */
+function secondsOff(text: string, nowMs: number): number {
+  const ms = UNIX_MILLISECONDS.test(text)
+    ? Number(text)
+    : UNIX_SECONDS.test(text)
+      ? Number(text) * 1000
+      : ISO_8601.test(text)
+        ? Date.parse(text)
+        : Number.NaN;
+  return Math.floor(ms / 1000) - Math.floor(nowMs / 1000);
+}
+
 /** Our clocks may be adjusted while a signature is remembered. */
 const CLOCK_SLACK_SECONDS = 60;
 
@@ -32,4 +52,17 @@ export function offBy(name: string, seconds: number, windowSeconds: number): str
   if (Math.abs(seconds) <= windowSeconds) return null;
   const direction = seconds < 0 ? 'old' : 'in the future';
   return `${name} is ${Math.abs(Math.round(seconds))} s ${direction}, and at most ${windowSeconds} s are allowed: check the clocks of both sides`;
+}
+
+/** For the operator: why `isFreshTime` said no. null: it said yes. */
+export function timeProblem(
+  name: string,
+  text: string | null,
+  nowMs: number,
+  toleranceSeconds: number,
+): string | null {
+  if (text === null) return `the header ${name} is missing`;
+  const seconds = secondsOff(text, nowMs);
+  if (Number.isNaN(seconds)) return `${name} is neither a time in Unix seconds or milliseconds nor ISO 8601`;
+  return offBy(name, seconds, toleranceSeconds);
 }

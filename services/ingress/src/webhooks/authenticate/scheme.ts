@@ -1,17 +1,19 @@
 import { createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AuthScheme } from '@angelia/contracts';
+import type { AuthScheme, TokenAuth } from '@angelia/contracts';
 import type { ProviderNames } from './provider-names.ts';
-import { isPublicKey, type StandardKeys, standardKeysOf } from './standard-secret.ts';
+import { ed25519KeyOfHex, isPublicKey, type StandardKeys, standardKeysOf } from './standard-secret.ts';
 
 /** One way for a sender to prove its identity. To add a provider, add a file in schemes/ and a line in scheme-registry.ts. */
 export interface Scheme {
-  /** As in a route's `auth`. */
-  readonly name: AuthScheme;
+  /** As in a route's `auth`, or in its `scheme`. */
+  readonly name: AuthScheme | TokenAuth['scheme'];
   /** The header with the proof, as people write it. */
   readonly header: string;
   /** Whether the request carries this scheme's header. The first scheme of the registry that says yes decides alone. */
   readonly claims: (headers: IncomingHttpHeaders) => boolean;
+  /** Only for routes that name it in `auth`. */
+  readonly namedOnly?: true;
   verify(request: SignedRequest, secret: Secret): boolean;
   /**
    * For the operator, after `verify` refused the request with every secret: what is wrong besides the secret, such as a
@@ -20,14 +22,23 @@ export interface Scheme {
   readonly problem?: (request: SignedRequest, secrets: readonly Secret[]) => string | null;
   /** undefined: senders of many kinds use this scheme, each with its own names. */
   readonly provider?: ProviderNames;
-  /** Left out if the delivery's id is signed, or if nothing is. */
-  readonly signed?: (request: SignedRequest) => SignedContent;
+  /** Left out, or null, if the delivery's id is signed, or if nothing is. */
+  readonly signed?: (request: SignedRequest) => SignedContent | null;
   /** What an operator should know about a route that uses this scheme. Logged once per route. */
   readonly weakness?: string;
+  /** The header whose value is the secret itself. Templates cannot read it. */
+  readonly tokenHeader?: string;
+  /** The answer to a question of the provider whether its receiver is there; null: it is none. */
+  readonly handshake?: (payload: unknown) => Handshake | null;
   /** Whether it can check signatures with a public key (`whpk_`). No other scheme can use one. */
   readonly takesPublicKeys?: true;
   /** Why a secret of the config can never match, for a route that names this scheme. null: it can. */
   readonly secretProblem?: (secret: string) => string | null;
+}
+
+export interface Handshake {
+  readonly status: 200 | 204;
+  readonly body: Readonly<Record<string, string | number>>;
 }
 
 /**
@@ -60,6 +71,8 @@ export interface Secret {
   readonly sha256: Buffer;
   /** The keys that Standard Webhooks reads from the same text. */
   readonly standard: StandardKeys;
+  /** The public key of a Discord application that the same text spells in hex; null: it spells none. */
+  readonly ed25519: KeyObject | null;
 }
 
 /** As many as SHA-256 has: nobody can guess them. */
@@ -71,6 +84,7 @@ export function prepareSecret(secret: string): Secret {
     key: createSecretKey(shared),
     sha256: hash('sha256', shared, 'buffer'),
     standard: standardKeysOf(secret),
+    ed25519: ed25519KeyOfHex(secret),
   };
 }
 

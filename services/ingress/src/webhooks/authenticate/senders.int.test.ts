@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign as signWithKey } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
 import { eventually } from '@angelia/testkit';
@@ -13,6 +13,7 @@ import { rawBytes, rawRequest } from '../../testing/raw-request.ts';
 
 const SVIX_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const STRIPE_SECRET = 'whsec_of_stripe';
+const discordKeys = generateKeyPairSync('ed25519');
 const config = {
   public_url: 'https://hooks.example.com/',
   limits: { rate_limit: 0 },
@@ -30,6 +31,37 @@ const config = {
     hmac: { secret: 'hmac-secret', auth: 'hmac' },
     'hmac-keyed': { secret: 'hmac-secret', auth: 'hmac', session_key: '{ref}' },
     linear: { secret: 'linear-secret', auth: 'linear' },
+    sentry: { secret: 'sentry-secret', auth: 'sentry', events: ['issue.created'] },
+    pagerduty: { secret: 'pagerduty-secret', auth: 'pagerduty', events: ['incident.triggered'] },
+    typeform: { secret: 'typeform-secret', auth: 'typeform' },
+    telegram: { secret: 'telegram-secret', auth: 'telegram', events: ['message'], prompt: '{message.text}' },
+    bitbucket: { secret: 'bitbucket-secret', auth: 'bitbucket', events: ['pullrequest:created'] },
+    zendesk: { secret: 'zendesk-secret', auth: 'zendesk' },
+    discord: {
+      secret: discordKeys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex'),
+      auth: 'discord',
+      prompt: '{event.type}',
+    },
+    described: {
+      secret: 'described-secret',
+      auth: {
+        scheme: 'hmac',
+        header: 'X-Acme-Signature',
+        algorithm: 'sha512',
+        encoding: 'base64',
+        signed: '{timestamp}.{body}',
+        timestamp_header: 'X-Acme-Time',
+        id_header: 'X-Acme-Id',
+        event_header: 'X-Acme-Event',
+      },
+      prompt: '{text} in {headers.x-acme-region} by {headers.x-acme-signature}',
+    },
+    token: {
+      secret: 'acme-token',
+      auth: { scheme: 'token', header: 'X-Acme-Key' },
+      delivery_id: '{headers.x-acme-run}-{event-data.id}',
+      prompt: '{headers.x-acme-key}',
+    },
   },
 };
 
@@ -331,6 +363,135 @@ describe('a webhook of', () => {
       .filter((line) => line.includes('X-Webhook-Signature has no timestamp'))
       .map((line) => (JSON.parse(line) as { route: string }).route);
     expect(warnings).toEqual(['legacy', 'other']);
+  });
+});
+
+describe('a webhook of a sender without code of its own', () => {
+  it.each([
+    {
+      route: 'sentry',
+      headers: { 'request-id': 'sentry-1', 'sentry-hook-resource': 'issue' },
+      signature: 'sentry-hook-signature',
+      body: '{"action":"created"}',
+      expected: ['sentry-1', 'issue'],
+    },
+    {
+      route: 'pagerduty',
+      headers: {},
+      signature: 'x-pagerduty-signature',
+      prefix: 'v1=',
+      body: '{"event":{"id":"01PD","event_type":"incident.triggered"}}',
+      expected: ['01PD', 'incident.triggered'],
+    },
+    {
+      route: 'typeform',
+      headers: {},
+      signature: 'typeform-signature',
+      prefix: 'sha256=',
+      encoding: 'base64' as const,
+      body: '{"event_id":"tf-1","event_type":"form_response"}',
+      expected: ['tf-1', 'form_response'],
+    },
+    {
+      route: 'bitbucket',
+      headers: { 'x-request-uuid': 'bb-1', 'x-event-key': 'pullrequest:created' },
+      signature: 'x-hub-signature',
+      prefix: 'sha256=',
+      body: '{}',
+      expected: ['bb-1', 'pullrequest:created'],
+    },
+  ])('$route is taken once, under its own id and event', async (sender) => {
+    const { route, headers, signature, prefix = '', encoding = 'hex', body, expected } = sender;
+    const proof = createHmac('sha256', `${route}-secret`).update(body).digest(encoding);
+    const sent: Record<string, string> = { ...(headers as object), [signature]: prefix + proof };
+    const first = await post(route, sent, body);
+    expect([first.status, first.body.delivery_id, first.body.event]).toEqual([202, ...expected]);
+    expect((await post(route, sent, body)).body.status).toBe('duplicate');
+    expect((await post(route, sent, `${body} `)).status).toBe(401);
+  });
+
+  it('Telegram is recognised by its update, and its kind is the event', async () => {
+    const headers = { 'x-telegram-bot-api-secret-token': 'telegram-secret' };
+    const first = await post('telegram', headers, '{"update_id":77,"message":{"text":"hello"}}');
+    expect([first.status, first.body.delivery_id, first.body.event]).toEqual([202, '77', 'message']);
+    expect((await post('telegram', headers, '{"update_id":77,"message":{}}')).body.status).toBe('duplicate');
+    expect((await post('telegram', headers, '{"update_id":78,"callback_query":{}}')).body.reason).toBe(
+      'event',
+    );
+  });
+
+  it('a captured request of Zendesk does not become another delivery', async () => {
+    const time = new Date().toISOString();
+    const headers = (id: string) => ({
+      'x-zendesk-webhook-signature-timestamp': time,
+      'x-zendesk-webhook-signature': createHmac('sha256', 'zendesk-secret')
+        .update(`${time}{}`)
+        .digest('base64'),
+      'x-zendesk-webhook-invocation-id': id,
+    });
+    const first = await post('zendesk', headers('inv-1'), '{}');
+    expect([first.status, first.body.delivery_id]).toEqual([202, 'inv-1']);
+    expect((await post('zendesk', headers('inv-2'), '{}')).body).toMatchObject({
+      status: 'duplicate',
+      session_id: first.body.session_id,
+    });
+  });
+
+  it('Discord is answered to both kinds of PING, and its events are taken', async () => {
+    const signed = (body: string) => {
+      const time = String(now());
+      const signature = signWithKey(null, Buffer.from(time + body), discordKeys.privateKey).toString('hex');
+      return { 'x-signature-timestamp': time, 'x-signature-ed25519': signature };
+    };
+    const send = (body: string, headers = signed(body)) =>
+      rawRequest({
+        url: `${ingress.baseUrl}/webhooks/discord`,
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      });
+    const interaction = await send('{"type":1,"id":"1","token":"t"}');
+    expect([interaction.status, interaction.text]).toEqual([200, '{"type":1}']);
+    const events = await send('{"version":1,"type":0}');
+    expect([events.status, events.text]).toEqual([204, '']);
+    // Discord checks that a wrong signature is refused.
+    expect((await send('{"version":1,"type":0}', signed('{}'))).status).toBe(401);
+
+    const event = '{"version":1,"type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestamp":"2026-11-18"}}';
+    const taken = await post('discord', signed(event), event);
+    expect([taken.status, taken.body.event]).toEqual([202, 'APPLICATION_AUTHORIZED']);
+    expect(await inputOf(taken.body.session_id)).toBe('APPLICATION_AUTHORIZED');
+    const command = '{"type":2,"id":"9001","token":"t","data":{"name":"deploy"}}';
+    expect((await post('discord', signed(command), command)).body).toMatchObject({
+      delivery_id: '9001',
+      event: 'APPLICATION_COMMAND',
+    });
+  });
+
+  it('any HMAC is taken as the route describes it; templates read headers, but not the signature', async () => {
+    const time = String(now());
+    const body = '{"text":"deployed"}';
+    const headers = (id: string) => ({
+      'x-acme-signature': createHmac('sha512', 'described-secret').update(`${time}.${body}`).digest('base64'),
+      'x-acme-time': time,
+      'x-acme-id': id,
+      'x-acme-event': 'deploy',
+      'x-acme-region': 'eu-1',
+    });
+    const first = await post('described', headers('acme-1'), body);
+    expect([first.status, first.body.delivery_id, first.body.event]).toEqual([202, 'acme-1', 'deploy']);
+    expect(await inputOf(first.body.session_id)).toBe('deployed in eu-1 by {headers.x-acme-signature}');
+    // The id is not signed: of all ids with the same content the first counts.
+    expect((await post('described', headers('acme-2'), body)).body.status).toBe('duplicate');
+  });
+
+  it('any token is taken; delivery_id reads headers, and the prompt never the token', async () => {
+    const headers = (run: string) => ({ 'x-acme-key': 'acme-token', 'x-acme-run': run });
+    const body = '{"event-data":{"id":"m-1"}}';
+    const first = await post('token', headers('1'), body);
+    expect([first.status, first.body.delivery_id]).toEqual([202, '1-m-1']);
+    expect(await inputOf(first.body.session_id)).toBe('{headers.x-acme-key}');
+    expect((await post('token', headers('1'), body)).body.status).toBe('duplicate');
+    expect((await post('token', headers('2'), body)).body.delivery_id).toBe('2-m-1');
   });
 });
 

@@ -49,7 +49,16 @@ export function standardSecretProblem(secret: string): string | null {
 
 function publicKeyOf(secret: string): KeyObject | null {
   const bytes = decode(secret.slice(PUBLIC.length));
-  if (bytes?.length !== ED25519_BYTES) return null;
+  return bytes?.length === ED25519_BYTES ? ed25519Key(bytes) : null;
+}
+
+const ED25519_HEX = /^[0-9a-f]{64}$/i;
+
+export function ed25519KeyOfHex(text: string): KeyObject | null {
+  return ED25519_HEX.test(text) ? ed25519Key(Buffer.from(text, 'hex')) : null;
+}
+
+function ed25519Key(bytes: Buffer): KeyObject {
   return createPublicKey({ key: Buffer.concat([ED25519_DER, bytes]), format: 'der', type: 'spki' });
 }
 

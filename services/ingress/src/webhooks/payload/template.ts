@@ -1,3 +1,4 @@
+import type { HeaderReader } from './header-reader.ts';
 import { indentedJson } from './indented-json.ts';
 import { lookUp } from './lookup.ts';
 
@@ -9,6 +10,7 @@ import { lookUp } from './lookup.ts';
  *   characters. Strings are inserted unchanged; numbers, booleans and null as in JSON.
  * - `{__raw__}` is the whole payload as indented JSON, cut at 4,000 characters.
  * - `{event_type}` is the type of the event, or `unknown` if it has none.
+ * - `{headers.x-request-id}` is a header of the request, if the payload has no such path and the header is no secret.
  * - A path that the payload does not have stays in the text as written, or is left out (`on_missing: empty`).
  *
  * Beyond Hermes: list indexes work, and only own data properties are reachable (no `length`, nothing inherited).
@@ -29,6 +31,8 @@ export interface Template {
 export interface TemplateValues {
   readonly payload: unknown;
   readonly event: string | null;
+  /** undefined: there are none to read. */
+  readonly header?: HeaderReader;
 }
 
 /** How a value of the payload is put into the text: `block` for JSON, `text` for strings. */
@@ -38,8 +42,9 @@ export type Quote = (value: string, kind: 'block' | 'text') => string;
 export const RAW_LIMIT = 4000;
 const VALUE_LIMIT = 2000;
 
-const PLACEHOLDER = /\{([a-zA-Z0-9_.]+)\}/g;
+const PLACEHOLDER = /\{([a-zA-Z0-9_.-]+)\}/g;
 const UNKNOWN_EVENT = 'unknown';
+const HEADERS = 'headers';
 
 type Part =
   | { readonly kind: 'literal'; readonly text: string }
@@ -77,10 +82,10 @@ export function compileTemplate(source: string, { leaveOut = false } = {}): Temp
       }
       return text;
     },
-    missing: ({ payload }) => {
+    missing: (values) => {
       let found: Set<string> | null = null;
       for (const part of parts) {
-        if (part.kind !== 'path' || lookUp(payload, part.keys) !== undefined) continue;
+        if (part.kind !== 'path' || valueAt(values, part.keys) !== undefined) continue;
         found ??= new Set();
         found.add(part.source);
       }
@@ -121,7 +126,7 @@ function renderPart(part: Part, values: TemplateValues, quote: Quote): string | 
     case 'raw':
       return quote(indentedJson(values.payload, RAW_LIMIT), 'block');
     case 'path': {
-      const value = lookUp(values.payload, part.keys);
+      const value = valueAt(values, part.keys);
       if (value === undefined) return null;
       if (typeof value === 'string') return quote(value, 'text');
       if (typeof value === 'object' && value !== null && !JSON.isRawJSON(value)) {
@@ -130,6 +135,13 @@ function renderPart(part: Part, values: TemplateValues, quote: Quote): string | 
       return JSON.stringify(value);
     }
   }
+}
+
+/** The payload comes first: it may be signed, and a header beside it is not. */
+function valueAt({ payload, header }: TemplateValues, keys: readonly string[]): unknown {
+  const value = lookUp(payload, keys);
+  if (value !== undefined || keys.length !== 2 || keys[0] !== HEADERS) return value;
+  return header?.(keys[1] as string);
 }
 
 const asIs: Quote = (value) => value;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { headerReader } from './header-reader.ts';
 import { parseJsonBody } from './json-body.ts';
 import { compileTemplate } from './template.ts';
 
@@ -31,6 +32,52 @@ describe('a template', () => {
       '{.}',
     ]) {
       expect(rendered(template, payload)).toBe(template);
+    }
+  });
+
+  it('reads keys with a hyphen', () => {
+    expect(
+      rendered('{event-data.id} {event-data.user-variables.a-b}', {
+        'event-data': { id: 'x', 'user-variables': { 'a-b': 1 } },
+      }),
+    ).toBe('x 1');
+  });
+
+  it('reads headers, but none with a secret, and the payload first', () => {
+    const header = headerReader(
+      {
+        'x-request-id': 'r-1',
+        'x-acme': 'secret-1',
+        authorization: 'Bearer secret-2',
+        cookie: 'secret-3',
+        'x-gitlab-token': 'secret-4',
+        'x-hub-signature': 'secret-5',
+        'set-cookie': ['secret-6'],
+      },
+      'x-acme',
+    );
+    const read = (template: string, payload: unknown = {}) =>
+      compileTemplate(template).render({ payload, event: null, header });
+    expect(read('{headers.x-request-id} {headers.X-Request-ID}')).toBe('r-1 r-1');
+    const missing = compileTemplate('{headers.x-request-id} {headers.x-none}').missing({
+      payload: {},
+      event: null,
+      header,
+    });
+    expect(missing).toEqual(['{headers.x-none}']);
+    expect(read('{headers.x-request-id}', { headers: { 'x-request-id': 'signed' } })).toBe('signed');
+    for (const name of [
+      'x-acme',
+      'Authorization',
+      'cookie',
+      'x-gitlab-token',
+      'x-hub-signature',
+      'set-cookie',
+      'x-none',
+    ]) {
+      const template = `{headers.${name}}`;
+      expect(read(template)).toBe(template);
+      expect(compileTemplate(template).renderWhole({ payload: {}, event: null, header })).toBeNull();
     }
   });
 

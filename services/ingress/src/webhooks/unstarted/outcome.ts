@@ -29,12 +29,12 @@ export interface Outcome {
 
 /** null: it started a session. */
 export function outcomeOfAnswer(answer: WebhookAnswer): Outcome | null {
-  if (answer.status !== 200) return null;
+  if (answer.status === 202) return null;
   const { status, reason } = answer.body;
   if (status === 'ignored')
-    return { outcome: 'ignored', reason: answer.why ?? reason ?? 'ignored', status: 200 };
+    return { outcome: 'ignored', reason: answer.why ?? String(reason ?? 'ignored'), status: 200 };
   if (status === 'duplicate') return { outcome: 'duplicate', reason: 'duplicate', status: 200 };
-  return { outcome: 'handshake', reason: 'handshake', status: 200 };
+  return { outcome: 'handshake', reason: 'handshake', status: answer.status };
 }
 
 /** The label of the counter, which distinguishes three reasons to ignore a webhook. */

@@ -79,8 +79,8 @@ export class UnstartedWebhookRecorder implements OnModuleDestroy {
     const { delivery_id, session_id } = answer.body;
     this.#add(request, outcome, {
       event: answer.event ?? null,
-      deliveryId: delivery_id ?? null,
-      sessionId: session_id ?? null,
+      deliveryId: textOf(delivery_id),
+      sessionId: textOf(session_id),
       detail: answer.detail ?? null,
     });
   }
@@ -216,4 +216,8 @@ function sentDeliveryId(headers: IncomingHttpHeaders): string | null {
 
 function clipped(text: string | null, longest = LONGEST_TEXT): string | null {
   return text === null ? null : toStorable(text.slice(0, longest));
+}
+
+function textOf(value: WebhookAnswer['body'][string] | undefined): string | null {
+  return typeof value === 'string' ? value : null;
 }

@@ -1,10 +1,13 @@
 import { createHmac, generateKeyPairSync, hash, sign as signWithKey } from 'node:crypto';
 import { type AuthScheme, authSchemes } from '@angelia/contracts';
 import { describe, expect, it } from '@jest/globals';
+import { LinearWebhookClient } from '@linear/sdk/webhooks';
 import { sign as octokitSign } from '@octokit/webhooks-methods';
+import { verifyKey } from 'discord-interactions';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { Webhook as SvixWebhook } from 'svix';
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { Refusal } from '../../../http/refusal.ts';
 import { NOW_MS, routeOf } from '../../../testing/route.ts';
 import type { Route } from '../../route.ts';
@@ -32,6 +35,8 @@ interface Provider {
   readonly windowSeconds?: number;
   /** Whether the signature covers the body. */
   readonly signsBody: boolean;
+  /** The route must name the scheme. */
+  readonly namedOnly?: true;
 }
 
 const NOW = NOW_MS / 1000;
@@ -47,11 +52,20 @@ const whpk = (pair: (typeof pairs)[number]) =>
 const FORM = 'application/x-www-form-urlencoded';
 const TWILIO_URL = 'https://hooks.example.com/webhooks/hook?from=twilio';
 
-function twilioSignature(secret: string, url: string, fields: Headers): string {
-  const signed = Object.keys(fields)
-    .sort()
-    .reduce((text, name) => text + name + fields[name], url);
-  return createHmac('sha1', secret).update(signed).digest('base64');
+/** As the Developer Portal shows it. */
+function discordKey(pair: (typeof pairs)[number]): string {
+  return pair.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
+}
+
+function discordRequest(body: string, at: number): Sent {
+  const signed = Buffer.from(`${at}${body}`);
+  return {
+    body,
+    headers: {
+      'x-signature-timestamp': String(at),
+      'x-signature-ed25519': signWithKey(null, signed, pairs[0].privateKey).toString('hex'),
+    },
+  };
 }
 
 const providers: Record<string, Provider> = {
@@ -207,7 +221,7 @@ const providers: Record<string, Provider> = {
       publicUrl: TWILIO_URL,
       headers: {
         'content-type': FORM,
-        'x-twilio-signature': twilioSignature(secret, TWILIO_URL, {
+        'x-twilio-signature': getExpectedTwilioSignature(secret, TWILIO_URL, {
           Body: 'grüße dich',
           From: '+1415',
           To: '+18005551212',
@@ -228,7 +242,7 @@ const providers: Record<string, Provider> = {
         publicUrl,
         headers: {
           'content-type': 'application/json',
-          'x-twilio-signature': twilioSignature(secret, publicUrl, {}),
+          'x-twilio-signature': getExpectedTwilioSignature(secret, publicUrl, {}),
         },
       };
     },
@@ -260,6 +274,112 @@ const providers: Record<string, Provider> = {
     }),
     header: 'x-webhook-signature',
     signsBody: true,
+  },
+  Sentry: {
+    scheme: 'sentry',
+    secret: 'sentry-client-secret',
+    otherSecret: 'sentry-client-secres',
+    send: (secret) => ({
+      body: JSON_BODY,
+      headers: { 'sentry-hook-signature': hmac(secret, JSON_BODY).digest('hex') },
+    }),
+    header: 'sentry-hook-signature',
+    signsBody: true,
+  },
+  PagerDuty: {
+    scheme: 'pagerduty',
+    secret: 'pagerduty-secret',
+    otherSecret: 'pagerduty-secres',
+    send: (secret) => ({
+      body: JSON_BODY,
+      headers: { 'x-pagerduty-signature': `v1=${hmac(secret, JSON_BODY).digest('hex')}` },
+    }),
+    header: 'x-pagerduty-signature',
+    signsBody: true,
+  },
+  Grafana: {
+    scheme: 'grafana',
+    secret: 'grafana-secret',
+    otherSecret: 'grafana-secres',
+    send: (secret) => ({
+      body: JSON_BODY,
+      headers: { 'x-grafana-alerting-signature': hmac(secret, JSON_BODY).digest('hex') },
+    }),
+    header: 'x-grafana-alerting-signature',
+    signsBody: true,
+  },
+  'Grafana with a timestamp': {
+    scheme: 'grafana',
+    secret: 'grafana-secret',
+    otherSecret: 'grafana-secres',
+    send: (secret, at) => ({
+      body: JSON_BODY,
+      headers: {
+        'x-grafana-alerting-signature-timestamp': String(at),
+        'x-grafana-alerting-signature': hmac(secret, `${at}:${JSON_BODY}`).digest('hex'),
+      },
+    }),
+    header: 'x-grafana-alerting-signature',
+    windowSeconds: 300,
+    signsBody: true,
+  },
+  Bitbucket: {
+    scheme: 'bitbucket',
+    secret: 'bitbucket-secret',
+    otherSecret: 'bitbucket-secres',
+    send: (secret) => ({
+      body: JSON_BODY,
+      headers: { 'x-hub-signature': `sha256=${hmac(secret, JSON_BODY).digest('hex')}` },
+    }),
+    header: 'x-hub-signature',
+    signsBody: true,
+  },
+  Zendesk: {
+    scheme: 'zendesk',
+    secret: 'dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ==',
+    otherSecret: 'dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seR==',
+    send: (secret, at) => {
+      const time = new Date(at * 1000).toISOString();
+      return {
+        body: JSON_BODY,
+        headers: {
+          'x-zendesk-webhook-signature-timestamp': time,
+          'x-zendesk-webhook-signature': hmac(secret, time + JSON_BODY).digest('base64'),
+        },
+      };
+    },
+    header: 'x-zendesk-webhook-signature',
+    windowSeconds: 300,
+    signsBody: true,
+  },
+  Typeform: {
+    scheme: 'typeform',
+    secret: 'typeform-secret',
+    otherSecret: 'typeform-secres',
+    send: (secret) => ({
+      body: JSON_BODY,
+      headers: { 'typeform-signature': `sha256=${hmac(secret, JSON_BODY).digest('base64')}` },
+    }),
+    header: 'typeform-signature',
+    signsBody: true,
+  },
+  Telegram: {
+    scheme: 'telegram',
+    secret: 'telegram-secret_token',
+    otherSecret: 'telegram-secret_tokem',
+    send: (secret) => ({ body: JSON_BODY, headers: { 'x-telegram-bot-api-secret-token': secret } }),
+    header: 'x-telegram-bot-api-secret-token',
+    signsBody: false,
+  },
+  Discord: {
+    scheme: 'discord',
+    secret: discordKey(pairs[0]),
+    otherSecret: discordKey(pairs[1]),
+    send: (_secret, at) => discordRequest(JSON_BODY, at),
+    header: 'x-signature-ed25519',
+    windowSeconds: 300,
+    signsBody: true,
+    namedOnly: true,
   },
   'a bearer token': {
     scheme: 'bearer',
@@ -301,7 +421,8 @@ const CONFIG = { public_url: 'https://hooks.example.com' };
 
 describe.each(Object.entries(providers))('%s', (_name, provider) => {
   const { secret, otherSecret, header, scheme } = provider;
-  const detecting = routeOf({ secret }, CONFIG);
+  const named = provider.namedOnly === true ? { auth: scheme } : {};
+  const detecting = routeOf({ secret, ...named }, CONFIG);
 
   it('is accepted, whether its scheme is detected or named', async () => {
     const sent = await provider.send(secret, NOW);
@@ -311,9 +432,9 @@ describe.each(Object.entries(providers))('%s', (_name, provider) => {
 
   it('is accepted with either secret while they rotate, and refused with another', async () => {
     const sent = await provider.send(secret, NOW);
-    expect(verdict(routeOf({ secret: [otherSecret, secret] }, CONFIG), sent)).toBe('ok');
-    expect(verdict(routeOf({ secret: [secret, otherSecret] }, CONFIG), sent)).toBe('ok');
-    expect(verdict(routeOf({ secret: otherSecret }, CONFIG), sent)).toBe(REFUSED);
+    expect(verdict(routeOf({ secret: [otherSecret, secret], ...named }, CONFIG), sent)).toBe('ok');
+    expect(verdict(routeOf({ secret: [secret, otherSecret], ...named }, CONFIG), sent)).toBe('ok');
+    expect(verdict(routeOf({ secret: otherSecret, ...named }, CONFIG), sent)).toBe(REFUSED);
   });
 
   it('is refused for one flipped bit anywhere in its signature, and causes no other error', async () => {
@@ -411,6 +532,147 @@ describe('the schemes', () => {
     expect([...new Set(Object.values(providers).map(({ scheme }) => scheme))].sort()).toEqual(
       [...authSchemes].sort(),
     );
+  });
+});
+
+describe("the providers' own libraries", () => {
+  it('of Discord and Linear accept what is accepted here, and refuse what is refused', async () => {
+    const { headers, body } = discordRequest(JSON_BODY, NOW);
+    const discord = (text: string) =>
+      verifyKey(
+        text,
+        headers['x-signature-ed25519'] ?? '',
+        headers['x-signature-timestamp'] ?? '',
+        discordKey(pairs[0]),
+      );
+    expect([await discord(body as string), await discord(`${body} `)]).toEqual([true, false]);
+
+    // Its library looks at the clock.
+    const now = Math.floor(Date.now() / 1000);
+    const sent = await providers.Linear?.send('lin_wh_1', now);
+    const linear = new LinearWebhookClient('lin_wh_1');
+    const signature = sent?.headers['linear-signature'] ?? '';
+    expect(linear.verify(Buffer.from(sent?.body as string), signature, now * 1000)).toBe(true);
+    expect(() => linear.verify(Buffer.from(`${sent?.body} `), signature, now * 1000)).toThrow();
+  });
+});
+
+describe('the public key of a Discord application', () => {
+  it('is no secret: without `auth` nothing that is signed with it is accepted', () => {
+    const secret = discordKey(pairs[0]);
+    const detecting = routeOf({ secret });
+    expect(verdict(detecting, discordRequest(JSON_BODY, NOW))).toBe(REFUSED);
+    const named = routeOf({ secret, auth: 'discord' });
+    for (const headers of [
+      { 'x-hub-signature-256': `sha256=${hmac(secret, JSON_BODY).digest('hex')}` },
+      { authorization: `Bearer ${secret}` },
+    ] as Headers[]) {
+      expect(verdict(named, { headers, body: JSON_BODY })).toBe(REFUSED);
+    }
+  });
+
+  it('has 64 hex digits', () => {
+    expect(() => routeOf({ secret: 'not-a-public-key', auth: 'discord' })).toThrow('public key');
+  });
+});
+
+describe('a scheme that the route describes', () => {
+  const at = String(NOW);
+  const body = JSON_BODY;
+  const digest = (algorithm: string, text: string, encoding: 'hex' | 'base64') =>
+    createHmac(algorithm, 'described-secret').update(text).digest(encoding);
+  const described = (auth: object) => routeOf({ secret: 'described-secret', auth });
+
+  it.each(
+    (['sha1', 'sha256', 'sha512'] as const).flatMap((algorithm) =>
+      (['hex', 'base64'] as const).map((encoding) => ({ algorithm, encoding })),
+    ),
+  )('signs with $algorithm in $encoding', ({ algorithm, encoding }) => {
+    const route = described({
+      scheme: 'hmac',
+      header: 'X-Acme-Signature',
+      algorithm,
+      encoding,
+      prefix: 'a=',
+    });
+    const signed = (text: string) => `a=${digest(algorithm, text, encoding)}`;
+    expect(verdict(route, { body, headers: { 'x-acme-signature': signed(body) } })).toBe('ok');
+    // Several while a secret is rotated.
+    const several = `a=AAAA, ${signed(body)},b=1`;
+    expect(verdict(route, { body, headers: { 'x-acme-signature': several } })).toBe('ok');
+    for (const wrong of [signed(`${body} `), signed(body).slice(2), signed(body).slice(0, -4), 'a=', '']) {
+      expect([wrong, verdict(route, { body, headers: { 'x-acme-signature': wrong } })]).toEqual([
+        wrong,
+        REFUSED,
+      ]);
+    }
+    expect(verdict(route, { body, headers: {} })).toBe(REFUSED);
+  });
+
+  it('signs what the template says, within the tolerance', () => {
+    const route = described({
+      scheme: 'hmac',
+      header: 'X-Signature',
+      signed: 'v2:{id}:{timestamp}.{body}',
+      timestamp_header: 'X-Time',
+      id_header: 'X-Id',
+      tolerance_seconds: 10,
+    });
+    const send = (time: string, id = 'd-1') => ({
+      body,
+      headers: {
+        'x-signature': digest('sha256', `v2:${id}:${time}.${body}`, 'hex'),
+        'x-time': time,
+        'x-id': id,
+      },
+    });
+    const later = (seconds: number) => NOW_MS + seconds * 1000;
+    for (const fresh of [at, String(NOW - 10), String(later(9)), new Date(later(-9)).toISOString()]) {
+      expect([fresh, verdict(route, send(fresh))]).toEqual([fresh, 'ok']);
+    }
+    const offset = '2025-10-09T10:53:20+02:00';
+    expect(new Date(offset).getTime()).toBe(NOW_MS);
+    expect(verdict(route, send(offset))).toBe('ok');
+    for (const stale of [
+      String(NOW - 11),
+      String(later(11)),
+      new Date(later(-11)).toISOString(),
+      'now',
+      '',
+    ]) {
+      expect([stale, verdict(route, send(stale))]).toEqual([stale, REFUSED]);
+    }
+    const { headers } = send(at);
+    expect(verdict(route, { body, headers: { ...headers, 'x-id': 'd-2' } })).toBe(REFUSED);
+    expect(verdict(route, { body, headers: { ...headers, 'x-id': '' } })).toBe(REFUSED);
+  });
+
+  it('is a token in a header', () => {
+    const route = described({ scheme: 'token', header: 'X-Acme-Token' });
+    expect(verdict(route, { body, headers: { 'x-acme-token': 'described-secret' } })).toBe('ok');
+    for (const headers of [
+      { 'x-acme-token': 'described-secres' },
+      { 'x-acme-token': '' },
+      { authorization: 'Bearer described-secret' },
+    ] as Headers[]) {
+      expect(verdict(route, { body, headers })).toBe(REFUSED);
+    }
+  });
+
+  it.each([
+    [{ scheme: 'hmac' }, 'header'],
+    [{ scheme: 'hmac', header: 'X-A', signed: '{timestamp}.{body}' }, 'timestamp_header'],
+    [{ scheme: 'hmac', header: 'X-A', signed: '{id}.{body}' }, 'id_header'],
+    [{ scheme: 'hmac', header: 'X-A', timestamp_header: 'X-T' }, 'proves nothing'],
+    [{ scheme: 'hmac', header: 'X-A', signed: 'constant' }, '{body} exactly once'],
+    [{ scheme: 'hmac', header: 'X-A', signed: '{body}{url}' }, '{url}'],
+    [{ scheme: 'hmac', header: 'X-A', algorithm: 'md5' }, 'md5'],
+    [{ scheme: 'hmac', header: 'X A' }, 'header'],
+    [{ scheme: 'token' }, 'header'],
+    [{ scheme: 'pigeon', header: 'X-A' }, 'pigeon'],
+    [{ scheme: 'token', header: 'X-A', encoding: 'hex' }, 'encoding'],
+  ])('is refused by the config: %j', (auth, reason) => {
+    expect(() => described(auth)).toThrow(reason);
   });
 });
 
@@ -517,7 +779,7 @@ describe('a scheme also accepts', () => {
     expect(verdict(route, { ...sent, publicUrl: TWILIO_URL.replace('hook?', 'other?') })).toBe(REFUSED);
     const headers = {
       'content-type': 'application/json',
-      'x-twilio-signature': twilioSignature(secret, TWILIO_URL, {}),
+      'x-twilio-signature': getExpectedTwilioSignature(secret, TWILIO_URL, {}),
     };
     expect(verdict(route, { body: '{"any":"body"}', headers })).toBe(REFUSED);
   });
@@ -539,7 +801,7 @@ describe('a scheme also accepts', () => {
       body,
       headers: {
         'content-type': FORM,
-        'x-twilio-signature': twilioSignature('twilio-token', TWILIO_URL, fields),
+        'x-twilio-signature': getExpectedTwilioSignature('twilio-token', TWILIO_URL, fields),
       },
     });
     expect(verdict(route, sent('Body=hi', { Body: 'hi' }))).toBe('ok');
