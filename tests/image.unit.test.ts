@@ -110,7 +110,9 @@ describe('docker-compose.yml', () => {
     const bytes = (text: string) => Number.parseInt(text, 10) * (/g/i.test(text) ? 1024 : 1);
     for (const name of ['ingress', 'agent-runner', 'delivery', 'process-watcher']) {
       const [, limit = ''] =
-        /limits: \{ cpu: "\d+", memory: (\w+)/.exec(read(`deploy/kubernetes/base/${name}.yaml`)) ?? [];
+        /\n {6}containers:.*?limits: \{ cpu: "\d+", memory: (\w+)/s.exec(
+          read(`deploy/kubernetes/base/${name}.yaml`),
+        ) ?? [];
       expect([name, bytes(String(services[name]?.mem_limit))]).toEqual([name, bytes(limit)]);
     }
   });

@@ -77,12 +77,12 @@ for service in ingress agent-runner delivery; do
 done
 held 'ingress, agent-runner and delivery run as user node (1000), without any capability'
 status=$(status_of process-watcher)
-# CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID, SYS_PTRACE
-watcher_capabilities=00000000000800eb
+# CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID
+watcher_capabilities=00000000000000eb
 for wanted in 'Uid: 0 0' "CapEff: $watcher_capabilities" "CapBnd: $watcher_capabilities" 'NoNewPrivs: 1'; do
   grep -q "^$wanted" <<<"$status" || fail "process-watcher is not as wanted ($wanted): $status"
 done
-held 'process-watcher runs as root with seven capabilities and can get no other'
+held 'process-watcher runs as root with six capabilities and can get no other'
 for service in "${services[@]}"; do
   written=$(inside "$service" 'for f in /x /app/x /etc/x /usr/local/bin/x /home/node/x; do (: >$f) 2>/dev/null && echo $f; done; : >/tmp/x || echo /tmp is closed; rm -f /tmp/x')
   [ -z "$written" ] || fail "$service: the root file system can be written: $written"

@@ -46,7 +46,7 @@ held 'a command reaches the ports of Postgres and of NATS for clients and no oth
 programs() { inside process-watcher 'for p in /proc/[0-9]*/cmdline; do tr "\0" " " <$p 2>/dev/null; echo; done'; }
 runs() { grep -q "^$1" <<<"$(programs)"; }
 gone() { ! runs "$1"; }
-# A daemon has left the command's process group. Its environment identifies it, and reading that needs SYS_PTRACE.
+# A daemon has left the command's process group. Its environment identifies it, which root reads as the session's user.
 run '{"command":"setsid sleep 1111 >/dev/null 2>&1 </dev/null & sleep 0.3; echo left"}'
 until_holds 'a daemon that a foreground command left is gone' gone 'sleep 1111'
 held 'a daemon that a foreground command left behind is ended with it'

@@ -8,8 +8,8 @@ import { containersOf, type JsonMap, type KubernetesObject, listAt, mapAt, textA
 import { renderVariant, repository, variantNames } from './overlays.ts';
 
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
-/** Variables that are part of NATS_URL, and those that the OpenTelemetry SDK reads. */
-const forOthers = ['NATS_TOKEN', 'OTEL_METRICS_EXPORTER'];
+/** Variables that are part of NATS_URL, and those that the OpenTelemetry SDK and the command line read. */
+const forOthers = ['NATS_TOKEN', 'OTEL_METRICS_EXPORTER', 'ANGELIA_URL'];
 /** A master key must be 32 bytes in base64, and a database URL must be a URL. The rest may be any text. */
 const ofProduction: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgres://angelia:secret@10.0.0.5:5432/angelia',
@@ -30,6 +30,17 @@ describe.each(variantNames)('%s', (variant) => {
         expect.arrayContaining(['DATABASE_URL', 'NATS_URL', 'ANGELIA_INSTANCE', 'ANGELIA_CONFIG']),
       );
     }
+  });
+
+  it('tells the command line in every pod the address of ingress, which is a Service', () => {
+    const service = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === 'ingress');
+    const [port] = listAt(service, 'spec.ports');
+    expect(textAt(port, 'name')).toBe('http');
+    for (const name of services) {
+      expect(environmentOf(objects, name).ANGELIA_URL).toBe('http://ingress');
+    }
+    // Port 80 needs no number in the address.
+    expect(mapAt({ port: port ?? {} }, 'port').port).toBe(80);
   });
 
   it('mounts the config where services look for it', () => {

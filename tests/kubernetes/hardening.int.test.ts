@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import {
   at,
   containersOf,
@@ -18,7 +19,12 @@ import { renderVariant, repository, type Variant, variantNames } from './overlay
 
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
 /** Tested with `setpriv --bounding-set` (docs/kubernetes.md). process-watcher.yaml has the reason for each. */
-const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER', 'SYS_PTRACE'];
+const watcherCapabilities = ['SETUID', 'SETGID', 'CHOWN', 'KILL', 'DAC_OVERRIDE', 'FOWNER'];
+/** What the Pod Security level `baseline` allows to add: https://kubernetes.io/docs/concepts/security/pod-security-standards/ */
+const BASELINE = [
+  ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE'],
+  ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
+];
 /** From libs/service-kit/src/process/shutdown.ts: after the drain there are six closing steps of two seconds each. */
 const CLOSING_SECONDS = 12;
 
@@ -76,6 +82,44 @@ describe.each(variantNames)('%s', (variant) => {
           [],
         ]);
       }
+    }
+  });
+
+  it('passes the Pod Security level `baseline`, which its namespace enforces', () => {
+    for (const { object, container } of each) {
+      const added = listAt(container, 'securityContext.capabilities.add').map(String);
+      expect([idOf(object), added.filter((one) => !BASELINE.includes(one))]).toEqual([idOf(object), []]);
+    }
+    const file = join(
+      repository,
+      'deploy',
+      'kubernetes',
+      'overlays',
+      variant === 'dev' ? 'dev' : 'production',
+      'namespace.yaml',
+    );
+    const namespace = parse(readFileSync(file, 'utf8')) as JsonMap;
+    expect(mapAt(namespace, 'metadata.labels')['pod-security.kubernetes.io/enforce']).toBe('baseline');
+  });
+
+  it('leaves the namespace of production alone, with the secrets and volumes in it', () => {
+    expect(objects.filter(({ kind }) => kind === 'Namespace')).toHaveLength(variant === 'dev' ? 1 : 0);
+  });
+
+  it('names the strategy of every Deployment, so that an unchanged one stays unchanged', () => {
+    const strategies = objects
+      .filter(({ kind }) => kind === 'Deployment')
+      .map((object) => textAt(object, 'spec.strategy.type'));
+    expect(strategies).toEqual(['RollingUpdate', 'RollingUpdate', 'RollingUpdate']);
+  });
+
+  it('migrates as a step of every start, and has no Job, which could not be changed by an upgrade', () => {
+    expect(objects.filter(({ kind }) => kind === 'Job')).toEqual([]);
+    for (const object of objects.filter(({ kind }) => kind === 'Deployment')) {
+      const [migrate] = listAt(podSpecOf(object), 'initContainers');
+      expect(listAt(migrate, 'args')).toEqual(['migrate']);
+      const [service] = listAt(podSpecOf(object), 'containers');
+      expect(textAt(migrate, 'image')).toBe(textAt(service, 'image'));
     }
   });
 

@@ -13,6 +13,7 @@ export const variants = {
   dev: null,
   production: null,
   'production without KEDA': ['hpa-ingress', 'hpa-workers'],
+  'production with plain-replicas': ['plain-replicas'],
   'production with pod-monitor': ['hpa-ingress', 'keda-workers', 'pod-monitor'],
   'production with unprivileged-watcher': ['hpa-ingress', 'keda-workers', 'unprivileged-watcher'],
   'production with watcher-egress': ['hpa-ingress', 'keda-workers', 'watcher-egress'],

@@ -8,7 +8,7 @@ const pod = (name: string, component: string) => ({
 });
 const services = ['ingress', 'agent-runner', 'delivery', 'process-watcher'];
 const ends: Readonly<Record<string, End>> = {
-  ...Object.fromEntries([...services, 'migrate'].map((name) => [name, pod('angelia', name)])),
+  ...Object.fromEntries(services.map((name) => [name, pod('angelia', name)])),
   nats: pod('nats', 'nats'),
   postgres: pod('postgres', 'postgres'),
   controller: { namespace: 'ingress-nginx', labels: {} },
@@ -39,9 +39,7 @@ describe.each(variantNames)('%s', (variant) => {
   const where = (from: string, candidates: readonly string[], port: number) =>
     candidates.filter((to) => isLetThrough(objects, { from: end(from), to: end(to), port }));
   const everyone = Object.keys(ends);
-  const ours = [...services, 'migrate', 'nats', 'postgres'].filter(
-    (name) => variant === 'dev' || name !== 'postgres',
-  );
+  const ours = [...services, 'nats', 'postgres'].filter((name) => variant === 'dev' || name !== 'postgres');
 
   it('lets only agent-runner and delivery reach the Internet, and nobody reach private addresses or the metadata service', () => {
     const out =
@@ -53,8 +51,8 @@ describe.each(variantNames)('%s', (variant) => {
     expect(who(ours, 'public', 587)).toEqual(['delivery']);
   });
 
-  it('lets only the ingress controller reach ingress, and nothing else', () => {
-    expect(who(everyone, 'ingress', 8644)).toEqual(['controller']);
+  it('lets only the ingress controller reach ingress, and nothing else; and our own services, but not their commands', () => {
+    expect(who(everyone, 'ingress', 8644)).toEqual(['ingress', 'agent-runner', 'delivery', 'controller']);
     for (const port of [8644, 9464, 4222, 6222, 8222, 5432]) {
       expect([port, where('controller', ours, port)]).toEqual([port, port === 8644 ? ['ingress'] : []]);
       expect([port, where('stranger', ours, port)]).toEqual([port, []]);
@@ -72,10 +70,10 @@ describe.each(variantNames)('%s', (variant) => {
     expect(who(everyone, 'nats', 8222)).toEqual(['prometheus', 'keda']);
   });
 
-  it('lets services and the migration reach Postgres', () => {
+  it('lets services reach Postgres', () => {
     const postgres = variant === 'dev' ? 'postgres' : 'database';
-    expect(who(ours, postgres, 5432)).toEqual([...services, 'migrate']);
-    if (variant === 'dev') expect(who(everyone, 'postgres', 5432)).toEqual([...services, 'migrate']);
+    expect(who(ours, postgres, 5432)).toEqual(services);
+    if (variant === 'dev') expect(who(everyone, 'postgres', 5432)).toEqual(services);
     // No other database, because commands share the network of process-watcher.
     const others = ['private', 'another private', 'beside the database', 'public', 'stranger', 'nats'];
     for (const from of ours) expect([from, where(from, others, 5432)]).toEqual([from, []]);

@@ -156,7 +156,7 @@ describe.each(variantNames)('%s', (variant) => {
       'agent-runner',
       'delivery',
       'ingress',
-      'migrate',
+      ...['migrate', 'migrate', 'migrate'],
       'process-watcher',
       'sticky-tmp',
     ]);

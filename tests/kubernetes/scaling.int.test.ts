@@ -14,12 +14,30 @@ describe.each(variantNames)('%s', (variant) => {
     return objects.find((object) => object.kind === kind && object.metadata.name === name);
   };
 
+  const isFixed = variant === 'dev' || variant === 'production with plain-replicas';
+
   it('scales existing workloads, each with one scaler that alone sets the number of replicas', () => {
     const targets = scalers.map((scaler) => targetOf(scaler));
     expect(targets.map((target) => (target === undefined ? 'nothing' : idOf(target))).sort()).toEqual(
-      variant === 'dev' ? [] : ['Deployment/agent-runner', 'Deployment/delivery', 'Deployment/ingress'],
+      isFixed ? [] : ['Deployment/agent-runner', 'Deployment/delivery', 'Deployment/ingress'],
     );
     for (const target of targets) expect(at(target, 'spec.replicas')).toBeUndefined();
+  });
+
+  it('has two or more of each service in production, also without a scaler', () => {
+    if (variant === 'dev') return;
+    const counts = ['ingress', 'agent-runner', 'delivery'].map((name) => {
+      const scaler = scalers.find((one) => targetOf(one)?.metadata.name === name);
+      const deployment = objects.find(
+        ({ kind, metadata }) => kind === 'Deployment' && metadata.name === name,
+      );
+      return Number(
+        at(scaler, 'spec.minReplicas') ??
+          at(scaler, 'spec.minReplicaCount') ??
+          at(deployment, 'spec.replicas'),
+      );
+    });
+    expect(counts.every((count) => count >= 2)).toBe(true);
   });
 
   it('scales by CPU only workloads with a CPU request', () => {

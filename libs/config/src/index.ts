@@ -29,6 +29,7 @@ export { literalApiRoute } from './load/variables.ts';
 export { outputLimitWarnings } from './output-limits.ts';
 export { publicUrl, publicUrlWarning } from './public-url.ts';
 export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
+export { secretEnvironmentOf } from './secrets/secret-environment.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
 export {
   ConfigRefused,

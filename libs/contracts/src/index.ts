@@ -81,7 +81,7 @@ export {
   watcherResource,
   watchResource,
 } from './ids.ts';
-export { isSecretKey } from './secret-key.ts';
+export { isSecretKey, isSecretVariable } from './secret-key.ts';
 export {
   awaitedTypes,
   CONFIG_PING_SUBJECT,

@@ -87,6 +87,8 @@ interface CreatedFacts {
   readonly deliverOnly: boolean;
   readonly sessionKey: string | null;
   readonly continues: string | null;
+  /** The first session of the conversation. Missing if this is the first one. */
+  readonly conversationId?: string;
   readonly startAfter: number | null;
   readonly queueDeadline: number | null;
   /** Most runs of the route at the same time, over all runners. */

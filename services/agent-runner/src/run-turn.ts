@@ -43,7 +43,7 @@ async function carryOutClaim(claim: Claim, stop: StopSwitch, deps: RunDeps): Pro
   const { agents } = deps.config;
   const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
   const run = new ClaimedRun(claim, stop, deps);
-  const timer = agent && stopAfter(agent.timeout_seconds, stop);
+  const timer = agent && stopAfter(limitOf(agent, deps.config), stop);
   const stopReporting = agent && reportStillWorking(run, agent.status_interval_seconds, deps.logger);
   try {
     const drift = findConfigDrift(created, deps.config);
@@ -81,7 +81,7 @@ function work(run: Run, agent: AgentConfig, deps: RunDeps): Promise<Loaded | nul
     case 'llm':
       return runLlm(run, agent, deps);
     case 'command':
-      return runCommand(run, agent);
+      return runCommand(run);
     case 'http':
       return runHttp(run, agent, deps);
   }
@@ -138,6 +138,14 @@ async function recordStop(run: Run, stop: StopReason, { logger }: RunDeps): Prom
         },
       ]);
   }
+}
+
+/**
+ * process-watcher ends a program at the same limit, and its report says why. A run that ended first would drop that. After
+ * `lease_seconds` a service that says nothing counts as gone everywhere.
+ */
+function limitOf(agent: AgentConfig, { timing }: Config): number {
+  return agent.timeout_seconds + (agent.kind === 'command' ? timing.lease_seconds : 0);
 }
 
 function stopAfter(seconds: number, stop: StopSwitch): NodeJS.Timeout {

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -19,6 +21,8 @@ import type { User } from './users/user-policy.ts';
  * The files under `$ANGELIA_DATA/processes`:
  *
  *   <session>/work/            the session's working directory: the only one that its commands own
+ *   <session>/conversation     of a continuation: the session whose working directory and user it uses instead
+ *   <session>/continuations/   the sessions that use its working directory as well
  *   <session>/<command>/       what the supervisor writes about one command (supervisor/protocol.ts); only we may enter it
  *   running/<session>~<name>   a call in flight, or a command whose end is not in the log yet: what to look after when we
  *                              start again
@@ -61,9 +65,40 @@ export class SessionDirectories {
     return dir;
   }
 
+  /** The session whose working directory and user this one uses: itself, or the first one of its conversation. */
+  placeOf(id: SessionId): SessionId {
+    try {
+      const place = readFileSync(join(this.root, id, CONVERSATION_FILE), 'utf8');
+      return isSessionId(place) ? place : id;
+    } catch {
+      return id;
+    }
+  }
+
+  /** Before its first command. Has no effect on a session that has a working directory of its own already. */
+  joinConversation(id: SessionId, first: SessionId): void {
+    if (id === first || !isSessionId(first) || this.placeOf(id) === first) return;
+    if (existsSync(join(this.#workRoot, id, 'work'))) return;
+    const continuations = join(this.root, first, CONTINUATIONS);
+    for (const session of [id, first]) {
+      mkdirSync(join(this.root, session), { recursive: true });
+      chmodSync(join(this.root, session), 0o711);
+    }
+    mkdirSync(continuations, { recursive: true, mode: 0o700 });
+    // In this order: the place is not removed while a session is on its list.
+    writeFileSync(join(continuations, id), '', { mode: 0o600 });
+    writeFileSync(join(this.root, id, CONVERSATION_FILE), first, { mode: 0o600 });
+  }
+
+  /** All sessions with files here that use this working directory, the oldest first. */
+  sessionsAt(place: SessionId): SessionId[] {
+    const others = list(join(this.root, place, CONTINUATIONS)).filter((name) => isSessionId(name));
+    return [place, ...others.filter((id) => existsSync(join(this.root, id))).sort()];
+  }
+
   /** The directory that holds the session's working directory. */
   sessionDirectory(id: SessionId): string {
-    return join(this.#workRoot, id);
+    return join(this.#workRoot, this.placeOf(id));
   }
 
   makeSessionDirectory(id: SessionId): string {
@@ -165,8 +200,16 @@ export class SessionDirectories {
     }
   }
 
-  removeSession(id: SessionId): void {
+  /** Removes what is the session's own and not its conversation's. */
+  removeCommands(id: SessionId): void {
     for (const command of this.unsettled()) if (command.sessionId === id) this.markSettled(id, command.name);
+    for (const name of this.commandsOf(id)) this.removeCommand(id, name);
+  }
+
+  removeSession(id: SessionId): void {
+    this.removeCommands(id);
+    const place = this.placeOf(id);
+    if (place !== id) rmSync(join(this.root, place, CONTINUATIONS, id), { force: true });
     rmSync(join(this.root, id), { recursive: true, force: true });
     rmSync(join(this.#workRoot, id), { recursive: true, force: true });
   }
@@ -175,6 +218,9 @@ export class SessionDirectories {
     return join(this.root, 'running');
   }
 }
+
+const CONVERSATION_FILE = 'conversation';
+const CONTINUATIONS = 'continuations';
 
 /** The name of a foreground command's directory. A digest, because call ids come from models and may hold anything. */
 export function foregroundName(callId: string): string {

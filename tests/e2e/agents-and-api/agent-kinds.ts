@@ -56,11 +56,21 @@ export function agentKinds(): void {
         patient: program(
           'echo x >> starts; echo "::status begun"; sleep 4; echo "started $(wc -l < starts | tr -d " ") times"',
         ),
+        remembers: {
+          ...program('cat >> notes; echo "$ANGELIA_CONVERSATION_ID $(id -u) $(pwd) $(tr "\\n" " " < notes)"'),
+          send_history: false,
+        },
         elsewhere: { kind: 'http', url, secret: SECRET },
       },
-      routes: Object.fromEntries(
-        ['program', 'fails', 'patient', 'elsewhere'].map((agent) => [agent, testRoute(sink.url, { agent })]),
-      ),
+      routes: {
+        ...Object.fromEntries(
+          ['program', 'fails', 'patient', 'elsewhere'].map((agent) => [
+            agent,
+            testRoute(sink.url, { agent }),
+          ]),
+        ),
+        remembers: testRoute(sink.url, { agent: 'remembers', prompt: '{text}\n', session_key: '{thread}' }),
+      },
     };
   });
 
@@ -94,6 +104,25 @@ export function agentKinds(): void {
         code: 'agent_failed',
         message: expect.stringContaining('no luck'),
       });
+    });
+
+    it('goes on where it was when a webhook of the same key comes after its answer', async () => {
+      const answers: string[] = [];
+      const sessions: string[] = [];
+      for (const text of ['one', 'two', 'three']) {
+        const { sessionId } = await stack.post({ route: 'remembers', body: { text, thread: 't-1' } });
+        await stack.waitForEnd(sessionId, { settled: true });
+        sessions.push(sessionId);
+        answers.push(String(told(sessionId).at(-1)?.[1]));
+      }
+      expect(new Set(sessions).size).toBe(3);
+      const [place] = answers[0]?.split(' one') ?? [];
+      expect(place).toMatch(new RegExp(`^${sessions[0]} \\d+ /`));
+      expect(answers.map((answer) => answer.trim())).toEqual([
+        `${place} one`,
+        `${place} one two`,
+        `${place} one two three`,
+      ]);
     });
 
     it('survives a killed (-9) runner and watcher, starts once and answers once', async () => {

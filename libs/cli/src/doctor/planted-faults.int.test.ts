@@ -225,6 +225,17 @@ describe('NATS', () => {
   });
 });
 
+it('ingress at another address that does not answer is a fault that does not advise to start it here', async () => {
+  const [here, elsewhere] = await Promise.all(
+    ['http://127.0.0.1:1', 'http://ingress.invalid'].map(async (ingressUrl) =>
+      finding(await examined({}, { ingressUrl }), 'ingress'),
+    ),
+  );
+  expect(here).toMatchObject({ state: 'fault', todo: expect.stringContaining('npm start') });
+  expect(elsewhere).toMatchObject({ state: 'fault', todo: expect.stringContaining('kubectl get pods') });
+  expect(JSON.stringify(elsewhere)).not.toContain('npm start');
+});
+
 it('servers that accept a connection and never answer are faults within the time limit', async () => {
   const taken: Socket[] = [];
   const silent = createServer((socket) => taken.push(socket.on('error', () => {}).resume())).listen(

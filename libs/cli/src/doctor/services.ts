@@ -64,6 +64,14 @@ async function adminFindings({ local, adminUrls, timeoutMs }: ServicesOptions): 
 const startIt = (name: string) =>
   `start it (\`npm start\` starts all services); logs/${name}.log says why it ended`;
 
+/** For a service elsewhere, as in Kubernetes: nothing on this machine starts it. */
+const REACH_IT =
+  'check that it runs and that this machine may reach it (in Kubernetes: `kubectl get pods`, its logs, the network policies), or name another address with --url or ANGELIA_URL';
+
+function isHere(url: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
 function instancesOf({ programs }: LocalStack) {
   return (programs ?? []).filter(({ name }) => SERVICES.some((service) => isService(service, name)));
 }
@@ -77,7 +85,7 @@ async function readyFindings(check: string, base: string, timeoutMs: number): Pr
     });
     answer = { status: response.status, body: await response.json().catch(() => null) };
   } catch (error) {
-    const todo = startIt(check.replace(/^service\./, ''));
+    const todo = isHere(base) ? startIt(check.replace(/^service\./, '')) : REACH_IT;
     return [fault(check, `does not answer at ${base}: ${reasonOf(error)}`, todo)];
   }
   const ready =

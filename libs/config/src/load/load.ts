@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { type Config, type ConfigProblem, parseConfig } from '@angelia/contracts';
 import { crossReferenceProblems } from '../check/cross-references.ts';
 import { DEFAULT_HOST } from '../environment.ts';
+import { markSecretEnvironment } from '../secrets/secret-environment.ts';
 import { ConfigRefused } from '../startup-error.ts';
 import {
   type AddressVariables,
@@ -95,7 +96,7 @@ function parseWritten(written: unknown, env: NodeJS.ProcessEnv, document: Config
   const filled = fillVariables(written, env, missing);
   refuse(missing, document);
   const parsed = parseConfig(filled, written);
-  if (parsed.ok) return parsed.config;
+  if (parsed.ok) return markSecretEnvironment(parsed.config, written);
   throw refusal(parsed.problems, document);
 }
 

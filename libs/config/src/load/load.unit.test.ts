@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { configJsonSchema } from '@angelia/contracts';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { secretValuesIn } from '../secrets/redaction.ts';
+import { secretEnvironmentOf } from '../secrets/secret-environment.ts';
 import { StartupError, startupMessage } from '../startup-error.ts';
 import { demoConfigPath } from './config-file.ts';
 import { loadCommandConfig, loadConfig, parseConfigText } from './load.ts';
@@ -62,6 +64,24 @@ describe('variables in the config', () => {
   it('leaves the braces of templates alone', () => {
     const config = load(`${BASE}\nroutes: { r: { secret: s3cret, prompt: "PR #{number} costs $5" } }`);
     expect(config.routes.r?.prompt).toBe('PR #{number} costs $5');
+  });
+});
+
+describe('the environment of a program that is an agent', () => {
+  const agent = (env: string) => {
+    const text = `agents: { a: { kind: command, command: [x], env: { ${env} }, secret_env: [MARKED] } }`;
+    const read = load(text, { SOME_TOKEN: 'from-a-token', SOME_MODEL: 'gpt-5-mini' }).agents.a;
+    if (read?.kind !== 'command') throw new Error('no agent of kind command');
+    return read;
+  };
+
+  it('has as secrets what a variable with the name of a secret filled in, and what the config marks', () => {
+    const written = agent(
+      'AUTH: "x ${SOME_TOKEN}", MODEL: "${SOME_MODEL}", MARKED: by-hand, PLAIN: "$${SOME_TOKEN}"',
+    );
+    expect(written.secret_env).toEqual(['MARKED', 'AUTH']);
+    expect(secretEnvironmentOf(written)).toEqual(['x from-a-token', 'by-hand']);
+    expect(secretValuesIn({ agents: { a: written } })).toEqual(['by-hand', 'x from-a-token']);
   });
 });
 

@@ -15,8 +15,12 @@ export function resolvePaths(config: Config, base: string): Config {
     agents: Object.fromEntries(
       Object.entries(config.agents).map(([name, agent]) => [
         name,
-        agent.kind === 'command' && agent.cwd !== undefined
-          ? { ...agent, cwd: absolute(base, agent.cwd) }
+        agent.kind === 'command'
+          ? {
+              ...agent,
+              ...(agent.cwd === undefined ? {} : { cwd: absolute(base, agent.cwd) }),
+              shared_dirs: agent.shared_dirs.map((path) => absolute(base, path)),
+            }
           : agent,
       ]),
     ),

@@ -14,9 +14,18 @@ export function secretValuesIn(value: unknown, underSecretKey = false): string[]
   if (typeof value === 'string') return underSecretKey ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => secretValuesIn(item, underSecretKey));
   if (typeof value !== 'object' || value === null) return [];
+  const marked = markedIn(value);
   return Object.entries(value).flatMap(([key, item]) =>
-    secretValuesIn(item, underSecretKey || isSecretKey(key)),
+    secretValuesIn(item, underSecretKey || isSecretKey(key)).concat(key === 'env' ? marked : []),
   );
+}
+
+/** The values of an agent's `env` that its `secret_env` names. */
+function markedIn(agent: object): string[] {
+  const { env, secret_env: names } = agent as { readonly env?: unknown; readonly secret_env?: unknown };
+  if (!Array.isArray(names) || typeof env !== 'object' || env === null) return [];
+  const values = names.map((name) => (env as Record<string, unknown>)[String(name)]);
+  return values.filter((value) => typeof value === 'string');
 }
 
 /** The secrets in a value of an address. If it is a whole URL, its path is a secret too: it may be shown without its host. */

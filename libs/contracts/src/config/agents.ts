@@ -69,6 +69,12 @@ const commandAgent = z.strictObject({
   cwd: z.string().min(1).optional(),
   /** Added to a small clean environment. The program gets no other variables of ours. */
   env: z.record(z.string(), z.string()).default({}),
+  /** Names in `env` whose values are secrets, besides those that a name shows to be one (`secretEnvironmentOf`). */
+  secret_env: z.array(z.string()).default([]),
+  /** Directories that the sessions of this agent use together, although each session has a user of its own. */
+  shared_dirs: z.array(z.string().min(1)).default([]),
+  /** False: the program keeps the conversation itself, and only the message of the turn goes to its stdin. */
+  send_history: z.boolean().default(true),
   /** A line of output with this prefix is an interim status and not part of the answer. */
   status_prefix: z.string().min(1).default('::status '),
   /** A longer answer fails the run, because half an answer could say the opposite. */

@@ -56,6 +56,10 @@ const sessionCreated = z.object({
   deliver_only: z.boolean().default(false),
   session_key: z.string().nullable().default(null),
   continues: z.string().nullable().default(null),
+  /** For a continuation: the first session of the conversation, whose directory and user its commands keep. */
+  conversation_id: z.string().min(1).optional(),
+  /** For a continuation: the process-watcher that has the files of the conversation. */
+  watcher: z.string().min(1).optional(),
   /** Coalescing: no run before this time. */
   start_after: isoTime.nullable().default(null),
   /** From the route's max_queue_seconds: a turn that has not started by then expires. */

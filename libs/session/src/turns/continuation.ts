@@ -19,13 +19,15 @@ type Continuation = Pick<
   | 'maxConcurrency'
   | 'apiRoute'
   | 'continues'
+  | 'conversationId'
+  | 'watcher'
   | 'history'
 >;
 
 /**
  * The fields of `create-session` for a session that continues an ended one: its captured config (config-is-a-fact) and its
  * transcript, so that the new stream is enough to go on. A webhook that continues a session brings its own config and
- * takes only `continues` and `history`.
+ * takes only the fields that name the conversation: `continues`, `conversationId`, `watcher` and `history`.
  */
 export function continuation(old: {
   readonly id: string;
@@ -48,6 +50,8 @@ export function continuation(old: {
     maxConcurrency: created.maxConcurrency,
     ...(created.apiRoute ? { apiRoute: true } : {}),
     continues: old.id,
+    conversationId: created.conversationId ?? old.id,
+    watcher: old.state.watcher ?? null,
     history: newestExchanges(transcript(old.events)),
   };
 }

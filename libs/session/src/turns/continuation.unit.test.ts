@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type GivenFact, given } from '../../testing/given-when-then.ts';
 import { answered, created, runStarted, turn } from '../../testing/sample-facts.ts';
+import { decide } from '../decide.ts';
 import { initialState } from '../state.ts';
 import { transcript } from '../transcript/transcript.ts';
 import { continuation, LONGEST_HISTORY } from './continuation.ts';
@@ -24,6 +25,24 @@ describe('a continuation', () => {
       { role: 'user', content: 'first' },
       { role: 'assistant', content: 'one' },
     ]);
+  });
+
+  it('names the first session of its conversation and the watcher of its files, also in a long chain', () => {
+    const first = [created(), turn(1), runStarted(1)];
+    expect(of([...first, answered()])).toMatchObject({ conversationId: OLD, watcher: null });
+    const second = of([
+      created({ conversation_id: 'the-first', watcher: 'watcher-2' }),
+      turn(1),
+      runStarted(1),
+      answered(),
+    ]);
+    expect(second).toMatchObject({ conversationId: 'the-first', watcher: 'watcher-2', continues: OLD });
+    expect(
+      decide(initialState(), { type: 'create-session', ...second, deliveryId: 'd', input: 'x' }),
+    ).toMatchObject({
+      ok: true,
+      events: [{ type: 'session.created', data: { conversation_id: 'the-first', watcher: 'watcher-2' } }, {}],
+    });
   });
 
   it('shows the model everything before it, also in a continuation of a continuation', () => {

@@ -33,6 +33,9 @@ export interface CreateSession {
   /** For a continuation: the session that it continues, and the transcript of that session. */
   readonly continues?: string | null;
   readonly history?: readonly TranscriptMessage[];
+  /** For a continuation: the first session of the conversation, and the watcher that has its files. */
+  readonly conversationId?: string | null;
+  readonly watcher?: string | null;
   readonly startAfter?: number | null;
   readonly queueDeadline?: number | null;
   readonly maxConcurrency?: number | null;
@@ -107,6 +110,8 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       deliver_only: deliverOnly,
       session_key: command.sessionKey ?? null,
       continues: command.continues ?? null,
+      ...(command.conversationId ? { conversation_id: command.conversationId } : {}),
+      ...(command.watcher ? { watcher: command.watcher } : {}),
       start_after: isoOrNull(command.startAfter),
       queue_deadline: isoOrNull(command.queueDeadline),
       max_concurrency: command.maxConcurrency ?? null,

@@ -27,6 +27,7 @@ export function applySessionCreated(
     deliverOnly: data.deliver_only ?? false,
     sessionKey: data.session_key ?? null,
     continues: data.continues ?? null,
+    ...(data.conversation_id ? { conversationId: data.conversation_id } : {}),
     startAfter: msOrNull(data.start_after),
     queueDeadline: msOrNull(data.queue_deadline),
     maxConcurrency: data.max_concurrency ?? null,
@@ -35,6 +36,7 @@ export function applySessionCreated(
     traceparent,
     origin: 'webhook',
   };
+  if (data.watcher) draft.watcher = data.watcher;
 }
 
 export function applyTurnRequested(draft: StateDraft, data: EventData<'turn.requested'>, at: number): void {

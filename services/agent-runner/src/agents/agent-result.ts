@@ -19,27 +19,30 @@ export function resultOf({ events, state }: Loaded, turn: number): AgentResult |
   return (finished?.data as AgentResult | undefined) ?? null;
 }
 
-/** Ends the turn as its agent's call ended. The result is JSON: `{"text"}`, or `{"error"}`, which the user does not see. */
+/**
+ * Ends the turn as its agent's call ended. The result is JSON: `{"text"}`, or `{"error"}`, which the user does not see,
+ * with `"code":"timeout"` if process-watcher ended the program at its time limit.
+ */
 export function endWith(run: Run, { outcome, result }: AgentResult): Promise<Loaded | null> {
-  const { text, error } = parse(result);
+  const { text, error, code } = parse(result);
   if (outcome === 'ok' && text !== null) {
     return run.end([{ type: 'finish-turn', generation: run.generation, text: toStorable(text) }]);
   }
   if (outcome === 'unknown') {
     return run.fail('agent_lost', error ?? 'what became of the work of the agent is unknown');
   }
-  return run.fail('agent_failed', error ?? 'the agent failed without saying why');
+  return run.fail(code === 'timeout' ? code : 'agent_failed', error ?? 'the agent failed without saying why');
 }
 
-function parse(result: string): { text: string | null; error: string | null } {
+function parse(result: string): { text: string | null; error: string | null; code: string | null } {
   let value: unknown;
   try {
     value = JSON.parse(result);
   } catch {
     // Not our JSON: then it is a message of the service that carried out the call.
-    return { text: null, error: result };
+    return { text: null, error: result, code: null };
   }
   const given = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   const string = (field: unknown): string | null => (typeof field === 'string' ? field : null);
-  return { text: string(given.text), error: string(given.error) };
+  return { text: string(given.text), error: string(given.error), code: string(given.code) };
 }

@@ -1,5 +1,5 @@
 import type { CurrentConfig } from '@angelia/config';
-import type { SessionId } from '@angelia/contracts';
+import { type SessionId, sessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import { agentTools, decideAll, type SessionCommand } from '@angelia/session';
 import { type Loaded, SESSION_ID, type Sessions, withSpan } from '@angelia/sessions';
@@ -161,6 +161,12 @@ export class CallsInFlight {
   async #run(call: Call): Promise<CallResult | null> {
     // A call keeps the config that it began with.
     const deps = { ...this.#deps, config: this.#deps.config.current };
+    const { conversationId } = call.loaded.state.created ?? {};
+    try {
+      this.#deps.directories.joinConversation(call.sessionId, sessionId(conversationId ?? call.sessionId));
+    } catch (error) {
+      return failed(`the files of the session cannot be made: ${(error as Error).message}`);
+    }
     return retryUntilDone(call.signal, async () => {
       switch (call.tool) {
         case 'terminal':

@@ -146,7 +146,7 @@ describe('a foreground command', () => {
     process.env.DATABASE_URL ??= 'postgres://somebody:secret@nowhere/db';
     const { output } = await run('env');
     expect(output).toContain('ANGELIA_SESSION_ID=');
-    expect(output).not.toMatch(/DATABASE_URL|NODE_|JEST|ANGELIA_(?!SESSION_ID|COMMAND_ID)/);
+    expect(output).not.toMatch(/DATABASE_URL|NODE_|JEST|ANGELIA_(?!SESSION_ID|CONVERSATION_ID|COMMAND_ID)/);
   });
 
   const asRoot = process.getuid?.() === 0 ? it : it.skip;

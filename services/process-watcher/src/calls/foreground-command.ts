@@ -14,6 +14,8 @@ interface ForegroundCommand {
   /** Written to its standard input, which is then closed. */
   readonly stdin?: string | undefined;
   readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** As in `HostCommands`. */
+  readonly sharedDirectories?: readonly string[];
   readonly timeoutSeconds: number;
   /** Keeps stderr out of the output, in `errors`. */
   readonly separateErrors?: boolean;
@@ -62,6 +64,7 @@ export async function runForeground(
     argv: command.argv,
     cwd: command.cwd,
     environment: command.environment,
+    sharedDirectories: command.sharedDirectories,
     stdin: command.stdin === undefined ? 'none' : { text: command.stdin },
     separateErrors: command.separateErrors ?? false,
     keepBytes: command.keepBytes,

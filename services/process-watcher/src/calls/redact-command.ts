@@ -1,5 +1,5 @@
 import { REDACTED, scrubber } from '@angelia/config';
-import { isSecretKey } from '@angelia/contracts';
+import { isSecretVariable } from '@angelia/contracts';
 
 /** This service knows none of the config's secrets, so it removes what looks like one. */
 const scrub = scrubber([]);
@@ -23,8 +23,6 @@ const DASH_P =
 /** Keys of well-known services, anywhere in the text. */
 const KNOWN_SHAPES =
   /\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{10,1000}\.[A-Za-z0-9_-]{10,10000}\.[A-Za-z0-9_-]+|(?<=hooks\.slack\.com\/services\/)[\w/]+|(?<=\/api\/webhooks\/)\d+\/[\w-]+)|(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|[\s\S]*)/g;
-/** Words that mark a variable as a secret, anywhere in its name: PGPASSWORD, AWS_SECRET_ACCESS_KEY. */
-const SECRET_WORD = /(?:secret|token|password|passwd|passphrase|apikey)$|^(?:pass|credentials?)$/i;
 
 /** In this order. `replace` gets the match and its groups. */
 export const REDACTIONS: readonly {
@@ -44,9 +42,5 @@ export function redactCommand(command: string): string {
 
 function withoutSecret(whole: string, name = '', sign = '', value = ''): string {
   if (value.includes(REDACTED)) return whole;
-  return namesSecret(name.replace(/^-+|"/g, '')) ? `${name}${sign}${REDACTED}` : whole;
-}
-
-function namesSecret(name: string): boolean {
-  return isSecretKey(name) || name.split(/[_.-]/).some((word) => SECRET_WORD.test(word));
+  return isSecretVariable(name.replace(/^-+|"/g, '')) ? `${name}${sign}${REDACTED}` : whole;
 }

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { chown, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SessionId } from '@angelia/contracts';
 import type { CreateSession } from '@angelia/session';
@@ -17,17 +18,45 @@ const sh = (script: string, more: Record<string, unknown> = {}) => ({
 let fixture: WatcherFixture;
 let watcher: Watcher;
 
+const isRoot = process.getuid?.() === 0;
+/** As /root/.local/bin: its programs are there for us and not for the users of sessions. */
+const closed = mkdtempSync(join(tmpdir(), 'angelia-closed-'));
+writeFileSync(join(closed, 'agent'), '#!/bin/sh\necho ran', { mode: 0o755 });
+chmodSync(closed, isRoot ? 0o700 : 0o000);
+
 beforeAll(async () => {
   fixture = await watcherFixture({
     agents: {
       cat: sh('cat'),
       argv: { kind: 'command', command: ['printf', '%s|', 'a b', '$HOME', ';exit'] },
       fails: sh('echo half; echo "key is $API_KEY" >&2; exit 3', { env: { API_KEY: 'sk-very-secret' } }),
+      quotes: sh('echo "$OPENAI_MODEL $SHELL_HOME $API_KEY $LICENCE $MAX_OUTPUT_TOKENS $DATABASE"', {
+        env: {
+          OPENAI_MODEL: 'gpt-5-mini',
+          SHELL_HOME: '/srv/checkout',
+          API_KEY: 'sk-very-secret',
+          LICENCE: 'marked-by-the-config',
+          MAX_OUTPUT_TOKENS: '128000',
+          DATABASE: 'postgres://me:hunter2222@db/x',
+        },
+        secret_env: ['LICENCE'],
+      }),
       killed: sh('kill -SEGV $$'),
       missing: { kind: 'command', command: ['/nowhere/agent'] },
+      unheard: { kind: 'command', command: ['no-such-agent'], env: { PATH: `${closed}:/usr/bin:/bin` } },
+      closed: { kind: 'command', command: ['agent'], env: { PATH: `${closed}:/usr/bin:/bin` } },
+      leaves: sh('echo "sh: 1: other: not found" >&2; exit 127'),
       reports: sh('echo ::status one; echo answer; echo "::status   two"; echo :::more; echo "::status "'),
       prefixed: sh('echo "# one"; echo ::status two', { status_prefix: '# ' }),
-      slow: sh('sleep 300 & echo $! > child; echo ::status begun; wait', { timeout_seconds: 2 }),
+      slow: sh(
+        'sleep 300 & echo $! > child; echo ::status begun; echo reached; echo "no answer for $API_KEY" >&2; wait',
+        {
+          timeout_seconds: 2,
+          env: { API_KEY: 'sk-very-secret' },
+        },
+      ),
+      poor: sh('echo "Credit balance is too low"; exit 1'),
+      talks: sh('i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done; echo the end; exit 1'),
       floods: sh('yes', { max_output_bytes: 10_000 }),
       waits: sh(
         'echo x >> starts; echo ::status begun; while [ ! -e go ]; do sleep 0.05; done; echo ::status going on; echo done',
@@ -38,7 +67,11 @@ beforeAll(async () => {
   });
   watcher = await fixture.watcher();
 });
-afterAll(() => fixture.stop());
+afterAll(async () => {
+  await fixture.stop();
+  chmodSync(closed, 0o700);
+  rmSync(closed, { recursive: true });
+});
 
 async function begun(agent: string, over: Partial<CreateSession> = {}): Promise<SessionId> {
   const id = await fixture.running({ agent, toolsets: null, ...over });
@@ -90,15 +123,62 @@ describe('a program that is the agent', () => {
   it('that fails returns an error with its exit code and the end of its stderr, without its secrets', async () => {
     expect((await run('fails')).result).toEqual({
       outcome: 'error',
-      error: 'the program ended with exit code 3: key is [redacted]',
+      error: 'the program ended with exit code 3\nstderr: key is [redacted]\nstdout: half',
     });
     expect((await run('killed')).result).toEqual({
       outcome: 'error',
       error: 'the program was ended by SIGSEGV',
     });
-    expect((await run('missing')).result).toMatchObject({
+  });
+
+  it('that is not there is named', async () => {
+    expect((await run('missing')).result).toEqual({
       outcome: 'error',
-      error: expect.stringMatching(/exit code 127.*\/nowhere\/agent|could not be started/s),
+      error: expect.stringMatching(
+        /^the program could not be started: there is no program \/nowhere\/agent on the host/,
+      ),
+    });
+    // A directory of PATH that is closed to the session's user makes a shell say "Permission denied".
+    expect((await run('unheard')).result).toEqual({
+      outcome: 'error',
+      error: expect.stringMatching(
+        /^the program could not be started: there is no program no-such-agent on the host .* in PATH \(/,
+      ),
+    });
+  });
+
+  (isRoot ? it : it.skip)('that its user may not execute is named, with its path', async () => {
+    expect((await run('closed')).result).toEqual({
+      outcome: 'error',
+      error: expect.stringContaining(
+        `the program ${join(closed, 'agent')} is there, but the user of this session may not execute it`,
+      ),
+    });
+  });
+
+  it('that itself ends with exit code 127 was started', async () => {
+    expect((await run('leaves')).result).toEqual({
+      outcome: 'error',
+      error: 'the program ended with exit code 127\nstderr: sh: 1: other: not found',
+    });
+  });
+
+  it('that fails with a known message gets a hint, also if it printed that to stdout', async () => {
+    const { error } = (await run('poor')).result;
+    expect(error).toMatch(/^the program ended with exit code 1\. The account of the key has no credit left/);
+    expect(error).toMatch(/\nstdout: Credit balance is too low$/);
+  });
+
+  it('that fails after much output returns only the end of it', async () => {
+    const error = String((await run('talks')).result.error);
+    expect(error).toMatch(/line 1999\nthe end$/);
+    expect(error.length).toBeLessThan(2_200);
+  });
+
+  it('has its secrets removed from the answer, and no other value of its environment', async () => {
+    expect((await run('quotes')).result).toEqual({
+      outcome: 'ok',
+      text: 'gpt-5-mini /srv/checkout [redacted] [redacted] 128000 postgres://me:[redacted]@db/x',
     });
   });
 
@@ -133,9 +213,11 @@ describe('a program that is the agent', () => {
 
   it('that takes too long is ended with everything it started', async () => {
     const { id, result } = await run('slow');
-    expect(result).toMatchObject({
+    expect(result).toEqual({
       outcome: 'error',
-      error: expect.stringContaining('took longer than 2 s'),
+      code: 'timeout',
+      error:
+        'the program took longer than 2 s (timeout_seconds)\nstderr: no answer for [redacted]\nstdout: reached',
     });
     const child = Number(readFileSync(work(id, 'child'), 'utf8'));
     await eventually(() => !existsSync(`/proc/${child}`) || isZombie(child));

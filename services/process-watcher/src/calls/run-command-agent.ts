@@ -1,12 +1,15 @@
-import { readSkill, SkillUnavailable, scrubber } from '@angelia/config';
+import { readSkill, SkillUnavailable, scrubber, secretEnvironmentOf } from '@angelia/config';
 import type { CommandAgentConfig, EventData } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import { conversation, decide, programPrompt } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
+import { safeDirectoryEnvironment } from '../commands/git-environment.ts';
 import { limitReason } from '../commands/limit-reason.ts';
+import { NOT_STARTED } from '../isolation/limits.ts';
 import { retryUntilDone } from '../retry-until-done.ts';
 import { foregroundName } from '../session-directories.ts';
+import { hintFor } from './failure-hints.ts';
 import {
   type ForegroundEnd,
   foregroundErrors,
@@ -14,7 +17,15 @@ import {
   runForeground,
 } from './foreground-command.ts';
 import { StatusLines } from './status-lines.ts';
-import { type Call, type CallResult, failed, ok, type ToolDeps, unknownOutcome } from './tool-call.ts';
+import {
+  type Call,
+  type CallResult,
+  failed,
+  ok,
+  outOfTime,
+  type ToolDeps,
+  unknownOutcome,
+} from './tool-call.ts';
 
 interface CommandAgentDeps extends ToolDeps {
   readonly sessions: Pick<Sessions, 'execute'>;
@@ -25,9 +36,12 @@ const READ_MS = 250;
 const READ_BYTES = 262_144;
 /** Between two checks whether the host has capacity for one more command. */
 const CAPACITY_MS = 250;
-/** Characters of one status, and of what a failed program wrote to stderr. */
+/** Characters of one status. */
 const LONGEST_STATUS = 2_000;
-const LONGEST_ERROR = 2_000;
+/** Bytes that are kept of the end of stdout and of stderr when the program failed. A stack trace is some 2,000 long. */
+const LONGEST_END = 2_000;
+/** If the host was full until the time of the run was up. */
+const SHORTEST_SECONDS = 0.1;
 /** How many statuses of one turn are recorded. A program that prints more is not reporting any more. */
 const MOST_STATUSES = 200;
 
@@ -40,12 +54,14 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
   const { sessionId, callId } = call;
   const agent = agentOf(call, deps);
   if (agent === null) return failed('the agent of this session is no program in the config (any more)');
-  const prompt = promptOf(call, deps);
+  const prompt = promptOf(call, agent, deps);
   if (!prompt.ok) return failed(prompt.reason);
   const name = foregroundName(callId);
+  const waitsSince = performance.now();
   if (!(await waitForCapacity(call, deps, name))) return null;
+  const waitedSeconds = (performance.now() - waitsSince) / 1000;
 
-  const scrub = scrubber(Object.values(agent.env));
+  const scrub = scrubber(secretEnvironmentOf(agent));
   const tooLong = new AbortController();
   const reader = new OutputReader(call, agent, deps, scrub, tooLong);
   const { created } = call.loaded.state;
@@ -56,8 +72,15 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
       argv: agent.command,
       cwd: agent.cwd,
       stdin: prompt.text,
-      environment: { ...agent.env, ANGELIA_ROUTE: created?.route ?? '', ANGELIA_TURN: String(turnOf(call)) },
-      timeoutSeconds: agent.timeout_seconds,
+      environment: {
+        ...agent.env,
+        ...safeDirectoryEnvironment(agent.cwd, agent.env),
+        ANGELIA_ROUTE: created?.route ?? '',
+        ANGELIA_TURN: String(turnOf(call)),
+      },
+      sharedDirectories: agent.shared_dirs,
+      // The limit is for the whole run, and the run waits only a little longer for the report of a program that is ended.
+      timeoutSeconds: Math.max(agent.timeout_seconds - waitedSeconds, SHORTEST_SECONDS),
       separateErrors: true,
       // At least half of it can be read: all that is allowed, and enough to see that there is more.
       keepBytes: 2 * (agent.max_output_bytes + READ_BYTES),
@@ -66,6 +89,7 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
     { stop: AbortSignal.any([call.stop, tooLong.signal]), signal: call.signal },
   );
   const end = await reader.follow(running);
+  await deps.commands.openShared(sessionId, agent.shared_dirs);
   const recorded = (): void => deps.commands.forget(sessionId, name);
   if (call.stop.aborted) {
     recorded();
@@ -78,18 +102,41 @@ export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<
   }
   return resultOf(end, agent, deps, () => ({
     text: toStorable(scrub(reader.answer)),
-    errors: scrub(foregroundErrors(call, deps.commands, LONGEST_ERROR)).trim(),
+    ends: {
+      stderr: endOf(scrub(foregroundErrors(call, deps.commands, 2 * LONGEST_END))),
+      stdout: endOf(scrub(reader.answer)),
+    },
     recorded,
   }));
+}
+
+/** Scrubbed before it is cut: half a secret would not be recognized. */
+function endOf(text: string): string {
+  return toStorable(text.slice(-LONGEST_END)).trim();
+}
+
+interface Ends {
+  readonly stderr: string;
+  readonly stdout: string;
+}
+
+/** For the operator: how the program ended, what mends that if it is known, and the end of what it printed. */
+function failureOf(how: string, { stderr, stdout }: Ends): string {
+  const hint = hintFor(`${stderr}\n${stdout}`);
+  return [
+    `the program ${how}${hint === null ? '' : `. ${hint}`}`,
+    ...(stderr === '' ? [] : [`stderr: ${stderr}`]),
+    ...(stdout === '' ? [] : [`stdout: ${stdout}`]),
+  ].join('\n');
 }
 
 function resultOf(
   end: ForegroundEnd,
   agent: CommandAgentConfig,
   { config }: CommandAgentDeps,
-  printed: () => { readonly text: string; readonly errors: string; readonly recorded: () => void },
+  printed: () => { readonly text: string; readonly ends: Ends; readonly recorded: () => void },
 ): CallResult | null {
-  const { text, errors, recorded } = printed();
+  const { text, ends, recorded } = printed();
   switch (end.kind) {
     case 'stopped':
       return null;
@@ -106,7 +153,14 @@ function resultOf(
           : end.exitCode === null
             ? `was ended by ${end.signal}`
             : `ended with exit code ${end.exitCode}`;
-      return failed(`the program ${how}${errors === '' ? '' : `: ${errors}`}`, { recorded });
+      // Our own line: the program never ran (isolation/limits.ts).
+      if (end.exitCode === 127 && ends.stderr.startsWith(NOT_STARTED)) {
+        return failed(`the program could not be started: ${ends.stderr.slice(NOT_STARTED.length)}`, {
+          recorded,
+        });
+      }
+      const error = failureOf(how, ends);
+      return end.timedOut ? outOfTime(error, { recorded }) : failed(error, { recorded });
     }
   }
 }
@@ -238,13 +292,16 @@ function agentOf({ loaded }: Call, { config }: CommandAgentDeps): CommandAgentCo
 
 function promptOf(
   { loaded }: Call,
+  { send_history }: CommandAgentConfig,
   { config }: CommandAgentDeps,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string } {
   try {
     const skills = (loaded.state.created?.skills ?? []).map((name) =>
       readSkill(config.directories.skills, name),
     );
-    return { ok: true, text: programPrompt(conversation(loaded.events), skills) };
+    const said = conversation(loaded.events);
+    const from = send_history ? 0 : said.findLastIndex(({ role }) => role === 'user');
+    return { ok: true, text: programPrompt(said.slice(Math.max(0, from)), skills) };
   } catch (error) {
     if (error instanceof SkillUnavailable) return { ok: false, reason: error.message };
     throw error;

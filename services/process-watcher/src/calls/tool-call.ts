@@ -57,6 +57,11 @@ export function failed(error: string, more: Partial<CallResult> = {}): CallResul
   return { outcome: 'error', result: JSON.stringify({ error }), ...more };
 }
 
+/** For a program that is an agent and took longer than its run may. */
+export function outOfTime(error: string, more: Partial<CallResult> = {}): CallResult {
+  return { outcome: 'error', result: JSON.stringify({ error, code: 'timeout' }), ...more };
+}
+
 /** For a call that was started and whose effect is unknown. */
 export function unknownOutcome(error: string, more: Partial<CallResult> = {}): CallResult {
   return { outcome: 'unknown', result: JSON.stringify({ error }), ...more };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CurrentConfig } from '@angelia/config';
-import type { ProcessWatcherConfig, SessionId } from '@angelia/contracts';
+import { AngeliaError, type ProcessWatcherConfig, type SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
 import { pause, WakeUp } from '@angelia/waiting';
 import type { Enclosed, Isolation } from '../isolation/isolation.ts';
@@ -23,8 +23,10 @@ import {
 } from '../supervisor/protocol.ts';
 import { SupervisorClient, SupervisorSilent } from '../supervisor/supervisor-client.ts';
 import type { CommandTraces } from '../supervisor/user-processes.ts';
+import { accountOf } from '../users/account-files.ts';
 import { canEnter } from '../users/directory-access.ts';
 import type { SessionUsers } from '../users/session-users.ts';
+import { openToGroup } from '../users/shared-directories.ts';
 import type { User } from '../users/user-policy.ts';
 import { limitReason } from './limit-reason.ts';
 import { commandEnvironment } from './shell.ts';
@@ -44,6 +46,8 @@ interface CommandLine {
   /** Relative to the session's working directory. */
   readonly cwd?: string | undefined;
   readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Directories that the sessions of the agent use together. */
+  readonly sharedDirectories?: readonly string[] | undefined;
   readonly stdin: StartRequest['stdin'];
   readonly separateErrors?: boolean;
   readonly keepBytes?: number | undefined;
@@ -164,28 +168,54 @@ export class HostCommands {
     const separateErrors = line.separateErrors ?? false;
     const joinErrors = !separateErrors;
     let [work, cwd, dir] = ['', '', ''];
+    const paths = line.sharedDirectories ?? [];
+    let groups: readonly number[] = [];
+    let environment: Record<string, string>;
     let program: Enclosed;
     try {
       user = this.#users.of(id);
       work = this.workingDirectory(id);
       cwd = this.workingDirectory(id, line.cwd);
       dir = this.#directories.makeCommandDirectory(id, name);
-      const limited = withLimits(line.argv, this.#config, { cwd, joinErrors });
-      program = this.#isolation().enclose(limited, { work, user, joinErrors });
+      groups = paths.flatMap((path) => this.#users.shared.groupOf(path) ?? []);
+      const account = accountOf(user, this.#directories.makeSessionDirectory(id), work);
+      const named = { USER: account.name, LOGNAME: account.name };
+      environment = commandEnvironment(work, id, named, this.#config.environment, line.environment ?? {});
+      const limited = withLimits(line.argv, this.#config, {
+        cwd,
+        joinErrors,
+        groupMayWrite: groups.length > 0,
+        path: environment.PATH ?? '',
+      });
+      program = this.#isolation().enclose(limited, {
+        work,
+        user,
+        account,
+        shared: { paths, groups },
+        joinErrors,
+      });
     } catch (error) {
+      if (error instanceof AngeliaError) return error.message;
       // The disk is full, or no user is left. The model need not see the path after the comma.
       return (error as Error).message.split(',')[0] ?? '';
     }
-    if (!canEnter(cwd, user)) return `there is no directory ${cwd} that this session may enter`;
+    const closed = [cwd, ...paths].find((path) => !canEnter(path, user, groups));
+    if (closed !== undefined) return `there is no directory ${closed} that this session may enter`;
+    const { env: fromIsolation, ...started } = program;
     const mark = markOf(id, name);
-    const own = { PWD: cwd, [MARK_VARIABLE]: mark };
+    const own = {
+      PWD: cwd,
+      ANGELIA_CONVERSATION_ID: this.#directories.placeOf(id),
+      [MARK_VARIABLE]: mark,
+    };
     return {
       op: 'start',
       dir,
-      ...program,
-      env: { ...commandEnvironment(work, id, this.#config.environment, line.environment ?? {}), ...own },
+      ...started,
+      env: { ...environment, ...fromIsolation, ...own },
       mark,
-      session: id,
+      // The sessions of a conversation have one user, and their memory counts together.
+      session: this.#directories.placeOf(id),
       sessionMemoryBytes: this.#config.session_memory_bytes,
       user,
       userIsOwn: this.#users.existing(id) !== null,
@@ -198,6 +228,22 @@ export class HostCommands {
       watchPatterns: line.watchPatterns ?? [],
       endLeftovers: line.endLeftovers,
     };
+  }
+
+  /** Lets the other sessions of the agent use what a command of this one has made in the directories that they share. */
+  async openShared(id: SessionId, paths: readonly string[]): Promise<void> {
+    const user = this.#users.existing(id);
+    for (const path of user === null ? [] : paths) {
+      try {
+        const group = this.#users.shared.groupOf(path);
+        if (user !== null && group !== null) await openToGroup(path, user, group);
+      } catch (error) {
+        this.#logger.warn(
+          { err: error, session_id: id },
+          `${path}: not all files are open to other sessions`,
+        );
+      }
+    }
   }
 
   /** Resolves when the command has ended or is lost. Throws when the signal is aborted; the command then keeps running. */
@@ -329,16 +375,18 @@ export class HostCommands {
     return this.#inTurn(id, async () => ((await this.#living(id)).length === 0 ? this.#users.end(id) : 0));
   }
 
-  /** The commands of a session that run, or that left something running. */
+  /** The commands of a session, and of others of its conversation, that run or that left something running. */
   async #living(id: SessionId): Promise<CommandTraces[]> {
     const living: CommandTraces[] = [];
-    for (const name of this.#directories.commandsOf(id)) {
-      const dir = this.directory(id, name);
-      const reply = await this.#askItsSupervisor(dir, { op: 'has', dir });
-      const identity = this.identityOf(id, name);
-      // A supervisor that hangs may have the command, so it is spared.
-      const lives = reply === 'silent' || reply?.known || (identity !== null && isAlive(identity));
-      if (lives) living.push({ identity, mark: markOf(id, name) });
+    for (const member of this.#directories.sessionsAt(this.#directories.placeOf(id))) {
+      for (const name of this.#directories.commandsOf(member)) {
+        const dir = this.directory(member, name);
+        const reply = await this.#askItsSupervisor(dir, { op: 'has', dir });
+        const identity = this.identityOf(member, name);
+        // A supervisor that hangs may have the command, so it is spared.
+        const lives = reply === 'silent' || reply?.known || (identity !== null && isAlive(identity));
+        if (lives) living.push({ identity, mark: markOf(member, name) });
+      }
     }
     return living;
   }
@@ -353,9 +401,18 @@ export class HostCommands {
     this.#directories.removeCommand(id, name);
   }
 
-  /** Ends all processes of a session, and removes its files. */
-  forgetSession(id: SessionId): Promise<void> {
-    return this.#inTurn(id, async () => {
+  /**
+   * Ends all processes of a session, and removes its files. The working directory of a conversation stays while another
+   * session of the conversation has files here.
+   */
+  async forgetSession(id: SessionId): Promise<void> {
+    const place = this.#directories.placeOf(id);
+    const isShared = () => this.#directories.sessionsAt(place).length > 1;
+    // Their user alone does not tell whose they are.
+    if (isShared()) for (const name of this.#directories.commandsOf(id)) await this.stop(id, name, 0);
+    await this.#inTurn(id, async () => {
+      if (place !== id) return this.#directories.removeSession(id);
+      if (isShared()) return this.#directories.removeCommands(id);
       await this.#users.end(id);
       this.#directories.removeSession(id);
     });
@@ -381,8 +438,9 @@ export class HostCommands {
     }
   }
 
-  /** Runs the work after everything that was asked for this session before, even if that failed. */
-  #inTurn<T>(id: SessionId, work: () => Promise<T>): Promise<T> {
+  /** Runs the work after everything that was asked for this session, or another of its conversation, before, even if that failed. */
+  #inTurn<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
+    const id = this.#directories.placeOf(session);
     const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
     this.#turns.set(id, turn);
     const over = (): void => {

@@ -78,8 +78,19 @@ async function begin(
   const { attempt, config } = isolationWith(processWatcher);
   if (!attempt.ok) throw new Error(attempt.reason);
   const isolation: Isolation = attempt.isolation;
-  const limited = withLimits(shellArgv(line, config), config, { cwd: work, joinErrors: true });
-  const enclosed = isolation.enclose(limited, { work, user, joinErrors: true });
+  const limited = withLimits(shellArgv(line, config), config, {
+    cwd: work,
+    joinErrors: true,
+    groupMayWrite: false,
+    path: '',
+  });
+  const enclosed = isolation.enclose(limited, {
+    work,
+    user,
+    account: null,
+    shared: { paths: [], groups: [] },
+    joinErrors: true,
+  });
   const dir = join(dirname(work), `call_${Math.random().toString(16).slice(2)}`);
   mkdirSync(dir, { mode: 0o700 });
   giveAll();

@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
+import type { Account } from '../users/account-files.ts';
 import type { FindProgram } from './find-program.ts';
 import { type HiddenPaths, isInside } from './hidden-paths.ts';
 import {
@@ -69,7 +70,7 @@ export function bubblewrap(options: {
     kind: 'bubblewrap',
     summary: `namespaces (bubblewrap), network: ${config.network}`,
     warning: null,
-    enclose(program: Program, { work, joinErrors }: EnclosureOptions): Enclosed {
+    enclose(program: Program, { work, account, shared, joinErrors }: EnclosureOptions): Enclosed {
       // The session's own, so that a command finds what an earlier one wrote there.
       const tmp = join(dirname(work), 'tmp');
       mkdirSync(tmp, { recursive: true, mode: 0o700 });
@@ -79,6 +80,8 @@ export function bubblewrap(options: {
         ...['--bind', tmp, '/tmp'],
         ...visible.flatMap(bind),
         ...masks,
+        ...(account?.files ? nameUser(account.files) : []),
+        ...shared.paths.flatMap((path) => ['--bind', path, path]),
         ...['--proc', '/proc', '--dev', '/dev', '--bind', work, work],
         // These are in memory, and commands must not fill it.
         ...masks.flatMap((word, index) =>
@@ -100,6 +103,11 @@ export function bubblewrap(options: {
   const reason = probeIsolation(isolation.enclose, directories, null);
   if (reason !== null) return { ok: false, reason };
   return { ok: true, isolation, sees: (path) => visible.some((one) => isInside(path, one.path)) };
+}
+
+/** A container may run as a number that its image has no name for. */
+function nameUser({ passwd, group }: NonNullable<Account['files']>): string[] {
+  return ['--ro-bind', passwd, '/etc/passwd', '--ro-bind', group, '/etc/group'];
 }
 
 function existing(path: string, writable: boolean): Visible[] {

@@ -78,7 +78,15 @@ describe('not as root', () => {
       warning: expect.stringMatching(/run_as: same.*without isolation.*worker.*secrets/s),
     });
     const program = { file: '/bin/true', args: [] };
-    expect(isolation.enclose(program, { work: data, user: null, joinErrors: true })).toMatchObject(program);
+    expect(
+      isolation.enclose(program, {
+        work: data,
+        user: null,
+        account: null,
+        shared: { paths: [], groups: [] },
+        joinErrors: true,
+      }),
+    ).toMatchObject(program);
   });
 
   it('agents without commands need no isolation', () => {

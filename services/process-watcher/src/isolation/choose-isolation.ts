@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { agentsThatRunCommands, ConfigUnusable, StartupError } from '@angelia/config';
 import type { Config, ConfigProblem } from '@angelia/contracts';
 import type { UserPolicy } from '../users/user-policy.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { type FindProgram, findProgramIn } from './find-program.ts';
-import { hiddenFrom } from './hidden-paths.ts';
+import { hiddenFrom, isInside } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
 import { namespaces } from './namespaces.ts';
 import { ownUser } from './own-user.ts';
@@ -43,6 +44,7 @@ export function chooseIsolation(options: ChooseOptions): Isolation {
       `process_watcher.run_as: same: commands run without isolation. Anybody who controls the agents ${agents.join(', ')} can read the services' secrets and the whole database, and can end the services`,
     );
   }
+  refuseSharedData(config, options.dataDirectory);
   const parts = {
     config: process_watcher,
     hidden: () => hiddenFrom(options.dataDirectory, options.configFile),
@@ -101,6 +103,22 @@ function refuseBadPaths({ process_watcher }: Config): void {
   if (problems.length > 0) throw new ConfigUnusable(problems);
 }
 
+/** Commands do not see the data directory. */
+function refuseSharedData({ agents }: Config, dataDirectory: string): void {
+  const data = resolve(dataDirectory);
+  const problems = Object.entries(agents).flatMap(([name, agent]): ConfigProblem[] =>
+    agent.kind !== 'command'
+      ? []
+      : agent.shared_dirs
+          .filter((path) => isInside(resolve(path), data) || isInside(data, resolve(path)))
+          .map((path) => ({
+            place: `agents.${name}.shared_dirs`,
+            reason: `${path} holds the data directory (${data}), or is in it, which commands do not see. Name another directory.`,
+          })),
+  );
+  if (problems.length > 0) throw new ConfigUnusable(problems);
+}
+
 /** An agent's program that commands cannot see would fail at every turn. */
 function refuseUnseenPrograms({ agents }: Config, sees: (path: string) => boolean): void {
   const unseen = Object.entries(agents).flatMap(([name, agent]) => {
@@ -109,8 +127,9 @@ function refuseUnseenPrograms({ agents }: Config, sees: (path: string) => boolea
       { key: 'command', path: agent.command[0] },
       { key: 'cwd', path: agent.cwd },
     ];
+    const isShared = (path: string) => agent.shared_dirs.some((shared) => isInside(path, shared));
     return paths.flatMap(({ key, path }) =>
-      path?.startsWith('/') && !sees(path)
+      path?.startsWith('/') && !sees(path) && !isShared(path)
         ? [
             {
               place: `agents.${name}.${key}`,

@@ -1,3 +1,4 @@
+import type { Account } from '../users/account-files.ts';
 import type { User } from '../users/user-policy.ts';
 
 export interface Program {
@@ -9,6 +10,8 @@ export interface Program {
 export interface Enclosed extends Program {
   /** True: it is started as the supervisor's own user, which mounting needs, and becomes the session's user by itself. */
   readonly becomesUser: boolean;
+  /** Added to the command's environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface EnclosureOptions {
@@ -16,6 +19,10 @@ export interface EnclosureOptions {
   readonly work: string;
   /** Null means the service's own user. */
   readonly user: User | null;
+  /** The name of the command's user; null in a probe. */
+  readonly account: Account | null;
+  /** The directories that the agent's sessions share, and the groups that its commands need for them. */
+  readonly shared: { readonly paths: readonly string[]; readonly groups: readonly number[] };
   /** True: the errors of the isolation itself go where the command's errors go. */
   readonly joinErrors: boolean;
 }
@@ -45,4 +52,9 @@ export const NOT_RUN = 126;
 /** Any text as one word of a shell script. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** For setpriv: these groups besides the user's own, and no others. */
+export function supplementaryGroups(groups: readonly number[]): string[] {
+  return groups.length === 0 ? ['--clear-groups'] : [`--groups=${groups.join(',')}`];
 }

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { release } from 'node:os';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
+import type { Account } from '../users/account-files.ts';
 import type { FindProgram } from './find-program.ts';
 import { type HiddenPaths, isInside } from './hidden-paths.ts';
 import {
@@ -11,6 +12,7 @@ import {
   NOT_RUN,
   type Program,
   quoted,
+  supplementaryGroups,
 } from './isolation.ts';
 import { type ProbeDirectories, probeIsolation } from './probe.ts';
 
@@ -52,15 +54,17 @@ export function namespaces(options: {
     kind: 'namespaces',
     summary: `own user and mount namespace, network: ${config.network}`,
     warning: null,
-    enclose(program: Program, { work, user, joinErrors }: EnclosureOptions): Enclosed {
+    enclose(program: Program, { work, user, account, shared, joinErrors }: EnclosureOptions): Enclosed {
       const { uid, gid } = user ?? NOBODY;
       const script = [
         ...(joinErrors ? ['exec 2>&1'] : []),
+        ...nameUser(tools, account),
         setUp(tools, hidden(), realpathSync(work), config.network === 'none'),
         'exec "$@"',
       ].join('\n');
       const drop = [
-        ...[setpriv, `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs'],
+        ...[setpriv, `--reuid=${uid}`, `--regid=${gid}`, ...supplementaryGroups(shared.groups)],
+        ...['--no-new-privs'],
         ...['--bounding-set=-all', '--inh-caps=-all', '--'],
       ];
       return {
@@ -98,6 +102,14 @@ function setUp(tools: Tools, hidden: HiddenPaths, work: string, ownNetwork: bool
     // For servers that the command starts for itself. Without `ip` there is no loopback either.
     ...(ownNetwork && tools.ip !== null ? [`${quoted(tools.ip)} link set lo up`] : []),
   ].join('\n');
+}
+
+/** Before the session's files are hidden. A host without these files, or whose files cannot be covered, gives no name. */
+function nameUser({ mount }: Tools, account: Account | null): string[] {
+  if (!account?.files) return [];
+  return Object.entries(account.files).map(
+    ([name, path]) => `${quoted(mount)} --bind ${quoted(path)} /etc/${name} 2>/dev/null`,
+  );
 }
 
 /** Puts an empty directory in its place, with the path to the session's own files if that leads through it. */

@@ -45,7 +45,7 @@ export function probeIsolation(
     ].join('\n');
     const { file, args, becomesUser } = enclose(
       { file: '/bin/sh', args: ['-c', script] },
-      { work, user, joinErrors: true },
+      { work, user, account: null, shared: { paths: [], groups: [] }, joinErrors: true },
     );
     const ran = spawnSync(file, args, {
       cwd: '/',

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { MARK_VARIABLE, type ProcessIdentity } from './protocol.ts';
+import { environmentsAsOwner } from './read-as-owner.ts';
 
 let known: string | undefined;
 
@@ -55,10 +56,11 @@ export function membersOf(group: number): number[] {
 
 /** The processes of this user that have a command's mark in their environment. Zombies have none. */
 export function processesWithMark(mark: string, uid: number | undefined): number[] {
-  return pids().filter((pid) => {
-    if (uid !== undefined && statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid !== uid) return false;
-    return marksOf(pid).includes(mark);
-  });
+  const own = pids().filter(
+    (pid) => uid === undefined || statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === uid,
+  );
+  const marks = marksOf(own);
+  return own.filter((pid) => marks.get(pid)?.includes(mark));
 }
 
 /**
@@ -70,11 +72,25 @@ export function isNamespaceInit(pid: number): boolean {
   return numbers.length > 1 && numbers.at(-1) === '1';
 }
 
-/** Usually one mark or none, but a command may put anything into its environment. */
-export function marksOf(pid: number): string[] {
+/** By pid. Usually one mark or none, but a command may put anything into its environment. */
+export function marksOf(pids: readonly number[]): Map<number, string[]> {
   const prefix = `${MARK_VARIABLE}=`;
-  const environment = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
-  return environment.flatMap((entry) => (entry.startsWith(prefix) ? [entry.slice(prefix.length)] : []));
+  const marks = new Map<number, string[]>();
+  const closed: number[] = [];
+  for (const pid of pids) {
+    try {
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      marks.set(
+        pid,
+        environment.flatMap((entry) => (entry.startsWith(prefix) ? [entry.slice(prefix.length)] : [])),
+      );
+    } catch (error) {
+      // Otherwise the process has ended.
+      if ((error as NodeJS.ErrnoException).code === 'EACCES') closed.push(pid);
+    }
+  }
+  if (closed.length > 0) for (const [pid, own] of environmentsAsOwner(closed, prefix)) marks.set(pid, own);
+  return marks;
 }
 
 function pids(): number[] {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { fileAsOwner } from './read-as-owner.ts';
 import { type CommandTraces, ownersOf, processesOfUsers, type UserProcess } from './user-processes.ts';
 
 /** The running commands of one session, and how much memory they may use together. */
@@ -120,14 +121,23 @@ async function hasMoreThan(limitBytes: number, processes: readonly UserProcess[]
 /** A process's share of its memory: each page is divided by the number of processes that share it. */
 async function shareOf(pid: number, otherwise: number): Promise<number> {
   try {
-    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+    const rollup = await readRollup(pid);
     const parts = SHARES.map((line) => line.exec(rollup)?.[1]);
     if (parts.includes(undefined)) return otherwise;
     return parts.reduce((sum, part) => sum + Number(part), 0) * 1024;
   } catch (error) {
-    // Either the process has ended, or we may not read this (no SYS_PTRACE): then count too much rather than nothing.
+    // Either the process has ended, or we cannot read this: then count too much rather than nothing.
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ESRCH' ? 0 : otherwise;
+  }
+}
+
+async function readRollup(pid: number): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    return fileAsOwner(pid, 'smaps_rollup');
   }
 }
 

@@ -169,9 +169,14 @@ export function ownersOf<T>(
   const byGroup = new Map(commands.map(([{ identity }, owner]) => [identity?.pid, owner]));
   const byMark = new Map(commands.map(([{ mark }, owner]) => [mark, owner]));
   const owners = new Map<number, T>();
+  const others: number[] = [];
   for (const { pid } of processes) {
-    const owner =
-      byGroup.get(statOf(pid)?.group) ?? marksOf(pid).flatMap((mark) => byMark.get(mark) ?? [])[0];
+    const owner = byGroup.get(statOf(pid)?.group);
+    if (owner === undefined) others.push(pid);
+    else owners.set(pid, owner);
+  }
+  for (const [pid, marks] of marksOf(others)) {
+    const owner = marks.flatMap((mark) => byMark.get(mark) ?? [])[0];
     if (owner !== undefined) owners.set(pid, owner);
   }
   for (let size = -1; size !== owners.size; ) {

@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import type { User } from './user-policy.ts';
 
 /** Whether this is a directory that the user may enter, by the modes of all directories on the path. */
-export function canEnter(path: string, user: User | null): boolean {
+export function canEnter(path: string, user: User | null, groups: readonly number[] = []): boolean {
   try {
     const real = realpathSync(path);
     if (!statSync(real).isDirectory()) return false;
     for (let dir = real; user !== null; dir = dirname(dir)) {
-      if (!isOpenTo(dir, user)) return false;
+      if (!isOpenTo(dir, user, groups)) return false;
       if (dir === dirname(dir)) break;
     }
     return true;
@@ -17,8 +17,8 @@ export function canEnter(path: string, user: User | null): boolean {
   }
 }
 
-function isOpenTo(dir: string, user: User): boolean {
+function isOpenTo(dir: string, user: User, groups: readonly number[]): boolean {
   const { mode, uid, gid } = statSync(dir);
-  const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
+  const bit = uid === user.uid ? 0o100 : gid === user.gid || groups.includes(gid) ? 0o010 : 0o001;
   return (mode & bit) !== 0;
 }

@@ -10,6 +10,7 @@ import {
   type Spared,
   usersWithProcesses,
 } from '../supervisor/user-processes.ts';
+import { SharedDirectories } from './shared-directories.ts';
 import { type Claim, NoUserLeft, UserNumbers } from './user-numbers.ts';
 import type { User, UserPolicy, UserRange } from './user-policy.ts';
 
@@ -19,7 +20,7 @@ const TABLE_OF_HOST = '/var/lib/angelia/users';
 const OPEN_DIRECTORIES = ['/tmp', '/var/tmp', '/dev/shm'];
 
 /**
- * Which user a session's commands run as. If each session has its own, it is the owner of the session's working
+ * Which user a session's commands run as. If each session has its own (a continuation: that of its conversation), it is the owner of the session's working
  * directory, provided that the host's table of user numbers says the same. A number is given back when the session's
  * files are gone, nothing runs as it, and it owns nothing in the directories that are open to everybody.
  */
@@ -28,6 +29,7 @@ export class SessionUsers {
   readonly #directories: SessionDirectories;
   readonly #logger: Logger;
   readonly #claims: UserNumbers | null;
+  readonly shared: SharedDirectories;
 
   constructor(options: {
     readonly userPolicy: UserPolicy;
@@ -39,6 +41,7 @@ export class SessionUsers {
     this.#directories = options.directories;
     this.#logger = options.logger;
     this.#claims = options.userPolicy.kind === 'own' ? this.#open(options.table ?? TABLE_OF_HOST) : null;
+    this.shared = new SharedDirectories(options.userPolicy, this.#claims);
   }
 
   /**
@@ -56,7 +59,7 @@ export class SessionUsers {
   #ownOf(id: SessionId, range: UserRange, claims: UserNumbers): User {
     // Make the directory before the claim: any watcher gives back a number whose directory is missing (`collect`).
     const directory = this.#directories.makeSessionDirectory(id);
-    const claim: Claim = { session: id, directory };
+    const claim: Claim = { session: this.#directories.placeOf(id), directory };
     const owner = this.#directories.ownerOf(id);
     if (isIn(range, owner) && this.#keeps(owner, claim, claims)) return userOf(owner);
     const uid = claims.take(claim, range);
@@ -72,7 +75,8 @@ export class SessionUsers {
     const owner = this.#directories.ownerOf(id);
     if (owner === null || this.#claims === null) return null;
     const claim = this.#claims.of(owner);
-    return claim?.session === id && claim.directory === this.#directories.sessionDirectory(id)
+    return claim?.session === this.#directories.placeOf(id) &&
+      claim.directory === this.#directories.sessionDirectory(id)
       ? userOf(owner)
       : null;
   }
@@ -90,7 +94,7 @@ export class SessionUsers {
     }
   }
 
-  /** Sessions with files here whose user has processes. */
+  /** Sessions with files here whose user has processes; of a conversation, the first one. */
   busy(): SessionId[] {
     const { range } = this.#policy.kind === 'own' ? this.#policy : { range: null };
     if (this.#claims === null || range === null) return [];

@@ -34,12 +34,6 @@ const NEEDED_CAPABILITIES = {
   SETGID: 6,
   SETUID: 7,
 } as const;
-/**
- * Needed to see whose a daemon is by its environment (ANGELIA_COMMAND_ID), and to see processes if /proc is mounted with
- * `hidepid`. Docker does not give it by default, so its absence is a warning and not a refusal.
- */
-const WANTED_CAPABILITIES = { SYS_PTRACE: 19 } as const;
-
 export type UserPolicy = {
   /** True: commands run as other users than the service. */
   readonly separateUsers: boolean;
@@ -75,7 +69,7 @@ export function chooseUserPolicy(config: Pick<ProcessWatcherConfig, 'run_as'>): 
 }
 
 function mustBeCapable(): void {
-  const missing = missingCapabilities(statusOfThisProcess()).needed;
+  const missing = missingCapabilities(statusOfThisProcess());
   if (missing.length === 0) return;
   throw new StartupError([
     `process_watcher.run_as: process-watcher is root without ${missing.join(', ')}, and cannot manage commands of other users: give the container these capabilities (docker-compose.yml has them all), or start it as another user`,
@@ -83,30 +77,21 @@ function mustBeCapable(): void {
 }
 
 /** What an operator should know about this host; null if nothing. */
-export function userPolicyWarning(policy: UserPolicy, status = statusOfThisProcess()): string | null {
+export function userPolicyWarning(policy: UserPolicy): string | null {
   if (policy.kind === 'own' && policy.range === null) {
     return 'this container has no user numbers for commands: every command is refused. Give it 65536 of them, or set process_watcher.run_as';
   }
-  const { wanted } = missingCapabilities(status);
-  if (!policy.separateUsers || wanted.length === 0) return null;
-  const lost =
-    policy.kind === 'own'
-      ? 'a daemon that left the process group of its background process is not recognized as its own, and is ended too early'
-      : "a daemon that left its command's process group is not found, and keeps running when the command is ended";
-  return `without the capability ${wanted.join(', ')} ${lost}: give the container this capability (docker-compose.yml has it)`;
+  return null;
 }
 
 /** Reads the line `CapEff` of /proc/self/status. Without that line (not Linux) root can do everything. */
-export function missingCapabilities(status: string): {
-  readonly needed: readonly string[];
-  readonly wanted: readonly string[];
-} {
+export function missingCapabilities(status: string): readonly string[] {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
-  if (effective === undefined) return { needed: [], wanted: [] };
+  if (effective === undefined) return [];
   const bits = BigInt(`0x${effective}`);
-  const missing = (of: Readonly<Record<string, number>>) =>
-    Object.entries(of).flatMap(([name, bit]) => ((bits >> BigInt(bit)) & 1n ? [] : [name]));
-  return { needed: missing(NEEDED_CAPABILITIES), wanted: missing(WANTED_CAPABILITIES) };
+  return Object.entries(NEEDED_CAPABILITIES).flatMap(([name, bit]) =>
+    (bits >> BigInt(bit)) & 1n ? [] : [name],
+  );
 }
 
 function statusOfThisProcess(): string {

@@ -44,11 +44,17 @@ export class Cleanup {
 
   /** Ends stray processes: those of sessions that have no command left, and of sessions that are gone. */
   async endStrays(): Promise<void> {
-    const { sessions, affinity, commands, tasks, users } = this.#deps;
+    const { sessions, affinity, commands, directories, tasks, users } = this.#deps;
     const endStraysOf = async (id: SessionId): Promise<void> => {
-      const loaded = await sessions.load(id);
-      if (loaded.state.created === null) await users.end(id);
-      else if (await affinity.isOurs(loaded)) await commands.endStrays(id);
+      // The first session of a conversation may be pruned while the conversation goes on.
+      const all = await Promise.all(directories.sessionsAt(id).map((one) => sessions.load(one)));
+      const known = all.filter(({ state }) => state.created !== null);
+      if (known.length === 0) {
+        await users.end(id);
+        return;
+      }
+      for (const loaded of known) if (!(await affinity.isOurs(loaded))) return;
+      await commands.endStrays(id);
     };
     await tasks.forEach(users.busy(), endStraysOf, 'searched for stray processes');
   }
@@ -58,7 +64,11 @@ export class Cleanup {
     const { directories, sessions, commands, users } = this.#deps;
     if (!directories.sessions().includes(id)) return;
     if ((await sessions.load(id)).state.created !== null) return;
+    const place = directories.placeOf(id);
     await commands.forgetSession(id);
+    // The first session of its conversation was erased before, and this was the last one that used its files.
+    const isLast = place !== id && directories.sessionsAt(place).length === 1;
+    if (isLast && (await sessions.load(place)).state.created === null) await commands.forgetSession(place);
     await users.collect();
   }
 }

@@ -202,8 +202,21 @@ describe('an agent of kind command', () => {
     expect((await world.types(cancelled)).at(-1)).toBe('session.ended');
   });
 
-  it('fails when it takes too long', async () => {
+  it('that process-watcher ended at its time limit fails with what it printed until then', async () => {
     await given({ timeout_seconds: 0.4 });
+    const id = await world.create('do it', 'program');
+    await world.runner('a').checkSession(id);
+    await has(id, 'tool.started');
+    await reports(id, 'error', { error: 'took longer\nstderr: waiting for the key', code: 'timeout' });
+    const events = await has(id, 'session.ended');
+    expect(dataOf(events, 'run.failed')).toMatchObject([
+      { code: 'timeout', message: 'took longer\nstderr: waiting for the key' },
+    ]);
+    expect(dataOf(events, 'session.final-response')[0]?.text).not.toContain('key');
+  });
+
+  it('fails when it takes too long and nobody reports', async () => {
+    await given({ timeout_seconds: 0.4 }, { leaseSeconds: 1 });
     const late = await world.create('do it', 'program');
     await world.runner('a').checkSession(late);
     const events = await has(late, 'session.ended');

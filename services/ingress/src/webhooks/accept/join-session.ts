@@ -134,8 +134,8 @@ function planWebhook(current: Loaded | null, webhook: KeyedWebhook): KeyedPlan<{
   const { state } = current;
   if (state.ended !== null) {
     if (keying.by === 'coalesce') return open(webhook);
-    const { continues, history } = continuation(current);
-    return open(webhook, { continues: continues ?? null, history: history ?? [] });
+    const { continues = null, conversationId = null, watcher = null, history = [] } = continuation(current);
+    return open(webhook, { continues, conversationId, watcher, history });
   }
   const waiting = waitingWebhook(state);
   if (waiting !== undefined && (keying.window !== null || keying.onBusy === 'coalesce')) {
@@ -174,7 +174,7 @@ function planWebhook(current: Loaded | null, webhook: KeyedWebhook): KeyedPlan<{
 
 function open(
   webhook: KeyedWebhook,
-  from: Pick<CreateSession, 'continues' | 'history'> = {},
+  from: Pick<CreateSession, 'continues' | 'conversationId' | 'watcher' | 'history'> = {},
 ): KeyedPlan<never> {
   const startAfter = windowStart(webhook);
   const fields = { startAfter, queueDeadline: queueDeadline(webhook, startAfter) };
