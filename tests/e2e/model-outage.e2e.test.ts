@@ -216,7 +216,7 @@ describe('a model that is busy or down', () => {
       await shown(
         ['status', id],
         /status +waiting for a model\n/,
-        /reason +configuration: misconfigured: unauthorized\n/,
+        /reason +configuration: .*misconfigured.*HTTP 401/,
         /tries again +20/,
       );
       await shown(['sessions', '--route', 'misconfigured'], /waiting \(model\)/);
