@@ -21,6 +21,7 @@ import {
   say,
   startModelServer,
   startSink,
+  startTelegram,
   startTestStack,
   TEST_SINK_SECRET,
   type TestConfigParts,
@@ -37,6 +38,8 @@ const SERVICES = ['ingress', 'ingress-2', 'agent-runner', 'agent-runner-2', 'del
 const REPLICAS = 'ingress=2,agent-runner=2';
 /** A secret in the environment that the config does not name. */
 const ENVIRONMENT = { KEY_OF_SOMETHING_ELSE: 'nobody-needs-this-key' };
+
+const BOT_TOKEN = '123456789:AAtelegram-token_of_35_letters______';
 
 let dataDir: string;
 let sink: Sink;
@@ -154,6 +157,42 @@ const reload = (baseUrl = stack.baseUrl) =>
     method: 'POST',
     headers: { authorization: `Bearer ${stack.adminToken}` },
   });
+
+it('a webhook of a route, an agent and a target that only ingress knows yet is answered and delivered', async () => {
+  await takenEverywhere(() => save(config()));
+  const late = ['agent-runner', 'agent-runner-2', 'delivery'];
+  const telegram = await startTelegram({ token: BOT_TOKEN });
+  try {
+    for (const service of late) stack.freeze(service);
+    await takenEverywhere(
+      () =>
+        save(
+          config({
+            agents: { newcomer: { model: 'main' } },
+            targets: { telegram: { bot_token: BOT_TOKEN, api_base: telegram.url } },
+            routes: {
+              new: testRoute(sink.url, {
+                agent: 'newcomer',
+                deliver: 'telegram',
+                deliver_extra: { chat_id: '7' },
+              }),
+            },
+          }),
+        ),
+      ['ingress', 'ingress-2'],
+    );
+    const { status, sessionId } = await stack.post({ route: 'new', body: { text: 'early' } });
+    expect(status).toBe(202);
+    stack.thawAll();
+    const { outcome, deliveries } = await stack.waitForEnd(sessionId, { settled: true });
+    expect({ outcome, dead: deliveries.dead }).toEqual({ outcome: 'succeeded', dead: 0 });
+    expect(telegram.shownIn('7')).toEqual(['answer to: early']);
+  } finally {
+    stack.thawAll();
+    await takenEverywhere(() => save(config()));
+    await telegram.stop();
+  }
+});
 
 describe('a typo that is saved while everything runs', () => {
   it('stops nothing: every service is killed in turn and goes on with the last good config; mended, it is taken without a restart', async () => {

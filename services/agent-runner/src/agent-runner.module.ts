@@ -4,6 +4,7 @@ import type { EventLog } from '@angelia/event-log';
 import {
   BUS,
   CONFIG,
+  CONFIG_RELOADS,
   DRAIN,
   type Drain,
   EVENT_LOG,
@@ -14,6 +15,7 @@ import {
   type Logger,
   metrics,
   onCollect,
+  type RunningReloads,
   SESSIONS,
 } from '@angelia/service-kit';
 import type { Sessions } from '@angelia/sessions';
@@ -32,9 +34,10 @@ import type { RunnerSettings } from './settings.ts';
   providers: [
     {
       provide: RUNNER,
-      inject: [CONFIG, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, HEALTH, BUS],
+      inject: [CONFIG, CONFIG_RELOADS, EVENT_LOG, SESSIONS, HOLDER, LOGGER, DRAIN, HEALTH, BUS],
       useFactory: (
         config: RunningConfig<RunnerSettings>,
+        reloads: RunningReloads,
         log: EventLog,
         sessions: Sessions,
         holder: HolderId,
@@ -45,6 +48,7 @@ import type { RunnerSettings } from './settings.ts';
       ): Runner => {
         const runner = new Runner({
           config,
+          refreshConfig: () => reloads.reload('retry'),
           postToAgent: agentPoster(),
           pings: bus,
           sessions,

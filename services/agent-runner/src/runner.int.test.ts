@@ -356,6 +356,16 @@ describe('a run that cannot be carried out', () => {
     expect(server.requests).toHaveLength(0);
   });
 
+  it('looks at the config file before it fails for what it lacks: ingress may have seen a change first', async () => {
+    await given();
+    const { agents } = world.config;
+    const id = await world.create('work');
+    await world
+      .runner('a', { agentGone: true, newFile: (config) => ({ ...config, agents }) })
+      .checkSession(id);
+    expect(dataOf(await ended(id), 'session.final-response')).toMatchObject([{ outcome: 'succeeded' }]);
+  });
+
   it('keeps an answer that Postgres cannot store unchanged', async () => {
     await given();
     server.next(say('zero \u0000 and half a pair \ud83d.'));

@@ -13,6 +13,7 @@ import { putOffUnclaimed } from './outages/put-off.ts';
 import { resumeWaiting } from './outages/resume-waiting.ts';
 import { type Offer, RunQueue, type Tried } from './queue/run-queue.ts';
 import type { Wanted } from './queue/waiting-list.ts';
+import { findConfigDrift } from './run/config-drift.ts';
 import { RunLeases } from './run/run-leases.ts';
 import { traceClaim, traceRunEnd } from './run/run-trace.ts';
 import { StopSwitch } from './run/stop-switch.ts';
@@ -25,6 +26,8 @@ export const RUNNER = Symbol('RUNNER');
 interface RunnerOptions {
   /** A run keeps the config that it began with. */
   readonly config: RunningConfig<RunnerSettings>;
+  /** Looks at the config file now. Default: nothing to look at. */
+  readonly refreshConfig?: () => Promise<unknown>;
   readonly postToAgent: PostToAgent;
   /** Announces every commit, of whichever service. */
   readonly pings: Pings;
@@ -253,9 +256,11 @@ export class Runner {
 
   async #run(claimed: Claim, wanted: Wanted, inHand: InHand): Promise<void> {
     const { id } = claimed.loaded;
-    const { config } = this.#options;
-    const held = config.hold();
+    const { config, refreshConfig } = this.#options;
     this.#queue.runStarted(wanted.route);
+    // ingress takes a changed file by itself, and may have accepted the session before this runner has seen the change.
+    if (lacksWhatItNeeds(claimed.loaded, config.current)) await refreshConfig?.();
+    const held = config.hold();
     try {
       const after = await runTurn(claimed, inHand.stop, {
         ...this.#deps,
@@ -340,6 +345,11 @@ class Draining extends AngeliaError {
   constructor() {
     super('this runner is draining: another one takes the session');
   }
+}
+
+/** Its agent or its target is not in the config. */
+function lacksWhatItNeeds({ state: { created } }: Loaded, config: Config): boolean {
+  return !Object.hasOwn(config.agents, created?.agent ?? '') || findConfigDrift(created, config) !== null;
 }
 
 /** Further turns are claimed one by one: another runner may have more capacity for them. */

@@ -22,4 +22,6 @@ export interface DeliveryProcess {
   readonly startedAt: () => number | null;
   /** Sessions with something sent and not yet recorded. One stays here only if recording failed for good. */
   readonly unrecorded: Set<string>;
+  /** Looks at the config file now, for a target that the config in force does not have. Default: it has not changed. */
+  readonly hasTargetByNow?: (name: string) => Promise<boolean>;
 }

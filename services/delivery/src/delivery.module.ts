@@ -3,6 +3,7 @@ import type { HolderId } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import {
   CONFIG,
+  CONFIG_RELOADS,
   DRAIN,
   type Drain,
   EVENT_LOG,
@@ -11,6 +12,7 @@ import {
   type Logger,
   metrics,
   onCollect,
+  type RunningReloads,
   SESSIONS,
 } from '@angelia/service-kit';
 import { type Sessions, systemClock } from '@angelia/sessions';
@@ -28,11 +30,12 @@ import { DISPATCHER } from './tokens.ts';
   providers: [
     {
       provide: DISPATCHER,
-      inject: [EVENT_LOG, SESSIONS, CONFIG, HOLDER, LOGGER, DRAIN],
+      inject: [EVENT_LOG, SESSIONS, CONFIG, CONFIG_RELOADS, HOLDER, LOGGER, DRAIN],
       useFactory: (
         log: EventLog,
         sessions: Sessions,
         config: RunningConfig<DeliverySettings>,
+        reloads: RunningReloads,
         holder: HolderId,
         logger: Logger,
         drain: Drain,
@@ -47,6 +50,10 @@ import { DISPATCHER } from './tokens.ts';
             random: Math.random,
             startedAt: () => startTime.at,
             unrecorded: new Set(),
+            hasTargetByNow: async (name) => {
+              await reloads.reload('retry');
+              return config.settings.targets.has(name);
+            },
           },
           config,
           log.sendRates,

@@ -111,6 +111,8 @@ export async function runnerFixture(options: FixtureOptions) {
         agent?: AgentOptions;
         /** As if the operator had edited the config since. */
         config?: (config: Config) => Config;
+        /** What the file says by now. The runner has not seen it yet. */
+        newFile?: (config: Config) => Config;
         /** As if Postgres had been away for this runner at this time. */
         lastAwayAt?: () => number;
       } = {},
@@ -140,6 +142,9 @@ export async function runnerFixture(options: FixtureOptions) {
       );
       const runner = new Runner({
         config: live,
+        refreshConfig: async () => {
+          if (over.newFile !== undefined) await take(over.newFile);
+        },
         postToAgent: agentPoster(),
         pings: {
           subscribe(_subject, listener) {

@@ -14,9 +14,9 @@ import { resolveAddress } from './resolve-address.ts';
 interface SessionResult {
   /**
    * `done`: everything is settled, or not due: a timer, a hint or the sweep brings the session back. `waiting`: the session
-   * waits at the gate, which wakes it.
+   * waits at the gate, which wakes it. `config-changed`: look again, with the config that is in force now.
    */
-  readonly kind: 'done' | 'waiting';
+  readonly kind: 'done' | 'waiting' | 'config-changed';
   /** The version up to which the session was seen. */
   readonly version: number;
 }
@@ -24,7 +24,8 @@ interface SessionResult {
 type Step =
   | { readonly kind: 'continue'; readonly loaded: Loaded }
   | { readonly kind: 'done' }
-  | { readonly kind: 'waiting' };
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'config-changed' };
 
 /**
  * Delivers the outputs of one session, in order, until the plan says wait or nothing. It costs one read of the stream, then
@@ -72,7 +73,10 @@ async function send(
   context: DeliveryContext,
 ): Promise<Step> {
   const { policy, targets } = context;
-  const found = targets.find(plan.target.target);
+  // ingress takes a changed file by itself, and may have accepted the session before this service has seen the change.
+  const { target: name } = plan.target;
+  if (!targets.has(name) && (await context.hasTargetByNow?.(name))) return { kind: 'config-changed' };
+  const found = targets.find(name);
   const { configured, address } = resolveAddress(plan.target, found, context.addressVariables);
   const unknowns = tooManyUnknowns(plan, policy);
   if (unknowns !== null) return { kind: 'continue', loaded: await giveUp(loaded, plan, unknowns, context) };

@@ -14,6 +14,7 @@ export interface ConfiguredTarget {
 export interface Targets {
   /** An unknown name gives a target that refuses permanently and says why, never another target (seed 000). */
   find(name: string): ConfiguredTarget;
+  has(name: string): boolean;
   /** What is wrong with the config of the targets. Asked before they are used. */
   problems(): readonly ConfigProblem[];
   close(): Promise<void>;
@@ -68,6 +69,7 @@ export function openTargets(config: Config, logger: LogLine, loaded: LoadedAdapt
     }),
   );
   return {
+    has: (name) => ready.has(name),
     find: (name) => ready.get(name) ?? { target: missingTarget(name), settings: {} },
     problems: () =>
       [...ready].flatMap(([name, { target, settings }]) =>
