@@ -1,12 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { readIfThere } from '../local-stack/files.ts';
-
-/** The environment file holds secrets; the config does not. */
-const OWNER_ONLY = 0o600;
+import { writeForOwner } from '../owner-file.ts';
 
 export const importHermesConfig = defineCommand({
   name: 'import-hermes',
@@ -57,8 +55,8 @@ export const importHermesConfig = defineCommand({
       });
     });
     makeDirectory(target);
-    write(yamlFile, imported.yaml);
-    write(environmentFile, imported.environmentText);
+    writeForOwner(yamlFile, imported.yaml);
+    writeForOwner(environmentFile, imported.environmentText);
     const { routes, notes } = imported;
     // Names only: the values are in the file.
     const variables = imported.environment.map(({ name, value }) => ({ name, known: value !== null }));
@@ -83,15 +81,5 @@ function makeDirectory(path: string): void {
     mkdirSync(path, { recursive: true });
   } catch (error) {
     throw new CliError(EXIT.failed, `${path} cannot be created (${(error as NodeJS.ErrnoException).code})`);
-  }
-}
-
-function write(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { mode: OWNER_ONLY });
-    // `mode` does not change a file that exists.
-    chmodSync(path, OWNER_ONLY);
-  } catch (error) {
-    throw new CliError(EXIT.failed, `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`);
   }
 }

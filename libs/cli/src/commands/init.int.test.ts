@@ -71,6 +71,17 @@ describe('angelia init --yes', () => {
     expect(variables()).toMatchObject({ OPENAI_API_KEY: 'sk-of-the-environment', GITHUB_TOKEN: '' });
   });
 
+  it('writes nothing if .env cannot hold a secret', async () => {
+    const run = await runRecorded(['init', '--yes', '--skip-check'], {
+      cwd: directory,
+      input: '',
+      env: { INBOX_TOKEN: `all ' of " the \` signs` },
+    });
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('.env cannot hold');
+    expect(existsSync(path('angelia.yaml'))).toBe(false);
+  });
+
   it('overwrites no config unless told so, and nothing that .env has', async () => {
     writeFileSync(path('angelia.yaml'), '# mine');
     writeFileSync(path('.env'), 'OTHER=1\nINBOX_TOKEN=my-own-token');

@@ -1,14 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { Asker } from '../init/ask.ts';
 import { type Answers, models, type Question, senders, targets, type Variable } from '../init/choices.ts';
 import { readIfThere } from '../local-stack/files.ts';
+import { writeForOwner } from '../owner-file.ts';
 import { yesOption } from '../terminal/confirm.ts';
-
-/** `.env` holds secrets, and process-watcher refuses a config that commands can read. */
-const OWNER_ONLY = 0o600;
 
 export const init = defineCommand({
   name: 'init',
@@ -81,9 +79,10 @@ export const init = defineCommand({
           target: asked && has(chosen.target.credential),
         }),
       );
+      const newEnvText = withVariables(envText, values);
       mkdirSync(directory, { recursive: true });
-      write(configFile, text);
-      write(envFile, withVariables(envText, values));
+      writeForOwner(configFile, text);
+      writeForOwner(envFile, newEnvText);
       const { renderFindings } = await import('../doctor/render.ts');
       const missing = Object.keys(values).filter((name) => values[name] === null);
       const route = chosen.sender.route;
@@ -193,15 +192,5 @@ async function orUsage<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'startup_refused') throw error;
     throw new CliError(EXIT.usage, (error as Error).message, 'nothing was written');
-  }
-}
-
-function write(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { mode: OWNER_ONLY });
-    // `mode` does not change a file that exists.
-    chmodSync(path, OWNER_ONLY);
-  } catch (error) {
-    throw new CliError(EXIT.failed, `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`);
   }
 }

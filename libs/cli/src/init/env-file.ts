@@ -1,4 +1,5 @@
 import { parseEnv } from 'node:util';
+import { CliError, EXIT } from '../exit.ts';
 
 /** The variables of `.env` that have a value. */
 export function valuesIn(text: string): Readonly<Record<string, string>> {
@@ -21,5 +22,11 @@ export function withVariables(text: string, values: Readonly<Record<string, stri
 function quoted(value: string): string {
   if (/^[\w.:/@+=,-]+$/.test(value)) return value;
   const sign = ["'", '"', '`'].find((each) => !value.includes(each));
+  if (sign === undefined || /[\r\n]/.test(value)) {
+    throw new CliError(
+      EXIT.usage,
+      'a secret has a line break, or all of \' " and `, and .env cannot hold that: set it in the environment of the services',
+    );
+  }
   return `${sign}${value}${sign}`;
 }
