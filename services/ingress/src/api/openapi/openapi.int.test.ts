@@ -62,6 +62,8 @@ it('describes what an http target receives', async () => {
     'text',
     'version',
     'possible_duplicate',
+    'timestamp',
+    'data',
   ]);
 });
 

@@ -407,10 +407,3 @@ describe('the provider that signed a webhook', () => {
     expect(signedBy('standard-webhooks', headers, '{"object_kind":"push"}').event).toBe('Push Hook');
   });
 });
-
-describe("a route's `delivery_id`", () => {
-  it('without a placeholder is refused: every webhook would be a duplicate', () => {
-    expect(() => routeOf({ delivery_id: 'always' })).toThrow(/routes\.hook\.delivery_id: .*no placeholder/);
-    expect(() => routeOf({ delivery_id: '{id}' })).not.toThrow();
-  });
-});

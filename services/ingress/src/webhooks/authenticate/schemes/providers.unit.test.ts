@@ -570,10 +570,6 @@ describe('the public key of a Discord application', () => {
       expect(verdict(named, { headers, body: JSON_BODY })).toBe(REFUSED);
     }
   });
-
-  it('has 64 hex digits', () => {
-    expect(() => routeOf({ secret: 'not-a-public-key', auth: 'discord' })).toThrow('public key');
-  });
 });
 
 describe('a scheme that the route describes', () => {
@@ -816,26 +812,6 @@ describe('a scheme also accepts', () => {
       const fields = fieldsOf(count);
       expect(verdict(route, sent(Object.keys(fields).join('&'), fields))).toBe(expected);
     }
-  });
-});
-
-describe('a secret that can never match', () => {
-  it.each([
-    ['standard-webhooks', 'whsec_not base64', 'base64'],
-    ['svix', 'whsec_', 'base64'],
-    ['standard-webhooks', `whpk_${Buffer.alloc(31).toString('base64')}`, '32 bytes'],
-    ['bearer', 'two words', 'no spaces'],
-    ['bearer', 'trailing ', 'no spaces'],
-    ['bearer', 'grüße', 'ASCII'],
-    ['bearer', whpk(pairs[0]), 'public key'],
-    ['github', whpk(pairs[0]), 'public key'],
-  ])('is refused when the route is defined: %s %s', (auth, secret, why) => {
-    expect(() => routeOf({ secret, auth })).toThrow(why);
-  });
-
-  it('is accepted if the route may use another scheme: secrets of Stripe look like it', () => {
-    expect(() => routeOf({ secret: 'whsec_not base64' })).not.toThrow();
-    expect(() => routeOf({ secret: 'whsec_not base64', auth: 'stripe' })).not.toThrow();
   });
 });
 
