@@ -323,6 +323,13 @@ describe('the provider that signed a webhook', () => {
     ['github', { 'x-github-delivery': 'own', 'x-github-event': 'push' }, '{"type":"b"}', 'own', 'push'],
     ['gitlab', { 'webhook-id': 'own', 'x-gitlab-event': 'Push Hook' }, '{}', 'own', 'Push Hook'],
     ['shopify', { 'x-shopify-webhook-id': 'own', 'x-shopify-topic': 'o/c' }, '{}', 'own', 'o/c'],
+    [
+      'shopify',
+      { 'shopify-hmac-sha256': 's', 'shopify-webhook-id': 'own', 'shopify-topic': 'o/c' },
+      '{}',
+      'own',
+      'o/c',
+    ],
   ])('names it, and no header of other providers does: %s', (scheme, own, body, id, event) => {
     const alone = signedBy(scheme, own, body, { delivery_id: 'made-{event_type}' });
     expect([alone.delivery.id, alone.event]).toEqual([id, event]);
