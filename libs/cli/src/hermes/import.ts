@@ -1,4 +1,4 @@
-import { PLACEHOLDER } from '@angelia/config';
+import { PLACEHOLDER } from '@angelia/config/placeholder';
 import { AngeliaError } from '@angelia/contracts';
 import { Document, parseDocument } from 'yaml';
 import { importServers } from './mcp-servers.ts';

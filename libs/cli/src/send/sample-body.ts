@@ -1,4 +1,4 @@
-import { PLACEHOLDER } from '@angelia/config';
+import { PLACEHOLDER } from '@angelia/config/placeholder';
 /** The parts of a route, as its config is written, that a test webhook must fit. */
 export type WrittenRoute = Readonly<Record<string, unknown>>;
 
