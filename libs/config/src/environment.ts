@@ -10,6 +10,7 @@ const port = z.coerce.number().int().min(0).max(65_535);
 const KEY_BYTES = 32;
 /** Where ingress listens if ANGELIA_HOST is not set: nobody outside of this machine reaches it. */
 export const DEFAULT_HOST = '127.0.0.1';
+export const DEFAULT_DATA = './.angelia';
 
 const NOT_A_KEY = notA('32 bytes in base64', 'Make it with `openssl rand -base64 32`.');
 const NOT_POSTGRES = notA(
@@ -90,7 +91,7 @@ export const variables = z.object({
     .min(16, 'the token is too short. Use at least 16 characters: it opens all of /v1.')
     .optional(),
   ANGELIA_DRAIN_SECONDS: z.coerce.number().nonnegative().default(30),
-  ANGELIA_DATA: z.string().default('./.angelia'),
+  ANGELIA_DATA: z.string().default(DEFAULT_DATA),
   OTEL_EXPORTER_OTLP_ENDPOINT: otlpUrl,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlpUrl,
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: otlpUrl,

@@ -1,9 +1,10 @@
 export { agentsThatRunCommands, toolsetsOf } from './check/agents.ts';
 export { checkApiRoute } from './check/check-api-route.ts';
 export { checkConfigFile } from './check/check-file.ts';
+export { commandProblems, ownNetworkProblems } from './check/commands.ts';
 export { exposedFileProblems } from './check/exposed-files.ts';
 export { compilePattern, MOST_PATTERN_WORK } from './check/patterns.ts';
-export { INSECURE_NO_AUTH, isLoopback, isShortSecret } from './check/secrets.ts';
+export { INSECURE_NO_AUTH, isShortSecret } from './check/secrets.ts';
 export {
   type ContentClass,
   checkEnvironment,
@@ -12,6 +13,7 @@ export {
   type ServiceName,
   serviceNames,
 } from './environment.ts';
+export { isInside } from './files/path-inside.ts';
 export { routeFileProblems } from './files/route-files.ts';
 export { findScript } from './files/script-file.ts';
 export { readSkill, SkillUnavailable } from './files/skill-file.ts';
@@ -26,10 +28,18 @@ export { envFilePath, withEnvFile } from './load/env-file.ts';
 export { type LoadedConfig, loadCommandConfig, loadConfig, parseConfigText } from './load/load.ts';
 export { VariableText, variableReference } from './load/variable-text.ts';
 export { literalApiRoute } from './load/variables.ts';
+export { isLoopback } from './loopback.ts';
 export { outputLimitWarnings } from './output-limits.ts';
+export { PLACEHOLDER } from './placeholder.ts';
 export { publicUrl, publicUrlWarning } from './public-url.ts';
 export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
 export { secretEnvironmentOf } from './secrets/secret-environment.ts';
+export {
+  ed25519KeyOfHex,
+  isPublicKey,
+  type StandardKeys,
+  standardKeysOf,
+} from './secrets/standard-secret.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
 export {
   ConfigRefused,

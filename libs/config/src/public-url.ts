@@ -1,7 +1,7 @@
 import type { Config } from '@angelia/contracts';
 import { toolsetsOf } from './check/agents.ts';
-import { isLoopback } from './check/secrets.ts';
 import type { Environment } from './environment.ts';
+import { isLoopback } from './loopback.ts';
 
 /** The URL where people and programs reach ingress: `public_url` of the config, or else the address that it listens on. */
 export function publicUrl(

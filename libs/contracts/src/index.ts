@@ -33,6 +33,14 @@ export {
   type RecordedFact,
 } from './events/envelope.ts';
 export {
+  bytesOfBase64,
+  type EventImage,
+  imageNote,
+  imageTypes,
+  MOST_IMAGE_DATA,
+  MOST_IMAGES,
+} from './events/images.ts';
+export {
   JOB_STREAMS,
   JOBS_PING_SUBJECT,
   type JobAction,

@@ -127,7 +127,9 @@ export class KeyedSessions {
    */
   async continueSession(
     old: Loaded,
-    turn: Pick<RequestTurn, 'source' | 'input' | 'queueDeadline'> & { readonly deliveryId: string },
+    turn: Pick<RequestTurn, 'source' | 'input' | 'images' | 'queueDeadline'> & {
+      readonly deliveryId: string;
+    },
     given: KeyedOptions = {},
     join?: (current: SessionState) => Decision,
   ): Promise<{ readonly status: 'opened' | 'joined' | 'duplicate'; readonly sessionId: SessionId }> {

@@ -1,4 +1,4 @@
-import { type AddressVariables, ConfigUnusable, publicUrlWarning } from '@angelia/config';
+import { type AddressVariables, publicUrlWarning } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
 import { type AnswerLinks, answerLinks, type ServiceSettings } from '@angelia/service-kit';
 import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/target-registry.ts';
@@ -19,11 +19,6 @@ export const deliverySettings: ServiceSettings<DeliverySettings> = {
   make: async ({ config, addressVariables }, { environment, logger }) => {
     const links = answerLinks(config, environment);
     const targets = openTargets(config, logger, await loadAdapters(configuredTargets(config)));
-    const problems = targets.problems();
-    if (problems.length > 0) {
-      await targets.close();
-      throw new ConfigUnusable(problems);
-    }
     return {
       targets,
       addressVariables,

@@ -1,3 +1,4 @@
+import { PLACEHOLDER } from '@angelia/config/placeholder';
 import { AngeliaError } from '@angelia/contracts';
 import { Document, parseDocument } from 'yaml';
 import { importServers } from './mcp-servers.ts';
@@ -284,7 +285,7 @@ function noteSurroundings(
   const templates = routes.map(({ route }) =>
     JSON.stringify([route.prompt, route.deliver_extra, route.coalesce]),
   );
-  if (templates.some((text) => /\{[a-zA-Z0-9_.]+\}/.test(text))) {
+  if (templates.some((text) => PLACEHOLDER.test(text))) {
     notes.add(
       'templates',
       'templates mean the same, with these differences: true, false and null are written as in JSON (Hermes: True, False, None); {list.0} is an item of a list (Hermes leaves it unchanged); a missing value in deliver_extra is answered with 400 (Hermes sends it nowhere)',

@@ -1,8 +1,9 @@
+import { PLACEHOLDER } from '@angelia/config/placeholder';
 /** The parts of a route, as its config is written, that a test webhook must fit. */
 export type WrittenRoute = Readonly<Record<string, unknown>>;
 
 /** A path of a placeholder or a filter: `a.b.0.c`. */
-const PLACEHOLDER = /\{([a-zA-Z0-9_.-]+)\}/g;
+const PLACEHOLDERS = new RegExp(PLACEHOLDER, 'g');
 /** Placeholders that stand for no part of the payload. */
 const NOT_IN_PAYLOAD = /^(__raw__|event_type|headers\..*)$/;
 /** What a target checks in an address. */
@@ -74,7 +75,7 @@ function putEvent(body: Record<string, unknown>, scheme: string, event: string):
 
 function placeholdersIn(value: unknown): Path[] {
   if (typeof value === 'string') {
-    return [...value.matchAll(PLACEHOLDER)]
+    return [...value.matchAll(PLACEHOLDERS)]
       .map(([, path = '']) => path)
       .filter((path) => !NOT_IN_PAYLOAD.test(path))
       .map((path) => path.split('.'));

@@ -1,5 +1,5 @@
 import type { AgentConfig, Config, ConfigProblem, RouteConfig } from '@angelia/contracts';
-import { signerOf } from '../secrets/webhook-signature.ts';
+import { signingSecretProblem } from '../secrets/webhook-signature.ts';
 import { unknownName } from './unknown-name.ts';
 
 /** Own names only: every object has a `constructor`, which is not an agent. */
@@ -66,10 +66,6 @@ export function routeAgentProblems(config: Config, name: string, route: RouteCon
 
 /** A secret that cannot sign would fail every run. */
 function signingProblems(place: string, secret: string): ConfigProblem[] {
-  try {
-    signerOf(secret);
-    return [];
-  } catch (error) {
-    return [{ place, reason: error instanceof Error ? error.message : String(error) }];
-  }
+  const reason = signingSecretProblem(secret);
+  return reason === null ? [] : [{ place, reason }];
 }

@@ -1,7 +1,8 @@
-import { checkEnvironment } from '../environment.ts';
+import { checkEnvironment, DEFAULT_DATA } from '../environment.ts';
 import { routeFileProblems } from '../files/route-files.ts';
 import { type LoadedConfig, loadConfig } from '../load/load.ts';
 import { StartupError } from '../startup-error.ts';
+import { commandProblems } from './commands.ts';
 import { exposedFileProblems } from './exposed-files.ts';
 
 /**
@@ -13,6 +14,8 @@ export function checkConfigFile(env: NodeJS.ProcessEnv): LoadedConfig {
   checkEnvironment(env);
   const loaded = loadConfig(env);
   checkRouteFiles(loaded);
+  const refused = commandProblems(loaded.config, env.ANGELIA_DATA || DEFAULT_DATA);
+  if (refused.length > 0) throw loaded.refusal(refused);
   const open = exposedFileProblems(loaded);
   if (open.length > 0) throw new StartupError(open);
   return loaded;

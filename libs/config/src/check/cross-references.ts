@@ -1,8 +1,10 @@
 import { type Config, type ConfigProblem, type RouteConfig, validate } from '@angelia/contracts';
+import { PLACEHOLDER } from '../placeholder.ts';
 import { templateProblems } from '../targets/addresses.ts';
 import { isKnownTarget, type KnownTarget, knownTargets, targetSchema } from '../targets/schemas.ts';
 import { agentProblems, routeAgentProblems, unknownToolsets } from './agents.ts';
 import { routePatternProblems } from './patterns.ts';
+import { schemeSecretProblems } from './scheme-secrets.ts';
 import { routeSecretProblems, secretProblems } from './secrets.ts';
 import { unknownName } from './unknown-name.ts';
 
@@ -25,6 +27,8 @@ export function crossReferenceProblems(
       ...routeAgentProblems(config, name, route),
       ...routeTargetProblems(config, name, route),
       ...routeSecretProblems(config, name, route, listenHost),
+      ...schemeSecretProblems(config, name, route),
+      ...deliveryIdProblems(name, route),
       ...deliverOnlyProblems(name, route),
       ...scriptProblems(name, route),
       ...keyProblems(name, route),
@@ -117,6 +121,13 @@ function scriptProblems(name: string, route: RouteConfig): ConfigProblem[] {
   if (route.script !== undefined || route.retry_on_script_failure !== true) return [];
   const reason = 'the route has no `script` that could fail. Set `script`, or remove this key.';
   return [{ place: `routes.${name}.retry_on_script_failure`, reason }];
+}
+
+function deliveryIdProblems(name: string, { delivery_id = '' }: RouteConfig): ConfigProblem[] {
+  if (delivery_id === '' || PLACEHOLDER.test(delivery_id)) return [];
+  const reason =
+    'it has no placeholder, so every webhook would be a duplicate of the first. Name a value that differs, for example `{id}`.';
+  return [{ place: `routes.${name}.delivery_id`, reason }];
 }
 
 function keyProblems(name: string, route: RouteConfig): ConfigProblem[] {

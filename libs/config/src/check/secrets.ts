@@ -1,4 +1,5 @@
 import type { Config, ConfigProblem, RouteConfig } from '@angelia/contracts';
+import { isLoopback } from '../loopback.ts';
 
 export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
 
@@ -62,9 +63,4 @@ export function isShortSecret(secret: string): boolean {
 
 function charactersOf(secret: string): number {
   return secret.replace(/^whsec_/, '').replace(/\s/g, '').length;
-}
-
-export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return bare === 'localhost' || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare);
 }

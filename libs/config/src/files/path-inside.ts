@@ -14,11 +14,14 @@ export function realPathInside(
   if (root === null) return { reason: `there is no directory ${resolve(directory)}` };
   const real = realPath(resolve(root, path));
   if (real === null) return { reason: `there is no file ${path} in ${root}` };
-  const inside = relative(root, real);
-  if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)) {
-    return { reason: `${path} is outside ${root}` };
-  }
+  if (real === root || !isInside(real, root)) return { reason: `${path} is outside ${root}` };
   return { path: real };
+}
+
+/** Both are absolute. A directory is inside itself. */
+export function isInside(path: string, directory: string): boolean {
+  const way = relative(directory, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 function realPath(path: string): string | null {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { ServiceName } from '../environment.ts';
+import { DEFAULT_DATA, type ServiceName } from '../environment.ts';
 import type { ConfigFile } from './config-file.ts';
 
 /**
@@ -10,7 +10,6 @@ import type { ConfigFile } from './config-file.ts';
  * delivery takes. Replicas share it, as they accept the same. Variables stay names in it.
  */
 const DIRECTORY = 'last-good';
-const DEFAULT_DATA = './.angelia';
 /** A config can hold literal secrets. */
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;

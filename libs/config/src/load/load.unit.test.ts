@@ -227,6 +227,91 @@ describe('INSECURE_NO_AUTH', () => {
   });
 });
 
+describe('a secret that can never match by the scheme that the route names', () => {
+  const of = (auth: string, secret: string) =>
+    linesOf(`${BASE}\nroutes: { r: { auth: ${auth}, secret: ${JSON.stringify(secret)} } }`);
+  const publicKey = `whpk_${Buffer.alloc(32, 1).toString('base64')}`;
+
+  it.each([
+    ['standard-webhooks', 'whsec_not base64', 'base64'],
+    ['svix', 'whsec_!!!!!!', 'base64'],
+    ['standard-webhooks', `whpk_${Buffer.alloc(31).toString('base64')}`, '32 bytes'],
+    ['bearer', 'two words', 'no spaces'],
+    ['bearer', 'trailing ', 'no spaces'],
+    ['bearer', 'grüße!', 'ASCII'],
+    ['bearer', publicKey, 'public key'],
+    ['github', publicKey, 'public key'],
+    ['{ scheme: hmac, header: X-Sig }', publicKey, 'public key'],
+    ['discord', 'not-a-public-key', '64 hex digits'],
+  ])('is refused: %s %s', (auth, secret, why) => {
+    const [line, ...more] = of(auth, secret);
+    expect(line).toMatch(/^angelia: routes\.r\.secret: /);
+    expect(line).toContain(why);
+    expect(line).not.toContain(secret);
+    expect(more).toEqual([]);
+  });
+
+  it.each([
+    ['standard-webhooks', publicKey],
+    ['standard-webhooks', 'a plain text'],
+    ['discord', 'ab'.repeat(32)],
+    // Secrets of Stripe look like those of Standard Webhooks.
+    ['stripe', 'whsec_not base64'],
+  ])('is accepted where it can: %s %s', (auth, secret) => {
+    expect(of(auth, secret)).toEqual([]);
+  });
+
+  it('is refused if it is the secret at the top, and accepted if the route may use another scheme', () => {
+    const top = 'secret: whsec_not base64';
+    expect(linesOf(`${top}\n${BASE}\nroutes: { r: { auth: svix } }`)).toHaveLength(1);
+    expect(linesOf(`${top}\n${BASE}\nroutes: { r: {} }`)).toEqual([]);
+  });
+});
+
+describe("a route's delivery_id", () => {
+  const of = (id: string) =>
+    linesOf(`${BASE}\nroutes: { r: { secret: s3cret, delivery_id: ${JSON.stringify(id)} } }`);
+
+  it('without a placeholder is refused: every webhook would be a duplicate of the first', () => {
+    for (const id of ['always', '{a b}', '{}'])
+      expect(of(id)).toEqual([
+        expect.stringMatching(
+          /^angelia: routes\.r\.delivery_id: .*no placeholder.* \(angelia\.yaml:\d+:\d+\)$/,
+        ),
+      ]);
+  });
+
+  it.each(['{id}', 'x-{a.b.0}', '{event-data.id}', '{headers.x-request-id}'])('is accepted: %s', (id) => {
+    expect(of(id)).toEqual([]);
+  });
+});
+
+describe('settings of targets that the schema of a single key cannot judge', () => {
+  it.each([
+    ['http: { secret: whsec_ }', 'targets.http.secret: the part after whsec_ must be base64 and not empty'],
+    ['http: { headers: { Host: x } }', 'targets.http.headers.Host: this header is set by Angelia'],
+    ['email: { host: 127.0.0.1, from: a@b.c, user: u }', 'targets.email.user: a user needs a password'],
+    ['email: { host: 127.0.0.1, from: a@b.c, password: p }', 'targets.email.user: a user needs a password'],
+    [
+      'email: { host: mail.example.com, from: a@b.c, user: u, password: p, security: none }',
+      'targets.email.security: a password is not sent over an open line',
+    ],
+  ])('%s is refused', (target, expected) => {
+    const lines = linesOf(`targets: { ${target} }`);
+    expect(lines).toEqual([expect.stringContaining(`angelia: ${expected}`)]);
+  });
+
+  it.each([
+    'http: { secret: s, allow_private_networks: true }',
+    'http: { secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw }',
+    'email: { host: 127.0.0.1, from: a@b.c, user: u, password: p, security: none }',
+    'email: { host: mail.example.com, from: a@b.c, security: none }',
+    'email: { host: mail.example.com, from: a@b.c, user: u, password: p }',
+  ])('%s is accepted', (target) => {
+    expect(linesOf(`targets: { ${target} }`)).toEqual([]);
+  });
+});
+
 describe('a route with deliver_only', () => {
   const placesOf = (keys: string) =>
     linesOf(`routes: { r: { secret: s3cret, deliver_only: true, ${keys} } }`).map(

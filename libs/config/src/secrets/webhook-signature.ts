@@ -15,6 +15,16 @@ export function signerOf(secret: string): Signer {
   return (id, timestamp, body) => keys.map((key) => key.sign(id, timestamp, body)).join(' ');
 }
 
+/** Why nothing can be signed with this secret; null if it can. Does not quote it. */
+export function signingSecretProblem(secret: string): string | null {
+  try {
+    keysOf(secret);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 function keysOf(secret: string): Webhook[] {
   if (secret.startsWith(PREFIX)) {
     const decoded = base64Key(secret.slice(PREFIX.length));

@@ -1,5 +1,5 @@
 import { type Config, type ConfigProblem, type ValidateOptions, validate } from '@angelia/contracts';
-import { PLACEHOLDER } from './http-url.ts';
+import { PLACEHOLDER } from '../placeholder.ts';
 import { isKnownTarget, type KnownTarget, SEEN_THROUGH, targetSchema } from './schemas.ts';
 
 interface AddressProblem {

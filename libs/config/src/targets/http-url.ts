@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
+import { PLACEHOLDER } from '../placeholder.ts';
 import { isPublicAddress } from './public-address.ts';
 
-/** A placeholder of a template (ingress renders them). */
-export const PLACEHOLDER = /\{[a-zA-Z0-9_.]+\}/;
 /** The scheme of a URL. A placeholder may cut it short (`http{s}://`). */
 const SCHEME = /^([a-z][a-z0-9+.-]*)(:|$)/i;
 

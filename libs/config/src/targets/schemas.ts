@@ -1,5 +1,7 @@
 import { type Config, notA } from '@angelia/contracts';
 import { z } from 'zod';
+import { isLoopback } from '../loopback.ts';
+import { signingSecretProblem } from '../secrets/webhook-signature.ts';
 import { headerNameProblem, headerValueProblem } from './http-headers.ts';
 import { httpUrlProblem } from './http-url.ts';
 import {
@@ -52,6 +54,29 @@ function refuseBadUrl(url: string, context: z.RefinementCtx): void {
   if (problem !== null) context.addIssue({ code: 'custom', message: problem, params: SEEN_THROUGH });
 }
 
+function refuseBadSigningSecret(secret: string, context: z.RefinementCtx): void {
+  // An empty one is reported by the schema.
+  const problem = secret === '' ? null : signingSecretProblem(secret);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+}
+
+interface MailServer {
+  readonly host: string;
+  readonly security: 'starttls' | 'tls' | 'none';
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+}
+
+function refuseBadLogin({ host, security, user, password }: MailServer, context: z.RefinementCtx): void {
+  if ((user === undefined) !== (password === undefined)) {
+    const message = 'a user needs a password, and a password needs a user. Set both, or none of them.';
+    context.addIssue({ code: 'custom', path: ['user'], message });
+  } else if (security === 'none' && password !== undefined && !isLoopback(host)) {
+    const message = 'a password is not sent over an open line. Use starttls or tls.';
+    context.addIssue({ code: 'custom', path: ['security'], message });
+  }
+}
+
 /** `params` of an issue that holds whatever the placeholders in the value stand for (addresses.ts). */
 export const SEEN_THROUGH = { seenThrough: true };
 
@@ -86,7 +111,7 @@ const targetSchemas = {
   http: {
     options: z.strictObject({
       /** Signs each request (Standard Webhooks). */
-      secret: z.string().min(1).optional(),
+      secret: z.string().min(1).superRefine(refuseBadSigningSecret).optional(),
       /** Whether URLs from payloads, templates and API routes may be private. */
       allow_private_networks: z.boolean().default(false),
       /** Sent with every request. Credentials belong here, because the headers of a route are written to events. */
@@ -169,17 +194,19 @@ const targetSchemas = {
     edits: true,
   },
   email: {
-    options: z.strictObject({
-      host: z.string({ error: notA('a string', 'Set the host of the SMTP server.') }).min(1),
-      /** Default: 587, 465 with `tls`, 25 with `none`. */
-      port: z.number().int().min(1).max(65_535).optional(),
-      /** `starttls` is required, not tried; `none` is for a server on the same machine or network. */
-      security: z.enum(['starttls', 'tls', 'none']).default('starttls'),
-      user: z.string().min(1).optional(),
-      password: z.string().min(1).optional(),
-      from: sender,
-      to: mailboxes.optional(),
-    }),
+    options: z
+      .strictObject({
+        host: z.string({ error: notA('a string', 'Set the host of the SMTP server.') }).min(1),
+        /** Default: 587, 465 with `tls`, 25 with `none`. */
+        port: z.number().int().min(1).max(65_535).optional(),
+        /** `starttls` is required, not tried; `none` is for a server on the same machine or network. */
+        security: z.enum(['starttls', 'tls', 'none']).default('starttls'),
+        user: z.string().min(1).optional(),
+        password: z.string().min(1).optional(),
+        from: sender,
+        to: mailboxes.optional(),
+      })
+      .superRefine(refuseBadLogin),
     address: z.strictObject({
       to: mailboxes,
       cc: mailboxes.optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { imageSchema } from './images.ts';
 
 /**
  * Every fact that the stream of a session can hold. Names and meanings are public (INTERFACES.md): add, never change.
@@ -96,6 +97,8 @@ const turnRequested = z.object({
   queue_deadline: isoTime.nullable().default(null),
   /** The first turn of a continuation carries the old transcript, so that its own stream is enough to go on. */
   history: z.array(transcriptMessage).default([]),
+  /** Images of the message, for models that take them. `input` names them. Missing: none. */
+  images: z.array(imageSchema).optional(),
 });
 
 const runStarted = z.object({
@@ -160,7 +163,7 @@ const toolFinished = z.object({
   outcome: z.enum(['ok', 'error', 'unknown']),
   result: z.string(),
   /** Images of the result, for models that take them. `result` names them. Missing: none. */
-  images: z.array(z.object({ mime_type: z.string(), data: z.base64() })).optional(),
+  images: z.array(imageSchema).optional(),
   /** The process-watcher that carried it out. It has the session's files, so further commands run there. */
   watcher: z.string().nullable().default(null),
 });
@@ -210,6 +213,8 @@ const clarificationAnswered = z.object({
   clarification_id: z.string(),
   answer: z.string(),
   by: z.enum(['api', 'link']),
+  /** Images of the answer, for models that take them. `answer` names them. Missing: none. */
+  images: z.array(imageSchema).optional(),
 });
 
 const clarificationTimedOut = z.object({ clarification_id: z.string() });

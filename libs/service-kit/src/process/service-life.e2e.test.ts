@@ -199,6 +199,38 @@ describe('a start that needs a person: one line and exit code 78', () => {
     }
   });
 
+  const ECHO = 'models: { m: { provider: builtin, model: echo } }\nagents: { default: { model: m } }';
+  const hook = (keys: string) => `${ECHO}\nroutes: { hook: { ${keys} } }`;
+  const runs = (command: string, watcher: string) =>
+    `agents: { default: { kind: command, command: [/bin/true], ${command} } }\nprocess_watcher: { ${watcher} }`;
+
+  it.each([
+    ['ingress', 'routes.hook.delivery_id', hook('secret: s3cret, delivery_id: always')],
+    ['ingress', 'routes.hook.secret', hook('secret: whsec_not base64, auth: svix')],
+    ['ingress', 'routes.hook.secret', hook('secret: two words, auth: bearer')],
+    ['ingress', 'routes.hook.secret', hook('secret: not-a-key, auth: discord')],
+    ['ingress', 'routes.hook.script', hook('secret: s3cret, script: missing.py')],
+    ['delivery', 'targets.http.secret', 'targets: { http: { secret: whsec_ } }'],
+    ['delivery', 'targets.http.headers.Host', 'targets: { http: { headers: { Host: x } } }'],
+    ['delivery', 'targets.email.user', 'targets: { email: { host: 127.0.0.1, from: a@b.c, user: u } }'],
+    [
+      'delivery',
+      'targets.email.security',
+      'targets: { email: { host: m.example, from: a@b.c, user: u, password: p, security: none } }',
+    ],
+    ['agent-runner', 'agents.default.model', 'agents: { default: { kind: llm } }'],
+    ['process-watcher', 'process_watcher.network', runs('', 'run_as: same, network: none')],
+    ['process-watcher', 'agents.default.shared_dirs', runs('shared_dirs: [DATA/inside]', '')],
+  ])('a config that %s refuses for %s: check-config says the same', async (service, place, config) => {
+    const directory = await mkdtemp(join(dataDirectory, 'refused-'));
+    const path = join(directory, 'angelia.yaml');
+    await writeFile(path, config.replace('DATA', dataDirectory), { mode: 0o600 });
+    const env = { ANGELIA_CONFIG: path, ANGELIA_INSTANCE: service };
+    const atStart = await refusal(env, `dist/${service}.js`);
+    expect(atStart).toContain(`angelia: ${place}: `);
+    expect(await refusal(env, 'dist/check-config.js')).toBe(atStart);
+  });
+
   it('a missing environment variable', async () => {
     expect(await refusal({ DATABASE_URL: '' })).toContain('DATABASE_URL');
   });

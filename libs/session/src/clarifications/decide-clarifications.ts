@@ -1,9 +1,10 @@
-import type { EventData } from '@angelia/contracts';
+import type { EventData, EventImage } from '@angelia/contracts';
 import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
 import { timedOutWithoutAnswer } from '../ending/expiry.ts';
 import { refuseUnlessOpen, requireOpenRun } from '../guards.ts';
 import type { SessionState } from '../state.ts';
 import { iso } from '../time.ts';
+import { imagesOf } from '../turns/decide-turns.ts';
 
 /**
  * A clarification is a tool call that a person answers.
@@ -32,6 +33,8 @@ export interface AnswerClarification {
   readonly clarificationId: string;
   readonly answer: string;
   readonly by: EventData<'clarification.answered'>['by'];
+  /** The answer names them. */
+  readonly images?: readonly EventImage[];
 }
 
 export interface TimeOutClarification {
@@ -81,6 +84,7 @@ export function answerClarification(state: SessionState, command: AnswerClarific
       clarification_id: command.clarificationId,
       answer: command.answer,
       by: command.by,
+      ...imagesOf(command),
     }),
   );
 }

@@ -1,4 +1,10 @@
-import type { DeliveryTarget, EventData, SessionFact, TranscriptMessage } from '@angelia/contracts';
+import type {
+  DeliveryTarget,
+  EventData,
+  EventImage,
+  SessionFact,
+  TranscriptMessage,
+} from '@angelia/contracts';
 import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
 import { refuseUnlessOpen } from '../guards.ts';
 import type { OpenTurn, SessionState, TurnSource } from '../state.ts';
@@ -45,6 +51,8 @@ export interface CreateSession {
   readonly fenceSeed?: string | null;
   readonly source?: Exclude<TurnSource, 'process'>;
   readonly input: string;
+  /** The input names them. */
+  readonly images?: readonly EventImage[];
   readonly missing?: MissingPlaceholders | null;
 }
 
@@ -58,6 +66,8 @@ export interface RequestTurn {
   readonly type: 'request-turn';
   readonly source: Exclude<TurnSource, 'process'>;
   readonly input: string;
+  /** The input names them. */
+  readonly images?: readonly EventImage[];
   /** Each id is taken once. Null: every request is a new turn, unless the append's idempotency key says otherwise. */
   readonly deliveryId: string | null;
   /** The append carries an idempotency key, which alone decides whether it was taken before (see `isKnown`). */
@@ -124,6 +134,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       input: command.input,
       delivery_id: command.deliveryId,
       history: (command.history ?? []).map(withoutAnnotations),
+      ...imagesOf(command),
     }),
     ...placeholderMissing(1, command.deliveryId, command.missing),
   ];
@@ -155,6 +166,7 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
     delivery_id: deliveryId,
     start_after: isoOrNull(command.startAfter),
     queue_deadline: isoOrNull(command.queueDeadline),
+    ...imagesOf(command),
   });
   const { clarification } = state;
   const head = state.turns[0];
@@ -228,6 +240,13 @@ export function windowEnd(
 ): number {
   const latest = turn.requestedAt + seconds(window.maxWaitSeconds);
   return Math.max(turn.startAfter ?? 0, Math.min(now + seconds(window.seconds), latest));
+}
+
+/** The field of an event: absent if there are none. */
+export function imagesOf({ images = [] }: { readonly images?: readonly EventImage[] | undefined }): {
+  images?: EventImage[];
+} {
+  return images.length === 0 ? {} : { images: [...images] };
 }
 
 /** Fills in the defaults of `turn.requested`, so that every written event is complete. */

@@ -34,6 +34,8 @@ export interface SinkPayload {
   readonly text: string;
   readonly version: number;
   readonly possible_duplicate: boolean;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>>;
 }
 
 interface SinkMessage {

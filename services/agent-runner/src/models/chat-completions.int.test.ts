@@ -142,6 +142,25 @@ describe.each(['openai-compatible', 'openai'])('chat-completions with provider %
       expect(reply.finishReason).toBe(expected);
     });
 
+    it('may end with [DONE] and no finish reason: it is an answer if it says something', async () => {
+      const said = await ask(answer(chunk({ content: 'al' }), chunk({ content: 'l' }), DONE));
+      expect(said).toMatchObject({ text: 'all', finishReason: 'other' });
+      // In pieces, and with other line ends.
+      const pieces = `${chunk({ content: 'all' })}data:[DONE]\r\n\r\n`.match(/.{1,3}/gs) ?? [];
+      expect((await ask(answer(...pieces))).text).toBe('all');
+      const call = { index: 0, id: 'a', type: 'function', function: { name: 'act', arguments: '{}' } };
+      expect((await ask(answer(callChunk(call), DONE))).toolCalls).toMatchObject([{ id: 'a', name: 'act' }]);
+      for (const nothing of [
+        answer(chunk({ content: '' }), DONE),
+        answer(chunk({ content: '<think>hm</think>' }), DONE),
+      ])
+        expect(await failureOf(ask(nothing))).toMatchObject({ code: 'cut_off' });
+      // A text that looks like it is none.
+      expect(await failureOf(ask(answer(chunk({ content: '\ndata: [DONE]' }))))).toMatchObject({
+        code: 'cut_off',
+      });
+    });
+
     it('may finish with the chunk of its last token', async () => {
       const reply = await ask(answer(chunk({ content: 'a' }), chunk({ content: 'b' }, 'length'), DONE));
       expect(reply).toMatchObject({ text: 'ab', finishReason: 'length' });

@@ -1,8 +1,9 @@
 import type { ModelImage, ModelMessage } from './model.ts';
 
-/** The user did not send them, and must not be taken for it. */
+/** The user did not send those of tools, and must not be taken for it. */
 export const IMAGES_OF_RESULTS =
-  '[The images of the results above, in their order. The tools sent them, not the user.]';
+  '[The images of the results above, in their order. Those of an answer to your question are from the user; the tools ' +
+  'sent all others.]';
 
 /** Images that follow the results of a step, for protocols whose results are only text. */
 interface ShownImages {

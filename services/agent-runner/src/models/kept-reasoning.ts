@@ -34,10 +34,10 @@ export function ownRequest(request: ModelRequest, config: RemoteModelConfig): Mo
 const UNSEEN = '[You cannot see images: this model takes none.]';
 
 function withoutImages(request: ModelRequest): ModelRequest {
-  const hasImages = (message: ModelMessage) => message.role === 'tool' && message.images !== undefined;
+  const hasImages = (message: ModelMessage) => message.role !== 'assistant' && message.images !== undefined;
   if (!request.messages.some(hasImages)) return request;
   const messages = request.messages.map((message) => {
-    if (message.role !== 'tool' || message.images === undefined) return message;
+    if (message.role === 'assistant' || message.images === undefined) return message;
     const { images: _, ...text } = message;
     return { ...text, content: `${message.content}\n${UNSEEN}` };
   });

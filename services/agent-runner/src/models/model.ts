@@ -35,7 +35,7 @@ export interface ToolSpec {
 
 /** Every `tool` message answers a call of the last assistant message before it. Providers refuse anything else. */
 export type ModelMessage =
-  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string; readonly images?: readonly ModelImage[] }
   | {
       readonly role: 'assistant';
       readonly content: string;

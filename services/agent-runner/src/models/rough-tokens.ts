@@ -18,7 +18,7 @@ export function tokensOfMessage(message: ModelMessage): number {
           roughTokens(message.reasoning?.data ?? ''),
         )
       : 0;
-  const images = message.role === 'tool' ? (message.images?.length ?? 0) * PER_IMAGE : 0;
+  const images = message.role === 'assistant' ? 0 : (message.images?.length ?? 0) * PER_IMAGE;
   return PER_MESSAGE + roughTokens(message.content) + calls + images;
 }
 

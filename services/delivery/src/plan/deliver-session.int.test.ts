@@ -82,14 +82,20 @@ describe('a recorded output', () => {
     await hintUntil(sender(), id, settled(id));
     const [message] = sink.taken(id);
     expect(message?.signature).toBe('valid');
-    expect(message?.payload).toEqual({
-      type: 'final-response',
+    const data = {
       session_id: id,
       delivery_id: `d-${id}`,
       route: 'hook',
       text: 'all is well',
       version: 4,
+    };
+    const answer = (await log.streams.read(id)).find(({ version }) => version === 4);
+    expect(message?.payload).toEqual({
+      type: 'final-response',
+      ...data,
       possible_duplicate: false,
+      timestamp: new Date(answer?.recordedAt ?? 0).toISOString(),
+      data,
     });
     expect(message?.webhookId).toBe(`${id}.4`);
     expect(await deliveryEvents(id)).toMatchObject([
@@ -268,6 +274,7 @@ describe('an unknown outcome', () => {
     await hintUntil(sender(), id, settled(id));
     expect(sink.received.map(({ payload }) => payload.possible_duplicate)).toEqual([false, true]);
     expect(new Set(sink.received.map(({ webhookId }) => webhookId)).size).toBe(1);
+    expect(new Set(sink.received.map(({ payload }) => payload.timestamp)).size).toBe(1);
   });
 
   it('the sender is killed between sending and recording: another one sends once more at the deadline, marked', async () => {

@@ -12,7 +12,6 @@ export function missingTarget(name: string): Target {
   return {
     name,
     idempotent: true,
-    checkSettings: () => [],
     destination: () => ({ name: `missing ${name}`, chat: null }),
     compose: ({ text }) => [{ text }],
     send: async () => ({ kind: 'permanent', reason }),

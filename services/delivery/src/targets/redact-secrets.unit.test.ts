@@ -12,7 +12,6 @@ const settings = {
 const parrot: Target = {
   name: 'parrot',
   idempotent: false,
-  checkSettings: () => [],
   destination: () => ({ name: 'parrot', chat: null }),
   compose: () => [],
   send: async () => ({

@@ -1,5 +1,5 @@
 import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@angelia/config';
-import type { Config, ConfigProblem } from '@angelia/contracts';
+import type { Config } from '@angelia/contracts';
 import { missingTarget } from './missing-target.ts';
 import type { LogLine } from './platforms/log.ts';
 import { redactCredentials } from './redact-secrets.ts';
@@ -15,8 +15,6 @@ export interface Targets {
   /** An unknown name gives a target that refuses permanently and says why, never another target (seed 000). */
   find(name: string): ConfiguredTarget;
   has(name: string): boolean;
-  /** What is wrong with the config of the targets. Asked before they are used. */
-  problems(): readonly ConfigProblem[];
   close(): Promise<void>;
 }
 
@@ -71,13 +69,6 @@ export function openTargets(config: Config, logger: LogLine, loaded: LoadedAdapt
   return {
     has: (name) => ready.has(name),
     find: (name) => ready.get(name) ?? { target: missingTarget(name), settings: {} },
-    problems: () =>
-      [...ready].flatMap(([name, { target, settings }]) =>
-        target.checkSettings(settings).map((problem) => {
-          const [key = '', reason = ''] = problem.split(/: (.*)/s);
-          return { place: `targets.${name}.${key}`, reason };
-        }),
-      ),
     close: async () => {
       await Promise.all([...ready.values()].map(({ target }) => target.close()));
     },

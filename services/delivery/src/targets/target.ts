@@ -15,8 +15,6 @@ export interface Target {
   readonly limits?: { readonly perChat?: Rate; readonly overall?: Rate };
   /** A message names the earlier ones of its conversation (`SendRequest.earlier`). These keys of the address make it the same one. */
   readonly conversationKeys?: readonly string[];
-  /** Checks that the config's schema (libs/config/src/targets) cannot make. Called before it is used; one line per problem, `key: reason`. */
-  checkSettings(settings: TargetSettings): readonly string[];
   destination(address: TargetAddress, settings: TargetSettings): Destination;
   /**
    * Cuts the message into 1 to n chunks, each no longer than the platform takes. Pure: the same message always gives the same

@@ -1,4 +1,4 @@
-import { checkApiRoute, StartupError } from '@angelia/config';
+import { checkApiRoute, INSECURE_NO_AUTH, StartupError } from '@angelia/config';
 import {
   type Config,
   inOneLine,
@@ -8,7 +8,7 @@ import {
   SCHEMA_VERSION,
   type Sealed,
 } from '@angelia/contracts';
-import { compileRoutes, INSECURE_NO_AUTH } from '../webhooks/compile-route.ts';
+import { compileRoutes } from '../webhooks/compile-route.ts';
 import type { Route } from '../webhooks/route.ts';
 import { type MasterKey, NO_MASTER_KEY, type Opened } from './master-key.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '@angelia/bus';
-import { literalApiRoute } from '@angelia/config';
+import { INSECURE_NO_AUTH, literalApiRoute } from '@angelia/config';
 import {
   type ConfigProblem,
   inOneLine,
@@ -18,7 +18,6 @@ import { BUS, EVENT_LOG } from '@angelia/service-kit';
 import { newEventId, TooManyConflicts, traceparentNow } from '@angelia/sessions';
 import { Inject, Injectable } from '@nestjs/common';
 import { Refusal } from '../http/refusal.ts';
-import { INSECURE_NO_AUTH } from '../webhooks/compile-route.ts';
 import { type ApiRoute, compileApiRoute, secretsOf } from './api-route.ts';
 import { NO_MASTER_KEY } from './master-key.ts';
 import { RouteRegistry } from './route-registry.ts';

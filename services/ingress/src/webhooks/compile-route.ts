@@ -1,21 +1,19 @@
-import { ConfigUnusable, routeFileProblems } from '@angelia/config';
+import { ConfigUnusable, INSECURE_NO_AUTH, routeFileProblems } from '@angelia/config';
 import type { Auth, Config, RouteConfig } from '@angelia/contracts';
 import { eventNames } from './admit/event-type.ts';
 import { prepareSecret, type Scheme } from './authenticate/scheme.ts';
 import { schemeNamed } from './authenticate/scheme-registry.ts';
 import { hmacScheme, tokenScheme } from './authenticate/schemes/configured.ts';
-import { isPublicKey } from './authenticate/standard-secret.ts';
 import { compileFilters } from './filter/compile-filters.ts';
-import { compileTemplate, type Template } from './payload/template.ts';
+import { compileTemplate } from './payload/template.ts';
 import { compileTarget } from './render/delivery-target.ts';
 import { compileKeying } from './render/session-key.ts';
 import type { Access, Route } from './route.ts';
 import type { Script } from './transform/transform.ts';
 
-export const INSECURE_NO_AUTH = 'INSECURE_NO_AUTH';
 const SECONDS_PER_DAY = 86_400;
 
-/** Expects a checked config: every name exists, every route has a secret, no open route listens beyond loopback. */
+/** Expects a checked config: every name exists, every route has a secret that can match, no open route listens beyond loopback. */
 export function compileRoutes(
   config: Config,
   /** True for a route made by API: nobody who wrote the config has approved its addresses. */
@@ -30,11 +28,12 @@ export function compileRoutes(
 }
 
 function compileRoute(name: string, route: RouteConfig, config: Config, untrusted: boolean): Route {
-  const access = accessOf(name, route, config.secret);
+  const access = accessOf(route, config.secret);
   const problems = routeFileProblems(name, route, config.directories);
   if (problems.length > 0) throw new ConfigUnusable(problems);
   const fallback = route.fallback_target;
   const leaveOut = route.on_missing === 'empty';
+  const { delivery_id: deliveryId = '' } = route;
   const perMinute = route.rate_limit ?? config.limits.rate_limit;
   return {
     name,
@@ -53,7 +52,7 @@ function compileRoute(name: string, route: RouteConfig, config: Config, untruste
       fallback === undefined
         ? null
         : compileTarget(config, fallback.deliver, fallback.deliver_extra, untrusted),
-    deliveryId: deliveryIdTemplate(name, route),
+    deliveryId: deliveryId === '' ? null : compileTemplate(deliveryId),
     keepSeconds: {
       sender: Math.ceil(config.retention.delivery_ids_days * SECONDS_PER_DAY),
       content: Math.ceil(route.dedupe_window_seconds),
@@ -70,21 +69,6 @@ function compileRoute(name: string, route: RouteConfig, config: Config, untruste
   };
 }
 
-function deliveryIdTemplate(routeName: string, { delivery_id: source = '' }: RouteConfig): Template | null {
-  if (source === '') return null;
-  const template = compileTemplate(source);
-  if (!template.dynamic) {
-    throw new ConfigUnusable([
-      {
-        place: `routes.${routeName}.delivery_id`,
-        reason:
-          'it has no placeholder, so every webhook would be a duplicate of the first: name a value that differs, for example `{id}`',
-      },
-    ]);
-  }
-  return template;
-}
-
 function scriptOf(route: RouteConfig, { directories, limits }: Config): Script | null {
   if (route.script === undefined) return null;
   return {
@@ -98,35 +82,17 @@ function scriptOf(route: RouteConfig, { directories, limits }: Config): Script |
 }
 
 /** A route without any secret is not open: no secret can match, so every request is refused. */
-function accessOf(name: string, route: RouteConfig, fallbackSecret: string | undefined): Access {
+function accessOf(route: RouteConfig, fallbackSecret: string | undefined): Access {
   const secrets = [route.secret ?? fallbackSecret ?? []].flat();
   if (secrets.length === 1 && secrets[0] === INSECURE_NO_AUTH) return { kind: 'open' };
   return {
     kind: 'secret',
     secrets: secrets.filter((secret) => secret !== INSECURE_NO_AUTH).map(prepareSecret),
-    scheme: route.auth === undefined ? undefined : schemeOf(name, route.auth, secrets),
+    scheme: route.auth === undefined ? undefined : schemeOf(route.auth),
   };
 }
 
-function schemeOf(routeName: string, auth: Auth, secrets: readonly string[]): Scheme {
-  const scheme =
-    typeof auth === 'string'
-      ? schemeNamed(auth)
-      : auth.scheme === 'hmac'
-        ? hmacScheme('hmac', [auth])
-        : tokenScheme('token', auth);
-  for (const secret of secrets) {
-    const problem = secretProblem(scheme, secret);
-    if (problem !== null) {
-      throw new ConfigUnusable([{ place: `routes.${routeName}.secret`, reason: problem }]);
-    }
-  }
-  return scheme;
-}
-
-function secretProblem(scheme: Scheme, secret: string): string | null {
-  if (isPublicKey(secret) && scheme.takesPublicKeys !== true) {
-    return `a public key (\`whpk_\`) works only with standard-webhooks and svix: ${scheme.name} needs a secret that nobody else knows`;
-  }
-  return scheme.secretProblem?.(secret) ?? null;
+function schemeOf(auth: Auth): Scheme {
+  if (typeof auth === 'string') return schemeNamed(auth);
+  return auth.scheme === 'hmac' ? hmacScheme('hmac', [auth]) : tokenScheme('token', auth);
 }

@@ -1,9 +1,10 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { isInside } from '@angelia/config';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
 import type { Account } from '../users/account-files.ts';
 import type { FindProgram } from './find-program.ts';
-import { type HiddenPaths, isInside } from './hidden-paths.ts';
+import type { HiddenPaths } from './hidden-paths.ts';
 import {
   type Attempt,
   type Enclosed,

@@ -1,11 +1,17 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { agentsThatRunCommands, ConfigUnusable, StartupError } from '@angelia/config';
+import {
+  agentsThatRunCommands,
+  ConfigUnusable,
+  commandProblems,
+  isInside,
+  ownNetworkProblems,
+  StartupError,
+} from '@angelia/config';
 import type { Config, ConfigProblem } from '@angelia/contracts';
 import type { UserPolicy } from '../users/user-policy.ts';
 import { bubblewrap } from './bubblewrap.ts';
 import { type FindProgram, findProgramIn } from './find-program.ts';
-import { hiddenFrom, isInside } from './hidden-paths.ts';
+import { hiddenFrom } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
 import { namespaces } from './namespaces.ts';
 import { ownUser } from './own-user.ts';
@@ -37,14 +43,13 @@ export function chooseIsolation(options: ChooseOptions): Isolation {
   const agents = agentsThatRunCommands(config);
   const { process_watcher } = config;
   if (agents.length === 0) return none('none needed, as no agent of the config runs commands', null);
+  refuse(commandProblems(config, options.dataDirectory));
   if (process_watcher.run_as === 'same') {
-    refuseOwnNetwork(config, '`run_as: same` runs commands without namespaces');
     return none(
       'none (run_as: same)',
       `process_watcher.run_as: same: commands run without isolation. Anybody who controls the agents ${agents.join(', ')} can read the services' secrets and the whole database, and can end the services`,
     );
   }
-  refuseSharedData(config, options.dataDirectory);
   const parts = {
     config: process_watcher,
     hidden: () => hiddenFrom(options.dataDirectory, options.configFile),
@@ -54,7 +59,7 @@ export function chooseIsolation(options: ChooseOptions): Isolation {
   if (users.separateUsers) {
     const attempt = namespaces(parts);
     if (attempt.ok) return attempt.isolation;
-    refuseOwnNetwork(config, attempt.reason);
+    refuse(ownNetworkProblems(config, attempt.reason));
     return ownUser(parts.find, attempt.reason);
   }
   refuseBadPaths(config);
@@ -81,14 +86,8 @@ function refusal(agents: readonly string[], reason: string): string {
   ].join(' ');
 }
 
-function refuseOwnNetwork({ process_watcher }: Config, reason: string): void {
-  if (process_watcher.network === 'host') return;
-  throw new ConfigUnusable([
-    {
-      place: 'process_watcher.network',
-      reason: `${process_watcher.network} is not possible here: ${reason}`,
-    },
-  ]);
+function refuse(problems: readonly ConfigProblem[]): void {
+  if (problems.length > 0) throw new ConfigUnusable(problems);
 }
 
 function refuseBadPaths({ process_watcher }: Config): void {
@@ -100,23 +99,7 @@ function refuseBadPaths({ process_watcher }: Config): void {
       return existsSync(path) ? [] : [{ place, reason: `there is no ${path}` }];
     }),
   );
-  if (problems.length > 0) throw new ConfigUnusable(problems);
-}
-
-/** Commands do not see the data directory. */
-function refuseSharedData({ agents }: Config, dataDirectory: string): void {
-  const data = resolve(dataDirectory);
-  const problems = Object.entries(agents).flatMap(([name, agent]): ConfigProblem[] =>
-    agent.kind !== 'command'
-      ? []
-      : agent.shared_dirs
-          .filter((path) => isInside(resolve(path), data) || isInside(data, resolve(path)))
-          .map((path) => ({
-            place: `agents.${name}.shared_dirs`,
-            reason: `${path} holds the data directory (${data}), or is in it, which commands do not see. Name another directory.`,
-          })),
-  );
-  if (problems.length > 0) throw new ConfigUnusable(problems);
+  refuse(problems);
 }
 
 /** An agent's program that commands cannot see would fail at every turn. */
@@ -139,5 +122,5 @@ function refuseUnseenPrograms({ agents }: Config, sees: (path: string) => boolea
         : [],
     );
   });
-  if (unseen.length > 0) throw new ConfigUnusable(unseen);
+  refuse(unseen);
 }

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { isInside } from '@angelia/config';
 
 /** The real paths that no command may see: the data directory, the config file, and `.env` files beside it. */
 export interface HiddenPaths {
@@ -19,10 +20,4 @@ export function hiddenFrom(dataDirectory: string, configFile: string | null): Hi
     .map((path) => realpathSync(path))
     .filter((path) => !isInside(path, data));
   return { directories: [data], files: [...new Set(files)] };
-}
-
-/** Also true for the directory itself. */
-export function isInside(path: string, directory: string): boolean {
-  const way = relative(directory, path);
-  return way === '' || !(way === '..' || way.startsWith(`..${sep}`));
 }

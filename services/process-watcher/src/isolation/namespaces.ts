@@ -1,9 +1,10 @@
 import { realpathSync } from 'node:fs';
 import { release } from 'node:os';
+import { isInside } from '@angelia/config';
 import type { ProcessWatcherConfig } from '@angelia/contracts';
 import type { Account } from '../users/account-files.ts';
 import type { FindProgram } from './find-program.ts';
-import { type HiddenPaths, isInside } from './hidden-paths.ts';
+import type { HiddenPaths } from './hidden-paths.ts';
 import {
   type Attempt,
   type Enclosed,

@@ -1,5 +1,5 @@
-import type { EventData, SessionId } from '@angelia/contracts';
-import { transcript } from '@angelia/session';
+import type { EventData, EventImage, SessionId } from '@angelia/contracts';
+import { decide, transcript } from '@angelia/session';
 import { callTools, eventually, fail, type ModelServer, say, startModelServer } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runnerFixture } from '../../testing/runner-fixture.ts';
@@ -42,12 +42,12 @@ const given = async (main: Record<string, unknown>) => {
       main: { model: 'm1', ...model, ...main },
       backup: { provider: 'openai-compatible', model: 'text-only', ...model },
     },
-    agent: { toolsets: ['test'], fallback_models: ['backup'] },
+    agent: { toolsets: ['test', 'clarify'], fallback_models: ['backup'] },
     toolsets: { test: [photo] },
   });
 };
-const run = async (): Promise<SessionId> => {
-  const id = await world.create('look');
+const run = async (images: EventImage[] = []): Promise<SessionId> => {
+  const id = await world.create('look', 'default', [], { images });
   await world.runner('a').checkSession(id);
   await eventually(async () => (await world.types(id)).includes('session.ended'));
   expect((await world.events(id)).at(-1)?.data).toMatchObject({ outcome: 'succeeded' });
@@ -80,6 +80,76 @@ describe.each(['openai-compatible', 'openai', 'anthropic'])(
     });
   },
 );
+
+describe.each(['openai-compatible', 'openai', 'anthropic'])('an image of a message, for %s', (provider) => {
+  const image = { mime_type: 'image/png', data: PIXEL };
+
+  it('reaches the model in each step of the turn, with the words of the user', async () => {
+    await given({ provider, images: true });
+    server.next(callTools({ name: 'photo', args: {} }), say('a pixel'));
+    data = 'QUJD';
+    const id = await run([image]);
+    for (const step of [0, 1]) {
+      expect(asked(step).split(PIXEL)).toHaveLength(2);
+      const { messages = [] } = (server.requests[step]?.raw ?? {}) as { messages?: { role: string }[] };
+      const first = messages.find(({ role }) => role === 'user');
+      expect(JSON.stringify(first)).toContain(PIXEL);
+      expect(JSON.stringify(first)).toContain('look');
+    }
+    expect(JSON.stringify(transcript(await world.events(id)))).not.toContain(PIXEL);
+  });
+
+  it('is a note to a model that takes none', async () => {
+    await given({ provider });
+    server.next(say('I cannot see it'));
+    await run([image]);
+    expect(asked(0)).not.toContain(PIXEL);
+    expect(asked(0)).toContain('You cannot see images');
+  });
+
+  it('that answers a question reaches the model behind the answer', async () => {
+    await given({ provider, images: true });
+    server.next(callTools({ name: 'clarify', args: { question: 'Like what?' } }), say('I see'));
+    const id = await world.create('look', 'default', [], { toolsets: ['clarify'] });
+    await world.runner('a').checkSession(id);
+    await eventually(async () => (await world.types(id)).includes('clarification.requested'));
+    await world.sessions.execute(id, ({ state }) =>
+      decide(state, {
+        type: 'answer-clarification',
+        clarificationId: state.clarification?.id ?? '',
+        answer: 'like this',
+        by: 'api',
+        images: [image],
+      }),
+    );
+    await world.runner('b').checkSession(id);
+    await eventually(async () => (await world.types(id)).includes('session.ended'));
+    expect(asked(0)).not.toContain(PIXEL);
+    expect(asked(1).split(PIXEL)).toHaveLength(2);
+  });
+});
+
+it('the next turn has only the name of an image that an earlier one had', async () => {
+  await given({ provider: 'anthropic', images: true });
+  server.next(say('a pixel'), say('as I said'));
+  const id = await world.create('look', 'default', [], { images: [{ mime_type: 'image/png', data: PIXEL }] });
+  await world.sessions.execute(id, ({ state }) =>
+    decide(state, { type: 'request-turn', source: 'message', input: 'and now?', deliveryId: null }),
+  );
+  await world.runner('a').checkSession(id);
+  await eventually(async () => (await world.types(id)).includes('session.ended'));
+  expect([0, 1].map((at) => asked(at).includes(PIXEL))).toEqual([true, false]);
+});
+
+it('images of the message stay when there are too many of tools', async () => {
+  await given({ provider: 'anthropic', images: true });
+  data = 'A'.repeat(4 * 1024 * 1024);
+  server.next(callTools(...Array.from({ length: 3 }, () => ({ name: 'photo', args: {} }))), say('many'));
+  await run([{ mime_type: 'image/png', data: PIXEL }]);
+  expect(asked(1).split(PIXEL)).toHaveLength(2);
+  expect(asked(1).split(data)).toHaveLength(3);
+  expect(asked(1).split('left out here')).toHaveLength(2);
+});
 
 it('a fallback model that takes no images is not given those of the model before it', async () => {
   await given({ provider: 'anthropic', images: true });

@@ -1,9 +1,10 @@
 import { readSkill } from '@angelia/config';
-import type { EventData, LlmAgentConfig, TranscriptMessage } from '@angelia/contracts';
+import type { EventData, LlmAgentConfig, RecordedFact, TranscriptMessage } from '@angelia/contracts';
 import {
   cutAnswer,
   fenceNote,
   hasFence,
+  type Message,
   markOfTurn,
   resultsAreFenced,
   resumeNote,
@@ -90,37 +91,65 @@ const MOST_IMAGE_DATA = 12 * 1024 * 1024;
 
 const LEFT_OUT = '[Its images are left out here: there are newer ones.]';
 
-/** The images of the turn by the call that brought them, the newest ones: each step sends them all again. */
-function imagesOf(events: Loaded['events'], turn: number): ReadonlyMap<string, readonly ModelImage[]> {
-  const found = new Map<string, readonly ModelImage[]>();
-  let left = MOST_IMAGE_DATA;
-  for (const { type, data } of events.toReversed()) {
-    if (type !== 'tool.finished') continue;
-    const { images = [], turn: of, call_id } = data as EventData<'tool.finished'>;
-    if (of !== turn || images.length === 0) continue;
-    left -= images.reduce((sum, image) => sum + image.data.length, 0);
-    if (left < 0) {
-      found.set(call_id, []);
-      continue;
-    }
-    found.set(
-      call_id,
-      images.map((image) => ({ mimeType: image.mime_type, data: image.data })),
-    );
+/** The images of a turn. An empty list: they are left out. */
+interface TurnImages {
+  readonly turn: number;
+  readonly ofInput: readonly ModelImage[];
+  /** By the call that brought them. */
+  readonly ofCalls: ReadonlyMap<string, readonly ModelImage[]>;
+}
+
+/** Those of the input, then the newest ones: each step sends them all again. */
+function imagesOf(events: Loaded['events'], turn: number): TurnImages {
+  let ofInput: readonly ModelImage[] = [];
+  const brought: { readonly callId: string; readonly images: readonly ModelImage[] }[] = [];
+  const askedBy = new Map<string, string>();
+  for (const event of events) {
+    const fact = event as RecordedFact;
+    if (fact.type === 'turn.requested' && fact.data.turn === turn) ofInput = modelImages(fact.data);
+    if (fact.type === 'clarification.requested' && fact.data.turn === turn)
+      askedBy.set(fact.data.clarification_id, fact.data.call_id);
+    const callId =
+      fact.type === 'tool.finished' && fact.data.turn === turn
+        ? fact.data.call_id
+        : fact.type === 'clarification.answered'
+          ? askedBy.get(fact.data.clarification_id)
+          : undefined;
+    if (callId !== undefined) brought.push({ callId, images: modelImages(fact.data as Pictured) });
   }
-  return found;
+  const ofCalls = new Map<string, readonly ModelImage[]>();
+  let left = MOST_IMAGE_DATA - sizeOf(ofInput);
+  for (const { callId, images } of brought.toReversed()) {
+    if (images.length === 0) continue;
+    left -= sizeOf(images);
+    ofCalls.set(callId, left < 0 ? [] : images);
+  }
+  return { turn, ofInput, ofCalls };
+}
+
+type Pictured = Pick<EventData<'tool.finished'>, 'images'>;
+
+function modelImages({ images = [] }: Pictured): ModelImage[] {
+  return images.map((image) => ({ mimeType: image.mime_type, data: image.data }));
+}
+
+function sizeOf(images: readonly ModelImage[]): number {
+  return images.reduce((sum, image) => sum + image.data.length, 0);
 }
 
 /** The rows of a transcript as messages for a model. The call that a result answers has the tool's name. */
 export function asMessages(
-  rows: readonly TranscriptMessage[],
+  rows: readonly Message[],
   kept: ReadonlyMap<string, KeptReasoning> = new Map(),
-  images: ReadonlyMap<string, readonly ModelImage[]> = new Map(),
+  images: TurnImages | null = null,
 ): ModelMessage[] {
   const names = new Map<string, string>();
   return rows.map((row): ModelMessage => {
     const { role, content } = row;
-    if (role === 'user') return { role, content };
+    if (role === 'user') {
+      const isInput = images !== null && row.turn === images.turn && images.ofInput.length > 0;
+      return { role, content, ...(isInput ? { images: images.ofInput } : {}) };
+    }
     if (role === 'assistant') {
       for (const call of row.tool_calls ?? []) names.set(call.id, call.name);
       const reasoning = kept.get(row.tool_calls?.[0]?.id ?? '');
@@ -132,7 +161,7 @@ export function asMessages(
       };
     }
     const callId = row.tool_call_id ?? '';
-    const seen = images.get(callId);
+    const seen = images?.ofCalls.get(callId);
     const tool = names.get(callId) ?? '';
     if (seen?.length === 0) return { role, callId, tool, content: `${content}\n${LEFT_OUT}` };
     return { role, callId, tool, content, ...(seen === undefined ? {} : { images: seen }) };

@@ -36,7 +36,8 @@ export function chatRequest(
   { model, maxTokens, effort, stream }: RequestOptions,
 ): string {
   const conversation = withImages(messages).map((message) =>
-    'shown' in message ? imageMessage(message.shown) : chatMessage(message),
+    // A result is only text in this protocol.
+    'shown' in message ? userMessage(IMAGES_OF_RESULTS, message.shown) : chatMessage(message),
   );
   return JSON.stringify({
     model,
@@ -56,7 +57,7 @@ function chatTool({ name, description, parameters }: ToolSpec): object {
 function chatMessage(message: ModelMessage): object {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: filled(message.content, NOTHING_ASKED) };
+      return userMessage(filled(message.content, NOTHING_ASKED), message.images);
     case 'assistant':
       if (message.toolCalls.length === 0) {
         return { role: 'assistant', content: filled(message.content, NOTHING_SAID) };
@@ -67,13 +68,13 @@ function chatMessage(message: ModelMessage): object {
   }
 }
 
-/** A result is only text in this protocol. */
-function imageMessage(images: readonly ModelImage[]): object {
+function userMessage(text: string, images: readonly ModelImage[] = []): object {
+  if (images.length === 0) return { role: 'user', content: text };
   const parts = images.map(({ mimeType, data }) => ({
     type: 'image_url',
     image_url: { url: `data:${mimeType};base64,${data}` },
   }));
-  return { role: 'user', content: [{ type: 'text', text: IMAGES_OF_RESULTS }, ...parts] };
+  return { role: 'user', content: [{ type: 'text', text }, ...parts] };
 }
 
 /** With what the model wants back. */

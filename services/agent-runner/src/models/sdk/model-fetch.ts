@@ -54,3 +54,31 @@ export function detectUnstreamed(fetch: Fetch): Fetch {
     return read;
   };
 }
+
+/** As the last line of what came so far. A text cannot look like it: it is within JSON, which has no line ends. */
+const DONE = /(?:^|[\r\n])data: ?\[DONE\]\s*$/;
+const LONGEST_DONE = 64;
+
+/**
+ * Adds the signal of a call to `ended` when its stream says that this is all (`[DONE]`). The SDK does not tell, and some
+ * servers give no finish reason before it.
+ */
+export function noticeDone(fetch: Fetch, ended: WeakSet<AbortSignal>): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const { ok, status, headers, body } = response;
+    const signal = init?.signal;
+    if (!ok || body === null || !signal) return response;
+    let last = '';
+    const watched = body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform: (bytes, controller) => {
+          last = (last + Buffer.from(bytes.subarray(-LONGEST_DONE)).toString('latin1')).slice(-LONGEST_DONE);
+          if (DONE.test(last)) ended.add(signal);
+          controller.enqueue(bytes);
+        },
+      }),
+    );
+    return new Response(watched, { status, headers: Object.fromEntries(headers) });
+  };
+}

@@ -12,7 +12,8 @@ import { assertNotEndless, checkedReply, type ReadReply, writtenArguments } from
 import { ownRequest, reasoningOwner } from '../kept-reasoning.ts';
 import type { Model, ModelReply, ModelRequest } from '../model.ts';
 import { type RemoteModelConfig, remoteModel } from '../remote-model.ts';
-import { detectUnstreamed, type Fetch, UnstreamedAnswer } from './model-fetch.ts';
+import { withoutThoughts } from '../thoughts-in-text.ts';
+import { detectUnstreamed, type Fetch, noticeDone, UnstreamedAnswer } from './model-fetch.ts';
 import { sdkPrompt, sdkTools } from './sdk-prompt.ts';
 import { effortOf, KeptParts, keptContent } from './sdk-reasoning.ts';
 
@@ -76,17 +77,21 @@ interface SdkModels {
   readonly whole: LanguageModelV4;
   /** Answers that came in one piece although a stream was asked for, by the signal of their call. */
   readonly unstreamed: WeakMap<AbortSignal, Response>;
+  /** The signals of the calls whose stream said `[DONE]`. */
+  readonly ended: WeakSet<AbortSignal>;
 }
 
 function openSdkModels({ languageModel, fetch }: SdkModelParts): SdkModels {
   const unstreamed = new WeakMap<AbortSignal, Response>();
+  const ended = new WeakSet<AbortSignal>();
   return {
-    streaming: languageModel(detectUnstreamed(fetch)),
+    streaming: languageModel(detectUnstreamed(noticeDone(fetch, ended))),
     whole: languageModel(async (url, init) => {
       const answer = init?.signal ? unstreamed.get(init.signal) : undefined;
       return answer ?? fetch(url, init);
     }),
     unstreamed,
+    ended,
   };
 }
 
@@ -96,7 +101,7 @@ async function askStreaming(
   timer: CallTimer,
 ): Promise<ReadReply | null> {
   try {
-    return await readStream(sdk.streaming, options, timer);
+    return await readStream(sdk, options, timer);
   } catch (error) {
     if (!(error instanceof UnstreamedAnswer)) throw error;
     if (options.abortSignal !== undefined) sdk.unstreamed.set(options.abortSignal, error.response);
@@ -105,11 +110,11 @@ async function askStreaming(
 }
 
 async function readStream(
-  model: LanguageModelV4,
+  { streaming, ended }: SdkModels,
   options: LanguageModelV4CallOptions,
   timer: CallTimer,
 ): Promise<ReadReply | null> {
-  const { stream } = await model.doStream(options);
+  const { stream } = await streaming.doStream(options);
   let text = '';
   const toolCalls: ToolCall[] = [];
   let response: ModelReply['response'] = {};
@@ -132,16 +137,21 @@ async function readStream(
         break;
       case 'error':
         throw part.error;
-      case 'finish':
+      case 'finish': {
+        const { raw, unified } = part.finishReason;
+        // As in our own client (chat-answer.ts).
+        const saysSomething = toolCalls.length > 0 || withoutThoughts(text) !== '';
+        const isDone = options.abortSignal !== undefined && ended.has(options.abortSignal);
         return {
           text,
           toolCalls,
           reasoning: kept.value,
-          finishReason: part.finishReason.unified,
-          complete: part.finishReason.raw !== undefined,
+          finishReason: raw === undefined ? 'other' : unified,
+          complete: raw !== undefined || (isDone && saysSomething),
           usage: usageOf(part.usage),
           response,
         };
+      }
       default:
         // Thoughts and pieces of arguments only show that the call is alive.
         break;

@@ -23,7 +23,7 @@ export function sdkPrompt(
 ): LanguageModelV4Message[] {
   const conversation = (imagesInResults ? messages : withImages(messages)).map((message) =>
     'shown' in message
-      ? imageMessage(message.shown)
+      ? userMessage(IMAGES_OF_RESULTS, message.shown)
       : message.role === 'tool' && imagesInResults
         ? { role: 'tool' as const, content: [{ ...resultPart(message), output: outputWithImages(message) }] }
         : sdkMessage(message),
@@ -43,7 +43,7 @@ export function sdkTools(tools: readonly ToolSpec[]): LanguageModelV4FunctionToo
 function sdkMessage(message: ModelMessage): LanguageModelV4Message {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: [{ type: 'text', text: filled(message.content, NOTHING_ASKED) }] };
+      return userMessage(filled(message.content, NOTHING_ASKED), message.images);
     case 'assistant': {
       const calls = message.toolCalls.map(callPart);
       if (calls.length === 0) {
@@ -90,8 +90,8 @@ const filePart = ({ mimeType, data }: ModelImage) => ({
   data: { type: 'data' as const, data },
 });
 
-function imageMessage(images: readonly ModelImage[]): LanguageModelV4Message {
-  return { role: 'user', content: [{ type: 'text', text: IMAGES_OF_RESULTS }, ...images.map(filePart)] };
+function userMessage(text: string, images: readonly ModelImage[] = []): LanguageModelV4Message {
+  return { role: 'user', content: [{ type: 'text', text }, ...images.map(filePart)] };
 }
 
 function outputWithImages({ content, images = [] }: Extract<ModelMessage, { role: 'tool' }>) {

@@ -1,14 +1,9 @@
+import { bytesOfBase64, imageNote, imageTypes, MOST_IMAGE_DATA, MOST_IMAGES } from '@angelia/contracts';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolImage } from '../tool.ts';
 
 /** About 12,000 tokens. A longer result would crowd out the work itself. Its beginning and end are kept. */
 export const LONGEST_RESULT = 50_000;
-
-/** Every provider that takes images takes these. */
-const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-const MOST_IMAGES = 4;
-/** In characters of base64, of one result. Anthropic takes images of up to 5 MB; a screenshot has a tenth of that. */
-const MOST_IMAGE_DATA = 4 * 1024 * 1024;
 
 /** What the model reads of a result, and sees. Parts that it cannot read are named, so that nothing is left out silently. */
 export function readResult(result: CallToolResult): { readonly text: string; readonly images: ToolImage[] } {
@@ -19,7 +14,7 @@ export function readResult(result: CallToolResult): { readonly text: string; rea
     if (image === null || images.length === MOST_IMAGES || image.data.length > left) return partText(part);
     left -= image.data.length;
     images.push(image);
-    return `[image ${images.length}: ${image.mimeType}, ${bytesOf(image.data)} bytes]`;
+    return imageNote(images.length, image.mimeType, image.data);
   });
   if (parts.length === 0 && result.structuredContent !== undefined) {
     parts.push(JSON.stringify(result.structuredContent));
@@ -37,14 +32,12 @@ function imageIn(part: Part): ToolImage | null {
       : part.type === 'resource' && 'blob' in part.resource
         ? { mimeType: part.resource.mimeType ?? '', data: part.resource.blob }
         : null;
-  if (found === null || !IMAGE_TYPES.includes(found.mimeType)) return null;
+  if (found === null || !imageTypes.some((type) => type === found.mimeType)) return null;
   // Some write line ends into it, which providers refuse.
   const data = found.data.replaceAll(/\s/g, '');
   const isBase64 = data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
   return isBase64 ? { mimeType: found.mimeType, data } : null;
 }
-
-const bytesOf = (base64: string): number => Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
 
 function partText(part: Part): string {
   switch (part.type) {
@@ -52,7 +45,7 @@ function partText(part: Part): string {
       return part.text;
     case 'image':
     case 'audio':
-      return `[${part.type}, ${part.mimeType}, ${bytesOf(part.data)} bytes: cannot be shown here]`;
+      return `[${part.type}, ${part.mimeType}, ${bytesOfBase64(part.data)} bytes: cannot be shown here]`;
     case 'resource_link':
       return `[resource ${part.name}: ${part.uri}]`;
     case 'resource':

@@ -87,7 +87,7 @@ describe('docs/targets.md, what an http target receives', () => {
     expect(Object.keys(httpTargetBody.shape)).toEqual(expect.arrayContaining(Object.keys(body)));
     const rows = [...section.matchAll(/^\| `([a-z-]+)` +\| /gm)].map(([, name]) => name as string);
     const headers = rows.slice(0, rows.indexOf('webhook-signature') + 1);
-    expect(headers).toHaveLength(4);
+    expect(headers).toHaveLength(5);
     for (const name of headers) expect(first?.headers).toHaveProperty(name);
   });
 

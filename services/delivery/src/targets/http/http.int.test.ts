@@ -109,15 +109,27 @@ describe('what is posted', () => {
     const [first] = received;
     expect(first?.path).toBe('/path?x=1');
     expect(first?.headers['webhook-id']).toBe('018f2f6e-0000-7000-8000-000000000001.5');
-    expect(new Webhook(secret).verify(first?.body ?? '', first?.headers as Record<string, string>)).toEqual({
-      type: 'final-response',
+    const data = {
       session_id: message.sessionId,
       delivery_id: 'd-1',
       route: 'hook',
       text: message.text,
       version: 5,
+    };
+    expect(new Webhook(secret).verify(first?.body ?? '', first?.headers as Record<string, string>)).toEqual({
+      type: 'final-response',
+      ...data,
       possible_duplicate: false,
+      timestamp: '1970-01-01T00:00:00.000Z',
+      data,
     });
+  });
+
+  it('says who sends it, unless the config names another user agent', async () => {
+    const url = await listening((_request, response) => response.writeHead(200).end());
+    await send({ url });
+    await send({ url }, { headers: { 'User-Agent': 'our-gateway/2' } });
+    expect(received.map(({ headers }) => headers['user-agent'])).toEqual(['angelia', 'our-gateway/2']);
   });
 
   it('carries no signature without a secret', async () => {
@@ -308,15 +320,5 @@ describe('an unusable address', () => {
     const result = await send(to);
     expect(result).toMatchObject({ kind: 'permanent', reason: expect.stringContaining(reason) });
     expect(JSON.stringify(result)).not.toContain('hunter2');
-  });
-
-  it('a secret that cannot sign and a header that cannot be sent are found at start', () => {
-    expect(target.checkSettings({ secret: 'whsec_' })).toEqual([
-      'secret: the part after whsec_ must be base64 and not empty',
-    ]);
-    expect(target.checkSettings({ headers: { Host: 'x' } })).toEqual([
-      'headers.Host: this header is set by Angelia and cannot be overridden',
-    ]);
-    expect(target.checkSettings({ secret: 's', allow_private_networks: true })).toEqual([]);
   });
 });

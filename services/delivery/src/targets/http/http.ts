@@ -1,10 +1,13 @@
 import { type Signer, signerOf } from '@angelia/config';
 import type { HttpTargetBody } from '@angelia/contracts';
-import { callHttp, connections, describeRefusal, messageOf } from '../calls/http-call.ts';
+import { callHttp, connections, describeRefusal } from '../calls/http-call.ts';
 import { publicOnlyLookup, refuseLiteralPrivateHost } from '../calls/public-addresses.ts';
 import type { OutboundMessage, Target, TargetSettings } from '../target.ts';
-import { type HttpAddress, parseHeaders, parseHttpAddress } from './http-address.ts';
+import { type HttpAddress, parseHttpAddress } from './http-address.ts';
 import { classifyAnswer } from './http-answer.ts';
+
+/** Firewalls and logs of receivers go by it. `targets.http.headers` may set another one. */
+const USER_AGENT = 'angelia';
 
 interface HttpTargetOptions {
   /** Certificates to trust besides the system's, for tests with their own server. */
@@ -35,21 +38,6 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
     // By `webhook-id`. A receiver that ignores it still sees `possible_duplicate`.
     idempotent: true,
 
-    checkSettings(settings) {
-      const problems: string[] = [];
-      const check = (prefix: string, act: () => void) => {
-        try {
-          act();
-        } catch (error) {
-          problems.push(`${prefix}${messageOf(error)}`);
-        }
-      };
-      const { secret } = settings;
-      if (typeof secret === 'string') check('secret: ', () => signer(secret));
-      check('', () => parseHeaders(settings.headers, 'headers'));
-      return problems;
-    },
-
     destination(address) {
       const { url } = address.to;
       if (typeof url !== 'string' || !URL.canParse(url)) return { name: 'http', chat: null };
@@ -60,14 +48,18 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
     /** One chunk: a receiver of JSON has no limit that we know of. */
     compose: ({ text }) => [{ text }],
 
-    async send({ message, address, settings, idempotencyKey, window }) {
+    async send({ message, address, settings, idempotencyKey, recordedAt, window }) {
       let to: HttpAddress;
       let headers: Record<string, string>;
-      const body = bodyOf(message);
+      const body = bodyOf(message, recordedAt);
       try {
         to = parseHttpAddress(address, settings);
         if (to.publicOnly) refuseLiteralPrivateHost(to.url);
-        headers = { ...to.headers, ...ownHeaders(idempotencyKey, body, settings, signer) };
+        headers = {
+          'user-agent': USER_AGENT,
+          ...to.headers,
+          ...ownHeaders(idempotencyKey, body, settings, signer),
+        };
       } catch (error) {
         return { kind: 'permanent', reason: describeRefusal(error) };
       }
@@ -89,17 +81,22 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
   };
 }
 
-function bodyOf(message: OutboundMessage): string {
-  const body: HttpTargetBody = {
-    // There are only two types, as in the first version. A question is a status that wants an answer.
-    type: message.type === 'clarification' ? 'interim-status' : message.type,
+function bodyOf(message: OutboundMessage, recordedAt: number): string {
+  const data: HttpTargetBody['data'] = {
     ...(message.type === 'clarification' ? { clarification: true } : {}),
     session_id: message.sessionId,
     delivery_id: message.deliveryId,
     route: message.route,
     text: message.text,
     version: message.version,
+  };
+  const body: HttpTargetBody = {
+    // There are only two types, as in the first version. A question is a status that wants an answer.
+    type: message.type === 'clarification' ? 'interim-status' : message.type,
+    ...data,
     possible_duplicate: message.possibleDuplicate,
+    timestamp: new Date(recordedAt).toISOString(),
+    data,
   };
   return JSON.stringify(body);
 }

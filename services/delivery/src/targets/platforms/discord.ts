@@ -35,7 +35,6 @@ export function discordTarget(): Target {
     idempotent: true,
     // "All bots can make up to 50 requests per second". The limits of a channel are in its answers.
     limits: { overall: { sends: 50, seconds: 1 } },
-    checkSettings: () => [],
 
     destination: (address, settings) => ({
       name: `discord ${apiOrigin(settings)}`,

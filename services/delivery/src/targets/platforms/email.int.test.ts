@@ -178,14 +178,4 @@ describe('the connection', () => {
     const nobody = { port: open.port, security: 'none', user: undefined, password: undefined };
     expect(await target.send(request('x', {}, nobody))).toMatchObject({ kind: 'taken' });
   });
-
-  it('with a password is unencrypted only on this machine', () => {
-    const settings = { host: 'mail.example.com', security: 'none', user: 'u', password: 'p', from: 'a@b.c' };
-    expect(target.checkSettings(settings)).toEqual([
-      'security: a password is not sent over an open line: use starttls or tls',
-    ]);
-    expect(target.checkSettings({ ...settings, host: '127.0.0.1' })).toEqual([]);
-    expect(target.checkSettings({ ...settings, host: '127.0.0.1', password: undefined })).toHaveLength(1);
-    expect(target.checkSettings({ ...settings, security: 'starttls' })).toEqual([]);
-  });
 });

@@ -51,7 +51,6 @@ export function githubCommentTarget(): Target {
     idempotent: false,
     // "Wait at least one second between each request" that creates something; GitHub's own cap is 80 a minute.
     limits: { overall: { sends: 1, seconds: 1 } },
-    checkSettings: () => [],
 
     destination(address, settings) {
       return {

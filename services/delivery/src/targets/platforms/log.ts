@@ -11,7 +11,6 @@ export function logTarget(logger: LogLine): Target {
     name: 'log',
     // A second line says `possible_duplicate` and does no harm.
     idempotent: true,
-    checkSettings: () => [],
     destination: () => ({ name: 'log', chat: null }),
     compose: ({ text }) => [{ text }],
     async send({ message, window }: SendRequest): Promise<SendResult> {

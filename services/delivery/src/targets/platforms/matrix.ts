@@ -26,7 +26,6 @@ export function matrixTarget(): Target {
   return {
     name: 'matrix',
     idempotent: true,
-    checkSettings: () => [],
 
     destination: (address, settings) => ({
       name: `matrix ${apiOrigin(settings)}`,

@@ -38,7 +38,6 @@ export function mattermostTarget(): Target {
   return {
     name: 'mattermost',
     idempotent: false,
-    checkSettings: () => [],
 
     destination: (address, settings) => ({
       name: `mattermost ${apiOrigin(settings)}`,

@@ -71,7 +71,6 @@ export function slackTarget(): Target {
     idempotent: false,
     // "1 per second per channel"; a whole workspace takes "several hundred messages per minute".
     limits: { perChat: { sends: 1, seconds: 1 } },
-    checkSettings: () => [],
 
     destination: (address, settings) => ({
       name: `slack ${apiOrigin(settings)}`,

@@ -37,7 +37,6 @@ export function telegramTarget(): Target {
     idempotent: false,
     // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
     limits: { perChat: { sends: 1, seconds: 1 }, overall: { sends: 30, seconds: 1 } },
-    checkSettings: () => [],
 
     destination: (address, settings) => ({
       name: `telegram ${apiOrigin(settings)}`,

@@ -18,6 +18,7 @@ export const outgoingWebhooks = {
       'Signed by Standard Webhooks (standardwebhooks.com) if `targets.http.secret` is set; docs/targets.md shows how to ' +
       'verify it in TypeScript, Python and Go. A retry has the same `webhook-id`.',
     parameters: [
+      header('user-agent', '`angelia`, unless `targets.http.headers` or the route sets another'),
       header('webhook-id', 'the same on every attempt; names the output'),
       header('webhook-timestamp', 'Unix seconds of this attempt'),
       header(

@@ -1,7 +1,6 @@
-import { REDACTED, VariableText } from '@angelia/config';
+import { INSECURE_NO_AUTH, REDACTED, VariableText } from '@angelia/config';
 import { isSecretKey, type RouteConfig } from '@angelia/contracts';
 import type { ApiRoute } from '../../routes/api-route.ts';
-import { INSECURE_NO_AUTH } from '../../webhooks/compile-route.ts';
 import type { RouteJson } from './routes.operations.ts';
 
 export function configRouteJson(

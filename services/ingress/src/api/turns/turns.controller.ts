@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SessionId } from '@angelia/contracts';
+import { imageNote, type SessionId } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import { resumeSession } from '@angelia/jobs';
 import { KEYED_SESSIONS, SESSIONS } from '@angelia/service-kit';
@@ -34,17 +34,18 @@ export class TurnsController {
     @Body() body: unknown,
   ): Promise<Taken> {
     const session = wholeSessionId(id);
-    const { text, new_turn: newTurn } = parseBody(newMessage, body);
+    const { text, new_turn: newTurn, images } = parseBody(newMessage, body);
     const key = keyOf('message', session, idempotencyKey);
-    const input = toStorable(text);
+    const notes = images.map(({ mime_type, data }, index) => imageNote(index + 1, mime_type, data));
+    const input = toStorable([text, ...notes].join('\n'));
     const take = (state: SessionState): Decision => {
       const { clarification } = state;
       if (clarification !== null && !newTurn) {
-        const answering = { clarificationId: clarification.id, answer: input, by: 'api' } as const;
+        const answering = { clarificationId: clarification.id, answer: input, by: 'api', images } as const;
         return decide(state, { type: 'answer-clarification', ...answering });
       }
       // It has no delivery id: the key of the append recognises a repeat.
-      const turn = { source: 'message', input, deliveryId: null, supersede: newTurn } as const;
+      const turn = { source: 'message', input, images, deliveryId: null, supersede: newTurn } as const;
       return decide(state, { type: 'request-turn', ...turn });
     };
     const executed = await this.sessions.execute(session, ({ state }) => take(state), {
@@ -58,7 +59,7 @@ export class TurnsController {
     refuseDeliverOnly(executed.loaded);
     const continued = await this.keyed.continueSession(
       executed.loaded,
-      { source: 'message', input, deliveryId },
+      { source: 'message', input, images, deliveryId },
       { actor: 'api', ...(key === undefined ? {} : { key }) },
       take,
     );

@@ -118,6 +118,68 @@ describe('a message', () => {
     expect(await session(id)).toMatchObject({ status: 'ended', outcome: 'succeeded' });
   });
 
+  describe('with images', () => {
+    const PIXEL =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const image = { mime_type: 'image/png', data: PIXEL };
+    const NOTE = '[image 1: image/png, 70 bytes]';
+    const last = async (id: string) => (await ingress.log.streams.read(id)).at(-1);
+
+    it('is a turn that has them, and whose input names them; the API shows their sizes', async () => {
+      const id = await newSession();
+      await worker.startsRun(id);
+      expect((await say(id, { text: 'What is this?', images: [image] })).status).toBe(202);
+      expect(await last(id)).toMatchObject({
+        type: 'turn.requested',
+        data: { input: `What is this?\n${NOTE}`, images: [image] },
+      });
+      const { body } = await apiCall(ingress, `/v1/sessions/${id}/events`);
+      expect((body.items as { data: object }[]).at(-1)?.data).toMatchObject({
+        images: [{ mime_type: 'image/png', bytes: 70 }],
+      });
+      expect(JSON.stringify(body)).not.toContain(PIXEL);
+    });
+
+    it('may answer a question', async () => {
+      const id = await newSession();
+      await worker.asks(id, 'What does it look like?');
+      await say(id, { text: 'like this', images: [image] });
+      expect(await last(id)).toMatchObject({ type: 'clarification.answered', data: { images: [image] } });
+      expect((await transcriptOf(id)).at(-1)).toBe(`tool: {"answer":"like this\\n${NOTE}"}`);
+    });
+
+    it('may open a continuation, whose first turn has them', async () => {
+      const id = await newSession();
+      await worker.answers(id, '42');
+      const { body } = await say(id, { text: 'And this?', images: [image] });
+      expect(body.session_id).not.toBe(id);
+      expect(await last(body.session_id as string)).toMatchObject({
+        type: 'turn.requested',
+        data: { turn: 1, input: `And this?\n${NOTE}`, images: [image] },
+      });
+    });
+
+    it('has no field for them if there are none', async () => {
+      const id = await newSession();
+      await say(id, { text: 'no picture', images: [] });
+      expect((await last(id))?.data).not.toHaveProperty('images');
+    });
+
+    it.each([
+      [[{ mime_type: 'image/svg+xml', data: PIXEL }], 'images.0.mime_type'],
+      [[{ mime_type: 'text/html', data: PIXEL }], 'images.0.mime_type'],
+      [[{ ...image, data: 'not base64!' }], 'images.0.data'],
+      [[{ ...image, data: '' }], 'images.0.data'],
+      [[{ ...image, url: 'http://169.254.169.254/' }], 'images.0.url'],
+      [Array(5).fill(image), 'images'],
+    ])('is refused for %j', async (images, field) => {
+      const id = await newSession();
+      const { status, body } = await say(id, { text: 'x', images });
+      expect([status, body.error]).toEqual([400, expect.stringContaining(`body field \`${field}\``)]);
+      expect(await turns(id)).toBe(1);
+    });
+  });
+
   it('to an old id acts on the open continuation as on a session', async () => {
     const open = async () => {
       const old = await newSession();

@@ -1,3 +1,4 @@
+import { imageTypes, MOST_IMAGE_DATA, MOST_IMAGES } from '@angelia/contracts';
 import { z } from 'zod';
 import { answer, component, operation } from '../../http/operation.ts';
 import { sessionIdJson, sessionIdParameter } from '../sessions/session-id.ts';
@@ -15,6 +16,24 @@ export const newMessage = component(
       .describe(
         'this is not the answer to an open question: the question is closed, the turn that asked it is cancelled, ' +
           'and this message runs next',
+      ),
+    images: z
+      .array(
+        z.strictObject({
+          mime_type: z.enum(imageTypes),
+          data: z
+            .base64('give the bytes of the image in base64, without line ends')
+            .min(1, 'give some bytes'),
+        }),
+      )
+      .max(MOST_IMAGES, `give at most ${MOST_IMAGES} images`)
+      .refine((images) => images.reduce((sum, { data }) => sum + data.length, 0) <= MOST_IMAGE_DATA, {
+        message: `give at most ${MOST_IMAGE_DATA / 1024 / 1024} MiB of base64 in all`,
+      })
+      .default([])
+      .describe(
+        `at most ${MOST_IMAGES}, ${MOST_IMAGE_DATA / 1024 / 1024} MiB of base64 in all, within ` +
+          '`limits.max_body_bytes`; models with `images: true` see them during this turn, others read a note',
       ),
   }),
 );

@@ -1,8 +1,8 @@
 import { createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { ed25519KeyOfHex, isPublicKey, type StandardKeys, standardKeysOf } from '@angelia/config';
 import type { AuthScheme, TokenAuth } from '@angelia/contracts';
 import type { ProviderNames } from './provider-names.ts';
-import { ed25519KeyOfHex, isPublicKey, type StandardKeys, standardKeysOf } from './standard-secret.ts';
 
 /** One way for a sender to prove its identity. To add a provider, add a file in schemes/ and a line in scheme-registry.ts. */
 export interface Scheme {
@@ -30,10 +30,6 @@ export interface Scheme {
   readonly tokenHeader?: string;
   /** The answer to a question of the provider whether its receiver is there; null: it is none. */
   readonly handshake?: (payload: unknown) => Handshake | null;
-  /** Whether it can check signatures with a public key (`whpk_`). No other scheme can use one. */
-  readonly takesPublicKeys?: true;
-  /** Why a secret of the config can never match, for a route that names this scheme. null: it can. */
-  readonly secretProblem?: (secret: string) => string | null;
 }
 
 export interface Handshake {

@@ -1,3 +1,4 @@
+import { PLACEHOLDER } from '@angelia/config';
 import type { HeaderReader } from './header-reader.ts';
 import { indentedJson } from './indented-json.ts';
 import { lookUp } from './lookup.ts';
@@ -42,7 +43,7 @@ export type Quote = (value: string, kind: 'block' | 'text') => string;
 export const RAW_LIMIT = 4000;
 const VALUE_LIMIT = 2000;
 
-const PLACEHOLDER = /\{([a-zA-Z0-9_.-]+)\}/g;
+const PLACEHOLDERS = new RegExp(PLACEHOLDER, 'g');
 const UNKNOWN_EVENT = 'unknown';
 const HEADERS = 'headers';
 
@@ -97,7 +98,7 @@ export function compileTemplate(source: string, { leaveOut = false } = {}): Temp
 function parse(source: string): Part[] {
   const parts: Part[] = [];
   let end = 0;
-  for (const match of source.matchAll(PLACEHOLDER)) {
+  for (const match of source.matchAll(PLACEHOLDERS)) {
     if (match.index > end) parts.push({ kind: 'literal', text: source.slice(end, match.index) });
     parts.push(placeholder(match[0], match[1] ?? ''));
     end = match.index + match[0].length;

@@ -42,6 +42,7 @@ describe('where an answer goes', () => {
     'https://example.com{name}',
     'https://example.com:{number}/',
     'http{name}://x/',
+    'https://{event-data.host}/',
   ])('has an untrusted host: %s', (url) => {
     const extra = { url };
     const route = routeOf({
@@ -49,7 +50,10 @@ describe('where an answer goes', () => {
       deliver_extra: extra,
       fallback_target: { deliver: 'http', deliver_extra: extra },
     });
-    const named = { ...values, payload: { ...payload, url: 'http://10.0.0.1/', name: 's' } };
+    const named = {
+      ...values,
+      payload: { ...payload, url: 'http://10.0.0.1/', name: 's', 'event-data': { host: 'x.example' } },
+    };
     const { deliver, fallbackTarget } = targets(route, named);
     expect(deliver.untrusted_host).toBe(true);
     expect(fallbackTarget?.untrusted_host).toBe(true);

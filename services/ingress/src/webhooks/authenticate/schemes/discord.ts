@@ -61,8 +61,4 @@ export const discord: Scheme = {
       null,
     eventIsSigned: true,
   },
-  secretProblem: (secret) =>
-    /^[0-9a-f]{64}$/i.test(secret)
-      ? null
-      : "`auth: discord` needs the application's public key, 64 hex digits: copy it from General Information in the Developer Portal",
 };

@@ -1,21 +1,34 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { equalsBase64, hmacSha256 } from '../digest.ts';
-import { eventInHeader, idInHeaders } from '../provider-names.ts';
-import { claimsHeader, headerOf, type Scheme } from '../scheme.ts';
+import { firstHeader, idInHeaders } from '../provider-names.ts';
+import { headerOf, type Scheme } from '../scheme.ts';
 
-const HEADER = 'x-shopify-hmac-sha256';
+const HMAC = 'hmac-sha256';
+/** Of webhooks, and of the newer events. Each kind has names of its own for everything. */
+const PREFIXES = ['x-shopify-', 'shopify-'] as const;
 
-/** Shopify: `X-Shopify-Hmac-Sha256` is the base64 HMAC-SHA256 of the body; the secret is the app's client secret. */
+/**
+ * Shopify: `X-Shopify-Hmac-Sha256`, or `Shopify-Hmac-Sha256` of its events, is the base64 HMAC-SHA256 of the body; the
+ * secret is the app's client secret.
+ */
 export const shopify: Scheme = {
   name: 'shopify',
   header: 'X-Shopify-Hmac-Sha256',
-  claims: claimsHeader(HEADER),
+  claims: (headers) => PREFIXES.some((prefix) => headers[prefix + HMAC] !== undefined),
   verify({ headers, body }, secret) {
-    const signature = headerOf(headers, HEADER);
+    const signature = headerOf(headers, prefixOf(headers) + HMAC);
     return signature !== null && equalsBase64(hmacSha256(secret.key, body), signature);
   },
   // Shopify does not sign these, but has no others.
   provider: {
-    id: idInHeaders('x-shopify-webhook-id', 'x-shopify-event-id'),
-    event: eventInHeader('x-shopify-topic'),
+    id: (request) => {
+      const prefix = prefixOf(request.headers);
+      return idInHeaders(`${prefix}webhook-id`, `${prefix}event-id`)(request);
+    },
+    event: ({ headers }) => firstHeader(headers, [`${prefixOf(headers)}topic`]),
   },
 };
+
+function prefixOf(headers: IncomingHttpHeaders): string {
+  return PREFIXES.find((prefix) => headers[prefix + HMAC] !== undefined) ?? PREFIXES[0];
+}

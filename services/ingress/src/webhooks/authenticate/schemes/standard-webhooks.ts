@@ -4,7 +4,6 @@ import { bytesOfBase64, equalsBase64, hmacSha256 } from '../digest.ts';
 import { idInHeaders } from '../provider-names.ts';
 import { isFresh, timestampProblem } from '../replay-window.ts';
 import { claimsHeader, headerOf, type Scheme, type Secret, type SignedRequest } from '../scheme.ts';
-import { standardSecretProblem } from '../standard-secret.ts';
 
 /**
  * Standard Webhooks (standardwebhooks.com), Svix under its older header names, and GitLab's signing token.
@@ -28,8 +27,6 @@ function scheme(name: 'standard-webhooks' | 'svix', prefix: 'webhook' | 'svix'):
       // The place that the specification names. Senders that do not use it (GitLab) have a header.
       event: ({ payload }) => nameAt(payload, 'type'),
     },
-    takesPublicKeys: true,
-    secretProblem: standardSecretProblem,
   };
 }
 

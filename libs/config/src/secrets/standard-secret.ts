@@ -38,15 +38,6 @@ export function standardKeysOf(secret: string): StandardKeys {
   };
 }
 
-/** For a route that names the scheme. Without this check the route would refuse every request and not say why. */
-export function standardSecretProblem(secret: string): string | null {
-  const { symmetric, publicKey } = standardKeysOf(secret);
-  if (symmetric.length > 0 || publicKey !== null) return null;
-  return isPublicKey(secret)
-    ? '`whpk_` must be followed by the 32 bytes of an ed25519 public key in base64'
-    : '`whsec_` must be followed by base64: copy the secret from the provider again';
-}
-
 function publicKeyOf(secret: string): KeyObject | null {
   const bytes = decode(secret.slice(PUBLIC.length));
   return bytes?.length === ED25519_BYTES ? ed25519Key(bytes) : null;
