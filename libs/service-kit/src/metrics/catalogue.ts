@@ -140,9 +140,28 @@ export const metrics = {
 
   apiRefused: new Counter({
     name: 'angelia_api_refused_total',
-    help: 'Calls of /v1 that were refused. `slowed_down`: after too many wrong tokens from the same address.',
+    help: 'Refused calls of /v1. `slowed_down`: after too many wrong tokens. `signed_out`, `csrf`, `cross_site`: of a browser.',
     unit: '1',
-    labels: { reason: oneOf('no_token', 'wrong_token', 'slowed_down') },
+    labels: {
+      reason: oneOf('no_token', 'wrong_token', 'slowed_down', 'signed_out', 'csrf', 'cross_site'),
+    },
+    from: ['ingress'],
+  }),
+  consoleSignIns: new Counter({
+    name: 'angelia_console_sign_ins_total',
+    help: 'Sign-ins to the console. `slowed_down`: after too many wrong ones from the same address.',
+    unit: '1',
+    labels: {
+      outcome: oneOf(
+        'signed_in',
+        'wrong',
+        'link_expired',
+        'slowed_down',
+        'cross_site',
+        'needs_https',
+        'malformed',
+      ),
+    },
     from: ['ingress'],
   }),
 

@@ -4,7 +4,7 @@ import { isRetryable } from '@angelia/contracts';
 import { ViewsOutdated } from '@angelia/event-log';
 import { HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Refusal } from './refusal.ts';
+import { CodedRefusal, Refusal } from './refusal.ts';
 
 /** The log is back within seconds (a restart) or away for long. Senders double their own delay after that anyway. */
 const RETRY_AFTER_SECONDS = 5;
@@ -15,6 +15,8 @@ const REBUILD_SECONDS = 30;
 interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
+  /** Null: the status says enough. */
+  readonly code: string | null;
   readonly retryAfterSeconds: number | null;
   /** Neither the client's fault nor an outage: somebody has to look at it. */
   readonly unexpected: boolean;
@@ -23,7 +25,8 @@ interface ErrorAnswer {
 /** What a client is told about an error: what it can do. No stack, no internals, no text of an unknown error. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof Refusal) {
-    return expected(error.status, error.message, error.retryAfterSeconds);
+    const code = error instanceof CodedRefusal ? error.code : null;
+    return { ...expected(error.status, error.message, error.retryAfterSeconds), code };
   }
   if (error instanceof ViewsOutdated) {
     return expected(
@@ -52,6 +55,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   return {
     status: 500,
     message: 'internal error: see the log of ingress',
+    code: null,
     retryAfterSeconds: null,
     unexpected: true,
   };
@@ -100,7 +104,8 @@ export function answerError(reply: FastifyReply, error: unknown): ErrorAnswer {
   if (answer.status === 401) reply.header('www-authenticate', 'Bearer');
   reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   closeIfBodyIsLarge(reply);
-  reply.send(JSON.stringify({ error: answer.message }));
+  const { message, code } = answer;
+  reply.send(JSON.stringify(code === null ? { error: message } : { error: message, code }));
   return answer;
 }
 
@@ -116,7 +121,7 @@ export function closeIfBodyIsLarge(reply: FastifyReply): void {
 }
 
 function expected(status: number, message: string, retryAfterSeconds: number | null = null): ErrorAnswer {
-  return { status, message, retryAfterSeconds, unexpected: false };
+  return { status, message, code: null, retryAfterSeconds, unexpected: false };
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {
