@@ -11,11 +11,14 @@ import { EventFeed } from './api/events/event-feed.ts';
 import { EventsController } from './api/events/events.controller.ts';
 import { JobsController } from './api/jobs/jobs.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
+import { OverviewController } from './api/overview/overview.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
+import { QuestionsController } from './api/questions/questions.controller.ts';
 import { RoutesController } from './api/routes/routes.controller.ts';
 import { SessionsController } from './api/sessions/sessions.controller.ts';
 import { SessionStreams } from './api/stream/session-streams.ts';
 import { StreamController } from './api/stream/stream.controller.ts';
+import { SystemController } from './api/system/system.controller.ts';
 import { TurnsController } from './api/turns/turns.controller.ts';
 import { UnstartedWebhooksController } from './api/unstarted-webhooks/unstarted-webhooks.controller.ts';
 import { CallbacksController } from './callbacks/callbacks.controller.ts';
@@ -36,10 +39,13 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     DeliveriesController,
     EventsController,
     JobsController,
+    OverviewController,
     ProcessesController,
+    QuestionsController,
     RoutesController,
     UnstartedWebhooksController,
     StreamController,
+    SystemController,
     TurnsController,
     SessionsController,
   ],

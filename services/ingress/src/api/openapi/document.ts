@@ -9,10 +9,13 @@ import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
 import { eventOperations } from '../events/events.operations.ts';
 import { jobOperations } from '../jobs/jobs.operations.ts';
+import { overviewOperations } from '../overview/overview.operations.ts';
 import { processOperations } from '../processes/processes.operations.ts';
+import { questionOperations } from '../questions/questions.operations.ts';
 import { routeOperations } from '../routes/routes.operations.ts';
 import { sessionOperations } from '../sessions/sessions.operations.ts';
 import { streamOperations } from '../stream/stream.operations.ts';
+import { systemOperations } from '../system/system.operations.ts';
 import { turnOperations } from '../turns/turns.operations.ts';
 import { unstartedOperations } from '../unstarted-webhooks/unstarted-webhooks.operations.ts';
 import { outgoingWebhooks } from './outgoing-webhooks.ts';
@@ -26,6 +29,7 @@ export const operations: readonly Operation[] = [
   ...callbackOperations,
   ...sessionOperations,
   ...turnOperations,
+  ...questionOperations,
   ...streamOperations,
   ...eventOperations,
   ...jobOperations,
@@ -35,6 +39,8 @@ export const operations: readonly Operation[] = [
   ...routeOperations,
   ...unstartedOperations,
   ...configOperations,
+  ...overviewOperations,
+  ...systemOperations,
 ];
 
 type Json = Readonly<Record<string, unknown>>;

@@ -10,6 +10,7 @@ import {
   HttpCode,
   Inject,
   Param,
+  Post,
   Put,
   Query,
   Res,
@@ -83,6 +84,21 @@ export class RoutesController {
   @HttpCode(204)
   async delete(@Param('name') name: string, @Headers() headers: Record<string, unknown>): Promise<void> {
     await this.changes.delete(checkedName(name), preconditionOf(headers));
+  }
+
+  @Post('/preview')
+  preview(): never {
+    throw new Refusal(501, 'not_available', 'not available yet');
+  }
+
+  @Post('/:name/test')
+  test(): never {
+    throw new Refusal(501, 'not_available', 'not available yet');
+  }
+
+  @Post('/:name/rotate-secret')
+  rotate(): never {
+    throw new Refusal(501, 'not_available', 'not available yet');
   }
 
   #find(name: string): RouteJson | undefined {
