@@ -8,7 +8,13 @@ import {
   type Logger,
   metrics,
 } from '@angelia/service-kit';
-import { Inject, Injectable, NotFoundException, type OnModuleInit } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  MethodNotAllowedException,
+  NotFoundException,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuseAnswerLink } from '../answers/answers.controller.ts';
@@ -19,6 +25,7 @@ import { limitConnections } from '../http/connection-limit.ts';
 import { Refusal } from '../http/refusal.ts';
 import { ANSWER_LINKS, CALLBACK_LINKS } from '../tokens.ts';
 import { adminTokenOf, markAuthorized, tokenCheck } from './admin-token.guard.ts';
+import { allowedMethods } from './allowed-methods.ts';
 import { TokenGuesses } from './token-guesses.ts';
 
 /** Logged at most once a minute, however many there are. */
@@ -75,7 +82,9 @@ export class AccessCheck implements OnModuleInit {
       markAuthorized(request);
     }
     if (pattern === null) {
-      answerError(reply, new NotFoundException());
+      const allowed = allowedMethods(request.url);
+      if (allowed.length > 0) reply.header('allow', allowed.join(', '));
+      answerError(reply, allowed.length > 0 ? new MethodNotAllowedException() : new NotFoundException());
       return false;
     }
     const { token = '' } = (request.params ?? {}) as { token?: string };

@@ -88,6 +88,7 @@ const errorsByCode: Readonly<Record<string, readonly [status: number, message: s
 /** Nest replaces the errors of its body parser with its own, which have no code. */
 const errorsByStatus: Readonly<Record<number, string>> = {
   400: 'the request cannot be read: send valid JSON with content-type application/json',
+  405: 'this address does not take the method of the request: `Allow` names those that it takes',
   413: 'the body is larger than `limits.max_body_bytes` of the config allows: send a smaller one',
   415: 'this content-type is not supported: send content-type application/json',
 };

@@ -65,6 +65,7 @@ export function openApiDocument(): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
     paths,
     webhooks: Object.fromEntries(
       Object.entries(outgoingWebhooks).map(([name, { body, ...post }]) => [
@@ -94,13 +95,21 @@ function operationJson(described: Operation): Json {
       ...(schema === null ? {} : { content: { [contentType]: { schema: reference(schema) } } }),
     };
   }
-  // Every call of the admin API needs the log, which may be away.
-  const errors = [...(described.errors ?? []), ...(described.access === 'admin' ? [401, 429, 503] : [])];
-  for (const status of errors.sort()) answers[status] ??= errorAnswer(status);
+  const errors = [
+    ...(described.errors ?? []),
+    // Every call of the admin API needs the log, which may be away.
+    ...(described.access === 'admin' ? [401, 429, 503] : []),
+    // A body may be malformed, too large, or of another type, also where the call needs none.
+    ...(described.method === 'get' || described.method === 'options' ? [] : [400, 413, 415]),
+    405,
+  ];
+  for (const status of errors) answers[status] ??= errorAnswer(status);
+  answers.default = errorAnswer(null);
   if (described.pages === true) for (const given of Object.values(answers)) alsoAsPage(given);
   const parameters = parametersOf(described);
   return {
     operationId: operationId(described),
+    tags: [tagOf(described)],
     summary: described.summary,
     ...(described.description === undefined ? {} : { description: described.description }),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -119,7 +128,12 @@ function requestBody({ body, bodyIsOptional, formBody }: Operation): Json {
   if (body === null || body === undefined) {
     return {
       required,
-      content: { 'application/json': {}, 'application/x-www-form-urlencoded': {} },
+      content: {
+        'application/json': {},
+        'application/x-www-form-urlencoded': {},
+        'application/cloudevents+json': {},
+        'application/cloudevents-batch+json': {},
+      },
     };
   }
   const schema = reference(body);
@@ -132,9 +146,13 @@ function requestBody({ body, bodyIsOptional, formBody }: Operation): Json {
   };
 }
 
-function errorAnswer(status: number): Json {
+/** Null: the statuses of every HTTP server, such as 431, and 500. */
+function errorAnswer(status: number | null): Json {
   return {
-    description: STATUS_CODES[status] ?? 'an error',
+    description: STATUS_CODES[status ?? ''] ?? 'any other error',
+    ...(status === 405
+      ? { headers: { Allow: { description: 'the methods of this address', schema: { type: 'string' } } } }
+      : {}),
     ...(status === 429 || status === 503
       ? { headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } } }
       : {}),
@@ -168,6 +186,14 @@ function parametersOf(described: Operation): Json[] {
   return [...inPath, ...inQuery, ...inHeader];
 }
 
+/** The subject of a call, from its path: `/v1/dead-letters/{id}/replay` -> `Dead letters`. */
+function tagOf({ path }: Operation): string {
+  const [subject = '', ...rest] = path.split('/').filter((word) => word !== '' && word !== 'v1');
+  // /healthz, /openapi.json: about the service itself.
+  if (rest.length === 0 && !path.startsWith('/v1/')) return 'Service';
+  return subject.charAt(0).toUpperCase() + subject.slice(1).replaceAll('-', ' ');
+}
+
 /** `post /v1/sessions/{id}/cancel` -> `postSessionsIdCancel` */
 function operationId({ method, path }: Operation): string {
   const words = path.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '' && word !== 'v1');
@@ -188,7 +214,8 @@ const HOW = {
   unrepresentable: 'any',
   // zod's pattern of a date-time is half a page long, and `format` says the same.
   override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
-    if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+    // A number in a query: its text has a pattern, the number has none.
+    if (jsonSchema.format === 'date-time' || jsonSchema.type === 'integer') delete jsonSchema.pattern;
   },
 } as const;
 
