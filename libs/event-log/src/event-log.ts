@@ -4,6 +4,7 @@ import type { AppendRequest, AppendResult } from './append/request.ts';
 import type { Timeouts } from './connection/connection-pool.ts';
 import { Database, SERVICE_ROLE, TIMEOUTS } from './connection/database.ts';
 import { type Logger, silent } from './connection/logger.ts';
+import { ConsoleAccess } from './console/console-access.ts';
 import { DeadLetters } from './diagnostics/dead-letters.ts';
 import { LogStatus } from './diagnostics/log-status.ts';
 import { Overview } from './diagnostics/overview.ts';
@@ -66,6 +67,8 @@ export class EventLog {
   readonly deadLetters: DeadLetters;
   readonly unstartedWebhooks: UnstartedWebhooks;
   readonly sendRates: SendRates;
+  /** Who is signed in to the console. */
+  readonly consoleAccess: ConsoleAccess;
   readonly status: LogStatus;
   /** Figures for a page that people keep open. */
   readonly overview: Overview;
@@ -103,6 +106,7 @@ export class EventLog {
     this.deadLetters = new DeadLetters(relaxed);
     this.unstartedWebhooks = new UnstartedWebhooks(relaxed);
     this.sendRates = new SendRates(relaxed);
+    this.consoleAccess = new ConsoleAccess(this.database);
     this.status = new LogStatus(this.database, viewsVersion);
   }
 

@@ -9,6 +9,7 @@ export type {
 } from './append/request.ts';
 export { toStorable } from './append/storable.ts';
 export { driverModules } from './connection/connection-pool.ts';
+export type { ConsoleAccess, ConsoleSession } from './console/console-access.ts';
 export type { DeadLetter } from './diagnostics/dead-letters.ts';
 export type { LogStatus } from './diagnostics/log-status.ts';
 export { MINUTE_MS } from './diagnostics/overview.ts';

@@ -3,6 +3,8 @@ import { answerLinks, CONFIG, callbackLinks, ENVIRONMENT } from '@angelia/servic
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AccessCheck } from './access/access-check.ts';
+import { AdminToken } from './access/admin-token.ts';
+import type { WayIn } from './access/caller.ts';
 import { AnswersController } from './answers/answers.controller.ts';
 import { ConfigController } from './api/config/config.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
@@ -22,10 +24,15 @@ import { SystemController } from './api/system/system.controller.ts';
 import { TurnsController } from './api/turns/turns.controller.ts';
 import { UnstartedWebhooksController } from './api/unstarted-webhooks/unstarted-webhooks.controller.ts';
 import { CallbacksController } from './callbacks/callbacks.controller.ts';
+import { ConsoleBundle } from './console/bundle/console-bundle.ts';
+import { ConsoleCookie } from './console/console-cookie.ts';
+import { ConsoleSessions } from './console/console-sessions.ts';
+import { LinksController } from './console/links.controller.ts';
+import { SignInController } from './console/sign-in.controller.ts';
 import { ErrorFilter } from './http/error.filter.ts';
 import { RouteChanges } from './routes/route-changes.ts';
 import { RouteRegistry } from './routes/route-registry.ts';
-import { ANSWER_LINKS, CALLBACK_LINKS, ROUTES } from './tokens.ts';
+import { ANSWER_LINKS, CALLBACK_LINKS, ROUTES, WAYS_IN } from './tokens.ts';
 import { UnstartedWebhookRecorder } from './webhooks/unstarted/unstarted-webhook-recorder.ts';
 import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
 
@@ -35,6 +42,8 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     AnswersController,
     CallbacksController,
     ConfigController,
+    SignInController,
+    LinksController,
     DeadLettersController,
     DeliveriesController,
     EventsController,
@@ -68,7 +77,16 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     UnstartedWebhookRecorder,
     SessionStreams,
     EventFeed,
+    AdminToken,
+    ConsoleSessions,
+    ConsoleCookie,
+    {
+      provide: WAYS_IN,
+      inject: [AdminToken, ConsoleCookie],
+      useFactory: (...ways: WayIn[]) => ways,
+    },
     AccessCheck,
+    ConsoleBundle,
     WebhookEndpoint,
     { provide: APP_FILTER, useClass: ErrorFilter },
   ],

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { answerOperations } from '../../answers/answers.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
+import { consoleOperations } from '../../console/console.operations.ts';
 import { components, errorBody, htmlPage, type Operation } from '../../http/operation.ts';
 import { webhookOperations } from '../../webhooks/webhook.operations.ts';
 import { configOperations } from '../config/config.operations.ts';
@@ -41,6 +42,7 @@ export const operations: readonly Operation[] = [
   ...configOperations,
   ...overviewOperations,
   ...systemOperations,
+  ...consoleOperations,
 ];
 
 type Json = Readonly<Record<string, unknown>>;
@@ -82,10 +84,26 @@ export function openApiDocument(): Json {
       schemas: componentSchemas(),
       securitySchemes: {
         adminToken: { type: 'http', scheme: 'bearer', description: '`ANGELIA_ADMIN_TOKEN`' },
+        consoleCookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'angelia_session',
+          description:
+            'of a browser that signed in (POST /console/session); every method but GET and HEAD also needs the header ' +
+            '`X-Angelia-CSRF`',
+        },
       },
     },
   };
 }
+
+/** Each entry alone is enough. */
+const securityOf: Readonly<Record<Operation['access'], readonly Json[]>> = {
+  admin: [{ adminToken: [] }, { consoleCookie: [] }],
+  console: [{ consoleCookie: [] }],
+  signature: [],
+  open: [],
+};
 
 function operationJson(described: Operation): Json {
   const answers: Record<string, Json> = {};
@@ -95,10 +113,11 @@ function operationJson(described: Operation): Json {
       ...(schema === null ? {} : { content: { [contentType]: { schema: reference(schema) } } }),
     };
   }
+  const security = securityOf[described.access];
   const errors = [
     ...(described.errors ?? []),
-    // Every call of the admin API needs the log, which may be away.
-    ...(described.access === 'admin' ? [401, 429, 503] : []),
+    // Every such call needs the log, which may be away. 403: the cookie without its CSRF token, or by a foreign page.
+    ...(security.length > 0 ? [401, 403, 429, 503] : []),
     // A body may be malformed, too large, or of another type, also where the call needs none.
     ...(described.method === 'get' || described.method === 'options' ? [] : [400, 413, 415]),
     405,
@@ -115,7 +134,7 @@ function operationJson(described: Operation): Json {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(described.body === undefined ? {} : { requestBody: requestBody(described) }),
     responses: answers,
-    security: described.access === 'admin' ? [{ adminToken: [] }] : [],
+    security,
   };
 }
 
