@@ -1,4 +1,4 @@
-import { textArray } from "../connection/binary-array.ts";
+import { textArray } from '../connection/binary-array.ts';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 import { idAt, idTime } from '../read/id-time.ts';
 import { type Count, MOST_COUNTED } from '../read/page.ts';
@@ -254,7 +254,9 @@ export class Overview {
   /** When the last session of each route was created, and when the last webhook came that started none. */
   async lastWebhooks(
     routes: readonly string[],
-  ): Promise<ReadonlyMap<string, { readonly sessionAt: number | null; readonly unstartedAt: number | null }>> {
+  ): Promise<
+    ReadonlyMap<string, { readonly sessionAt: number | null; readonly unstartedAt: number | null }>
+  > {
     const rows = await this.#pool.query(LAST_WEBHOOKS, [textArray(routes)]);
     const time = (value: unknown) => (value === null ? null : Math.round(value as number));
     return new Map(
