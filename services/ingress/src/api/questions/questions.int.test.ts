@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
 import { signedPost } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -17,6 +18,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   ingress = await startIngress({
     databaseUrl: database.url,
+    env: { ANGELIA_MASTER_KEY: randomBytes(32).toString('base64') },
     config: {
       secret: SECRET,
       agents: { default: { toolsets: ['clarify'] } },
