@@ -60,7 +60,7 @@ export async function startTelemetry(
     instrumentations: [
       new HttpInstrumentation({
         ignoreIncomingRequestHook: ({ method, url = '' }) =>
-          isRead(method) || isWebhook(url) || isSignedLink(url),
+          isRead(method) || isWebhook(url) || isSignedLink(url) || isSignIn(url),
         requestHook: (span, request) => {
           // An incoming request, not one of ours.
           if (!('httpVersion' in request)) return;
@@ -124,7 +124,7 @@ function isRead(method: string | undefined): boolean {
 }
 
 const CALL =
-  /^(\/v1\/(?:sessions|deliveries|processes|routes|webhooks|dead-letters))(\/[^/?]+)?(\/[a-z]+)?(?:\?|$)/;
+  /^(\/v1\/(?:sessions|deliveries|processes|routes|webhooks|dead-letters|console))(\/[^/?]+)?(\/[a-z]+)?(?:\?|$)/;
 
 /** `POST /v1/sessions/{id}/cancel`. A request to an unknown path has only its method as a name: anybody can make paths up. */
 function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
@@ -134,7 +134,7 @@ function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
   const [, list, one = '', part = ''] = CALL.exec(url) ?? [];
   if (list === undefined) return { name: method, sessionId: null };
   const sessionId = list === '/v1/sessions' && isSessionId(one.slice(1)) ? one.slice(1) : null;
-  const which = one === '' || one === '/retry' || one === '/counts' ? one : '/{id}';
+  const which = one === '' || one === '/retry' || one === '/counts' || one === '/links' ? one : '/{id}';
   return { name: `${method} ${list}${which}${part}`, sessionId };
 }
 
@@ -149,6 +149,11 @@ function isWebhook(url: string): boolean {
 /** Its span would hold the token, which is enough to use the link. And anybody can send one until it is checked. */
 function isSignedLink(url: string): boolean {
   return url.includes('/answers/') || url.includes('/callbacks/');
+}
+
+/** Anybody can send one, and it holds a secret in its body. */
+function isSignIn(url: string): boolean {
+  return url.includes('/console/session');
 }
 
 async function flush(sdk: { shutdown(): Promise<void> }, timeoutMs: number, logger: Logger): Promise<void> {
