@@ -19,7 +19,11 @@ beforeAll(async () => {
   ingress = await startIngress({
     databaseUrl: database.url,
     env: { ANGELIA_MASTER_KEY: randomBytes(32).toString('base64') },
-    config: { secret: SECRET, agents: { default: { toolsets: ['clarify'] } }, routes: { hook: { prompt: '{text}' } } },
+    config: {
+      secret: SECRET,
+      agents: { default: { toolsets: ['clarify'] } },
+      routes: { hook: { prompt: '{text}' } },
+    },
   });
   worker = openWorker({ databaseUrl: database.url });
 });
@@ -31,7 +35,8 @@ afterAll(async () => {
 });
 
 async function newSession(text: string): Promise<string> {
-  return (await signedPost({ baseUrl: ingress.baseUrl, route: 'hook', secret: SECRET, body: { text } })).sessionId;
+  return (await signedPost({ baseUrl: ingress.baseUrl, route: 'hook', secret: SECRET, body: { text } }))
+    .sessionId;
 }
 
 async function itemsBehind({ list }: FigureJson): Promise<Record<string, unknown>[]> {

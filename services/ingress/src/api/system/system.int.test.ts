@@ -21,7 +21,9 @@ beforeAll(async () => {
     config: {
       secret: SECRET,
       jaeger_url: 'https://jaeger.example.com/',
-      models: { main: { provider: 'openai', model: 'm', api_key: 'key-of-the-model', headers: { 'x-team': 'hush' } } },
+      models: {
+        main: { provider: 'openai', model: 'm', api_key: 'key-of-the-model', headers: { 'x-team': 'hush' } },
+      },
       mcp_servers: { files: { command: 'files', env: { WORKSPACE: 'kept-to-ourselves' } } },
       targets: { telegram: { bot_token: 'token-of-the-bot' } },
       agents: { default: { model: 'main' } },
@@ -106,7 +108,12 @@ it('shows the config in force, without any secret', async () => {
 });
 
 it('names the targets and models that are down, with the list of what waits for them', async () => {
-  const posted = await signedPost({ baseUrl: ingress.baseUrl, route: 'hook', secret: SECRET, body: { text: 'a' } });
+  const posted = await signedPost({
+    baseUrl: ingress.baseUrl,
+    route: 'hook',
+    secret: SECRET,
+    body: { text: 'a' },
+  });
   await worker.answers(posted.sessionId, 'done');
   const { state } = await worker.does(posted.sessionId, (now) => ({
     type: 'attempt-delivery',
@@ -124,7 +131,12 @@ it('names the targets and models that are down, with the list of what waits for 
     reason: 'HTTP 503',
     retryAt,
   }));
-  const waiting = await signedPost({ baseUrl: ingress.baseUrl, route: 'hook', secret: SECRET, body: { text: 'b' } });
+  const waiting = await signedPost({
+    baseUrl: ingress.baseUrl,
+    route: 'hook',
+    secret: SECRET,
+    body: { text: 'b' },
+  });
   await worker.startsRun(waiting.sessionId);
   await worker.does(waiting.sessionId, (now) => ({
     type: 'put-off-run',
@@ -145,7 +157,9 @@ it('names the targets and models that are down, with the list of what waits for 
       list: '/v1/deliveries?status=pending&target=log',
     },
   ]);
-  expect(system.models_down).toMatchObject([{ model: 'main', code: 'overloaded', reason: 'unavailable', sessions: 1 }]);
+  expect(system.models_down).toMatchObject([
+    { model: 'main', code: 'overloaded', reason: 'unavailable', sessions: 1 },
+  ]);
   for (const { list } of [...system.targets_down, ...system.models_down]) {
     expect((await apiCall(ingress, list)).body.items).toHaveLength(1);
   }
@@ -162,6 +176,8 @@ it('runs the checks of doctor where ingress runs, with the services that were se
   expect(stateOf('nats')).toBe('fault');
   expect(stateOf('service.agent-runner')).toBe('fault');
   expect(healthy).toBe(false);
-  expect(findings.every(({ state, todo }) => state === 'ok' || state === 'skipped' || todo !== undefined)).toBe(true);
+  expect(
+    findings.every(({ state, todo }) => state === 'ok' || state === 'skipped' || todo !== undefined),
+  ).toBe(true);
   expect(JSON.stringify(findings)).not.toContain(SECRET);
 });
