@@ -41,6 +41,7 @@ export {
   standardKeysOf,
 } from './secrets/standard-secret.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
+export { shownConfig, withoutSecrets } from './secrets/without-secrets.ts';
 export {
   ConfigRefused,
   ConfigUnusable,

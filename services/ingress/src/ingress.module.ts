@@ -13,11 +13,16 @@ import { EventFeed } from './api/events/event-feed.ts';
 import { EventsController } from './api/events/events.controller.ts';
 import { JobsController } from './api/jobs/jobs.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
+import { OverviewController } from './api/overview/overview.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
+import { QuestionsController } from './api/questions/questions.controller.ts';
+import { RouteTraffic } from './api/routes/route-traffic.ts';
+import { RouteTrialsController } from './api/routes/route-trials.controller.ts';
 import { RoutesController } from './api/routes/routes.controller.ts';
 import { SessionsController } from './api/sessions/sessions.controller.ts';
 import { SessionStreams } from './api/stream/session-streams.ts';
 import { StreamController } from './api/stream/stream.controller.ts';
+import { SystemController } from './api/system/system.controller.ts';
 import { TurnsController } from './api/turns/turns.controller.ts';
 import { UnstartedWebhooksController } from './api/unstarted-webhooks/unstarted-webhooks.controller.ts';
 import { CallbacksController } from './callbacks/callbacks.controller.ts';
@@ -45,10 +50,14 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     DeliveriesController,
     EventsController,
     JobsController,
+    OverviewController,
     ProcessesController,
+    QuestionsController,
+    RouteTrialsController,
     RoutesController,
     UnstartedWebhooksController,
     StreamController,
+    SystemController,
     TurnsController,
     SessionsController,
   ],
@@ -68,6 +77,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     RouteRegistry,
     { provide: ROUTES, useExisting: RouteRegistry },
     RouteChanges,
+    RouteTraffic,
     UnstartedWebhookRecorder,
     SessionStreams,
     EventFeed,

@@ -11,8 +11,11 @@ import { init } from './init.ts';
 import { jobsCancel, jobsList, jobsShow } from './jobs.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
+import { overview, system } from './overview.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
+import { questionsList } from './questions.ts';
 import { restart } from './restart.ts';
+import { routesPreview, routesTest } from './route-trials.ts';
 import { routesAdd, routesList, routesRemove, routesRotateSecret, routesShow } from './routes.ts';
 import { send } from './send.ts';
 import { sessionsList } from './sessions.ts';
@@ -28,12 +31,14 @@ import { webhooksCounts, webhooksList } from './webhooks.ts';
  */
 export const commands: readonly Command[] = [
   send,
+  overview,
   sessionsList,
   status,
   logs,
   tail,
   transcript,
   message,
+  questionsList,
   answer,
   cancel,
   resume,
@@ -53,6 +58,8 @@ export const commands: readonly Command[] = [
   routesAdd,
   routesRemove,
   routesRotateSecret,
+  routesPreview,
+  routesTest,
   webhooksList,
   webhooksCounts,
   prune,
@@ -62,6 +69,7 @@ export const commands: readonly Command[] = [
   openConsole,
   configCheck,
   configReload,
+  system,
   restart,
   doctor,
   init,

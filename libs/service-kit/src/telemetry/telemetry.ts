@@ -4,11 +4,11 @@ import { isSessionId } from '@angelia/contracts';
 import { SESSION_ID, setTracing, spanIds } from '@angelia/sessions';
 import { LATE, within } from '@angelia/waiting';
 import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
-import manifest from '../../package.json' with { type: 'json' };
 import { KnownSecrets } from '../logs/known-secrets.ts';
 import type { Logger } from '../logs/logger.ts';
 import { allMetrics } from '../metrics/catalogue.ts';
 import { exportOverOtlp } from '../metrics/otlp.ts';
+import { VERSION } from '../version.ts';
 import { captureContent } from './captured-content.ts';
 
 export interface Telemetry {
@@ -88,7 +88,7 @@ export async function startTelemetry(
  */
 function startAs(sdk: { start(): void }, instance: string): void {
   const given = process.env.OTEL_RESOURCE_ATTRIBUTES;
-  const ours = `service.version=${manifest.version},service.instance.id=${encodeURIComponent(instance)}`;
+  const ours = `service.version=${VERSION},service.instance.id=${encodeURIComponent(instance)}`;
   process.env.OTEL_RESOURCE_ATTRIBUTES = given ? `${ours},${given}` : ours;
   sdk.start();
   // Commands that process-watcher starts may use OpenTelemetry too, and are not this service.

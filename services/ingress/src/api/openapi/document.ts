@@ -10,10 +10,13 @@ import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
 import { eventOperations } from '../events/events.operations.ts';
 import { jobOperations } from '../jobs/jobs.operations.ts';
+import { overviewOperations } from '../overview/overview.operations.ts';
 import { processOperations } from '../processes/processes.operations.ts';
+import { questionOperations } from '../questions/questions.operations.ts';
 import { routeOperations } from '../routes/routes.operations.ts';
 import { sessionOperations } from '../sessions/sessions.operations.ts';
 import { streamOperations } from '../stream/stream.operations.ts';
+import { systemOperations } from '../system/system.operations.ts';
 import { turnOperations } from '../turns/turns.operations.ts';
 import { unstartedOperations } from '../unstarted-webhooks/unstarted-webhooks.operations.ts';
 import { outgoingWebhooks } from './outgoing-webhooks.ts';
@@ -27,6 +30,7 @@ export const operations: readonly Operation[] = [
   ...callbackOperations,
   ...sessionOperations,
   ...turnOperations,
+  ...questionOperations,
   ...streamOperations,
   ...eventOperations,
   ...jobOperations,
@@ -36,6 +40,8 @@ export const operations: readonly Operation[] = [
   ...routeOperations,
   ...unstartedOperations,
   ...configOperations,
+  ...overviewOperations,
+  ...systemOperations,
   ...consoleOperations,
 ];
 
@@ -116,7 +122,7 @@ function operationJson(described: Operation): Json {
     ...(described.method === 'get' || described.method === 'options' ? [] : [400, 413, 415]),
     405,
   ];
-  for (const status of errors.sort()) answers[status] ??= errorAnswer(status);
+  for (const status of errors) answers[status] ??= errorAnswer(status);
   answers.default = errorAnswer(null);
   if (described.pages === true) for (const given of Object.values(answers)) alsoAsPage(given);
   const parameters = parametersOf(described);
