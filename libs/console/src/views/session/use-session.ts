@@ -1,8 +1,8 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
 import { getSession } from '../../api/calls/session-calls.ts';
 import { api, ask } from '../../api/client.ts';
 import { useFeed } from '../../api/feed/use-feed.ts';
+import { useThrottled } from '../../api/feed/use-throttled.ts';
 import { type SessionEvent, withLiveEvents } from './session-event.ts';
 
 /** While events keep coming, what is folded on the server is asked for at most this often. */
@@ -68,30 +68,4 @@ function refreshDerived(queries: QueryClient, id: string): void {
     queryKey: sessionKey(id),
     predicate: ({ queryKey }) => queryKey[2] !== 'events',
   });
-}
-
-/** Calls at once, then at most once in the interval, and once more at its end if it was called meanwhile. */
-function useThrottled(call: () => void, intervalMs: number): () => void {
-  const state = useRef({ timer: null as ReturnType<typeof setTimeout> | null, again: false });
-  useEffect(() => {
-    const { current } = state;
-    return () => {
-      if (current.timer !== null) clearTimeout(current.timer);
-    };
-  }, []);
-  const run = () => {
-    const { current } = state;
-    if (current.timer !== null) {
-      current.again = true;
-      return;
-    }
-    call();
-    current.timer = setTimeout(() => {
-      current.timer = null;
-      if (!current.again) return;
-      current.again = false;
-      run();
-    }, intervalMs);
-  };
-  return run;
 }

@@ -30,7 +30,7 @@ export function SessionsView() {
   const [act, setAct] = useState<{ readonly action: BulkAction; readonly row?: SessionRow } | null>(null);
   const atTop = useCallback(() => (scroller.current?.scrollTop ?? 0) < TOP_PX, []);
   const seen = useMemo(() => ({ atTop, visible: () => visible.current }), [atTop]);
-  const { loader, state, offset, keepOffset } = useSessionList(search, seen);
+  const { key, loader, state, offset, keepOffset } = useSessionList(search, seen);
   const count = useCount(search);
   const { rows, waiting, behind } = state.list;
   const names = useSeenNames(rows);
@@ -87,7 +87,7 @@ export function SessionsView() {
           />
         ) : (
           <SessionList
-            key={loader.search === search ? 'same' : JSON.stringify(loader.search)}
+            key={key}
             loader={loader}
             state={state}
             scroller={scroller}

@@ -10,7 +10,11 @@ import { ListLoader } from './list-loader.ts';
 const REFRESH_MS = 1_000;
 
 /** The last list stays, so that a reader who comes back from a session finds it as it was. */
-let kept = { key: '', loader: new ListLoader({}), offset: 0 };
+let kept: { key: string | null; loader: ListLoader; offset: number } = {
+  key: null,
+  loader: new ListLoader({}),
+  offset: 0,
+};
 
 /** The list for an address. `atTop` and `visible` tell what the reader sees. */
 export function useSessionList(
@@ -18,10 +22,7 @@ export function useSessionList(
   seen: { readonly atTop: () => boolean; readonly visible: () => readonly string[] },
 ) {
   const key = stringifySearch(search);
-  if (kept.key !== key || kept.loader.search !== search) {
-    if (kept.key !== key || kept.loader.state.list.rows.length === 0)
-      kept = { key, loader: new ListLoader(search), offset: 0 };
-  }
+  if (kept.key !== key) kept = { key, loader: new ListLoader(search), offset: 0 };
   const { loader } = kept;
   const state = useSyncExternalStore(
     (listener) => loader.subscribe(listener),
@@ -56,6 +57,7 @@ export function useSessionList(
       timer.current = setTimeout(refresh, REFRESH_MS);
   });
   return {
+    key,
     loader,
     state,
     offset: kept.offset,
