@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { usePreferences } from '../../app/preferences/preferences.ts';
+import { clockTime } from '../time/format-time.ts';
 
 export interface Series {
   readonly label: string;
@@ -59,10 +60,13 @@ export default function LineChart({ label, times, series, format }: LineChartPro
         height: HEIGHT,
         legend: { live: true },
         cursor: { y: false },
-        ...(zone === 'utc' ? { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC') } : {}),
         scales: { y: { range: (_chart, _low, high) => [0, Math.max(1, (high ?? 0) * 1.1)] } },
         axes: [
-          { ...axis, font: '11px system-ui' },
+          {
+            ...axis,
+            font: '11px system-ui',
+            values: (_chart, ticks) => ticks.map((tick) => clockTime(tick * 1_000, zone).slice(0, 5)),
+          },
           {
             ...axis,
             font: '11px system-ui',
@@ -71,7 +75,11 @@ export default function LineChart({ label, times, series, format }: LineChartPro
           },
         ],
         series: [
-          { label: 'Time' },
+          {
+            label: 'Time',
+            value: (_chart: uPlot, at: number | null) =>
+              at === null ? '–' : clockTime(at * 1_000, zone).slice(0, 5),
+          },
           ...series.map((one) => ({
             label: one.label,
             stroke: colour(one.colour),
