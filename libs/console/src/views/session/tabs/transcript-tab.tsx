@@ -66,11 +66,11 @@ function Said({
 }) {
   return (
     <>
-      <h3>
+      <h2>
         {SPEAKERS[message.role]}
         {message.turn !== undefined && <span className="muted"> · turn {message.turn}</span>}
         {message.silent === true && <span className="tag">not delivered</span>}
-      </h3>
+      </h2>
       {message.content !== '' &&
         (message.role === 'assistant' ? (
           <Markdown text={message.content} label="What the agent said" />
@@ -100,9 +100,9 @@ function ToolCall(props: {
       </summary>
       {open && (
         <>
-          <h4>Arguments</h4>
+          <h3>Arguments</h3>
           <TextOrJson text={call.arguments} label="Arguments" />
-          <h4>Result</h4>
+          <h3>Result</h3>
           {result === undefined ? (
             <p className="muted">None yet</p>
           ) : (

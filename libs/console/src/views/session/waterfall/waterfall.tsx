@@ -101,6 +101,7 @@ function Row({ step, index, top, scale, now, selected, reachable, onSelect }: Ro
   const left = scale.position(step.from);
   const width = scale.position(until) - left;
   const took = duration(until - step.from);
+  const place = left + width <= 0.85 ? 'after' : left > 0.15 ? 'before' : 'inside';
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys.
     // biome-ignore lint/a11y/useSemanticElements: see the grid.
@@ -131,16 +132,19 @@ function Row({ step, index, top, scale, now, selected, reachable, onSelect }: Ro
           style={{ left: `${left * 100}%`, width: `max(3px, ${width * 100}%)` }}
           aria-hidden="true"
         />
-        <span
-          className={`bar-time ${left > 0.75 ? 'bar-time-before' : ''}`}
-          style={left > 0.75 ? { right: `${(1 - left) * 100}%` } : { left: `${(left + width) * 100}%` }}
-        >
+        <span className={`bar-time bar-time-${place}`} style={timeStyle(place, left, left + width)}>
           {step.until === step.from ? '' : took}
           <span className="hidden-text">, {step.state}</span>
         </span>
       </div>
     </div>
   );
+}
+
+/** The duration stands after its bar, or before it, or in it if the bar is as wide as the line. */
+function timeStyle(place: 'after' | 'before' | 'inside', left: number, right: number) {
+  if (place === 'after') return { left: `${right * 100}%` };
+  return { right: `${(1 - (place === 'before' ? left : right)) * 100}%` };
 }
 
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
