@@ -2,6 +2,7 @@ import { Fragment, useMemo, useState } from 'react';
 import type { Session } from '../../../api/calls/session-calls.ts';
 import type { Schema } from '../../../api/client.ts';
 import { Button } from '../../../parts/controls/button.tsx';
+import { Details } from '../../../parts/controls/details.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { JsonView } from '../../../parts/json/json-view.tsx';
 import { parsedJson } from '../../../parts/json/parsed-json.ts';
@@ -91,14 +92,19 @@ function ToolCall(props: {
   readonly result: string | undefined;
 }) {
   const { call, result } = props;
-  const [open, setOpen] = useState(false);
   return (
-    <details className="tool-call" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <code>{visibleText(call.name)}</code>{' '}
-        <bdi className="muted cut">{visibleText(beginning(call.arguments.replaceAll(/\s+/g, ' '), 120))}</bdi>
-      </summary>
-      {open && (
+    <Details
+      className="tool-call"
+      summary={
+        <>
+          <code>{visibleText(call.name)}</code>{' '}
+          <bdi className="muted cut">
+            {visibleText(beginning(call.arguments.replaceAll(/\s+/g, ' '), 120))}
+          </bdi>
+        </>
+      }
+    >
+      {() => (
         <>
           <h3>Arguments</h3>
           <TextOrJson text={call.arguments} label="Arguments" />
@@ -110,7 +116,7 @@ function ToolCall(props: {
           )}
         </>
       )}
-    </details>
+    </Details>
   );
 }
 

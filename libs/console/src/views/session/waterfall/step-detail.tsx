@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Details } from '../../../parts/controls/details.tsx';
 import { Icon } from '../../../parts/controls/icon.tsx';
 import { Badge } from '../../../parts/feedback/badge.tsx';
 import { JsonView } from '../../../parts/json/json-view.tsx';
@@ -69,10 +70,9 @@ function EventDetail({ event }: { readonly event: SessionEvent }) {
         {event.type} <span className="muted">{event.version}</span>
       </h3>
       <Content event={event} />
-      <details>
-        <summary>Raw event</summary>
-        <JsonView value={event} label={`Event ${event.version}`} />
-      </details>
+      <Details summary="Raw event">
+        {() => <JsonView value={event} label={`Event ${event.version}`} />}
+      </Details>
     </article>
   );
 }

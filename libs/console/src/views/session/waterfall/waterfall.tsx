@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useMemo, useRef } from 'react';
+import { type KeyboardEvent, useCallback, useMemo, useRef } from 'react';
 import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { usePreferences } from '../../../app/preferences/preferences.ts';
 import { Dot } from '../../../parts/feedback/badge.tsx';
@@ -24,12 +24,13 @@ export function Waterfall({ steps, selected, onSelect }: Props) {
   const ticking = useNow();
   const now = underWay ? ticking : 0;
   const scale = useMemo(() => timeScale(steps, now), [steps, now]);
+  const keyOf = useCallback((index: number) => steps[index]?.id ?? index, [steps]);
   const rows = useVirtualizer({
     count: steps.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
     overscan: 12,
-    getItemKey: (index) => steps[index]?.id ?? index,
+    getItemKey: keyOf,
   });
   const current = steps.findIndex(({ id }) => id === selected);
   const go = (to: number) => {
