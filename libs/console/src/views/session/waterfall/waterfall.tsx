@@ -7,23 +7,26 @@ import { visibleText } from '../../../parts/text/visible-text.ts';
 import { clockTime, duration } from '../../../parts/time/format-time.ts';
 import { useNow } from '../../../parts/time/now.ts';
 import type { Step } from './step.ts';
-import { type TimeScale, timeScale } from './time-scale.ts';
+import { stepsWithin, type TimeScale, timeScale, type Zoom } from './time-scale.ts';
 
 const ROW = 28;
 
 interface Props {
   readonly steps: readonly Step[];
+  /** Only this part of the time; null: all of it. */
+  readonly zoom: Zoom | null;
   readonly selected: string | null;
   readonly onSelect: (id: string) => void;
 }
 
 /** Steps as bars. Only rows in sight are drawn: a long session has thousands. */
-export function Waterfall({ steps, selected, onSelect }: Props) {
+export function Waterfall({ steps: all, zoom, selected, onSelect }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
-  const underWay = steps.some(({ until }) => until === null);
+  const underWay = all.some(({ until }) => until === null);
   const ticking = useNow();
   const now = underWay ? ticking : 0;
-  const scale = useMemo(() => timeScale(steps, now), [steps, now]);
+  const steps = useMemo(() => (zoom === null ? all : stepsWithin(all, zoom, now)), [all, zoom, now]);
+  const scale = useMemo(() => timeScale(steps, now, zoom), [steps, now, zoom]);
   const keyOf = useCallback((index: number) => steps[index]?.id ?? index, [steps]);
   const rows = useVirtualizer({
     count: steps.length,
