@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.ts';
 import { completionNames, completionOf } from './completion.ts';
 import { configCheck, configReload } from './config.ts';
+import { openConsole } from './console.ts';
 import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
 import { deliveriesList, retry } from './deliveries.ts';
 import { doctor } from './doctor.ts';
@@ -11,6 +12,7 @@ import { jobsCancel, jobsList, jobsShow } from './jobs.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
+import { questionsList } from './questions.ts';
 import { restart } from './restart.ts';
 import { routesAdd, routesList, routesRemove, routesRotateSecret, routesShow } from './routes.ts';
 import { send } from './send.ts';
@@ -33,6 +35,7 @@ export const commands: readonly Command[] = [
   tail,
   transcript,
   message,
+  questionsList,
   answer,
   cancel,
   resume,
@@ -58,6 +61,7 @@ export const commands: readonly Command[] = [
   exportSessions,
   importSessions,
   rebuild,
+  openConsole,
   configCheck,
   configReload,
   restart,

@@ -2,6 +2,9 @@ import { api, ask, type Schema } from '../client.ts';
 
 export type OpenQuestion = Schema['OpenQuestion'];
 
+/** Every query of open questions is under this key; the shell asks for them again when one may have changed. */
+export const QUESTIONS = ['questions'] as const;
+
 const PAGE = 50;
 
 /** Open questions of all sessions, the oldest first. */
@@ -12,6 +15,3 @@ export const listQuestions = (filter: { readonly route?: string }, cursor: strin
       signal,
     }),
   );
-
-export const countQuestions = async (signal: AbortSignal): Promise<number> =>
-  (await ask(api.GET('/v1/questions', { params: { query: { count: 'true', limit: 1 } }, signal }))).count ?? 0;

@@ -46,6 +46,6 @@ export function useRowKeys(list: RefObject<HTMLElement | null>, { select, retry,
       return select(row);
     },
     r: () => (retry === undefined ? false : retry(current())),
-    Escape: () => (escape === undefined ? false : escape()),
+    escape: () => (escape === undefined ? false : escape()),
   });
 }

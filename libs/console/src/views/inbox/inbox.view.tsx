@@ -1,8 +1,7 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { listQuestions, type OpenQuestion } from '../../api/calls/question-calls.ts';
+import { listQuestions, type OpenQuestion, QUESTIONS } from '../../api/calls/question-calls.ts';
 import { useRowKeys } from '../../app/keyboard/use-row-keys.ts';
-import { QUESTIONS } from '../../app/shell/open-questions.ts';
 import { Page } from '../../app/shell/page.tsx';
 import { useUrlFilters } from '../../app/url-filters.ts';
 import { Empty, Failed, Loading } from '../../parts/feedback/states.tsx';

@@ -74,7 +74,7 @@ export function QuestionCard({ question, meant, onClosed }: Props) {
       <Markdown text={question.question} label="Question" />
       <form className="question-answer" onSubmit={submit} aria-labelledby={`${id}-title`}>
         {question.choices.length > 0 && (
-          <fieldset className="choices" disabled={sending || closed}>
+          <fieldset className="question-choices" disabled={sending || closed}>
             <legend className="hidden-text">Choices</legend>
             {question.choices.map((choice) => (
               <Button key={choice} onClick={() => void send(choice)}>

@@ -65,7 +65,7 @@ export function LiveOutput({ id, running }: { readonly id: string; readonly runn
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it. */}
       <section
         ref={box}
-        className="output"
+        className="process-output"
         aria-label="Output"
         tabIndex={0}
         onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {

@@ -9,9 +9,9 @@ import { Untrusted } from '../../parts/text/text.tsx';
 import { countText } from '../../parts/text/visible-text.ts';
 import { duration } from '../../parts/time/format-time.ts';
 import { Time } from '../../parts/time/time.tsx';
+import { viewOf } from '../now/list-link.ts';
 import { ConfigPanel } from './config-panel.tsx';
 import { DoctorPanel } from './doctor-panel.tsx';
-import { listLink } from './list-link.ts';
 import './system.css';
 
 /** The gateway shares one answer among all callers for some seconds. */
@@ -154,18 +154,18 @@ function Down({ system: { models_down, targets_down } }: { readonly system: Syst
           <li key={model}>
             <Badge tone="bad">{model}</Badge> {reason === 'unavailable' ? 'does not answer' : 'is configured wrongly'} (
             <code>{code}</code>):{' '}
-            <Listed call={list}>
+            <Link to={viewOf(list)}>
               {countText(sessions)} {sessions === 1 ? 'session waits' : 'sessions wait'}
-            </Listed>
+            </Link>
           </li>
         ))}
         {targets_down.map(({ target, deliveries, exact, reason, next_attempt_at, list }) => (
           <li key={target}>
             <Badge tone="bad">{target}</Badge>{' '}
-            <Listed call={list}>
+            <Link to={viewOf(list)}>
               {exact ? '' : 'at least '}
               {countText(deliveries)} {deliveries === 1 ? 'delivery waits' : 'deliveries wait'}
-            </Listed>
+            </Link>
             {next_attempt_at !== null && (
               <>
                 , next attempt <Time at={next_attempt_at} />
@@ -180,15 +180,5 @@ function Down({ system: { models_down, targets_down } }: { readonly system: Syst
         ))}
       </ul>
     </Panel>
-  );
-}
-
-function Listed({ call, children }: { readonly call: string; readonly children: ReactNode }) {
-  const link = listLink(call);
-  if (link === null) return <>{children}</>;
-  return (
-    <Link to={link.to} search={link.search as never}>
-      {children}
-    </Link>
   );
 }
