@@ -15,7 +15,13 @@ export interface CodeEditorProps {
 }
 
 const theme = EditorView.theme({
-  '&': { color: 'var(--text)', backgroundColor: 'var(--surface)', fontSize: '12.5px' },
+  // As high as its host, so that a click anywhere in the box is a click into the text.
+  '&': {
+    minHeight: 'inherit',
+    color: 'var(--text)',
+    backgroundColor: 'var(--surface)',
+    fontSize: '12.5px',
+  },
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px' },
   '.cm-content': { caretColor: 'var(--text)' },
