@@ -39,6 +39,8 @@ function Editor({ route, schema, schemas }: Props) {
   // What was typed. Everything else follows the route, also when somebody else changes it.
   const [typed, setTyped] = useState<Texts>({});
   const [name, setName] = useState(route?.name ?? '');
+  // Also opened by a problem inside.
+  const [moreOpen, setMoreOpen] = useState(false);
   const [saving, setSaving] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [made, setMade] = useState<{ readonly name: string; readonly secret: string } | null>(null);
@@ -130,7 +132,14 @@ function Editor({ route, schema, schemas }: Props) {
           </div>
         )}
         {show(true)}
-        <details className="more-settings">
+        <details
+          className="more-settings"
+          open={
+            moreOpen ||
+            problems.some(({ place }) => fields.some(({ key, main }) => !main && key === fieldAt(place)))
+          }
+          onToggle={(event) => setMoreOpen(event.currentTarget.open)}
+        >
           <summary>More settings</summary>
           <div className="editor-form">{show(false)}</div>
         </details>
