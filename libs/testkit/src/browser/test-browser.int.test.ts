@@ -28,15 +28,14 @@ afterAll(async () => {
   await site?.stop();
 });
 
-/** Runs a script in a page, and waits until the browser has told what came of it. */
-const visiting = (script: string, options: { path?: string; expected?: RegExp[] } = {}) =>
+/** Runs a script in a page. It waits for the script's promise, so that the page has done what the test is about. */
+const visiting = (script: string, { path = '/', expected = [] as RegExp[] } = {}) =>
   browser.visit(
     async (page) => {
-      await page.goto(`${site.url}${options.path ?? '/'}`);
-      await page.addScriptTag({ content: '' }).catch(() => {});
+      await page.goto(`${site.url}${path}`);
       await page.evaluate(script);
     },
-    options.expected === undefined ? {} : { expected: options.expected },
+    { expected },
   );
 
 /** The processes of a group that have not ended. */
@@ -70,17 +69,30 @@ describe('a test in the browser', () => {
 
   it.each([
     ['logs an error', "console.error('broken')", 'console error: broken'],
-    ['throws', "setTimeout(() => { throw new Error('thrown late') })", 'uncaught: thrown late'],
+    ['throws', "new Promise((go) => setTimeout(() => { go(); throw new Error('late') }))", 'uncaught: late'],
     ['loads what is missing', "fetch('/missing').then(() => {})", '404'],
     ['asks another host', "fetch('http://example.com/x').catch(() => {})", 'loopback: http://example.com/x'],
     ['asks another address', "fetch('http://192.0.2.1/x').catch(() => {})", 'loopback: http://192.0.2.1/x'],
-    ['loads an image from elsewhere', "new Image().src = 'http://example.com/i.png'", 'example.com/i.png'],
+    [
+      'loads an image from elsewhere',
+      "new Promise((go) => Object.assign(new Image(), { onerror: () => go(), src: 'http://example.com/i' }))",
+      'loopback: http://example.com/i',
+    ],
+    [
+      'opens a socket to elsewhere',
+      "new Promise((go) => { new WebSocket('ws://example.com/s').onerror = () => go(); })",
+      'loopback: ws://example.com/s',
+    ],
   ])('fails if the page %s', async (_what, script, said) => {
     await expect(visiting(script)).rejects.toThrow(said);
   });
 
   it('fails if the page breaks its Content-Security-Policy', async () => {
-    const inline = "document.body.append(Object.assign(document.createElement('script'), { text: '1' }))";
+    const inline = `new Promise((go) => {
+      document.addEventListener('securitypolicyviolation', () => go());
+      document.body.append(Object.assign(document.createElement('script'), { text: 'window.ran = true' }));
+      if (window.ran) go();
+    })`;
     await expect(visiting(inline, { path: '/strict' })).rejects.toThrow('Policy: script-src-elem inline');
     await expect(visiting(inline)).resolves.toBeUndefined();
   });

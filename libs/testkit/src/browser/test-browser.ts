@@ -67,18 +67,21 @@ export async function startTestBrowser(say: (line: string) => void = () => {}): 
       async visit(body, { expected = [], ...options } = {}) {
         const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options });
         context.setDefaultTimeout(WAIT_MS);
-        const problems = await problemsOf(context);
+        const problems = await problemsOf(context, expected);
         const page = await context.newPage();
+        let failure: unknown;
         try {
           await body(page);
-          expectNone(problems, expected);
         } catch (error) {
-          throw await withScreenshots(error, context, problems);
-        } finally {
-          await context.close();
+          failure = error ?? new Error('the test threw nothing');
         }
-        // The page may have done something as it was closed.
-        expectNone(problems, expected);
+        const failed = () => failure !== undefined || problems.length > 0;
+        const pictures = failed() ? await screenshots(context) : [];
+        await context.close();
+        // Only now, because a page may also do something as it is closed.
+        if (!failed()) return;
+        const what = failure === undefined ? 'the page did what it must not do' : messageOf(failure);
+        throw new Error([what, ...problems, ...pictures].join('\n'), { cause: failure });
       },
       stop: () => end(server, pid),
     };
@@ -92,22 +95,25 @@ export async function startTestBrowser(say: (line: string) => void = () => {}): 
 const REPORT = 'angeliaReportsViolation';
 
 /** Collects what no page may do, for all pages of the context. */
-async function problemsOf(context: BrowserContext): Promise<string[]> {
+async function problemsOf(context: BrowserContext, expected: readonly RegExp[]): Promise<string[]> {
   const problems: string[] = [];
+  const note = (problem: string) => {
+    if (!expected.some((pattern) => pattern.test(problem))) problems.push(problem);
+  };
   context.on('console', (message) => {
     const { url } = message.location();
-    if (message.type() === 'error') problems.push(`console error: ${message.text()} (${url})`);
+    if (message.type() === 'error') note(`console error: ${message.text()} (${url})`);
   });
-  context.on('weberror', (error) => problems.push(`uncaught: ${error.error().message}`));
+  context.on('weberror', (error) => note(`uncaught: ${error.error().message}`));
   const checkAddress = (url: string) => {
     const { protocol, hostname } = new URL(url);
     if (/^(https?|wss?):$/.test(protocol) && !LOOPBACK.has(hostname))
-      problems.push(`request that leaves loopback: ${url}`);
+      note(`request that leaves loopback: ${url}`);
   };
   context.on('request', (request) => checkAddress(request.url()));
   context.on('page', (page) => page.on('websocket', (socket) => checkAddress(socket.url())));
   await context.exposeBinding(REPORT, (_source, violation: string) => {
-    problems.push(`against the Content-Security-Policy: ${violation}`);
+    note(`against the Content-Security-Policy: ${violation}`);
   });
   await context.addInitScript({
     content: `document.addEventListener('securitypolicyviolation', (event) => {
@@ -117,30 +123,21 @@ async function problemsOf(context: BrowserContext): Promise<string[]> {
   return problems;
 }
 
-function expectNone(problems: readonly string[], expected: readonly RegExp[]): void {
-  const unexpected = problems.filter((problem) => !expected.some((pattern) => pattern.test(problem)));
-  if (unexpected.length > 0) throw new Error(`the page did what it must not do:\n${unexpected.join('\n')}`);
-}
-
-/** The error of the test, with what the browser showed. */
-async function withScreenshots(
-  error: unknown,
-  context: BrowserContext,
-  problems: readonly string[],
-): Promise<Error> {
+/** What the browser showed when the test failed. */
+async function screenshots(context: BrowserContext): Promise<string[]> {
   const directory = await mkdtemp(join(tmpdir(), 'angelia-screenshots-'));
-  const shown = context.pages().map(async (page, index) => {
+  const taken = context.pages().map((page, index) => {
     const path = join(directory, `page-${index + 1}.png`);
-    // A page that hangs has no screenshot. The error of the test counts.
+    // A page that hangs has none. The failure of the test counts.
     return page.screenshot({ path, fullPage: true, timeout: CLOSE_MS }).then(
       () => `${page.url()}: ${path}`,
-      (refused: unknown) => `${page.url()}: no screenshot (${String(refused)})`,
+      (error: unknown) => `${page.url()}: no screenshot (${messageOf(error)})`,
     );
   });
-  const failed = error instanceof Error ? error : new Error(String(error));
-  failed.message += `\n${[...problems, ...(await Promise.all(shown))].join('\n')}`;
-  return failed;
+  return Promise.all(taken);
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 async function end(server: BrowserServer, pid: number): Promise<void> {
   // The browser leads a process group with all its helpers.
