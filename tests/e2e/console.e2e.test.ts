@@ -1,0 +1,7 @@
+import { accessibility } from './console/accessibility.ts';
+import { shareBrowser } from './console/visit.ts';
+import { signIn } from './console/sign-in.ts';
+import { shareStack } from './shared-stack.ts';
+
+shareBrowser();
+shareStack({}, [signIn, accessibility]);
