@@ -4,13 +4,17 @@ import type { AppendRequest, AppendResult } from './append/request.ts';
 import type { Timeouts } from './connection/connection-pool.ts';
 import { Database, SERVICE_ROLE, TIMEOUTS } from './connection/database.ts';
 import { type Logger, silent } from './connection/logger.ts';
+import { ConsoleAccess } from './console/console-access.ts';
 import { DeadLetters } from './diagnostics/dead-letters.ts';
 import { LogStatus } from './diagnostics/log-status.ts';
+import { Overview } from './diagnostics/overview.ts';
 import { UnstartedWebhooks } from './diagnostics/unstarted-webhooks.ts';
 import { Leases } from './leases/leases.ts';
+import { Presence } from './leases/presence.ts';
 import { Lists } from './read/lists.ts';
 import { Queue } from './read/queue.ts';
 import { Streams } from './read/streams.ts';
+import { ViewsVersion } from './read/views-version.ts';
 import { SendRates } from './send-rates/send-rates.ts';
 import { Tail } from './tail/tail.ts';
 
@@ -55,6 +59,7 @@ export class EventLog {
   readonly streams: Streams;
   readonly tail: Tail;
   readonly leases: Leases;
+  readonly presence: Presence;
   /** Sessions, deliveries and processes by filter, from the views. */
   readonly lists: Lists;
   /** Sessions that want a run, from the views. */
@@ -62,7 +67,11 @@ export class EventLog {
   readonly deadLetters: DeadLetters;
   readonly unstartedWebhooks: UnstartedWebhooks;
   readonly sendRates: SendRates;
+  /** Who is signed in to the console. */
+  readonly consoleAccess: ConsoleAccess;
   readonly status: LogStatus;
+  /** Figures for a page that people keep open. */
+  readonly overview: Overview;
   readonly #appends: GroupCommit;
 
   constructor(options: EventLogOptions) {
@@ -88,13 +97,17 @@ export class EventLog {
     const { durable, relaxed } = this.database;
     this.streams = new Streams(durable);
     this.leases = new Leases({ read: durable, write: relaxed });
+    this.presence = new Presence(relaxed, options.holder);
     this.tail = new Tail(relaxed);
-    this.lists = new Lists(relaxed);
+    const viewsVersion = new ViewsVersion(relaxed);
+    this.lists = new Lists(relaxed, viewsVersion);
+    this.overview = new Overview(relaxed, viewsVersion);
     this.queue = new Queue(relaxed);
     this.deadLetters = new DeadLetters(relaxed);
     this.unstartedWebhooks = new UnstartedWebhooks(relaxed);
     this.sendRates = new SendRates(relaxed);
-    this.status = new LogStatus(this.database);
+    this.consoleAccess = new ConsoleAccess(this.database);
+    this.status = new LogStatus(this.database, viewsVersion);
   }
 
   append(request: AppendRequest): Promise<AppendResult> {

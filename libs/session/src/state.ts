@@ -200,6 +200,8 @@ export interface OpenClarification {
   readonly callId: string;
   /** Version of `clarification.requested`: the question is also an output. */
   readonly output: number;
+  /** When it was asked. Missing in states stored by older versions. */
+  readonly askedAt?: number;
   readonly deadline: number;
   readonly onTimeout: 'end' | 'continue';
 }
@@ -310,6 +312,20 @@ export function waitingFor(state: SessionState): 'person' | 'model' | 'process' 
   const head = state.turns[0];
   if (head === undefined) return 'process';
   return waitingPutOff(head) === null ? null : 'model';
+}
+
+/** Since when it waits. Null: it does not wait. */
+export function waitingSince(state: SessionState): number | null {
+  switch (waitingFor(state)) {
+    case 'person':
+      return state.clarification?.askedAt ?? state.lastActivityAt;
+    case 'model':
+      return state.turns[0]?.putOff?.since ?? state.lastActivityAt;
+    case 'process':
+      return state.answered?.at ?? state.lastActivityAt;
+    case null:
+      return null;
+  }
 }
 
 /** The wait of the turn for a model, while no run is trying again. */

@@ -1,5 +1,7 @@
 import pg from 'pg';
 import { toLogError } from '../connection/postgres-errors.ts';
+import { AWAITED_MODELS, type AwaitedModel, MOST_ROWS, REFUSED_WEBHOOKS } from '../diagnostics/recent-trouble.ts';
+import { idAt } from '../read/id-time.ts';
 
 /**
  * What went wrong in the last hour, for `angelia doctor`: facts only, the most recent first. Lists come from the views, so
@@ -31,16 +33,8 @@ export interface LastHour {
     readonly detail: string | null;
   }[];
   /** Models that sessions wait for right now. */
-  readonly awaitedModels: readonly {
-    readonly model: string;
-    readonly code: string;
-    readonly reason: 'unavailable' | 'configuration';
-    readonly sessions: number;
-  }[];
+  readonly awaitedModels: readonly AwaitedModel[];
 }
-
-/** A person reads them. */
-const MOST_ROWS = 20;
 
 const DEAD_DELIVERIES = `
   SELECT target, count(*)::int AS deliveries, (array_agg(detail->>'reason' ORDER BY updated_at DESC))[1] AS reason
@@ -55,21 +49,6 @@ const FAILED_SESSIONS = `
   FROM angelia.sessions
   WHERE session_id > $1 AND outcome IN ('failed', 'expired') AND ended_at > now() - interval '1 hour'
   GROUP BY 1 ORDER BY max(ended_at) DESC LIMIT ${MOST_ROWS}`;
-
-const REFUSED_WEBHOOKS = `
-  SELECT c.route, c.outcome, c.reason, c.first_at > now() - interval '1 hour' AS all_new, c.webhooks::float8 AS webhooks,
-    count(*)::int AS kept, (array_agg(w.detail ORDER BY w.received_at DESC, w.slot DESC))[1] AS detail
-  FROM angelia.unstarted_webhook_counts c JOIN angelia.unstarted_webhooks w USING (route, outcome, reason)
-  WHERE c.outcome NOT IN ('ignored', 'duplicate', 'handshake')
-    AND c.last_at > now() - interval '1 hour' AND w.received_at > now() - interval '1 hour'
-  GROUP BY c.route, c.outcome, c.reason ORDER BY max(w.received_at) DESC LIMIT ${MOST_ROWS}`;
-
-const AWAITED_MODELS = `
-  SELECT m->>'model' AS model, m->>'code' AS code, s.state #>> '{turns,0,putOff,reason}' AS reason,
-    count(*)::int AS sessions
-  FROM angelia.sessions s, jsonb_array_elements(s.state #> '{turns,0,putOff,models}') m
-  WHERE NOT s.settled AND s.status = 'waiting' AND (s.state #> '{turns,0,putOff,waiting}') = 'true'
-  GROUP BY 1, 2, 3 ORDER BY count(*) DESC LIMIT ${MOST_ROWS}`;
 
 /** @throws LogError when Postgres cannot be reached, is too slow, or has no schema of this version */
 export async function readLastHour(options: {
@@ -94,7 +73,7 @@ export async function readLastHour(options: {
     const dead = await rows<{ target: string; deliveries: number; reason: string | null }>(DEAD_DELIVERIES);
     const failed = await rows<{ code: string; sessions: number; message: string | null; session_id: string }>(
       FAILED_SESSIONS,
-      [firstIdOf(now() - DAY_MS)],
+      [idAt(now() - DAY_MS)],
     );
     const refused = await rows<{
       route: string;
@@ -104,12 +83,12 @@ export async function readLastHour(options: {
       webhooks: number;
       kept: number;
       detail: string | null;
-    }>(REFUSED_WEBHOOKS);
-    const awaitedModels = await rows<LastHour['awaitedModels'][number]>(AWAITED_MODELS);
+    }>(REFUSED_WEBHOOKS, [new Date(now() - HOUR_MS)]);
+    const awaitedModels = await rows<AwaitedModel>(AWAITED_MODELS);
     return {
       deadDeliveries: dead,
       failedSessions: failed.map(({ session_id: sessionId, ...row }) => ({ ...row, sessionId })),
-      refusedWebhooks: refused.map(({ all_new: isExact, kept, webhooks, ...row }) => ({
+      refusedWebhooks: refused.slice(0, MOST_ROWS).map(({ all_new: isExact, kept, webhooks, ...row }) => ({
         ...row,
         webhooks: isExact ? webhooks : kept,
         isExact,
@@ -123,10 +102,5 @@ export async function readLastHour(options: {
   }
 }
 
-const DAY_MS = 86_400_000;
-
-/** The smallest UUID v7 of that millisecond. */
-function firstIdOf(ms: number): string {
-  const hex = Math.floor(ms).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
-}
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;

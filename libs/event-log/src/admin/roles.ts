@@ -74,7 +74,8 @@ export async function grantRights(client: pg.ClientBase, viewSchemas: readonly s
       `GRANT USAGE ON SCHEMA angelia TO ${role}`,
       `GRANT SELECT ON ALL TABLES IN SCHEMA angelia TO ${role}`,
       `GRANT SELECT, INSERT, UPDATE, DELETE ON angelia.idempotency_keys, angelia.leases, angelia.leaders, angelia.rate_limits,
-         angelia.send_turns, angelia.checkpoints, angelia.dead_letters, angelia.unstarted_webhook_counts, angelia.unstarted_webhooks TO ${role}`,
+         angelia.send_turns, angelia.checkpoints, angelia.dead_letters, angelia.unstarted_webhook_counts, angelia.unstarted_webhooks,
+         angelia.console_sessions, angelia.console_links TO ${role}`,
       `GRANT USAGE ON SEQUENCE angelia.lead_epochs TO ${role}`,
     );
     for (const schema of viewSchemas) {

@@ -1,5 +1,8 @@
 import type { ConnectionPool, PoolUse, Statement } from '../connection/connection-pool.ts';
+import { NEEDED_MIGRATION } from '../connection/check-cluster.ts';
 import type { Database } from '../connection/database.ts';
+import { VIEWS_VERSION } from '../connection/schema.ts';
+import type { ViewsVersion } from '../read/views-version.ts';
 import { HEALTH_AGES, type LogHealth, toLogHealth } from './health.ts';
 
 /** What is not settled yet. */
@@ -11,6 +14,21 @@ interface OpenWork {
   readonly deliveryOverdueMs: number;
 }
 
+/** The schema that is there and the one that this program is made for, and who leads what. */
+interface Installation {
+  readonly migration: number;
+  readonly neededMigration: number;
+  readonly viewsVersion: number;
+  readonly neededViewsVersion: number;
+  /** Without expired leads. The holder is an instance and its incarnation. */
+  readonly leaders: readonly { readonly name: string; readonly holder: string }[];
+}
+
+const MIGRATION: Statement = { name: 'last_migration', text: 'SELECT max(m.number) FROM angelia.migrations m' };
+const LEADERS: Statement = {
+  name: 'live_leaders',
+  text: 'SELECT l.name, l.holder FROM angelia.leaders l WHERE l.expires_at > clock_timestamp() ORDER BY l.name',
+};
 const PING: Statement = { name: 'ping', text: 'SELECT 1' };
 const HEALTH: Statement = { name: 'health_ages', text: HEALTH_AGES };
 
@@ -34,9 +52,11 @@ const OPEN_WORK: Statement = {
 export class LogStatus {
   readonly #database: Database;
   readonly #pool: ConnectionPool;
+  readonly #version: ViewsVersion;
 
-  constructor(database: Database) {
+  constructor(database: Database, version: ViewsVersion) {
     this.#database = database;
+    this.#version = version;
     this.#pool = database.relaxed;
   }
 
@@ -65,6 +85,17 @@ export class LogStatus {
       sessions: (sessions as Record<string, number> | undefined) ?? {},
       runOverdueMs: age(run),
       deliveryOverdueMs: age(delivery),
+    };
+  }
+
+  async installation(): Promise<Installation> {
+    const leaders = await this.#pool.query(LEADERS, []);
+    return {
+      migration: ((await this.#pool.query(MIGRATION, []))[0]?.[0] as number | undefined) ?? 0,
+      neededMigration: NEEDED_MIGRATION,
+      viewsVersion: await this.#version.read(),
+      neededViewsVersion: VIEWS_VERSION,
+      leaders: leaders.map(([name, holder]) => ({ name: name as string, holder: holder as string })),
     };
   }
 

@@ -50,8 +50,15 @@ const MAX_COUNTS = 1_000;
 interface UnstartedFilter {
   readonly route?: string | undefined;
   readonly outcome?: string | undefined;
+  /** Neither ignored, nor a duplicate, nor a handshake. */
+  readonly isRefused?: boolean | undefined;
+  /** Received at this time or later, in milliseconds. */
+  readonly since?: number | undefined;
   readonly limit: number;
 }
+
+/** Outcomes of webhooks that started no session although nothing was wrong with them. */
+export const NOT_REFUSED = ['ignored', 'duplicate', 'handshake'] as const;
 
 /** All replicas write the kinds in the same order, so that two flushes can wait for each other but never deadlock. */
 const RECORD: Statement = {
@@ -141,6 +148,8 @@ export class UnstartedWebhooks {
       .limit(filter.limit);
     if (filter.route !== undefined) query = query.where('route', '=', filter.route);
     if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
+    if (filter.isRefused === true) query = query.where('outcome', 'not in', NOT_REFUSED);
+    if (filter.since !== undefined) query = query.where('w.received_at', '>=', new Date(filter.since));
     return (await this.#pool.run(query)).map((row) => ({
       route: row.route,
       outcome: row.outcome,
@@ -157,7 +166,7 @@ export class UnstartedWebhooks {
   }
 
   /** The most recent kinds first. */
-  async count(filter: Omit<UnstartedFilter, 'limit'>): Promise<UnstartedCount[]> {
+  async count(filter: Pick<UnstartedFilter, 'route' | 'outcome'>): Promise<UnstartedCount[]> {
     let query = queries
       .selectFrom('angelia.unstarted_webhook_counts as c')
       .select(['route', 'outcome', 'reason', 'webhooks'])

@@ -269,6 +269,20 @@ it('forgets rate limits that are full again and dead letters of deleted streams,
   expect(await column('rate_limits', 'resource')).toEqual(['busy']);
 });
 
+it('forgets sessions and links of the console whose time is up', async () => {
+  await database.query(`INSERT INTO angelia.console_sessions (digest, actor, expires_at, revoked_at)
+    VALUES ('old', 'a', now() - interval '1 s', null), ('revoked', 'a', now() + interval '1 hour', now()),
+           ('open', 'a', now() + interval '1 hour', null), ('old and revoked', 'a', now() - interval '1 s', now())`);
+  await database.query(`INSERT INTO angelia.console_links (digest, actor, expires_at, used_at)
+    VALUES ('old', 'a', now() - interval '1 s', null), ('used', 'a', now() - interval '1 s', now()),
+           ('new', 'a', now() + interval '1 minute', null)`);
+  agenda();
+  await eventually(async () => (await column('console_links', 'digest')).length === 1);
+  expect(await column('console_links', 'digest')).toEqual(['new']);
+  // A revoked one is needed until it would have ended by itself.
+  expect(await column('console_sessions', 'digest')).toEqual(['open', 'revoked']);
+});
+
 it('forgets as fast as a busy system makes keys: a pass that left rows is followed by the next at once', async () => {
   await database.query(`INSERT INTO angelia.idempotency_keys (key, stream_id, first_version, last_version, expires_at)
     SELECT 'old-' || n, 's', 1, 1, now() - interval '1 minute' FROM generate_series(1, 12000) n`);

@@ -29,6 +29,8 @@ const STATEMENTS: readonly Statement[] = [
   ),
   // A bucket is full again after a minute: a row that nobody used for an hour means the same as no row.
   forgetStatement('rate_limits', 'resource', 'as_of', `t.as_of < now() - interval '1 hour'`),
+  forgetStatement('console_sessions', 'digest', 'expires_at', 't.expires_at < now()'),
+  forgetStatement('console_links', 'digest', 'expires_at', 't.expires_at < now()'),
   // Letters of streams that are gone or never were (a message that is no hint). The others go with their session.
   forgetStatement(
     'dead_letters',

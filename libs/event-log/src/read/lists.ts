@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
-import type { ConnectionPool } from '../connection/connection-pool.ts';
+import type { ConnectionPool, Row, Statement } from '../connection/connection-pool.ts';
 import { queries } from '../connection/query-builder.ts';
 import type { Schema } from '../connection/schema.ts';
 import { type Count, decodeCursor, MOST_COUNTED, type Page, toPage } from './page.ts';
 import { type ListedSession, type SessionFilter, SessionList, type SessionPage } from './session-list.ts';
+import type { ViewsVersion } from './views-version.ts';
 
 interface DeliveryFilter {
   readonly status?: string | undefined;
@@ -51,14 +52,47 @@ export interface ListedProcess {
   readonly detail: unknown;
 }
 
+interface QuestionFilter {
+  readonly route?: string | undefined;
+}
+
+interface QuestionPage extends QuestionFilter {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface ListedQuestion {
+  readonly sessionId: string;
+  readonly route: string;
+  readonly agent: string;
+  readonly title: string;
+  readonly askedAt: number;
+  /** Of `clarification.requested`: the views hold no long texts. */
+  readonly data: unknown;
+}
+
+/** A question is in the log before it is in the views, so the join leaves none out. */
+const QUESTIONS: Statement = {
+  name: 'open_questions',
+  text: `SELECT s.session_id, s.route, s.agent, s.title, date_part('epoch', s.waiting_since) * 1000, e.data
+         FROM (SELECT * FROM angelia.sessions s
+               WHERE s.waiting_for = 'person' AND ($1::text IS NULL OR s.route = $1)
+                 AND (s.waiting_since, s.session_id) > (to_timestamp($2::float8 / 1000), $3::text)
+               ORDER BY s.waiting_since, s.session_id LIMIT $4) s
+         JOIN angelia.events e ON e.stream_id = s.session_id AND e.version = (s.state #>> '{clarification,output}')::int
+         ORDER BY s.waiting_since, s.session_id`,
+};
+
 /** Lists come from the views, which may be a moment behind. A single session is folded from its stream instead. */
 export class Lists {
   readonly #pool: ConnectionPool;
   readonly #sessions: SessionList;
+  readonly #version: ViewsVersion;
 
-  constructor(pool: ConnectionPool) {
+  constructor(pool: ConnectionPool, version: ViewsVersion) {
     this.#pool = pool;
-    this.#sessions = new SessionList(pool);
+    this.#version = version;
+    this.#sessions = new SessionList(pool, version);
   }
 
   /**
@@ -81,6 +115,14 @@ export class Lists {
    */
   meaningOf(text: string): Promise<Pick<SessionFilter, 'idPrefix' | 'deliveryId' | 'title'>> {
     return this.#sessions.meaningOf(text);
+  }
+
+  /** Open questions, the oldest first. @throws InvalidCursor, ViewsOutdated */
+  async questions({ route, limit, cursor }: QuestionPage): Promise<Page<ListedQuestion>> {
+    const [since, id] = decodeCursor(cursor, 2) ?? [0, ''];
+    await this.#version.check();
+    const rows = await this.#pool.query(QUESTIONS, [route ?? null, since, id, limit + 1]);
+    return toPage(rows, limit, toListedQuestion, (row) => [row.askedAt, row.sessionId]);
   }
 
   /** Last changed first. */
@@ -149,6 +191,17 @@ function deliveriesBy({ status, sessionId, output, target, route, since, until }
   if (route === undefined) return query;
   const ofRoute = queries.selectFrom('angelia.sessions').select('session_id').where('route', '=', route);
   return query.where('session_id', 'in', ofRoute);
+}
+
+function toListedQuestion([sessionId, route, agent, title, askedAt, data]: Row): ListedQuestion {
+  return {
+    sessionId: sessionId as string,
+    route: route as string,
+    agent: agent as string,
+    title: title as string,
+    askedAt: Math.round(askedAt as number),
+    data,
+  };
 }
 
 function toListedDelivery(row: Schema['angelia.deliveries']): ListedDelivery {

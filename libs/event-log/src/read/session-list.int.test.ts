@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { type SessionFilter, SessionList, type SessionSort } from './session-list.ts';
+import { ViewsVersion } from './views-version.ts';
 
 interface Row {
   readonly id: string;
@@ -57,7 +58,7 @@ let bounded: SessionList;
 beforeAll(async () => {
   database = await createTestDatabase();
   log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
-  bounded = new SessionList(log.database.relaxed, 9, 50);
+  bounded = new SessionList(log.database.relaxed, new ViewsVersion(log.database.relaxed), 9, 50);
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, outcome, created_at, last_activity_at, ended_at, running,
        settled, state, agent, model, failure, title, delivery_id, tokens)

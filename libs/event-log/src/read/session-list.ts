@@ -1,10 +1,11 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { ConnectionPool } from '../connection/connection-pool.ts';
-import { prepare, queries } from '../connection/query-builder.ts';
+import { queries } from '../connection/query-builder.ts';
 import type { Schema } from '../connection/schema.ts';
-import { VIEWS_VERSION } from '../connection/schema.ts';
-import { TooManyToSort, ViewsOutdated } from '../errors.ts';
+import { TooManyToSort } from '../errors.ts';
+import { idAt } from './id-time.ts';
 import { type Count, decodeCursor, encodeCursor, MOST_COUNTED, type Page } from './page.ts';
+import type { ViewsVersion } from './views-version.ts';
 
 /** What is left out does not matter. */
 export interface SessionFilter {
@@ -19,6 +20,10 @@ export interface SessionFilter {
   readonly since?: number | undefined;
   /** Created before this time. */
   readonly until?: number | undefined;
+  /** What it waits for. */
+  readonly waitingFor?: string | undefined;
+  /** Ended at this time or later. */
+  readonly endedSince?: number | undefined;
   /** Ended before this time. */
   readonly endedBefore?: number | undefined;
   /** Not ended. */
@@ -73,13 +78,6 @@ const SUCCEEDED = 'succeeded';
  */
 const CLOCK_SLACK_MS = 3_600_000;
 
-const ACTIVE_VERSION = prepare('active_views_version', () =>
-  queries
-    .selectFrom('angelia.view_builds')
-    .select('version')
-    .where((where) => where.ref('active')),
-);
-
 type Condition = RawBuilder<SqlBool>;
 /** `settled` and `open` have their own indexes. `all`: the primary key, or the index by route. */
 type Scope = 'open' | 'settled' | 'all';
@@ -101,12 +99,17 @@ export class SessionList {
   readonly #pool: ConnectionPool;
   readonly #mostLookedAt: number;
   readonly #mostCounted: number;
-  /** Once true it stays true: only a program of an earlier version makes old views again. */
-  #isCurrent = false;
+  readonly #version: ViewsVersion;
 
   /** The bounds are for tests. */
-  constructor(pool: ConnectionPool, mostLookedAt = MOST_LOOKED_AT, mostCounted = MOST_COUNTED) {
+  constructor(
+    pool: ConnectionPool,
+    version: ViewsVersion,
+    mostLookedAt = MOST_LOOKED_AT,
+    mostCounted = MOST_COUNTED,
+  ) {
     this.#pool = pool;
+    this.#version = version;
     this.#mostLookedAt = mostLookedAt;
     this.#mostCounted = mostCounted;
   }
@@ -235,22 +238,17 @@ export class SessionList {
     return { items: first.flatMap((id) => byId.get(id) ?? []), nextCursor: null };
   }
 
-  /** Columns of this version are empty in the rows of earlier ones. A wrong answer would be worse than a late one. */
+  /** Columns of this version are empty in the rows of earlier ones. */
   async #checkVersion({ route, status, ...rest }: SessionFilter, sort: SessionSort): Promise<void> {
     const needsColumns =
       sort === 'tokens' ||
       Object.entries(rest).some(([name, value]) => value !== undefined && !KNOWN_TO_ALL.includes(name));
-    if (this.#isCurrent || !needsColumns) return;
-    const version = (await this.#pool.runPrepared(ACTIVE_VERSION, {}))[0]?.version ?? 0;
-    if (version < VIEWS_VERSION) {
-      throw new ViewsOutdated('the views of an earlier version are being rebuilt: try again in a while');
-    }
-    this.#isCurrent = true;
+    if (needsColumns) await this.#version.check();
   }
 }
 
 /** Filters that views of version 1 answer too. */
-const KNOWN_TO_ALL = ['outcome', 'since', 'until', 'endedBefore', 'isOpen', 'isSettled', 'idPrefix'];
+const KNOWN_TO_ALL = ['outcome', 'since', 'until', 'endedSince', 'endedBefore', 'isOpen', 'isSettled', 'idPrefix'];
 
 const SORT_KEYS: Readonly<Record<'active' | 'longest' | 'tokens', RawBuilder<number>>> = {
   active: sql`date_part('epoch', s.last_activity_at)`,
@@ -288,11 +286,13 @@ const INDEXED = ['delivery_id', 'failure', 'outcome', 'model', 'agent'] as const
 function looksFor(filter: SessionFilter): Look[] {
   const { route, status, outcome, agent, model, failure, deliveryId, idPrefix, title, isOpen, isSettled } =
     filter;
+  const { waitingFor } = filter;
   const range = idRange(filter);
   const wanted = new Map(
-    Object.entries({ route, status, outcome, agent, model, failure, delivery_id: deliveryId }).flatMap(
-      ([column, value]) => (value === undefined ? [] : [[column, is(column, value)] as const]),
-    ),
+    Object.entries({
+      ...{ route, status, outcome, agent, model, failure },
+      ...{ delivery_id: deliveryId, waiting_for: waitingFor },
+    }).flatMap(([column, value]) => (value === undefined ? [] : [[column, is(column, value)] as const])),
   );
   const others = (indexed?: string): Condition[] => [
     ...[...wanted].flatMap(([column, condition]) => (column === indexed ? [] : [condition])),
@@ -302,7 +302,7 @@ function looksFor(filter: SessionFilter): Look[] {
     ...(title === undefined ? [] : [sql<SqlBool>`strpos(lower(s.title), lower(${title})) > 0`]),
   ];
   const open: Look = { scope: 'open', indexed: range, others: others() };
-  if (isOpen || (status !== undefined && status !== ENDED)) return [open];
+  if (isOpen || waitingFor !== undefined || (status !== undefined && status !== ENDED)) return [open];
   // A range of the primary key, shorter than any other index.
   if (idPrefix !== undefined) return [{ scope: 'all', indexed: range, others: others() }];
   const best = INDEXED.find(
@@ -334,21 +334,14 @@ function idRange({ since, until, idPrefix }: SessionFilter): Condition[] {
   ];
 }
 
-function timesOf({ since, until, endedBefore }: SessionFilter): Condition[] {
+function timesOf({ since, until, endedSince, endedBefore }: SessionFilter): Condition[] {
   const at = (ms: number) => sql`to_timestamp(${ms}::float8 / 1000)`;
   return [
     ...(since === undefined ? [] : [sql<SqlBool>`s.created_at >= ${at(since)}`]),
     ...(until === undefined ? [] : [sql<SqlBool>`s.created_at < ${at(until)}`]),
+    ...(endedSince === undefined ? [] : [sql<SqlBool>`s.ended_at >= ${at(endedSince)}`]),
     ...(endedBefore === undefined ? [] : [sql<SqlBool>`s.ended_at < ${at(endedBefore)}`]),
   ];
-}
-
-/** The beginning of every id that is made at this time. */
-function idAt(ms: number): string {
-  const hex = Math.min(Math.max(0, Math.floor(ms)), 2 ** 48 - 1)
-    .toString(16)
-    .padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
 }
 
 const AN_ID = '00000000-0000-0000-0000-000000000000';

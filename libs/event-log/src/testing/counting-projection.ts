@@ -42,6 +42,8 @@ export const countingProjection: ProjectSession = (previous, events) => {
       title: 'a session',
       deliveryId: first.streamId,
       tokens: 0,
+      waitingFor: null,
+      waitingSince: null,
       createdAt: state.createdAt,
       lastActivityAt: last.recordedAt,
       endedAt: state.endedAt,

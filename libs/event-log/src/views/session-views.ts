@@ -12,6 +12,9 @@ interface SessionRow {
   readonly title: string;
   readonly deliveryId: string;
   readonly tokens: number;
+  /** What an open session waits for, and since when. */
+  readonly waitingFor: string | null;
+  readonly waitingSince: number | null;
   readonly createdAt: number;
   readonly lastActivityAt: number;
   readonly endedAt: number | null;

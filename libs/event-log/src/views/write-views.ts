@@ -38,6 +38,7 @@ export function toRows(sessionId: string, version: number, views: SessionViews):
     session.createdAt,
     session.lastActivityAt,
     session.endedAt,
+    session.waitingSince,
     session.runDueAt,
     session.deliveryDueAt,
     session.processDueAt,
@@ -75,26 +76,28 @@ function writeStatement(build: number): Statement {
   RETURNING 1
 ), sessions AS (
   INSERT INTO ${schema}.sessions (session_id, version, route, status, outcome, created_at, last_activity_at, ended_at,
-    run_due_at, running, delivery_due_at, process_due_at, settled, state, agent, model, failure, title, delivery_id, tokens)
+    run_due_at, running, delivery_due_at, process_due_at, settled, state, agent, model, failure, title, delivery_id, tokens,
+    waiting_for, waiting_since)
   SELECT x.id, x.version, x.route, x.status, x.outcome, ${time('created')}, ${time('active')}, ${time('ended')},
     ${time('run_due')}, x.running, ${time('delivery_due')}, ${time('process_due')}, x.settled, x.state,
-    x.agent, x.model, x.failure, x.title, x.delivery_id, x.tokens
+    x.agent, x.model, x.failure, x.title, x.delivery_id, x.tokens, x.waiting_for, ${time('waiting_since')}
   FROM unnest($7::text[], $8::int[], $9::text[], $10::text[], $11::text[], $12::float8[], $13::float8[], $14::float8[],
     $15::float8[], $16::boolean[], $17::float8[], $18::float8[], $19::boolean[], $20::jsonb[],
-    $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::float8[])
+    $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::float8[], $27::text[], $28::float8[])
     x(id, version, route, status, outcome, created, active, ended, run_due, running, delivery_due, process_due, settled, state,
-      agent, model, failure, title, delivery_id, tokens)
+      agent, model, failure, title, delivery_id, tokens, waiting_for, waiting_since)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (session_id) DO UPDATE SET version = EXCLUDED.version, route = EXCLUDED.route, status = EXCLUDED.status,
     outcome = EXCLUDED.outcome, created_at = EXCLUDED.created_at, last_activity_at = EXCLUDED.last_activity_at,
     ended_at = EXCLUDED.ended_at, run_due_at = EXCLUDED.run_due_at, running = EXCLUDED.running,
     delivery_due_at = EXCLUDED.delivery_due_at, process_due_at = EXCLUDED.process_due_at, settled = EXCLUDED.settled,
     state = EXCLUDED.state, agent = EXCLUDED.agent, model = EXCLUDED.model, failure = EXCLUDED.failure,
-    title = EXCLUDED.title, delivery_id = EXCLUDED.delivery_id, tokens = EXCLUDED.tokens
+    title = EXCLUDED.title, delivery_id = EXCLUDED.delivery_id, tokens = EXCLUDED.tokens,
+    waiting_for = EXCLUDED.waiting_for, waiting_since = EXCLUDED.waiting_since
 ), deliveries AS (
   INSERT INTO ${schema}.deliveries (session_id, output, target, status, attempts, due_at, updated_at, detail)
   SELECT x.id, x.output, x.target, x.status, x.attempts, ${time('due')}, ${time('updated')}, x.detail
-  FROM unnest($27::text[], $28::int[], $29::text[], $30::text[], $31::int[], $32::float8[], $33::float8[], $34::jsonb[])
+  FROM unnest($29::text[], $30::int[], $31::text[], $32::text[], $33::int[], $34::float8[], $35::float8[], $36::jsonb[])
     x(id, output, target, status, attempts, due, updated, detail)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (session_id, output) DO UPDATE SET target = EXCLUDED.target, status = EXCLUDED.status,
@@ -102,7 +105,7 @@ function writeStatement(build: number): Statement {
 ), processes AS (
   INSERT INTO ${schema}.processes (process_id, session_id, status, updated_at, detail)
   SELECT x.process, x.id, x.status, ${time('updated')}, x.detail
-  FROM unnest($35::text[], $36::text[], $37::text[], $38::float8[], $39::jsonb[]) x(process, id, status, updated, detail)
+  FROM unnest($37::text[], $38::text[], $39::text[], $40::float8[], $41::jsonb[]) x(process, id, status, updated, detail)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (process_id) DO UPDATE SET session_id = EXCLUDED.session_id, status = EXCLUDED.status,
     updated_at = EXCLUDED.updated_at, detail = EXCLUDED.detail
@@ -154,6 +157,8 @@ export async function writeViews(
     textArray(sessions.map((session) => session.title)),
     textArray(sessions.map((session) => session.deliveryId)),
     float8Array(sessions.map((session) => session.tokens)),
+    textArray(sessions.map((session) => session.waitingFor)),
+    float8Array(sessions.map((session) => session.waitingSince)),
     textArray(deliveries.map((delivery) => delivery.sessionId)),
     int4Array(deliveries.map((delivery) => delivery.output)),
     textArray(deliveries.map((delivery) => delivery.target)),

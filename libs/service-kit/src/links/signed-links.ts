@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 /** What a link is for. Each purpose has its own key, so a token for one is not valid for the other. */
-type LinkPurpose = 'answer' | 'callback';
+type LinkPurpose = 'answer' | 'callback' | 'console-session' | 'console-link';
 
 /**
  * Makes and checks the tokens of links that work without the admin token. A token names something in the log (a session and

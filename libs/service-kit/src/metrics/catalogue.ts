@@ -140,9 +140,28 @@ export const metrics = {
 
   apiRefused: new Counter({
     name: 'angelia_api_refused_total',
-    help: 'Calls of /v1 that were refused. `slowed_down`: after too many wrong tokens from the same address.',
+    help: 'Calls of /v1 that were refused. `slowed_down`: after too many wrong tokens from the same address. `signed_out`, `csrf`, `cross_site`: of a browser with the cookie of the console.',
     unit: '1',
-    labels: { reason: oneOf('no_token', 'wrong_token', 'slowed_down') },
+    labels: {
+      reason: oneOf('no_token', 'wrong_token', 'slowed_down', 'signed_out', 'csrf', 'cross_site'),
+    },
+    from: ['ingress'],
+  }),
+  consoleSignIns: new Counter({
+    name: 'angelia_console_sign_ins_total',
+    help: 'Sign-ins to the console. `wrong`: a wrong admin token or code. `slowed_down`: after too many of these from the same address.',
+    unit: '1',
+    labels: {
+      outcome: oneOf(
+        'signed_in',
+        'wrong',
+        'link_expired',
+        'slowed_down',
+        'cross_site',
+        'needs_https',
+        'malformed',
+      ),
+    },
     from: ['ingress'],
   }),
 

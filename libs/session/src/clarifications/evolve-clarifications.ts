@@ -15,6 +15,7 @@ export function applyClarificationRequested(
     turn: data.turn,
     callId: data.call_id,
     output: event.version,
+    askedAt: event.recordedAt,
     deadline: ms(data.deadline),
     onTimeout: data.on_timeout,
   };

@@ -8,6 +8,8 @@ import {
   type SessionStatus,
   type StreamEvent,
   sessionStatus,
+  waitingFor,
+  waitingSince,
 } from '../state.ts';
 import { failureOf, processSummary } from './session-summary.ts';
 
@@ -36,6 +38,8 @@ interface SessionViewRow {
   readonly deliveryId: string;
   /** Of both kinds. */
   readonly tokens: number;
+  readonly waitingFor: ReturnType<typeof waitingFor>;
+  readonly waitingSince: number | null;
   readonly createdAt: number;
   readonly lastActivityAt: number;
   readonly endedAt: number | null;
@@ -115,6 +119,8 @@ function sessionRow(state: SessionState): SessionViewRow {
     title: state.created?.title ?? '',
     deliveryId: state.created?.deliveryId ?? '',
     tokens: state.usage.input_tokens + state.usage.output_tokens,
+    waitingFor: waitingFor(state),
+    waitingSince: waitingSince(state),
     createdAt: state.created?.at ?? state.lastActivityAt,
     lastActivityAt: state.lastActivityAt,
     endedAt: state.ended?.at ?? null,

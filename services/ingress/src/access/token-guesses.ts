@@ -1,3 +1,5 @@
+import { keepNewest } from './keep-newest.ts';
+
 /** Wrong tokens that a client may send at once: a script with an old token, a person who pastes the wrong one. */
 const AT_ONCE = 10;
 /** After that one a second: 86,400 a day, while the shortest token has 62^16 possible values. */
@@ -8,7 +10,7 @@ const MOST_CLIENTS = 10_000;
 const MOST_KNOWN = 1_000;
 
 /** `unchecked`: the token was not compared. */
-type Verdict = 'right' | 'wrong' | 'slowed' | 'unchecked';
+export type GuessVerdict = 'right' | 'wrong' | 'slowed' | 'unchecked';
 
 /**
  * Slows down guesses of the admin token, per client network. A client without tries left is answered without a comparison,
@@ -20,7 +22,7 @@ export class TokenGuesses {
   readonly #triesOf = new Map<string, { left: number; at: number }>();
   readonly #known = new Set<string>();
 
-  judge(client: string, isRight: () => boolean, nowMs: number): Verdict {
+  judge(client: string, isRight: () => boolean, nowMs: number): GuessVerdict {
     const tries = this.#triesOf.get(client);
     const left =
       tries === undefined ? AT_ONCE : Math.min(AT_ONCE, tries.left + (nowMs - tries.at) / REFILL_MS);
@@ -35,16 +37,4 @@ export class TokenGuesses {
     );
     return 'wrong';
   }
-}
-
-/** Moves the key to the end of a set or map whose oldest key is first, and drops the oldest beyond `most`. */
-function keepNewest(
-  held: { delete(key: string): boolean; keys(): Iterator<string>; readonly size: number },
-  key: string,
-  most: number,
-  add: () => void,
-): void {
-  held.delete(key);
-  add();
-  if (held.size > most) held.delete(held.keys().next().value as string);
 }

@@ -15,6 +15,8 @@ const REBUILD_SECONDS = 30;
 interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
+  /** Stable, for programs. Null: the status says enough. */
+  readonly code: string | null;
   readonly retryAfterSeconds: number | null;
   /** Neither the client's fault nor an outage: somebody has to look at it. */
   readonly unexpected: boolean;
@@ -23,7 +25,7 @@ interface ErrorAnswer {
 /** What a client is told about an error: what it can do. No stack, no internals, no text of an unknown error. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof Refusal) {
-    return expected(error.status, error.message, error.retryAfterSeconds);
+    return { ...expected(error.status, error.message, error.retryAfterSeconds), code: error.code };
   }
   if (error instanceof ViewsOutdated) {
     return expected(
@@ -52,6 +54,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   return {
     status: 500,
     message: 'internal error: see the log of ingress',
+    code: null,
     retryAfterSeconds: null,
     unexpected: true,
   };
@@ -88,18 +91,21 @@ const errorsByCode: Readonly<Record<string, readonly [status: number, message: s
 /** Nest replaces the errors of its body parser with its own, which have no code. */
 const errorsByStatus: Readonly<Record<number, string>> = {
   400: 'the request cannot be read: send valid JSON with content-type application/json',
+  405: 'this address does not take the method of the request: `Allow` names those that it takes',
   413: 'the body is larger than `limits.max_body_bytes` of the config allows: send a smaller one',
   415: 'this content-type is not supported: send content-type application/json',
 };
 
-export function answerError(reply: FastifyReply, error: unknown): ErrorAnswer {
+/** @param withCode false for webhooks, whose errors have exactly one field */
+export function answerError(reply: FastifyReply, error: unknown, withCode = true): ErrorAnswer {
   const answer = errorAnswer(error);
   reply.code(answer.status).header('content-type', 'application/json; charset=utf-8');
   if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
   if (answer.status === 401) reply.header('www-authenticate', 'Bearer');
   reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   closeIfBodyIsLarge(reply);
-  reply.send(JSON.stringify({ error: answer.message }));
+  const { message, code } = answer;
+  reply.send(JSON.stringify(withCode && code !== null ? { error: message, code } : { error: message }));
   return answer;
 }
 
@@ -115,7 +121,7 @@ export function closeIfBodyIsLarge(reply: FastifyReply): void {
 }
 
 function expected(status: number, message: string, retryAfterSeconds: number | null = null): ErrorAnswer {
-  return { status, message, retryAfterSeconds, unexpected: false };
+  return { status, message, code: null, retryAfterSeconds, unexpected: false };
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {

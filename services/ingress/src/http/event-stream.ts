@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { callerOf } from '../access/caller.ts';
 
 /** Proxies drop a connection that is silent for 30 to 60 s. */
 export const HEARTBEAT_MS = 15_000;
@@ -9,7 +10,10 @@ export const STUCK_MS = 30_000;
 export const RECONNECT_MS = 2_000;
 export const STOPPING = 'this server is stopping: connect again';
 
-/** Begins to answer with server-sent events. Null: it was a HEAD request, and is answered. */
+/**
+ * Begins to answer with server-sent events. Ends when the caller may no longer go on; a reconnect is then answered with 401,
+ * after which an EventSource stays away. Null: it was a HEAD request, and is answered.
+ */
 export function startEventStream(reply: FastifyReply): ServerResponse | null {
   reply.hijack();
   const response = reply.raw;
@@ -24,5 +28,7 @@ export function startEventStream(reply: FastifyReply): ServerResponse | null {
     response.end();
     return null;
   }
+  const stopWaiting = callerOf(reply.request)?.onEnd?.(() => response.end(': signed out\n\n'));
+  if (stopWaiting !== undefined) response.once('close', stopWaiting);
   return response;
 }

@@ -10,8 +10,8 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** `admin`: the admin token; `signature`: as the route says; `open`: nothing. */
-  readonly access: 'admin' | 'signature' | 'open';
+  /** `admin`: the admin token, or the cookie of the console; `console`: the cookie; `signature`: as the route says; `open`: nothing. */
+  readonly access: 'admin' | 'console' | 'signature' | 'open';
   /** Parameters of the path, each with its description. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: z.ZodObject;
@@ -23,7 +23,7 @@ export interface Operation {
   /** The body may also be a form. */
   readonly formBody?: boolean;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Statuses with an `{"error"}`, in addition to the 401, 429 and 503 of `admin`. */
+  /** Statuses with an `{"error"}`, in addition to the 401, 403, 429 and 503 of `admin` and `console`. */
   readonly errors?: readonly number[];
   /** A client that does not ask for JSON gets every answer as a page. */
   readonly pages?: boolean;
@@ -53,7 +53,10 @@ export function answer(description: string, schema: z.ZodType | null = null): An
 
 export const errorBody = component(
   'Error',
-  z.object({ error: z.string().describe('what is wrong, where, and what to do') }),
+  z.object({
+    error: z.string().describe('what is wrong, where, and what to do'),
+    code: z.string().optional().describe('stable, for programs; not in answers to webhooks'),
+  }),
 );
 
 export const htmlPage = component('HtmlPage', z.string());

@@ -6,11 +6,18 @@ const DEFAULT_LIMIT = 50;
 /** One page fills a screen, or is one step of a script. More would only load the database. */
 const LARGEST_LIMIT = 200;
 
-export const limit = z
-  .string()
-  .regex(/^[0-9]{1,4}$/, `give a number from 1 to ${LARGEST_LIMIT}`)
-  .transform(Number)
-  .refine((n) => n >= 1 && n <= LARGEST_LIMIT, `give a number from 1 to ${LARGEST_LIMIT}`)
+/** A query is text, but clients that are made from the OpenAPI document should pass a number. */
+export function wholeNumber({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) {
+  const message = `give a number from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .regex(/^[0-9]{1,16}$/, message)
+    .transform(Number)
+    .refine((n) => n >= minimum && n <= maximum, message)
+    .meta({ type: 'integer', minimum, maximum });
+}
+
+export const limit = wholeNumber({ minimum: 1, maximum: LARGEST_LIMIT })
   .default(DEFAULT_LIMIT)
   .describe(`how many, up to ${LARGEST_LIMIT}; ${DEFAULT_LIMIT} if left out`);
 

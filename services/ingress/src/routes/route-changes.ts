@@ -63,14 +63,14 @@ export class RouteChanges {
   ) {}
 
   /** @throws Refusal 400, 409, 412, 413, 503; errors of the log: nothing was changed, or the same PUT again is harmless */
-  async put(name: string, body: unknown, precondition: Precondition): Promise<PutRoute> {
+  async put(name: string, body: unknown, precondition: Precondition, actor: string): Promise<PutRoute> {
     this.#refuseIfInConfigFile(name);
     const wanted = plainObject(body);
     refuseBeyondBounds(wanted);
     const { secret: given, ...definition } = literal(wanted);
     const { masterKey } = this.registry.context;
     const fresh = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
-    return this.#decideAndAppend(name, async (current, append) => {
+    return this.#decideAndAppend(name, actor, async (current, append) => {
       checkPrecondition(name, current, precondition);
       if (current === undefined && this.registry.apiRoutes().length >= MOST_ROUTES) {
         throw new Refusal(
@@ -105,9 +105,9 @@ export class RouteChanges {
   }
 
   /** @throws Refusal 404, 409, 412; errors of the log */
-  async delete(name: string, precondition: Precondition): Promise<void> {
+  async delete(name: string, precondition: Precondition, actor: string): Promise<void> {
     this.#refuseIfInConfigFile(name);
-    await this.#decideAndAppend(name, async (current, append) => {
+    await this.#decideAndAppend(name, actor, async (current, append) => {
       if (current === undefined) throw unknownRoute(name);
       checkPrecondition(name, current, precondition);
       return (await append('route.deleted', { name })) ? 'deleted' : 'conflict';
@@ -116,6 +116,7 @@ export class RouteChanges {
 
   async #decideAndAppend<T>(
     name: string,
+    actor: string,
     decide: (
       current: ApiRoute | undefined,
       append: <E extends RouteEventType>(type: E, data: RouteEventData<E>) => Promise<boolean>,
@@ -125,7 +126,7 @@ export class RouteChanges {
       const seen = await this.registry.catchUp();
       const current = this.registry.apiRoute(name);
       const decided = await decide(current, async (type, data) =>
-        this.#append(name, current?.version ?? (await this.#headOf(name)), seen, type, data),
+        this.#append(name, current?.version ?? (await this.#headOf(name)), seen, newEvent(type, data, actor)),
       );
       if (decided !== 'conflict') return decided;
     }
@@ -135,16 +136,9 @@ export class RouteChanges {
   }
 
   /** False: another change was first. True: this replica knows the change, and the others are told. */
-  async #append<E extends RouteEventType>(
-    name: string,
-    version: number,
-    seen: number,
-    type: E,
-    data: RouteEventData<E>,
-  ): Promise<boolean> {
+  async #append(name: string, version: number, seen: number, event: NewEvent): Promise<boolean> {
     const streamId = routeStreamId(name);
-    const event = newEvent(type, data);
-    const changed = newEvent('routes.changed', { name, version: version + 1 });
+    const changed = newEvent('routes.changed', { name, version: version + 1 }, event.meta.actor);
     const result = await this.log
       .append({
         streams: [
@@ -209,13 +203,13 @@ function refuseUnstorable(error: unknown): never {
   );
 }
 
-function newEvent<E extends RouteEventType>(type: E, data: RouteEventData<E>): NewEvent {
+function newEvent<E extends RouteEventType>(type: E, data: RouteEventData<E>, actor: string): NewEvent {
   const traceparent = traceparentNow();
   return {
     eventId: newEventId(),
     type,
     data,
-    meta: { actor: 'api', ...(traceparent === undefined ? {} : { traceparent }) },
+    meta: { actor, ...(traceparent === undefined ? {} : { traceparent }) },
   };
 }
 

@@ -18,6 +18,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventFeed } from '../api/events/event-feed.ts';
 import { SessionStreams } from '../api/stream/session-streams.ts';
+import { ConsoleBundle } from '../console/bundle/console-bundle.ts';
 import { httpServerOptions, type TimeLimits } from '../http/server-options.ts';
 import { IngressModule } from '../ingress.module.ts';
 import { ingressSettings } from '../settings.ts';
@@ -51,6 +52,8 @@ export async function startIngress(options: {
   readonly natsUrl?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimits?: TimeLimits;
+  /** Instead of libs/console/dist. */
+  readonly consoleDirectory?: string;
 }): Promise<TestIngress> {
   const environment = readEnvironment('ingress', {
     DATABASE_URL: options.databaseUrl,
@@ -122,6 +125,7 @@ export async function startIngress(options: {
     adapter,
     { logger: false, abortOnError: false },
   );
+  if (options.consoleDirectory !== undefined) app.get(ConsoleBundle).directory = options.consoleDirectory;
   for (const path of HEALTH_PATHS) {
     adapter.getInstance().get(path, async (_request, reply) => {
       const { status, body } = await healthAnswer(health, 'GET', path, { isPublic: true });

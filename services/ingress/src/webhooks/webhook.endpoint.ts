@@ -102,7 +102,7 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
   }
 
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const answer = answerError(reply, error);
+    const answer = answerError(reply, error, false);
     const { route } = request.params as { route: string };
     this.unstarted.refused({ routeName: route, headers: request.headers, source: request.ip }, error);
     if (answer.unexpected) this.logger.error({ err: error, url: request.url }, 'webhook failed');

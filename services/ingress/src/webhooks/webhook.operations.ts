@@ -54,6 +54,7 @@ export const webhookOperations = [
     answers: {
       200: answer('taken before, ignored, or a handshake', notStarted),
       202: answer('accepted', accepted),
+      204: answer("a handshake without an answer, for example Discord's PING of webhook events"),
     },
     errors: [400, 401, 403, 404, 408, 409, 413, 415, 429, 503],
   }),
@@ -68,6 +69,6 @@ export const webhookOperations = [
       'WebHook-Request-Rate': 'how many requests a minute it wants to send',
     },
     answers: { 200: answer('yes: see Allow, WebHook-Allowed-Origin and WebHook-Allowed-Rate') },
-    errors: [400, 403, 404],
+    errors: [400, 403, 404, 408, 413, 503],
   }),
 ];

@@ -27,7 +27,9 @@ CREATE TABLE :views.sessions (
   failure text COLLATE "C",
   title text NOT NULL,
   delivery_id text COLLATE "C" NOT NULL,
-  tokens bigint NOT NULL
+  tokens bigint NOT NULL,
+  waiting_for text COLLATE "C",
+  waiting_since timestamptz
 ) WITH (
   fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
 );
@@ -53,6 +55,11 @@ CREATE INDEX sessions_failure ON :views.sessions (failure, session_id) WHERE set
 -- Most sessions succeed: those are found fast by any other index.
 CREATE INDEX sessions_outcome ON :views.sessions (outcome, session_id) WHERE settled AND outcome <> 'succeeded';
 CREATE INDEX sessions_delivery ON :views.sessions (delivery_id, session_id) WHERE settled;
+
+-- What ended lately, minute by minute (diagnostics/overview.ts). Once per session, like the indexes above.
+CREATE INDEX sessions_ended ON :views.sessions (ended_at) WHERE settled;
+-- The oldest open question first, and how many sessions wait for what. Only sessions that wait are in it.
+CREATE INDEX sessions_waiting ON :views.sessions (waiting_for, waiting_since, session_id) WHERE waiting_for IS NOT NULL;
 
 CREATE TABLE :views.deliveries (
   session_id text COLLATE "C" NOT NULL,

@@ -6,4 +6,6 @@ ALTER TABLE :views.sessions
   ADD COLUMN IF NOT EXISTS failure text COLLATE "C",
   ADD COLUMN IF NOT EXISTS title text,
   ADD COLUMN IF NOT EXISTS delivery_id text COLLATE "C",
-  ADD COLUMN IF NOT EXISTS tokens bigint;
+  ADD COLUMN IF NOT EXISTS tokens bigint,
+  ADD COLUMN IF NOT EXISTS waiting_for text COLLATE "C",
+  ADD COLUMN IF NOT EXISTS waiting_since timestamptz;

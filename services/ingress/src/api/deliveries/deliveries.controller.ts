@@ -5,6 +5,7 @@ import { EVENT_LOG, SESSIONS } from '@angelia/service-kit';
 import type { Executed, Sessions } from '@angelia/sessions';
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { Actor } from '../../access/caller.ts';
 import { parseBody, parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { wholeSessionId } from '../sessions/session-id.ts';
@@ -40,7 +41,7 @@ export class DeliveriesController {
 
   @Post('/retry')
   @HttpCode(202)
-  async retryMany(@Body() body: unknown): Promise<RetriedJson> {
+  async retryMany(@Body() body: unknown, @Actor() actor: string): Promise<RetriedJson> {
     const { session, limit, ...filter } = parseBody(retryFilter, body);
     const retried: string[] = [];
     const refused: { id: string; reason: string }[] = [];
@@ -55,7 +56,7 @@ export class DeliveriesController {
       for (const { sessionId, output } of page.items) {
         if (retried.length + refused.length >= limit) return { retried, refused, more: true };
         const id = `${sessionId}.${output}`;
-        const executed = await this.#retryOutput(wholeSessionId(sessionId), output);
+        const executed = await this.#retryOutput(wholeSessionId(sessionId), output, actor);
         if (executed.status === 'appended') retried.push(id);
         // It was delivered or retried since the view was written, and is no longer in this list.
         else if (executed.status === 'refused' && executed.code !== 'delivery_settled') {
@@ -69,9 +70,9 @@ export class DeliveriesController {
 
   @Post('/:id/retry')
   @HttpCode(202)
-  async retry(@Param('id') id: string): Promise<{ id: string; session_id: string }> {
+  async retry(@Param('id') id: string, @Actor() actor: string): Promise<{ id: string; session_id: string }> {
     const { session, output } = deliveryId(id);
-    const executed = await this.#retryOutput(session, output);
+    const executed = await this.#retryOutput(session, output, actor);
     if (executed.status === 'refused') {
       const event = executed.loaded.events.find(({ version }) => version === output);
       if (event === undefined || !outputTypes.some((type) => type === event.type)) throw unknownDelivery();
@@ -80,8 +81,8 @@ export class DeliveriesController {
     return { id, session_id: session };
   }
 
-  #retryOutput(session: SessionId, output: number): Promise<Executed> {
-    return retryDelivery(this.sessions, { session, output }, { by: 'api', actor: 'api' });
+  #retryOutput(session: SessionId, output: number, actor: string): Promise<Executed> {
+    return retryDelivery(this.sessions, { session, output }, { by: 'api', actor });
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { answer, component, operation, pageOf } from '../../http/operation.ts';
-import { cursor, limit, routeName } from '../../http/parse-request.ts';
+import { cursor, limit, moment, routeName } from '../../http/parse-request.ts';
 import { sessionIdFilter } from '../sessions/session-id.ts';
 
 export const targetName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a target');
@@ -10,6 +10,10 @@ export const deliveriesQuery = z.strictObject({
   session: sessionIdFilter.optional(),
   target: targetName.optional(),
   route: routeName.optional(),
+  since: moment
+    .optional()
+    .describe('changed at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d`'),
+  until: moment.optional().describe('changed before this time'),
   limit,
   cursor,
 });

@@ -20,6 +20,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { Actor } from '../../access/caller.ts';
 import { idempotencyKey } from '../../http/idempotency-key.ts';
 import { parseBody, parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
@@ -54,6 +55,7 @@ export class JobsController {
   async request(
     @Body() body: unknown,
     @Headers('idempotency-key') header: string | undefined,
+    @Actor() actor: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RequestedJobJson> {
     const key = idempotencyKey('api:job', header);
@@ -70,7 +72,7 @@ export class JobsController {
     const sample = (await Promise.all(preview.sample.map((id) => this.#itemJson(action, id)))).flat();
     reply.code(isDryRun ? 200 : 202);
     return {
-      job_id: isDryRun ? null : await this.#request({ action, filter }, preview, key),
+      job_id: isDryRun ? null : await this.#request({ action, filter }, preview, { actor, key }),
       matches: preview.count,
       matches_exact: preview.exact,
       sample,
@@ -94,8 +96,8 @@ export class JobsController {
 
   @Post('/:id/cancel')
   @HttpCode(202)
-  async cancel(@Param('id') id: string): Promise<{ job_id: string }> {
-    const job = await this.#jobs.cancel(wholeJobId(id), 'api');
+  async cancel(@Param('id') id: string, @Actor() actor: string): Promise<{ job_id: string }> {
+    const job = await this.#jobs.cancel(wholeJobId(id), actor);
     if (job === null) throw unknownJob();
     if (!isOpen(job) && job.status !== 'cancelled') {
       throw new Refusal(409, 'job_over', 'this job cannot be cancelled: it has finished');
@@ -106,7 +108,7 @@ export class JobsController {
   async #request(
     wanted: { readonly action: JobAction; readonly filter: JobFilter },
     preview: Parameters<Jobs['request']>[1],
-    key: ReturnType<typeof idempotencyKey>,
+    { actor, key }: { readonly actor: string; readonly key: ReturnType<typeof idempotencyKey> },
   ): Promise<string> {
     if ((await this.#jobs.open()).length >= MOST_OPEN) {
       throw new Refusal(
@@ -115,7 +117,7 @@ export class JobsController {
         `${MOST_OPEN} jobs wait already: wait until some have finished, or cancel some`,
       );
     }
-    return this.#jobs.request(wanted, preview, { actor: 'api', ...(key === undefined ? {} : { key }) });
+    return this.#jobs.request(wanted, preview, { actor, ...(key === undefined ? {} : { key }) });
   }
 
   /** With absolute times, and with what `q` means now: the job itself may change what a text would find. */

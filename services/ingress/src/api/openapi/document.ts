@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { answerOperations } from '../../answers/answers.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
+import { consoleOperations } from '../../console/console.operations.ts';
 import { components, errorBody, htmlPage, type Operation } from '../../http/operation.ts';
 import { webhookOperations } from '../../webhooks/webhook.operations.ts';
 import { configOperations } from '../config/config.operations.ts';
@@ -9,10 +10,13 @@ import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
 import { eventOperations } from '../events/events.operations.ts';
 import { jobOperations } from '../jobs/jobs.operations.ts';
+import { overviewOperations } from '../overview/overview.operations.ts';
 import { processOperations } from '../processes/processes.operations.ts';
+import { questionOperations } from '../questions/questions.operations.ts';
 import { routeOperations } from '../routes/routes.operations.ts';
 import { sessionOperations } from '../sessions/sessions.operations.ts';
 import { streamOperations } from '../stream/stream.operations.ts';
+import { systemOperations } from '../system/system.operations.ts';
 import { turnOperations } from '../turns/turns.operations.ts';
 import { unstartedOperations } from '../unstarted-webhooks/unstarted-webhooks.operations.ts';
 import { outgoingWebhooks } from './outgoing-webhooks.ts';
@@ -26,6 +30,7 @@ export const operations: readonly Operation[] = [
   ...callbackOperations,
   ...sessionOperations,
   ...turnOperations,
+  ...questionOperations,
   ...streamOperations,
   ...eventOperations,
   ...jobOperations,
@@ -35,6 +40,9 @@ export const operations: readonly Operation[] = [
   ...routeOperations,
   ...unstartedOperations,
   ...configOperations,
+  ...overviewOperations,
+  ...systemOperations,
+  ...consoleOperations,
 ];
 
 type Json = Readonly<Record<string, unknown>>;
@@ -59,6 +67,7 @@ export function openApiDocument(): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
     paths,
     webhooks: Object.fromEntries(
       Object.entries(outgoingWebhooks).map(([name, { body, ...post }]) => [
@@ -75,10 +84,26 @@ export function openApiDocument(): Json {
       schemas: componentSchemas(),
       securitySchemes: {
         adminToken: { type: 'http', scheme: 'bearer', description: '`ANGELIA_ADMIN_TOKEN`' },
+        consoleCookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'angelia_session',
+          description:
+            'of a browser that signed in (POST /console/session); every method but GET and HEAD also needs the header ' +
+            '`X-Angelia-CSRF`',
+        },
       },
     },
   };
 }
+
+/** Each entry alone is enough. */
+const securityOf: Readonly<Record<Operation['access'], readonly Json[]>> = {
+  admin: [{ adminToken: [] }, { consoleCookie: [] }],
+  console: [{ consoleCookie: [] }],
+  signature: [],
+  open: [],
+};
 
 function operationJson(described: Operation): Json {
   const answers: Record<string, Json> = {};
@@ -88,19 +113,28 @@ function operationJson(described: Operation): Json {
       ...(schema === null ? {} : { content: { [contentType]: { schema: reference(schema) } } }),
     };
   }
-  // Every call of the admin API needs the log, which may be away.
-  const errors = [...(described.errors ?? []), ...(described.access === 'admin' ? [401, 429, 503] : [])];
-  for (const status of errors.sort()) answers[status] ??= errorAnswer(status);
+  const security = securityOf[described.access];
+  const errors = [
+    ...(described.errors ?? []),
+    // Every such call needs the log, which may be away. 403: the cookie without its CSRF token, or by a foreign page.
+    ...(security.length > 0 ? [401, 403, 429, 503] : []),
+    // A body may be malformed, too large, or of another type, also where the call needs none.
+    ...(described.method === 'get' || described.method === 'options' ? [] : [400, 413, 415]),
+    405,
+  ];
+  for (const status of errors) answers[status] ??= errorAnswer(status);
+  answers.default = errorAnswer(null);
   if (described.pages === true) for (const given of Object.values(answers)) alsoAsPage(given);
   const parameters = parametersOf(described);
   return {
     operationId: operationId(described),
+    tags: [tagOf(described)],
     summary: described.summary,
     ...(described.description === undefined ? {} : { description: described.description }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(described.body === undefined ? {} : { requestBody: requestBody(described) }),
     responses: answers,
-    security: described.access === 'admin' ? [{ adminToken: [] }] : [],
+    security,
   };
 }
 
@@ -113,7 +147,12 @@ function requestBody({ body, bodyIsOptional, formBody }: Operation): Json {
   if (body === null || body === undefined) {
     return {
       required,
-      content: { 'application/json': {}, 'application/x-www-form-urlencoded': {} },
+      content: {
+        'application/json': {},
+        'application/x-www-form-urlencoded': {},
+        'application/cloudevents+json': {},
+        'application/cloudevents-batch+json': {},
+      },
     };
   }
   const schema = reference(body);
@@ -126,9 +165,13 @@ function requestBody({ body, bodyIsOptional, formBody }: Operation): Json {
   };
 }
 
-function errorAnswer(status: number): Json {
+/** Null: the statuses of every HTTP server, such as 431, and 500. */
+function errorAnswer(status: number | null): Json {
   return {
-    description: STATUS_CODES[status] ?? 'an error',
+    description: STATUS_CODES[status ?? ''] ?? 'any other error',
+    ...(status === 405
+      ? { headers: { Allow: { description: 'the methods of this address', schema: { type: 'string' } } } }
+      : {}),
     ...(status === 429 || status === 503
       ? { headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } } }
       : {}),
@@ -162,6 +205,14 @@ function parametersOf(described: Operation): Json[] {
   return [...inPath, ...inQuery, ...inHeader];
 }
 
+/** The subject of a call, from its path: `/v1/dead-letters/{id}/replay` -> `Dead letters`. */
+function tagOf({ path }: Operation): string {
+  const [subject = '', ...rest] = path.split('/').filter((word) => word !== '' && word !== 'v1');
+  // /healthz, /openapi.json: about the service itself.
+  if (rest.length === 0 && !path.startsWith('/v1/')) return 'Service';
+  return subject.charAt(0).toUpperCase() + subject.slice(1).replaceAll('-', ' ');
+}
+
 /** `post /v1/sessions/{id}/cancel` -> `postSessionsIdCancel` */
 function operationId({ method, path }: Operation): string {
   const words = path.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '' && word !== 'v1');
@@ -182,7 +233,8 @@ const HOW = {
   unrepresentable: 'any',
   // zod's pattern of a date-time is half a page long, and `format` says the same.
   override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
-    if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+    // A number in a query: its text has a pattern, the number has none.
+    if (jsonSchema.format === 'date-time' || jsonSchema.type === 'integer') delete jsonSchema.pattern;
   },
 } as const;
 

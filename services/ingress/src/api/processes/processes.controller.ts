@@ -6,6 +6,7 @@ import type { Sessions } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { Actor } from '../../access/caller.ts';
 import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { outputQuery, type ProcessJson, type ProcessOutput, processesQuery } from './processes.operations.ts';
@@ -40,12 +41,12 @@ export class ProcessesController {
   /** Records a fact that the watcher acts on, even if it is down now. The end comes as `process.exited`. */
   @Post('/:id/kill')
   @HttpCode(202)
-  async kill(@Param('id') id: string): Promise<{ id: string; session_id: string }> {
+  async kill(@Param('id') id: string, @Actor() actor: string): Promise<{ id: string; session_id: string }> {
     const found = await this.#find(id);
     const executed = await this.sessions.execute(
       sessionId(found.sessionId),
       ({ state }) => decide(state, { type: 'request-kill', processId: id, by: 'api' }),
-      { actor: 'api' },
+      { actor },
     );
     if (executed.status === 'refused') {
       // A session forgets processes that ended long ago.

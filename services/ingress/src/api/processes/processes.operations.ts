@@ -2,7 +2,7 @@ import { outputAnswerSchema } from '@angelia/contracts';
 import type { ProcessSummary } from '@angelia/session';
 import { z } from 'zod';
 import { answer, component, operation, pageOf } from '../../http/operation.ts';
-import { cursor, limit } from '../../http/parse-request.ts';
+import { cursor, limit, wholeNumber } from '../../http/parse-request.ts';
 import { sessionIdFilter } from '../sessions/session-id.ts';
 import { processSummarySchema } from '../sessions/sessions.operations.ts';
 
@@ -23,17 +23,10 @@ const LARGEST_PART = 131_072;
 const DEFAULT_PART = 65_536;
 
 export const outputQuery = z.strictObject({
-  offset: z
-    .string()
-    .regex(/^[0-9]{1,15}$/, 'give a number of bytes')
-    .transform(Number)
+  offset: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
     .optional()
     .describe('start at this byte: `next_offset` of the previous part; the last bytes if left out'),
-  bytes: z
-    .string()
-    .regex(/^[0-9]{1,6}$/, `give a number from 1 to ${LARGEST_PART}`)
-    .transform(Number)
-    .refine((n) => n >= 1 && n <= LARGEST_PART, `give a number from 1 to ${LARGEST_PART}`)
+  bytes: wholeNumber({ minimum: 1, maximum: LARGEST_PART })
     .default(DEFAULT_PART)
     .describe(`how many, up to ${LARGEST_PART}; ${DEFAULT_PART} if left out`),
 });

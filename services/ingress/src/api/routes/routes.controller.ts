@@ -10,6 +10,7 @@ import {
   HttpCode,
   Inject,
   Param,
+  Post,
   Put,
   Query,
   Res,
@@ -17,6 +18,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { Actor } from '../../access/caller.ts';
 import { parseQuery, routeName } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type Precondition, RouteChanges, unknownRoute } from '../../routes/route-changes.ts';
@@ -70,9 +72,10 @@ export class RoutesController {
     @Param('name') name: string,
     @Body() body: unknown,
     @Headers() headers: Record<string, unknown>,
+    @Actor() actor: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PutRouteJson> {
-    const put = await this.changes.put(checkedName(name), body, preconditionOf(headers));
+    const put = await this.changes.put(checkedName(name), body, preconditionOf(headers), actor);
     const route = apiRouteJson(put.route);
     reply.code(put.created ? 201 : 200).header('cache-control', 'no-store');
     tag(reply, route);
@@ -81,8 +84,27 @@ export class RoutesController {
 
   @Delete('/:name')
   @HttpCode(204)
-  async delete(@Param('name') name: string, @Headers() headers: Record<string, unknown>): Promise<void> {
-    await this.changes.delete(checkedName(name), preconditionOf(headers));
+  async delete(
+    @Param('name') name: string,
+    @Headers() headers: Record<string, unknown>,
+    @Actor() actor: string,
+  ): Promise<void> {
+    await this.changes.delete(checkedName(name), preconditionOf(headers), actor);
+  }
+
+  @Post('/preview')
+  preview(): never {
+    throw new Refusal(501, 'not_available', 'not available yet');
+  }
+
+  @Post('/:name/test')
+  test(): never {
+    throw new Refusal(501, 'not_available', 'not available yet');
+  }
+
+  @Post('/:name/rotate-secret')
+  rotate(): never {
+    throw new Refusal(501, 'not_available', 'not available yet');
   }
 
   #find(name: string): RouteJson | undefined {

@@ -11,6 +11,7 @@ import {
 import type { Loaded, Sessions } from '@angelia/sessions';
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { Actor } from '../../access/caller.ts';
 import { parseQuery } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type EventJson, eventJson } from './event-json.ts';
@@ -71,11 +72,11 @@ export class SessionsController {
 
   @Post('/:id/cancel')
   @HttpCode(202)
-  async cancel(@Param('id') id: string): Promise<{ session_id: string }> {
+  async cancel(@Param('id') id: string, @Actor() actor: string): Promise<{ session_id: string }> {
     const session = wholeSessionId(id);
     const executed = await cancelSession({ sessions: this.sessions, bus: this.bus }, session, {
       by: 'api',
-      actor: 'api',
+      actor,
     });
     if (executed.status === 'refused') {
       if (executed.code === 'unknown_session') throw unknownSession();

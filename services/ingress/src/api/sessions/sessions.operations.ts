@@ -8,6 +8,7 @@ import { sessionIdJson, sessionIdParameter } from './session-id.ts';
 const time = z.iso.datetime();
 const count = z.number().int().nonnegative();
 const status = z.enum(['queued', 'running', 'waiting', 'ended']);
+const waitingFor = z.enum(['person', 'model', 'process']);
 const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
 const name = searchText.max(200);
 
@@ -15,11 +16,13 @@ const name = searchText.max(200);
 export const sessionFilters = {
   route: routeName.optional(),
   status: status.optional(),
+  waiting_for: waitingFor.optional().describe('only sessions that wait for this'),
   outcome: outcome.optional().describe('how it ended'),
   since: moment
     .optional()
     .describe('created at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d`'),
   until: moment.optional().describe('created before this time'),
+  ended_since: moment.optional().describe('ended at this time or later'),
   agent: name.optional(),
   model: name.optional().describe('the model that answered last'),
   failure: name.optional().describe('the code of the failure, as in `failure.code`'),
@@ -97,8 +100,7 @@ export const session: z.ZodType<SessionSummary> = component(
     event: z.string().nullable(),
     delivery_id: z.string(),
     status,
-    waiting_for: z
-      .enum(['person', 'model', 'process'])
+    waiting_for: waitingFor
       .nullable()
       .describe('only while the status is `waiting`; more values may be added'),
     retry_at: time.nullable().describe('only while it waits for a model: when it tries again'),

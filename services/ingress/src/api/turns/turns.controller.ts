@@ -7,6 +7,7 @@ import { type Decision, decide, type SessionState, sessionStatus, waitingFor } f
 import type { KeyedSessions, Loaded, Sessions } from '@angelia/sessions';
 import { Body, Controller, Headers, HttpCode, Inject, Param, Post, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
+import { Actor } from '../../access/caller.ts';
 import { idempotencyKey } from '../../http/idempotency-key.ts';
 import { parseBody } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
@@ -32,6 +33,7 @@ export class TurnsController {
     @Param('id') id: string,
     @Headers('idempotency-key') idempotencyKey: string | undefined,
     @Body() body: unknown,
+    @Actor() actor: string,
   ): Promise<Taken> {
     const session = wholeSessionId(id);
     const { text, new_turn: newTurn } = parseBody(newMessage, body);
@@ -48,7 +50,7 @@ export class TurnsController {
       return decide(state, { type: 'request-turn', ...turn });
     };
     const executed = await this.sessions.execute(session, ({ state }) => take(state), {
-      actor: 'api',
+      actor,
       ...(key === undefined ? {} : { key }),
     });
     if (executed.status === 'duplicate') return { session_id: executed.streamId };
@@ -59,7 +61,7 @@ export class TurnsController {
     const continued = await this.keyed.continueSession(
       executed.loaded,
       { source: 'message', input, deliveryId },
-      { actor: 'api', ...(key === undefined ? {} : { key }) },
+      { actor, ...(key === undefined ? {} : { key }) },
       take,
     );
     return { session_id: continued.sessionId };
@@ -70,6 +72,7 @@ export class TurnsController {
   async resume(
     @Param('id') id: string,
     @Headers('idempotency-key') idempotencyKey: string | undefined,
+    @Actor() actor: string,
   ): Promise<Taken> {
     const session = wholeSessionId(id);
     const key = keyOf('resume', session, idempotencyKey);
@@ -79,7 +82,7 @@ export class TurnsController {
       throw new Refusal(409, 'not_ended', `this session cannot be resumed: ${whyNotEnded(loaded)}`);
     }
     refuseDeliverOnly(loaded);
-    const given = { actor: 'api', ...(key === undefined ? {} : { key }) };
+    const given = { actor, ...(key === undefined ? {} : { key }) };
     return { session_id: (await resumeSession(this.keyed, loaded, given)).sessionId };
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { answer, component, operation } from '../../http/operation.ts';
-import { limit, routeName } from '../../http/parse-request.ts';
+import { limit, moment, routeName } from '../../http/parse-request.ts';
 import { unstartedOutcomes } from '../../webhooks/unstarted/outcome.ts';
 
 const filter = {
@@ -10,7 +10,18 @@ const filter = {
   outcome: z.enum(unstartedOutcomes).optional(),
 };
 
-export const unstartedQuery = z.strictObject({ ...filter, limit });
+export const unstartedQuery = z.strictObject({
+  ...filter,
+  refused: z
+    .literal('true')
+    .optional()
+    .transform((given) => given === 'true')
+    .describe('only those that were refused: neither ignored, nor a duplicate, nor a handshake'),
+  since: moment
+    .optional()
+    .describe('received at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d`'),
+  limit,
+});
 export const unstartedCountsQuery = z.strictObject(filter);
 
 const time = z.iso.datetime();

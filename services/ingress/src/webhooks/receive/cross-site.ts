@@ -1,12 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isLoopback } from '@angelia/config';
+import { isLocalHost } from '../../http/local-host.ts';
 import { Refusal } from '../../http/refusal.ts';
 
 /**
  * A route without a secret trusts everything that reaches the loopback address, and that includes every page in a browser
  * on this machine. The browser's headers reveal a page of another origin. A page that reaches us under its own host name
  * (DNS rebinding) counts as the same origin, but that host name reveals it. Programs send none of this.
- * /v1 and /answers need no such check: a page has neither the token nor the link, and we use no cookies.
+ * /v1 and /answers need no such check: a page has neither the token nor the link, and calls by the cookie of the console have
+ * a check of their own (console/same-origin.ts).
  *
  * @throws Refusal 403
  */
@@ -32,12 +33,6 @@ function refusal(why: string): Refusal {
     'cross_site',
     `this route has no secret, so it takes webhooks only from programs on this machine; ${why}: set a secret, or call it at 127.0.0.1`,
   );
-}
-
-function isLocalHost(host: string | undefined): boolean {
-  const name = host?.replace(/:\d+$/, '').toLowerCase() ?? '';
-  // RFC 6761: browsers resolve these names themselves, so no DNS server can redirect them.
-  return isLoopback(name) || name.endsWith('.localhost');
 }
 
 /** The sender chose this text. */
