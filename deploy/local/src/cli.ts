@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { buildConsole, ConsoleBuildError } from '@angelia/console/build';
 import { BuildError, build } from '../build.mjs';
 import { runDev } from './commands/dev.ts';
 import { runRelease } from './commands/release.ts';
@@ -54,11 +55,12 @@ function becomeLauncher(): Promise<number> {
 
 /** Returns an exit code, 0 if the build succeeded, so that `||` can chain what needs the build. */
 async function built(): Promise<number> {
+  const log = (line: string) => console.error(`angelia: ${line}`);
   try {
-    await build({ log: (line) => console.error(`angelia: ${line}`) });
+    await Promise.all([build({ log }), buildConsole({ log })]);
     return 0;
   } catch (error) {
-    if (!(error instanceof BuildError)) throw error;
+    if (!(error instanceof BuildError || error instanceof ConsoleBuildError)) throw error;
     console.error(`angelia: the sources do not build\n${error.message}`);
     return 1;
   }
@@ -96,14 +98,20 @@ function markdown(args: string[] = []): Promise<number> {
   return run([join(repositoryRoot, 'node_modules/markdownlint-cli2/markdownlint-cli2-bin.mjs'), ...args]);
 }
 
+/** The console has types of its own: those of a browser, not of Node. */
 function checkTypes(args: string[] = []): Promise<number> {
-  return run([
-    join(repositoryRoot, 'node_modules/typescript/bin/tsc'),
-    ...['--noEmit', '-p', 'tsconfig.json'],
-    // A second run only checks what changed.
-    ...['--incremental', '--tsBuildInfoFile', '.cache/typecheck.json'],
-    ...args,
-  ]);
+  const check = (project: string, kept: string) =>
+    run([
+      join(repositoryRoot, 'node_modules/typescript/bin/tsc'),
+      ...['--noEmit', '-p', project],
+      // A second run only checks what changed.
+      ...['--incremental', '--tsBuildInfoFile', kept],
+      ...args,
+    ]);
+  return all(
+    check('tsconfig.json', '.cache/typecheck.json'),
+    check('libs/console/tsconfig.json', '.cache/typecheck-console.json'),
+  );
 }
 
 function runSource(script: string, args: string[]): Promise<number> {

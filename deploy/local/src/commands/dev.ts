@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buildConsole, ConsoleBuildError } from '@angelia/console/build';
 import { BuildError, build, openBundler } from '../../build.mjs';
 import { repositoryRoot } from '../data-directory/layout.ts';
 import { isReady } from '../stack/readiness.ts';
@@ -32,13 +33,13 @@ export async function runDev(args: readonly string[]): Promise<number> {
   process.env.ANGELIA_DRAIN_SECONDS ??= DRAIN_SECONDS;
   const bundler = await openBundler();
   try {
-    const built = await build({ bundler, log: say });
+    const [built] = await Promise.all([build({ bundler, log: say }), buildConsole({ log: say })]);
     return await runStart({
       inspect: args.includes('--inspect'),
       onReady: (stack) => followSources(stack, bundler, built),
     });
   } catch (error) {
-    if (!(error instanceof BuildError)) throw error;
+    if (!(error instanceof BuildError || error instanceof ConsoleBuildError)) throw error;
     console.error(`angelia: the sources do not build\n${error.message}`);
     return 1;
   } finally {
@@ -72,7 +73,8 @@ async function followSources(stack: Stack, bundler: Bundler, first: Built): Prom
 async function update(stack: Stack, bundler: Bundler, running: Built): Promise<Built> {
   const startedAt = performance.now();
   try {
-    const built = await build({ bundler });
+    // A page that is reloaded shows the new console: ingress looks for another build, so nothing restarts for it.
+    const [built] = await Promise.all([build({ bundler }), buildConsole({ log: say })]);
     const changed = changedFiles(running, built);
     if (changed.some((file) => file.endsWith('.sql')))
       say('SQL changed: restart `npm run dev` to migrate the database');
@@ -90,7 +92,7 @@ async function update(stack: Stack, bundler: Bundler, running: Built): Promise<B
     say(`${changed.join(', ')} changed: ${outcomes.join(', ')} (${seconds} s)`);
     return built;
   } catch (error) {
-    if (!(error instanceof BuildError)) throw error;
+    if (!(error instanceof BuildError || error instanceof ConsoleBuildError)) throw error;
     say(`the sources do not build; the running services stay as they are\n${error.message}`);
     return running;
   }

@@ -1,0 +1,4167 @@
+// The calls of the API as types. Made from the OpenAPI document: do not edit it.
+// After a change of the API: node services/ingress/src/api/openapi/write-console-client.ts
+
+export interface paths {
+    "/answers/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A question of a session's agent, on a page where it can be answered
+         * @description The link works once, as long as its question is open. 404: the link is not one of ours. 410: the question was answered, was superseded by another message, or is over. The answer is a page unless the client asks for JSON.
+         */
+        get: operations["getAnswersToken"];
+        put?: never;
+        /**
+         * Answer the question; the run continues
+         * @description The link works once, as long as its question is open. 404: the link is not one of ours. 410: the question was answered, was superseded by another message, or is over. The answer is a page unless the client asks for JSON.
+         */
+        post: operations["postAnswersToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/callbacks/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The answer of an agent of kind http that replied 202, or an interim status
+         * @description Goes to the `callback_url` exactly as the agent got it. A repeated answer counts as the first one. 404: the link is not one of ours; 409: a status while no run is working; 410: the turn is over.
+         */
+        post: operations["postCallbacksToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same as /healthz */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Is the process alive? */
+        get: operations["getHealthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document */
+        get: operations["getOpenapiJson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Can webhooks be accepted durably? */
+        get: operations["getReadyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the config file again, and take it if it is good
+         * @description It answers for the ingress that gets the call, and asks every other service to read its own file. Runs and webhooks that have begun keep the config that they began with. A wrong file changes nothing. Services also read the file by themselves when it changes, and on SIGHUP.
+         */
+        post: operations["postConfigReload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events that could not be processed, the newest first, each with the reason
+         * @description An outage never creates a dead letter, and a dead letter never blocks later events.
+         */
+        get: operations["getDeadLetters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/dead-letters/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Process a dead letter again, after the cause is fixed
+         * @description It leaves the list. If it fails again, it becomes a new dead letter.
+         */
+        post: operations["postDeadLettersIdReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Deliveries, the last changed first; a moment behind the log */
+        get: operations["getDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deliveries/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a dead delivery again
+         * @description A pending delivery is retried without this call and stays unchanged.
+         */
+        post: operations["postDeliveriesIdRetry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deliveries/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send many dead deliveries again
+         * @description A delivery must match all filters; the last changed go first. The list of dead deliveries is a moment behind the log.
+         */
+        post: operations["postDeliveriesRetry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All events of all sessions, live
+         * @description Events come in the order of the log, each once. `Last-Event-ID` continues after that event, also on another server and after a restart. Without it, the feed starts from now. A message without data only tells the place so far.
+         */
+        get: operations["getEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Jobs, newest first */
+        get: operations["getJobs"];
+        put?: never;
+        /**
+         * Do one thing with everything that a filter finds
+         * @description With `dry_run` it only counts and shows the first ten. Else one job does it in the background, at a bounded rate. It leaves out what comes to be or changes after the request. `cancel` concerns sessions that have not ended, `resume` ended ones (`failed` unless `outcome` says otherwise) that nobody has continued, `erase` settled ones.
+         */
+        post: operations["postJobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One job, with its progress or its result */
+        get: operations["getJobsId"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a job before its next batch
+         * @description What it has done stays done. A repeat changes nothing.
+         */
+        post: operations["postJobsIdCancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Background processes, the last changed first; a moment behind the log */
+        get: operations["getProcesses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{id}/kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a background process
+         * @description Ends the whole process group: SIGTERM, then SIGKILL. If the session asked to be notified, it learns of this end too.
+         */
+        post: operations["postProcessesIdKill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The output of a background process, as far as it is kept
+         * @description stdout and stderr together. 503 if the host of the process does not answer.
+         */
+        get: operations["getProcessesIdOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All routes, sorted by name: from the config file and made by API */
+        get: operations["getRoutes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One route, without its secret */
+        get: operations["getRoutesName"];
+        /**
+         * Create a route, or replace its definition; active on every replica within a second
+         * @description The keys are those of a route in the config file, except `script`, `retry_on_script_failure` and `in_file` filters, which are allowed only in the file. Environment variables are not filled in. Toolsets must be a subset of `api_routes.allowed_toolsets`. Without `secret` a new route gets a generated one, which is returned only this once; an existing route keeps its own. The same PUT again changes nothing. Existing sessions do not change.
+         */
+        put: operations["putRoutesName"];
+        post?: never;
+        /** Delete a route made by API; its sessions continue */
+        delete: operations["deleteRoutesName"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sessions, newest first; a moment behind the log
+         * @description A page may have fewer items than `limit`, or none, and still a `next_cursor`: then few sessions fit, and there are more to look at. `count` is exact up to 100,000 sessions that were looked at; beyond that it is a lower bound.
+         */
+        get: operations["getSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One session, folded from the log; always current */
+        get: operations["getSessionsId"];
+        put?: never;
+        post?: never;
+        /**
+         * Erase a session: every event and row of it, at once
+         * @description For a request of the person that the session is about. The session must be settled, else 409. A continuation has a copy of the conversation and is erased by its own id. A repeat of its webhook is still a duplicate.
+         */
+        delete: operations["deleteSessionsId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a session now, as `cancelled` */
+        post: operations["postSessionsIdCancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything that happened in a session */
+        get: operations["getSessionsIdEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer the open question, or ask for another turn
+         * @description If the session has ended, this opens a continuation and returns its id. A session without an agent (`deliver_only`) answers 409.
+         */
+        post: operations["postSessionsIdMessages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Continue an ended session in a continuation
+         * @description A session that has not ended continues without this call: 409 says what it waits for.
+         */
+        post: operations["postSessionsIdResume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same events, live */
+        get: operations["getSessionsIdStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conversation as the model sees it */
+        get: operations["getSessionsIdTranscript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Webhooks that started no session, the newest first, each with the reason
+         * @description Answers "why did nothing happen?". The last 50 of each route, outcome and reason are kept for at most 7 days; of a flood a few per second are kept. Webhooks that other replicas answered may be a second late. The list does not survive a crash of Postgres: it is for diagnosis, not history.
+         */
+        get: operations["getWebhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many webhooks started no session, by route, outcome and reason
+         * @description For all replicas together, since `first_at`; also exported as the metric `angelia_webhooks_total`. A kind that did not occur for 7 days is forgotten.
+         */
+        get: operations["getWebhooksCounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{route}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a webhook; 202 once it is durable
+         * @description Signed by the scheme of the route: docs/routes.md has an example of each.
+         */
+        post: operations["postWebhooksRoute"];
+        delete?: never;
+        /** Ask whether CloudEvents may be sent here, as Azure Event Grid does */
+        options: operations["optionsWebhooksRoute"];
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface webhooks {
+    output: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What the target `http` posts to `deliver_extra.url`, once per output
+         * @description Signed by Standard Webhooks (standardwebhooks.com) if `targets.http.secret` is set; docs/targets.md shows how to verify it in TypeScript, Python and Go. A retry has the same `webhook-id`.
+         */
+        post: operations["receiveOutput"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface components {
+    schemas: {
+        AgentCallback: {
+            /** @description why the work failed; for the operator: the user is told only that it failed */
+            error?: string;
+            /** @description an interim status; the link stays open */
+            status?: string;
+            /** @description the answer; an empty one or `[SILENT]` is kept but not delivered */
+            text?: string;
+        };
+        Answer: {
+            /** @description one of the choices, or any other text; `text` is accepted instead of `answer` */
+            answer: string;
+        };
+        AnswerTaken: {
+            /** Format: uuid */
+            session_id: string;
+        };
+        CallbackTaken: {
+            /** Format: uuid */
+            session_id: string;
+        };
+        DeadLetter: {
+            /** @description the service that could not process it, or `projection` */
+            handler: string;
+            id: string;
+            reason: string;
+            /** Format: date-time */
+            recorded_at: string;
+            /** @description usually a session */
+            stream_id: string;
+            /** @description of the event; 0 for a hint of the sweep */
+            version: number;
+        };
+        DeadLetterId: {
+            id: string;
+        };
+        DeadLetterJobFilter: {
+            /** @description the service that could not process it, or `projection` */
+            handler?: string;
+            session?: string;
+            /**
+             * @description recorded at this time or later
+             * @example 2h
+             */
+            since?: string;
+            /**
+             * @description recorded before this time
+             * @example 2h
+             */
+            until?: string;
+        };
+        DeadLetterPage: {
+            items: components["schemas"]["DeadLetter"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        Delivery: {
+            attempts: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @description `<session id>.<version of the output>` */
+            id: string;
+            /** @enum {string} */
+            kind: "interim-status" | "clarification" | "final-response";
+            /** @description while pending: when it is due, or when the attempt in flight becomes unknown */
+            next_attempt_at: string | null;
+            /** @description version of the output in its session */
+            output: number;
+            possible_duplicate: boolean;
+            /** @description why the last attempt failed, or why the delivery was dropped */
+            reason: string | null;
+            /** @description the id that the platform gave the message */
+            receipt: string | null;
+            /** Format: uuid */
+            session_id: string;
+            /** @enum {string} */
+            status: "pending" | "delivered" | "dead" | "dropped";
+            target: string;
+            turn: number;
+            /** Format: date-time */
+            updated_at: string;
+            /** @enum {string} */
+            via: "target" | "fallback_target";
+        };
+        DeliveryId: {
+            id: string;
+            /** Format: uuid */
+            session_id: string;
+        };
+        DeliveryJobFilter: {
+            route?: string;
+            session?: string;
+            /**
+             * @description changed at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d`
+             * @example 2h
+             */
+            since?: string;
+            target?: string;
+            /**
+             * @description changed before this time
+             * @example 2h
+             */
+            until?: string;
+        };
+        DeliveryPage: {
+            items: components["schemas"]["Delivery"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        DeliveryRetryFilter: {
+            /** @default 100 */
+            limit: number;
+            route?: string;
+            session?: string;
+            /**
+             * @description required: only dead deliveries can be retried
+             * @constant
+             */
+            status: "dead";
+            target?: string;
+        };
+        Error: {
+            /** @description what is wrong, where, and what to do */
+            error: string;
+        };
+        Event: {
+            data: unknown;
+            meta: unknown;
+            position: number;
+            /** Format: date-time */
+            recorded_at: string;
+            /** @description more types may be added: ignore types that you do not know */
+            type: string;
+            version: number;
+        };
+        EventFeed: string;
+        EventList: {
+            items: components["schemas"]["Event"][];
+        };
+        EventStream: string;
+        Health: {
+            /** @description what readiness depends on, with the reason if a check fails */
+            checks?: {
+                [key: string]: unknown;
+            };
+            status: string;
+        };
+        HtmlPage: string;
+        HttpTargetBody: {
+            /**
+             * @description only on an `interim-status` that is a question: the text has the link to answer it
+             * @constant
+             */
+            clarification?: true;
+            /** @description of the webhook that started the session */
+            delivery_id: string;
+            /** @description an earlier attempt may have arrived: look for `webhook-id` among those that you have taken */
+            possible_duplicate: boolean;
+            route: string;
+            /** Format: uuid */
+            session_id: string;
+            /** @description Markdown, whole */
+            text: string;
+            /**
+             * @description `interim-status`: more follows. `final-response`: the answer to the turn
+             * @enum {string}
+             */
+            type: "interim-status" | "final-response";
+            /** @description of the output in its session; outputs come in this order */
+            version: number;
+        };
+        Job: {
+            /** @enum {string} */
+            action: "resume" | "cancel" | "retry-deliveries" | "replay-dead-letters" | "erase";
+            done: number;
+            ended_at: string | null;
+            failed: number;
+            /** @description the first 20 */
+            failures: {
+                id: string;
+                reason: string;
+            }[];
+            /** @description times are absolute, and `q` is what it meant */
+            filter: {
+                [key: string]: unknown;
+            };
+            /** Format: uuid */
+            job_id: string;
+            /** @description how many there were when it was requested */
+            matches: number;
+            matches_exact: boolean;
+            /** Format: date-time */
+            requested_at: string;
+            requested_by: string;
+            /** @description nothing had to be done any more, or nothing could be done */
+            skipped: number;
+            /** @description reasons, and how many of each */
+            skips: {
+                [key: string]: number;
+            };
+            started_at: string | null;
+            /** @enum {string} */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "finished";
+            /** Format: date-time */
+            updated_at: string;
+        };
+        JobId: {
+            /** Format: uuid */
+            job_id: string;
+        };
+        JobPage: {
+            items: components["schemas"]["Job"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        Message: {
+            content: string;
+            /** @enum {string} */
+            outcome?: "succeeded" | "failed" | "cancelled" | "expired";
+            /** @enum {string} */
+            role: "user" | "assistant" | "tool";
+            silent?: boolean;
+            tool_call_id?: string;
+            tool_calls?: {
+                arguments: string;
+                id: string;
+                name: string;
+            }[];
+            turn?: number;
+        };
+        NewJob: {
+            /**
+             * @description `replay` is not available yet
+             * @enum {string}
+             */
+            action: "resume" | "cancel" | "retry-deliveries" | "replay-dead-letters" | "erase" | "replay";
+            /**
+             * @description only count, and show the first ten
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * @description what to do it with: SessionJobFilter, DeliveryJobFilter or DeadLetterJobFilter, by action
+             * @default {}
+             */
+            filter: {
+                [key: string]: unknown;
+            };
+        };
+        NewMessage: {
+            /**
+             * @description this is not the answer to an open question: the question is closed, the turn that asked it is cancelled, and this message runs next
+             * @default false
+             */
+            new_turn: boolean;
+            /** @description the answer to the open question, or the next message to the agent */
+            text: string;
+        };
+        OpenApiDocument: {
+            [key: string]: unknown;
+        };
+        Process: {
+            command: string;
+            ended_at: string | null;
+            exit_code: number | null;
+            host: string;
+            id: string;
+            notify_on_complete: boolean;
+            pid: number;
+            signal: string | null;
+            /** Format: date-time */
+            started_at: string;
+            /** @enum {string} */
+            status: "running" | "exited" | "lost";
+            watched: boolean;
+        };
+        ProcessId: {
+            id: string;
+            /** Format: uuid */
+            session_id: string;
+        };
+        ProcessOutput: {
+            at_end: boolean;
+            id: string;
+            kept_from: number;
+            next_offset: number;
+            offset: number;
+            output: string;
+            /** Format: uuid */
+            session_id: string;
+            status: string;
+        };
+        ProcessPage: {
+            items: components["schemas"]["SessionProcess"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        PutRoute: {
+            /** @description false: INSECURE_NO_AUTH */
+            authenticated: boolean;
+            /** @description with defaults and without secrets; for an unusable route as it was given */
+            definition: {
+                [key: string]: unknown;
+            };
+            name: string;
+            /** @description where its webhooks go: POST /webhooks/{name} */
+            path: string;
+            problem: string | null;
+            /** @description for a route made by API; also in `ETag`, for `If-Match` */
+            revision: number | null;
+            /** @description the secret that this call generated because none was given; it is never shown again */
+            secret?: string;
+            /**
+             * @description `config`: from the config file, which wins; no call can change it
+             * @enum {string}
+             */
+            source: "config" | "api";
+            /**
+             * @description `unusable`: `problem` says why; its webhooks are answered with 503
+             * @enum {string}
+             */
+            status: "active" | "disabled" | "unusable";
+            updated_at: string | null;
+        };
+        Question: {
+            /** @description empty: any text is an answer */
+            choices: string[];
+            /** Format: date-time */
+            deadline: string;
+            question: string;
+        };
+        RefusedConfig: {
+            error: string;
+            errors: {
+                column: number | null;
+                /** @description from 1; null if there is no place in the file */
+                line: number | null;
+                message: string;
+                /** @description the key, such as `agents.default.kind`; empty for the whole file */
+                path: string;
+            }[];
+            file: string;
+        };
+        ReloadedConfig: {
+            file: string;
+            /** @description empty: the whole file is in force */
+            restart_needed: {
+                /** @description a changed key that a running service cannot change */
+                key: string;
+                /** @description the services to restart */
+                services: string[];
+            }[];
+            /**
+             * @description `unchanged`: the file is the one that is in force already
+             * @enum {string}
+             */
+            status: "taken" | "unchanged";
+        };
+        RequestedJob: {
+            /** @description null for a dry run */
+            job_id: string | null;
+            matches: number;
+            /** @description false: at least `matches` */
+            matches_exact: boolean;
+            /** @description the first 10, in the order in which the job does them */
+            sample: (components["schemas"]["Session"] | components["schemas"]["Delivery"] | components["schemas"]["DeadLetter"])[];
+        };
+        RetriedDeliveries: {
+            /** @description true: `limit` left some out; call again */
+            more: boolean;
+            /** @description deliveries that cannot be sent any more */
+            refused: {
+                id: string;
+                reason: string;
+            }[];
+            /** @description ids of the deliveries that are pending again */
+            retried: string[];
+        };
+        Route: {
+            /** @description false: INSECURE_NO_AUTH */
+            authenticated: boolean;
+            /** @description with defaults and without secrets; for an unusable route as it was given */
+            definition: {
+                [key: string]: unknown;
+            };
+            name: string;
+            /** @description where its webhooks go: POST /webhooks/{name} */
+            path: string;
+            problem: string | null;
+            /** @description for a route made by API; also in `ETag`, for `If-Match` */
+            revision: number | null;
+            /**
+             * @description `config`: from the config file, which wins; no call can change it
+             * @enum {string}
+             */
+            source: "config" | "api";
+            /**
+             * @description `unusable`: `problem` says why; its webhooks are answered with 503
+             * @enum {string}
+             */
+            status: "active" | "disabled" | "unusable";
+            updated_at: string | null;
+        };
+        RouteDefinition: {
+            /** @default default */
+            agent: string;
+            auth?: ("standard-webhooks" | "svix" | "github" | "gitlab" | "stripe" | "slack" | "linear" | "shopify" | "twilio" | "hmac" | "hmac-body" | "bearer" | "basic" | "sentry" | "pagerduty" | "grafana" | "bitbucket" | "zendesk" | "typeform" | "telegram" | "discord") | ({
+                /**
+                 * @default sha256
+                 * @enum {string}
+                 */
+                algorithm: "sha1" | "sha256" | "sha512";
+                /**
+                 * @default hex
+                 * @enum {string}
+                 */
+                encoding: "hex" | "base64";
+                event_header?: string;
+                header: string;
+                id_header?: string;
+                /** @default  */
+                prefix: string;
+                /** @constant */
+                scheme: "hmac";
+                /** @default {body} */
+                signed: string;
+                timestamp_header?: string;
+                /** @default 300 */
+                tolerance_seconds: number;
+            } | {
+                event_header?: string;
+                header: string;
+                id_header?: string;
+                /** @constant */
+                scheme: "token";
+            });
+            coalesce?: {
+                key: string;
+                /** @default 300 */
+                max_wait_seconds: number;
+                /** @default 30 */
+                window_seconds: number;
+            };
+            /** @default 600 */
+            dedupe_window_seconds: number;
+            /** @default log */
+            deliver: string;
+            /** @default {} */
+            deliver_extra: {
+                [key: string]: unknown;
+            };
+            /** @default false */
+            deliver_only: boolean;
+            delivery_id?: string;
+            /** @default true */
+            enabled: boolean;
+            /** @default [] */
+            events: string[];
+            fallback_target?: {
+                deliver: string;
+                /** @default {} */
+                deliver_extra: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @default [] */
+            filters: components["schemas"]["RouteFilter"][];
+            /**
+             * @default message
+             * @enum {string}
+             */
+            interim: "message" | "edit" | "off";
+            max_concurrency?: number;
+            max_queue_seconds?: number;
+            /** @enum {string} */
+            on_busy?: "enqueue" | "coalesce" | "interrupt" | "reject";
+            /**
+             * @default keep
+             * @enum {string}
+             */
+            on_missing: "keep" | "empty" | "refuse";
+            /** @default {__raw__} */
+            prompt: string;
+            rate_limit?: number;
+            retry_on_script_failure?: boolean;
+            script?: string;
+            secret?: string | string[];
+            session_key?: string;
+            /** @default [] */
+            skills: string[];
+            title?: string;
+            toolsets?: string[];
+        };
+        RouteFilter: {
+            all?: components["schemas"]["RouteFilter"][];
+            any?: components["schemas"]["RouteFilter"][];
+            contains?: unknown;
+            equals?: unknown;
+            exists?: boolean;
+            field?: string;
+            in?: unknown[];
+            in_file?: string;
+            missing?: boolean;
+            not?: components["schemas"]["RouteFilter"];
+            not_equals?: unknown;
+            regex?: string;
+        };
+        RoutePage: {
+            items: components["schemas"]["Route"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        Session: {
+            agent: string;
+            /**
+             * @description only if the last answer was cut at the model's limit
+             * @constant
+             */
+            answer_cut?: true;
+            /** @description only while a question is open */
+            clarification?: {
+                /** Format: date-time */
+                deadline: string;
+                id: string;
+            };
+            /**
+             * Format: uuid
+             * @description only on a continuation: the session that it continues
+             */
+            continues?: string;
+            /** Format: date-time */
+            created_at: string;
+            deliver: {
+                target: string;
+                to: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description if the session has ended and nothing is pending, it is settled */
+            deliveries: {
+                dead: number;
+                delivered: number;
+                dropped: number;
+                pending: number;
+            };
+            delivery_id: string;
+            /** @description `webhook_complete` if a webhook started it */
+            end_reason: string | null;
+            ended_at: string | null;
+            event: string | null;
+            /** @description why the last turn failed or expired, or why it waits for a model */
+            failure: {
+                code: string;
+                /** @description for the operator, shortened */
+                message: string;
+            } | null;
+            /** @description how many runs were started */
+            generation: number;
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            last_activity_at: string;
+            model: string | null;
+            outcome: ("succeeded" | "failed" | "cancelled" | "expired") | null;
+            processes: components["schemas"]["Process"][];
+            /** @description only while it waits for a model: when it tries again */
+            retry_at: string | null;
+            route: string;
+            /** @enum {string} */
+            status: "queued" | "running" | "waiting" | "ended";
+            title: string;
+            trace_id: string | null;
+            usage: {
+                input_tokens: number;
+                output_tokens: number;
+            };
+            /** @description version of the last event */
+            version: number;
+            /** @description only while the status is `waiting`; more values may be added */
+            waiting_for: ("person" | "model" | "process") | null;
+        };
+        SessionId: {
+            /** Format: uuid */
+            session_id: string;
+        };
+        SessionJobFilter: {
+            agent?: string;
+            /** @description the whole delivery id */
+            delivery_id?: string;
+            /** @description the code of the failure, as in `failure.code` */
+            failure?: string;
+            /** @description the model that answered last */
+            model?: string;
+            /**
+             * @description how it ended
+             * @enum {string}
+             */
+            outcome?: "succeeded" | "failed" | "cancelled" | "expired";
+            /** @description the beginning of an id (8 characters or more), else a whole delivery id, else a part of the title; the first of these that some session has */
+            q?: string;
+            route?: string;
+            /**
+             * @description created at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d`
+             * @example 2h
+             */
+            since?: string;
+            /** @enum {string} */
+            status?: "queued" | "running" | "waiting" | "ended";
+            /** @description a part of the title, in upper or lower case */
+            title?: string;
+            /**
+             * @description created before this time
+             * @example 2h
+             */
+            until?: string;
+        };
+        SessionPage: {
+            /** @description only with `count=true` */
+            count?: number;
+            /** @description false: at least `count` */
+            count_exact?: boolean;
+            items: components["schemas"]["Session"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        SessionProcess: {
+            command: string;
+            ended_at: string | null;
+            exit_code: number | null;
+            host: string;
+            id: string;
+            notify_on_complete: boolean;
+            pid: number;
+            /** Format: uuid */
+            session_id: string;
+            signal: string | null;
+            /** Format: date-time */
+            started_at: string;
+            /** @enum {string} */
+            status: "running" | "exited" | "lost";
+            watched: boolean;
+        };
+        Transcript: {
+            messages: components["schemas"]["Message"][];
+        };
+        UnstartedWebhook: {
+            delivery_id: string | null;
+            /** @description why exactly: the header that is missing, how far the timestamp is off, the filter with the value that it saw */
+            detail: string | null;
+            event: string | null;
+            /** @enum {string} */
+            outcome: "ignored" | "duplicate" | "handshake" | "unauthorized" | "rate_limited" | "bad_request" | "busy" | "disabled" | "unknown_route" | "unavailable" | "crowded_out" | "error";
+            /** @description a stable code: `event`, `filter` or `script` for an ignored webhook, else the rule that refused it */
+            reason: string;
+            /** Format: date-time */
+            received_at: string;
+            /** @description the name in the URL, if there is no such route */
+            requested_route: string | null;
+            /** @description null: the URL named no route */
+            route: string | null;
+            /** @description for a duplicate: the session that the first delivery started */
+            session_id: string | null;
+            /** @description the address of the sender */
+            source: string | null;
+            /** @description of the HTTP answer */
+            status: number;
+        };
+        UnstartedWebhookCount: {
+            count: number;
+            /** Format: date-time */
+            first_at: string;
+            /** Format: date-time */
+            last_at: string;
+            /** @enum {string} */
+            outcome: "ignored" | "duplicate" | "handshake" | "unauthorized" | "rate_limited" | "bad_request" | "busy" | "disabled" | "unknown_route" | "unavailable" | "crowded_out" | "error";
+            /** @description a stable code: `event`, `filter` or `script` for an ignored webhook, else the rule that refused it */
+            reason: string;
+            /** @description null: the URL named no route */
+            route: string | null;
+        };
+        UnstartedWebhookCounts: {
+            items: components["schemas"]["UnstartedWebhookCount"][];
+        };
+        UnstartedWebhooks: {
+            items: components["schemas"]["UnstartedWebhook"][];
+        };
+        WebhookAccepted: {
+            delivery_id: string;
+            event: string | null;
+            route: string;
+            /** Format: uuid */
+            session_id: string;
+            /** @enum {string} */
+            status: "accepted" | "coalesced";
+        } | components["schemas"]["WebhookBatch"];
+        WebhookBatch: {
+            /** @description for each event of a batch of CloudEvents, in order: what it would get alone, or `refused` */
+            items: {
+                [key: string]: unknown;
+            }[];
+            route: string;
+            /** @constant */
+            status: "batch";
+        };
+        WebhookNotStarted: {
+            delivery_id: string;
+            /** Format: uuid */
+            session_id: string;
+            /** @constant */
+            status: "duplicate";
+        } | {
+            /** @enum {string} */
+            reason: "event" | "filter" | "script";
+            route: string;
+            /** @constant */
+            status: "ignored";
+        } | components["schemas"]["WebhookBatch"] | {
+            [key: string]: unknown;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getAnswersToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description signed; as it was delivered with the question */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the question is open */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Question"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+        };
+    };
+    postAnswersToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description signed; as it was delivered with the question */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Answer"];
+                "application/x-www-form-urlencoded": components["schemas"]["Answer"];
+            };
+        };
+        responses: {
+            /** @description taken and durable */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnswerTaken"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+        };
+    };
+    postCallbacksToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description signed; part of the `callback_url` */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentCallback"];
+            };
+        };
+        responses: {
+            /** @description taken and durable */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallbackTaken"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description alive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    getHealthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description alive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    getOpenapiJson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.1 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenApiDocument"];
+                };
+            };
+        };
+    };
+    getReadyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description ready */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description not ready, with the reason */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    postConfigReload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file is in force */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReloadedConfig"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The file is wrong, and the last good config stays in force */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusedConfig"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getDeadLetters: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postDeadLettersIdReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description as in GET /v1/dead-letters */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the replay is requested */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getDeliveries: {
+        parameters: {
+            query?: {
+                /** @description opaque: `next_cursor` of the previous page */
+                cursor?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: string;
+                route?: string;
+                session?: string;
+                status?: "pending" | "delivered" | "dead" | "dropped";
+                target?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postDeliveriesIdRetry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description `<session id>.<version of the output>` */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it is pending */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postDeliveriesRetry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeliveryRetryFilter"];
+            };
+        };
+        responses: {
+            /** @description the deliveries that are pending again */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetriedDeliveries"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getEvents: {
+        parameters: {
+            query?: {
+                /** @description only events of sessions of this route */
+                route?: string;
+                /** @description only events of these types, separated by commas; `delivery.` means all that begin with it */
+                type?: string;
+            };
+            header?: {
+                /** @description the `id` of the last event that was seen: the feed continues after it */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description server-sent events: `id` is a place in the log, `data` is one event as JSON, as in /v1/sessions/{id}/events, with `stream_id` and `session_id` (null for events of routes, keys and jobs). The feed does not end. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["EventFeed"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getJobs: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description the beginning of an id */
+                id?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postJobs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a repeat with the same key returns the same job */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewJob"];
+            };
+        };
+        responses: {
+            /** @description the dry run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestedJob"];
+                };
+            };
+            /** @description the job is requested */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestedJob"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getJobsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the id of the job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the job */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postJobsIdCancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the id of the job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it stops */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getProcesses: {
+        parameters: {
+            query?: {
+                /** @description opaque: `next_cursor` of the previous page */
+                cursor?: string;
+                /** @description the beginning of an id */
+                id?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: string;
+                session?: string;
+                status?: "running" | "exited" | "lost";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postProcessesIdKill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description as in the list */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it is being killed */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getProcessesIdOutput: {
+        parameters: {
+            query?: {
+                /** @description how many, up to 131072; 65536 if left out */
+                bytes?: string;
+                /** @description start at this byte: `next_offset` of the previous part; the last bytes if left out */
+                offset?: string;
+            };
+            header?: never;
+            path: {
+                /** @description as in the list */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a part of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessOutput"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRoutes: {
+        parameters: {
+            query?: {
+                /** @description opaque: `next_cursor` of the previous page */
+                cursor?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoutePage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRoutesName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description name of the route: lower-case letters, digits, - and _ */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the route */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Route"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    putRoutesName: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the `ETag` that was seen: 412 if the route has changed since */
+                "If-Match"?: string;
+                /** @description `*`: only if the route does not exist yet, else 412 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description name of the route: lower-case letters, digits, - and _ */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RouteDefinition"];
+            };
+        };
+        responses: {
+            /** @description it existed; changed if it differed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutRoute"];
+                };
+            };
+            /** @description it was created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutRoute"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteRoutesName: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the `ETag` that was seen: 412 if the route has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description name of the route: lower-case letters, digits, - and _ */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description it is deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSessions: {
+        parameters: {
+            query?: {
+                agent?: string;
+                /** @description also count the sessions that fit */
+                count?: "true" | "false";
+                /** @description opaque: `next_cursor` of the previous page */
+                cursor?: string;
+                /** @description the whole delivery id */
+                delivery_id?: string;
+                /** @description the code of the failure, as in `failure.code` */
+                failure?: string;
+                /** @description the beginning of an id */
+                id?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: string;
+                /** @description the model that answered last */
+                model?: string;
+                /** @description how it ended */
+                outcome?: "succeeded" | "failed" | "cancelled" | "expired";
+                /** @description the beginning of an id (8 characters or more), else a whole delivery id, else a part of the title; the first of these that some session has */
+                q?: string;
+                route?: string;
+                /** @description created at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d` */
+                since?: string;
+                /** @description `active`, `longest` and `tokens` give one page, and need a filter that matches few sessions */
+                sort?: "newest" | "oldest" | "active" | "longest" | "tokens";
+                status?: "queued" | "running" | "waiting" | "ended";
+                /** @description a part of the title, in upper or lower case */
+                title?: string;
+                /** @description created before this time */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSessionsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the session */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteSessionsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description erased */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postSessionsIdCancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description cancelled */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSessionsIdEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postSessionsIdMessages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a POST that is repeated with the same key is taken once and gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMessage"];
+            };
+        };
+        responses: {
+            /** @description taken by this session */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postSessionsIdResume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a POST that is repeated with the same key is taken once and gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the continuation */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSessionsIdStream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the version of the last event that was seen: the stream continues after it */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description server-sent events: `id` is the version, `data` is one event as JSON. Stored events come first, then new ones as they happen. The stream ends when the session is settled. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["EventStream"];
+                };
+            };
+            /** @description the session is settled and has no event after Last-Event-ID: do not reconnect */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSessionsIdTranscript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description all messages */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transcript"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getWebhooks: {
+        parameters: {
+            query?: {
+                /** @description how many, up to 200; 50 if left out */
+                limit?: string;
+                outcome?: "ignored" | "duplicate" | "handshake" | "unauthorized" | "rate_limited" | "bad_request" | "busy" | "disabled" | "unknown_route" | "unavailable" | "crowded_out" | "error";
+                /** @description webhooks of this route; webhooks of no route have outcome `unknown_route` */
+                route?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the webhooks that are kept */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnstartedWebhooks"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getWebhooksCounts: {
+        parameters: {
+            query?: {
+                outcome?: "ignored" | "duplicate" | "handshake" | "unauthorized" | "rate_limited" | "bad_request" | "busy" | "disabled" | "unknown_route" | "unavailable" | "crowded_out" | "error";
+                /** @description webhooks of this route; webhooks of no route have outcome `unknown_route` */
+                route?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the latest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnstartedWebhookCounts"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postWebhooksRoute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description name of the route */
+                route: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+                "application/x-www-form-urlencoded": unknown;
+            };
+        };
+        responses: {
+            /** @description taken before, ignored, or a handshake */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookNotStarted"];
+                };
+            };
+            /** @description accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAccepted"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    optionsWebhooksRoute: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the host name of the sender */
+                "WebHook-Request-Origin"?: string;
+                /** @description how many requests a minute it wants to send */
+                "WebHook-Request-Rate"?: string;
+            };
+            path: {
+                /** @description name of the route */
+                route: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description yes: see Allow, WebHook-Allowed-Origin and WebHook-Allowed-Rate */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    receiveOutput: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the same on every attempt; names the output */
+                "webhook-id": string;
+                /** @description `v1,<base64>`, one or two, separated by a space; only with a secret */
+                "webhook-signature"?: string;
+                /** @description Unix seconds of this attempt */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HttpTargetBody"];
+            };
+        };
+        responses: {
+            /** @description taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description refused: the delivery is dead, except 408, 409, 425 and 429, which are tried again */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description tried again, by `delivery.retry_schedule_seconds` or `Retry-After` */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}

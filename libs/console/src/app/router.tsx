@@ -1,0 +1,45 @@
+import { createRouter } from '@tanstack/react-router';
+import { Loading } from '../parts/feedback/states.tsx';
+import { deliveryRoutes } from '../views/deliveries/routes.ts';
+import { inboxRoutes } from '../views/inbox/routes.ts';
+import { nowRoutes } from '../views/now/routes.ts';
+import { processRoutes } from '../views/processes/routes.ts';
+import { routeRoutes } from '../views/routes/routes.ts';
+import { sessionRoutes } from '../views/session/routes.ts';
+import { sessionsRoutes } from '../views/sessions/routes.ts';
+import { signInRoute } from '../views/sign-in/routes.ts';
+import { systemRoutes } from '../views/system/routes.ts';
+import { webhookRoutes } from '../views/webhooks/routes.ts';
+import { parseSearch, stringifySearch } from './search-params.ts';
+import { rootRoute, shellRoute } from './shell/shell-route.tsx';
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  shellRoute.addChildren([
+    ...nowRoutes,
+    ...sessionsRoutes,
+    ...sessionRoutes,
+    ...inboxRoutes,
+    ...webhookRoutes,
+    ...deliveryRoutes,
+    ...routeRoutes,
+    ...processRoutes,
+    ...systemRoutes,
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  basepath: '/console',
+  parseSearch,
+  stringifySearch,
+  // A view's code comes when a pointer is on its link.
+  defaultPreload: 'intent',
+  defaultPendingComponent: () => <Loading what="the view" />,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,4 @@
+/** How many questions wait for a person. */
+export function useOpenQuestions(): number {
+  return 0;
+}

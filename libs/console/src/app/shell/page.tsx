@@ -1,0 +1,25 @@
+import type { ReactNode } from 'react';
+import { usePageTitle } from './page-title.ts';
+
+interface Props {
+  readonly title: string;
+  /** Beside the title: buttons, a count. */
+  readonly beside?: ReactNode;
+  readonly children: ReactNode;
+  /** The view fills the window and scrolls inside. */
+  readonly fills?: boolean;
+}
+
+/** A view with its heading. */
+export function Page({ title, beside, children, fills = false }: Props) {
+  usePageTitle(title);
+  return (
+    <div className={`page ${fills ? 'page-fills' : ''}`}>
+      <header className="page-header">
+        <h1>{title}</h1>
+        {beside}
+      </header>
+      {children}
+    </div>
+  );
+}

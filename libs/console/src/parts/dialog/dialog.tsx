@@ -1,0 +1,52 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { Icon } from '../controls/icon.tsx';
+
+interface Props {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** Buttons, in a row at the end. */
+  readonly actions?: ReactNode;
+  readonly wide?: boolean;
+  /** The title is read out, not shown. */
+  readonly bare?: boolean;
+}
+
+/** The browser's own modal dialog: it keeps the focus inside, gives it back afterwards, and Escape closes it. */
+export function Dialog({ title, onClose, children, actions, wide = false, bare = false }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const shown = dialog.current;
+    if (shown !== null && !shown.open) shown.showModal();
+    return () => shown?.close();
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape does the same.
+    <dialog
+      ref={dialog}
+      className={`dialog ${wide ? 'dialog-wide' : ''} ${bare ? 'dialog-bare' : ''}`}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+    >
+      <div className="dialog-content">
+        <header className={bare ? 'hidden-text' : 'dialog-header'}>
+          <h2 id={heading}>{title}</h2>
+          {!bare && (
+            <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
+              <Icon name="close" />
+            </button>
+          )}
+        </header>
+        {children}
+        {actions !== undefined && <footer className="dialog-actions">{actions}</footer>}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,13 @@
+import type { ReactNode } from 'react';
+
+/** Text as it is, in a box that scrolls, also by the keyboard. */
+export function ScrollBox({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it.
+    <section className="scroll-box" aria-label={label} tabIndex={0}>
+      <pre dir="auto" className="untrusted">
+        {children}
+      </pre>
+    </section>
+  );
+}

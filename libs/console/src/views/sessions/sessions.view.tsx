@@ -1,0 +1,5 @@
+import { Page } from '../../app/shell/page.tsx';
+
+export function SessionsView() {
+  return <Page title="Sessions">{null}</Page>;
+}

@@ -1,0 +1,99 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { messageOf } from '../../api/api-error.ts';
+import { signIn } from '../../api/session.ts';
+import { usePageTitle } from '../../app/shell/page-title.ts';
+import { Button } from '../../parts/controls/button.tsx';
+import { Command, Loading } from '../../parts/feedback/states.tsx';
+import { returnPath } from './return-path.ts';
+import './sign-in.css';
+
+/**
+ * Signs in by the code in the fragment of a one-time link, or by the admin token. The code is taken out of the address at
+ * once, so that it is neither in the history nor in a bookmark. The token is sent once and kept nowhere.
+ */
+export function SignInView() {
+  usePageTitle('Sign in');
+  const navigate = useNavigate();
+  const { next } = useSearch({ from: '/sign-in' });
+  const [error, setError] = useState<string | null>(null);
+  const [busy, setBusy] = useState(codeInAddress() !== null);
+  const field = useRef<HTMLInputElement>(null);
+
+  const enter = async (proof: Parameters<typeof signIn>[0]) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await signIn(proof);
+      await navigate({ href: returnPath(next), replace: true });
+    } catch (refused) {
+      setError(messageOf(refused));
+      setBusy(false);
+    }
+  };
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page is opened.
+  useEffect(() => {
+    const code = takeCode();
+    if (code !== null) void enter({ code });
+  }, []);
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const token = field.current?.value.trim() ?? '';
+    if (field.current !== null) field.current.value = '';
+    if (token === '') setError('Type the admin token, or open a new sign-in link.');
+    else void enter({ token });
+  };
+
+  return (
+    <main className="sign-in">
+      <h1>Angelia</h1>
+      {busy ? (
+        <Loading what="your session" />
+      ) : (
+        <form onSubmit={submit}>
+          <label htmlFor="token">Admin token</label>
+          <input
+            id="token"
+            ref={field}
+            type="password"
+            className="field"
+            autoComplete="off"
+            spellCheck={false}
+            aria-describedby="token-hint"
+            aria-invalid={error !== null}
+          />
+          <p id="token-hint" className="muted">
+            It is sent once and not kept in this browser. You stay signed in for twelve hours.
+          </p>
+          {error !== null && (
+            <p className="form-error" role="alert">
+              {error}
+            </p>
+          )}
+          <Button kind="main" submits>
+            Sign in
+          </Button>
+        </form>
+      )}
+      <div className="sign-in-other">
+        <h2>Or make a sign-in link</h2>
+        <p className="muted">It works once, for ten minutes. `npm start` prints one, too.</p>
+        <Command text="angelia console" />
+      </div>
+    </main>
+  );
+}
+
+function codeInAddress(): string | null {
+  const code = location.hash.slice(1);
+  return /^[\w.~-]{8,500}$/.test(code) ? code : null;
+}
+
+/** React runs effects twice in development: the code is there once. */
+function takeCode(): string | null {
+  const code = codeInAddress();
+  if (code !== null) history.replaceState(history.state, '', location.pathname + location.search);
+  return code;
+}

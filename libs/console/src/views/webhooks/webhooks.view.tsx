@@ -1,0 +1,5 @@
+import { Page } from '../../app/shell/page.tsx';
+
+export function WebhooksView() {
+  return <Page title="Webhooks">{null}</Page>;
+}
