@@ -1,6 +1,6 @@
 import { accessibility } from './console/accessibility.ts';
-import { shareBrowser } from './console/visit.ts';
 import { signIn } from './console/sign-in.ts';
+import { shareBrowser } from './console/visit.ts';
 import { shareStack } from './shared-stack.ts';
 
 shareBrowser();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { describe, expect, it } from '@jest/globals';
 import type { Page } from '@angelia/testkit/browser';
+import { describe, expect, it } from '@jest/globals';
 import { stack } from '../shared-stack.ts';
 import { open, signedIn, visit } from './visit.ts';
 

@@ -17,7 +17,12 @@ export function signIn(): void {
         await page.goBack();
         expect(page.url()).not.toContain(code);
         const [cookie] = await page.context().cookies();
-        expect(cookie).toMatchObject({ name: 'angelia_session', httpOnly: true, sameSite: 'Strict', path: '/' });
+        expect(cookie).toMatchObject({
+          name: 'angelia_session',
+          httpOnly: true,
+          sameSite: 'Strict',
+          path: '/',
+        });
       });
       await visit(
         async (page) => {

@@ -1,4 +1,4 @@
-import { type Page, startTestBrowser, type TestBrowser } from '@angelia/testkit/browser';
+import { type Page, startTestBrowser, type TestBrowser, type VisitOptions } from '@angelia/testkit/browser';
 import { afterAll, beforeAll } from '@jest/globals';
 import { stack } from '../shared-stack.ts';
 
@@ -6,7 +6,6 @@ import { stack } from '../shared-stack.ts';
 const FETCH_MS = 15 * 60_000;
 
 type Visit = TestBrowser['visit'];
-type VisitOptions = NonNullable<Parameters<Visit>[1]>;
 
 let browser: TestBrowser;
 
@@ -41,6 +40,9 @@ export const signedIn = (body: (page: Page) => Promise<void>, options?: VisitOpt
 
 /** Goes to a view as a person does. */
 export async function open(page: Page, view: string): Promise<void> {
-  await page.getByRole('navigation', { name: 'Views', exact: true }).getByRole('link', { name: view }).click();
+  await page
+    .getByRole('navigation', { name: 'Views', exact: true })
+    .getByRole('link', { name: view })
+    .click();
   await page.getByRole('heading', { name: view, level: 1 }).waitFor();
 }

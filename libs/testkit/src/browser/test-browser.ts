@@ -10,7 +10,10 @@ import {
   type Page,
 } from 'playwright-core';
 
-interface VisitOptions extends Pick<BrowserContextOptions, 'colorScheme' | 'viewport' | 'reducedMotion'> {
+export type { Page };
+
+export interface VisitOptions
+  extends Pick<BrowserContextOptions, 'colorScheme' | 'viewport' | 'reducedMotion'> {
   /** Problems that the test causes on purpose, such as a refused sign-in. Every other problem fails the test. */
   readonly expected?: readonly RegExp[];
 }
