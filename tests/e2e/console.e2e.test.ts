@@ -1,7 +1,8 @@
 import { accessibility } from './console/accessibility.ts';
+import { restart } from './console/restart.ts';
 import { signIn } from './console/sign-in.ts';
 import { shareBrowser } from './console/visit.ts';
 import { shareStack } from './shared-stack.ts';
 
 shareBrowser();
-shareStack({}, [signIn, accessibility]);
+shareStack({}, [signIn, restart, accessibility]);
