@@ -20,7 +20,9 @@ const confined: { readonly what: Names; readonly to: Names }[] = [
   { what: ['@nestjs/*'], to: ['libs/service-kit', 'services/*'] },
   { what: ['@angelia/sessions'], to: ['libs/jobs', 'libs/service-kit', 'services/*', 'tests'] },
   { what: ['@angelia/jobs'], to: ['libs/service-kit', 'services/ingress'] },
-  { what: ['@angelia/config'], to: ['libs/service-kit', 'libs/cli', 'services/*'] },
+  { what: ['@angelia/config'], to: ['libs/service-kit', 'libs/doctor', 'libs/cli', 'services/*'] },
+  // The checks that `angelia doctor` and `GET /v1/doctor` make.
+  { what: ['@angelia/doctor'], to: ['libs/cli', 'services/ingress'] },
   // The command line takes single parts of it (`/maintenance`), never the whole: that is Nest.
   { what: ['@angelia/service-kit'], to: ['services/*', 'libs/cli', 'tests'] },
   // Nobody needs the command line but its tests.
@@ -73,7 +75,16 @@ const only: Record<string, Names> = {
     '@angelia/event-log',
     '@angelia/bus',
     '@angelia/config',
+    '@angelia/doctor',
     '@angelia/service-kit',
+    '@angelia/waiting',
+    'yaml',
+  ],
+  'libs/doctor': [
+    '@angelia/contracts',
+    '@angelia/event-log',
+    '@angelia/bus',
+    '@angelia/config',
     '@angelia/waiting',
     'nodemailer',
     'yaml',

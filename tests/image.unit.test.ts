@@ -49,6 +49,16 @@ describe('the image', () => {
     }
   });
 
+  it('has the console where ingress looks for it, built in the image', () => {
+    const source = 'services/ingress/src/console/bundle/console-bundle.ts';
+    const [, path = ''] = /new URL\('([^']+)', import\.meta\.url\)/.exec(read(source)) ?? [];
+    // As in dist/, where the build puts a source without its `src` (bundle-plugins.mjs).
+    const inImage = new URL(path, `file:///app/dist/${source.replace('/src/', '/')}`).pathname;
+    expect(inImage).toBe('/app/libs/console/dist/');
+    expect(dockerfile).toMatch(/^RUN .*node libs\/console\/build\/build\.mjs$/m);
+    expect(dockerfile).toMatch(/^COPY --from=build \/app\/libs\/console\/dist libs\/console\/dist$/m);
+  });
+
   it("is built with the launcher's pnpm, whose hash is checked, and with no other program from npm", () => {
     expect(dockerfile).toMatch(/^COPY deploy\/local\/bootstrap \/bootstrap\nRUN .*providePnpm/m);
     expect(dockerfile).not.toMatch(/npm (install|i|exec|ci)\b|npx|corepack/);

@@ -63,13 +63,15 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
+// As in production: on a starved machine a run would lose a short lease and be rightly done again.
+let leaseSeconds = 20;
+
 /** The key of the model is in `.env`. */
 function config(parts: Partial<TestConfigParts> = {}): string {
   return testConfig({
     sinkUrl: sink.url,
     modelUrl: model.baseUrl,
-    // As in production: on a starved machine a run would lose a short lease and be rightly done again.
-    timing: { lease_seconds: 20 },
+    timing: { lease_seconds: leaseSeconds },
     ...parts,
     models: {
       main: {
@@ -436,7 +438,8 @@ describe('SIGHUP', () => {
 
 describe('a key that cannot change while services run', () => {
   it('is named with the services to restart, and counts after `angelia restart`', async () => {
-    await takenEverywhere(() => save(config({ timing: { lease_seconds: 21 } })));
+    leaseSeconds += 1;
+    await takenEverywhere(() => save(config()));
     expect((await cli('doctor', '--json')).stdout).toMatch(/old value of timing/);
     const before = pids();
     const restarted = await cli('restart');

@@ -31,6 +31,7 @@ export { publicUrl, publicUrlWarning } from './public-url.ts';
 export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
 export { secretEnvironmentOf } from './secrets/secret-environment.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
+export { shownConfig, withoutSecrets } from './secrets/without-secrets.ts';
 export {
   ConfigRefused,
   ConfigUnusable,

@@ -12,8 +12,8 @@ export { driverModules } from './connection/connection-pool.ts';
 export type { ConsoleAccess, ConsoleSession } from './console/console-access.ts';
 export type { DeadLetter } from './diagnostics/dead-letters.ts';
 export type { LogStatus } from './diagnostics/log-status.ts';
-export { MINUTE_MS } from './diagnostics/overview.ts';
 export type { Activity, Minute, RouteTraffic } from './diagnostics/overview.ts';
+export { MINUTE_MS } from './diagnostics/overview.ts';
 export type { UnstartedBatch, UnstartedWebhook } from './diagnostics/unstarted-webhooks.ts';
 export {
   InvalidCursor,

@@ -10,6 +10,8 @@ export interface JobFilter {
   readonly failure?: string | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
+  readonly ended_since?: string | undefined;
+  readonly waiting_for?: string | undefined;
   /** What `q` of the request meant. It stays so, whatever the job changes. */
   readonly id_prefix?: string | undefined;
   readonly delivery_id?: string | undefined;
@@ -31,6 +33,7 @@ export interface Selection {
 
 export function sessionFilterOf(filter: JobFilter): SessionFilter {
   const { route, status, outcome, agent, model, failure, id_prefix, delivery_id, title } = filter;
+  const { waiting_for, ended_since } = filter;
   return {
     route,
     status,
@@ -41,6 +44,8 @@ export function sessionFilterOf(filter: JobFilter): SessionFilter {
     title,
     idPrefix: id_prefix,
     deliveryId: delivery_id,
+    waitingFor: waiting_for,
+    ...(ended_since === undefined ? {} : { endedSince: Date.parse(ended_since) }),
     ...timesOf(filter),
   };
 }

@@ -33,3 +33,4 @@ export { Drain, type DrainParticipant } from './process/drain.ts';
 export type { ServiceRuntime } from './process/runtime.ts';
 export { captureContent, captured, captures } from './telemetry/captured-content.ts';
 export { announceCommits } from './transport/announce-commits.ts';
+export { VERSION } from './version.ts';

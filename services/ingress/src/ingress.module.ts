@@ -16,6 +16,8 @@ import { OpenApiController } from './api/openapi/openapi.controller.ts';
 import { OverviewController } from './api/overview/overview.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
 import { QuestionsController } from './api/questions/questions.controller.ts';
+import { RouteTraffic } from './api/routes/route-traffic.ts';
+import { RouteTrialsController } from './api/routes/route-trials.controller.ts';
 import { RoutesController } from './api/routes/routes.controller.ts';
 import { SessionsController } from './api/sessions/sessions.controller.ts';
 import { SessionStreams } from './api/stream/session-streams.ts';
@@ -51,6 +53,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     OverviewController,
     ProcessesController,
     QuestionsController,
+    RouteTrialsController,
     RoutesController,
     UnstartedWebhooksController,
     StreamController,
@@ -74,6 +77,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     RouteRegistry,
     { provide: ROUTES, useExisting: RouteRegistry },
     RouteChanges,
+    RouteTraffic,
     UnstartedWebhookRecorder,
     SessionStreams,
     EventFeed,

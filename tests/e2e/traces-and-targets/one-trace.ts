@@ -438,6 +438,9 @@ export function oneTrace(): void {
       });
       const { sessionId } = await stack.post({ route: 'worked', body: { text: 'count it' } });
       await stack.waitForEnd(sessionId, { settled: true });
+      model.next(callTool('terminal', { command: 'true' }));
+      const failed = await stack.post({ route: 'limited', body: { text: 'too much to count' } });
+      await stack.waitForEnd(failed.sessionId, { settled: true });
       const port = Number(new URL(model.baseUrl).port);
       const call = {
         'gen_ai.operation.name': 'chat',

@@ -53,37 +53,55 @@ export async function runStart(
 }
 
 async function bannerOf(stack: Stack, startedAt: number): Promise<string> {
+  const [routes, consoleLink] = await Promise.all([routesOf(stack), consoleLinkOf(stack)]);
   return banner({
     url: stack.url,
     otherUrls: stack.urls.slice(1),
+    consoleLink,
     adminTokenFile: stack.secrets.adminTokenFile,
     dataDir: stack.dataDir,
     readyInSeconds: (Date.now() - startedAt) / 1000,
     demoSecret: stack.settings.config === null ? stack.secrets.demoSecret : null,
-    routes: await routesOf(stack),
+    routes,
     assignments: assignmentsFor(stack),
   });
 }
 
-const ROUTES_TIMEOUT_MS = 5_000;
-
 /** As the API lists them, with those that were made by API. None if ingress does not answer: the banner must appear. */
-async function routesOf({ url, adminToken }: Stack): Promise<BannerRoute[]> {
+async function routesOf(stack: Stack): Promise<BannerRoute[]> {
+  const listed = await callApi<{ items: { name: string; source: string; status: string }[] }>(
+    stack,
+    'GET',
+    '/v1/routes?limit=200',
+  );
+  return (listed?.items ?? []).map(({ name, source, status }) => ({
+    name,
+    status,
+    madeByApi: source === 'api',
+  }));
+}
+
+async function consoleLinkOf(stack: Stack): Promise<string | null> {
+  return (await callApi<{ url?: string }>(stack, 'POST', '/v1/console/links'))?.url ?? null;
+}
+
+const API_TIMEOUT_MS = 5_000;
+
+/** Null if ingress does not answer as it should. */
+async function callApi<T>({ url, adminToken }: Stack, method: string, path: string): Promise<T | null> {
   try {
     // Not `fetch`, which takes 8 MB of a launcher that calls nothing else.
-    const call = request(`${url}/v1/routes?limit=200`, {
+    const call = request(`${url}${path}`, {
+      method,
       headers: { authorization: `Bearer ${adminToken}` },
       agent: false,
-      signal: AbortSignal.timeout(ROUTES_TIMEOUT_MS),
+      signal: AbortSignal.timeout(API_TIMEOUT_MS),
     }).end();
     const [response] = (await once(call, 'response')) as [IncomingMessage];
     response.setEncoding('utf8');
-    const { items } = JSON.parse((await response.toArray()).join('')) as {
-      items: { name: string; source: string; status: string }[];
-    };
-    return items.map(({ name, source, status }) => ({ name, status, madeByApi: source === 'api' }));
+    return JSON.parse((await response.toArray()).join('')) as T;
   } catch {
-    return [];
+    return null;
   }
 }
 

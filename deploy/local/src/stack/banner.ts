@@ -4,6 +4,8 @@ interface BannerFacts {
   readonly url: string;
   /** Ingress replicas beyond the first. */
   readonly otherUrls: readonly string[];
+  /** Signs a browser in once. Null: ingress did not make one. */
+  readonly consoleLink: string | null;
   readonly adminTokenFile: string | null;
   readonly dataDir: string;
   readonly readyInSeconds: number;
@@ -35,6 +37,7 @@ export function banner(facts: BannerFacts): string {
   const lines = [
     `Angelia is ready (${facts.readyInSeconds.toFixed(1)} s)`,
     '',
+    ...consoleLines(facts),
     `  webhooks     ${facts.url}/webhooks/<route>`,
     ...facts.otherUrls.map((url) => `               ${url}/webhooks/<route>`),
     `  admin token  ${facts.adminTokenFile ?? 'from ANGELIA_ADMIN_TOKEN'}`,
@@ -59,6 +62,16 @@ export function banner(facts: BannerFacts): string {
     'Ctrl-C drains and stops.',
   );
   return lines.join('\n');
+}
+
+/** Without a link, the page asks for the admin token. */
+function consoleLines({ consoleLink, url, assignments }: BannerFacts): string[] {
+  return [
+    `  console      ${consoleLink ?? `${url}/console`}`,
+    ...(consoleLink === null
+      ? []
+      : [`               (works once, within ten minutes; another: ${assignments}${CLI} console)`]),
+  ];
 }
 
 /** The routes, each with the command that sends it a test webhook. */

@@ -14,6 +14,7 @@ describe('the banner', () => {
   const facts = {
     url: 'http://127.0.0.1:8644',
     otherUrls: [],
+    consoleLink: 'http://127.0.0.1:8644/console/sign-in#code.mac',
     adminTokenFile: "/tmp/it's here/admin-token",
     dataDir: '/tmp/data',
     readyInSeconds: 1.23,
@@ -28,6 +29,20 @@ describe('the banner', () => {
     const signature = createHmac('sha256', 'shh').update(body).digest('hex');
     expect(JSON.parse(body)).toBeInstanceOf(Object);
     expect(curl).toContain(`X-Hub-Signature-256: sha256=${signature}`);
+  });
+
+  it('has the link to the console, and how to get another', () => {
+    const shown = banner({ ...facts, assignments: 'ANGELIA_PORT=9000 ' });
+    expect(shown).toContain('  console      http://127.0.0.1:8644/console/sign-in#code.mac\n');
+    expect(shown).toContain(
+      '(works once, within ten minutes; another: ANGELIA_PORT=9000 ./angelia console)\n',
+    );
+  });
+
+  it('without a link has the address of the console, which asks for the admin token', () => {
+    const shown = banner({ ...facts, consoleLink: null });
+    expect(shown).toContain('  console      http://127.0.0.1:8644/console\n');
+    expect(shown).not.toContain('works once');
   });
 
   it('quotes a path, so that the command can be pasted', () => {

@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.ts';
 import { completionNames, completionOf } from './completion.ts';
 import { configCheck, configReload } from './config.ts';
+import { openConsole } from './console.ts';
 import { deadLettersList, deadLettersReplay } from './dead-letters.ts';
 import { deliveriesList, retry } from './deliveries.ts';
 import { doctor } from './doctor.ts';
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   exportSessions,
   importSessions,
   rebuild,
+  openConsole,
   configCheck,
   configReload,
   restart,

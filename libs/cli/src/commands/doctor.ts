@@ -28,7 +28,10 @@ export const doctor = defineCommand({
     },
   ],
   run: async ({ given, out, runtime }) => {
-    const { examine, isHealthy, renderFindings } = await import('../doctor/index.ts');
+    const [{ isHealthy, renderFindings }, { examine }] = await Promise.all([
+      import('@angelia/doctor'),
+      import('../doctor/examine.ts'),
+    ]);
     const timeoutMs = given.duration('timeout');
     const named = given.text('url') ?? runtime.env.ANGELIA_URL;
     const findings = await examine({

@@ -83,7 +83,7 @@ export const init = defineCommand({
       mkdirSync(directory, { recursive: true });
       writeForOwner(configFile, text);
       writeForOwner(envFile, newEnvText);
-      const { renderFindings } = await import('../doctor/render.ts');
+      const { renderFindings } = await import('@angelia/doctor');
       const missing = Object.keys(values).filter((name) => values[name] === null);
       const route = chosen.sender.route;
       // `npm start` looks for the config in the repository, where it runs.

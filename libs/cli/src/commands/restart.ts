@@ -1,7 +1,8 @@
+import { isService, SERVICES } from '@angelia/doctor/local-stack';
 import { type Context, defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { dataDirectory } from '../local-stack/files.ts';
-import { isService, SERVICES, servicesIn } from '../local-stack/local-stack.ts';
+import { servicesIn } from '../local-stack/local-stack.ts';
 import { restartService } from '../local-stack/restart-service.ts';
 
 /** ANGELIA_DRAIN_SECONDS (30), and a start on a busy machine. */

@@ -8,6 +8,11 @@ export const sessionFilters = {
     values: ['queued', 'running', 'waiting', 'ended'],
     summary: 'only sessions with this status',
   },
+  'waiting-for': {
+    value: 'what',
+    values: ['person', 'model', 'process'],
+    summary: 'only sessions that wait for this',
+  },
   outcome: {
     value: 'outcome',
     values: ['succeeded', 'failed', 'cancelled', 'expired'],
@@ -15,6 +20,7 @@ export const sessionFilters = {
   },
   since: { value: 'when', summary: 'created at this time or later: ISO 8601, or how long ago (15m, 2h, 7d)' },
   until: { value: 'when', summary: 'created before this time' },
+  'ended-since': { value: 'when', summary: 'ended at this time or later' },
   agent: { value: 'name', summary: 'only sessions of this agent' },
   model: { value: 'name', summary: 'only sessions that this model answered last' },
   failure: { value: 'code', summary: 'only sessions with this failure, such as `timeout`' },

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { renderFindings } from '@angelia/doctor';
 import { eventually, startTelegram, withTestStack } from '@angelia/testkit';
 import { expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { importHermes } from '../hermes/import.ts';
 import { runRecorded } from '../testing/run-recorded.ts';
 import { examine } from './examine.ts';
-import { renderFindings } from './render.ts';
 
 const TOKEN = '123456:a-token-of-the-bot';
 const SECRET = 'the-secret-of-the-subscription';

@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Finding, isHealthy, renderFindings } from '@angelia/doctor';
 import {
   createTestDatabase,
   eventually,
@@ -21,8 +22,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { stringify } from 'yaml';
 import { type ExamineOptions, examine } from './examine.ts';
-import type { Finding } from './finding.ts';
-import { isHealthy, renderFindings } from './render.ts';
 
 // Each fault is real: the Postgres of the test run has fsync off, and the servers are real servers that really refuse.
 

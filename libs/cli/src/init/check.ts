@@ -1,8 +1,6 @@
 import { parseConfigText, scrubber } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
-import type { Finding } from '../doctor/finding.ts';
-import { modelsFindings } from '../doctor/models.ts';
-import { targetsFindings } from '../doctor/targets/findings.ts';
+import { type Finding, modelsFindings, targetsFindings } from '@angelia/doctor';
 
 /** As long as doctor waits for a platform. */
 const REQUEST_MS = 5_000;

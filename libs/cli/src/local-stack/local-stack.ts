@@ -1,36 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isService, type LocalProgram, type LocalStack, SERVICES } from '@angelia/doctor/local-stack';
 import { CliError } from '../exit.ts';
 import { keptPorts, localUrl, readIfThere } from './files.ts';
-
-/**
- * What `npm start` keeps in `$ANGELIA_DATA` (INTERFACES.md, "Local stack files"), so that `angelia doctor` needs no
- * settings on the machine where the stack runs. Whoever may read the directory may read the secrets in it.
- */
-export interface LocalStack {
-  readonly dataDirectory: string;
-  /** Null if no stack was ever started on this directory. */
-  readonly programs: readonly LocalProgram[] | null;
-  /** Where ingress listens when ANGELIA_PORT is 0. */
-  readonly keptIngressPort: number | undefined;
-  /** The variables that the launcher gives to the services, unless the environment sets them. */
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-export interface LocalProgram {
-  /** `ingress`, `agent-runner-2`, `postgres`. */
-  readonly name: string;
-  readonly running: boolean;
-  readonly adminPort: number | undefined;
-}
-
-/** In the order in which they are restarted. */
-export const SERVICES = ['ingress', 'agent-runner', 'delivery', 'process-watcher'] as const;
-
-/** Whether a program is this service, or a replica of it: `agent-runner-2`. */
-export function isService(service: string, name: string): boolean {
-  return name === service || (name.startsWith(`${service}-`) && /^\d+$/.test(name.slice(service.length + 1)));
-}
 
 /** The services of the local stack that its launcher has started. */
 export function servicesIn(dataDirectory: string): LocalProgram[] {
@@ -38,6 +10,10 @@ export function servicesIn(dataDirectory: string): LocalProgram[] {
   return SERVICES.flatMap((service) => (programs ?? []).filter(({ name }) => isService(service, name)));
 }
 
+/**
+ * What `npm start` keeps in `$ANGELIA_DATA` (INTERFACES.md, "Local stack files"), so that `angelia doctor` needs no
+ * settings on the machine where the stack runs. Whoever may read the directory may read the secrets in it.
+ */
 export function readLocalStack(dataDirectory: string): LocalStack {
   const base = resolve(dataDirectory);
   const kept = (name: string): string | undefined =>

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LocalProgram } from '@angelia/doctor/local-stack';
 import { pause } from '@angelia/waiting';
 import { CliError, EXIT } from '../exit.ts';
 import { readIfThere } from './files.ts';
-import type { LocalProgram } from './local-stack.ts';
 
 const LOOK_MS = 100;
 const READY_TIMEOUT_MS = 2_000;

@@ -19,6 +19,8 @@ export const configSchema = z
     secret: z.string().min(1).optional(),
     /** Where senders reach ingress, e.g. `https://hooks.example.com`. Needed for Twilio, which signs the URL that it calls. */
     public_url: httpUrl.optional(),
+    /** The page of Jaeger, e.g. `https://jaeger.example.com`. The console links the trace of a session to it. */
+    jaeger_url: httpUrl.optional(),
     limits: z
       .strictObject({
         max_body_bytes: positiveInt.default(1_048_576),

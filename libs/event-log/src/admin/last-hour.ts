@@ -1,6 +1,11 @@
 import pg from 'pg';
 import { toLogError } from '../connection/postgres-errors.ts';
-import { AWAITED_MODELS, type AwaitedModel, MOST_ROWS, REFUSED_WEBHOOKS } from '../diagnostics/recent-trouble.ts';
+import {
+  AWAITED_MODELS,
+  type AwaitedModel,
+  MOST_ROWS,
+  REFUSED_WEBHOOKS,
+} from '../diagnostics/recent-trouble.ts';
 import { idAt } from '../read/id-time.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { ConnectionPool, PoolUse, Statement } from '../connection/connection-pool.ts';
 import { NEEDED_MIGRATION } from '../connection/check-cluster.ts';
+import type { ConnectionPool, PoolUse, Statement } from '../connection/connection-pool.ts';
 import type { Database } from '../connection/database.ts';
 import { VIEWS_VERSION } from '../connection/schema.ts';
 import type { ViewsVersion } from '../read/views-version.ts';
@@ -24,7 +24,10 @@ interface Installation {
   readonly leaders: readonly { readonly name: string; readonly holder: string }[];
 }
 
-const MIGRATION: Statement = { name: 'last_migration', text: 'SELECT max(m.number) FROM angelia.migrations m' };
+const MIGRATION: Statement = {
+  name: 'last_migration',
+  text: 'SELECT max(m.number) FROM angelia.migrations m',
+};
 const LEADERS: Statement = {
   name: 'live_leaders',
   text: 'SELECT l.name, l.holder FROM angelia.leaders l WHERE l.expires_at > clock_timestamp() ORDER BY l.name',

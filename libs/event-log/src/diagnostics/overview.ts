@@ -1,4 +1,4 @@
-import { textArray } from "../connection/binary-array.ts";
+import { textArray } from '../connection/binary-array.ts';
 import type { ConnectionPool, Statement } from '../connection/connection-pool.ts';
 import { idAt, idTime } from '../read/id-time.ts';
 import { type Count, MOST_COUNTED } from '../read/page.ts';
@@ -66,6 +66,14 @@ const MOST_PENDING = 10_000;
 const minuteOf = (column: string) =>
   `(floor(date_part('epoch', ${column}) / 60) * ${MINUTE_MS})::bigint AS minute`;
 
+/**
+ * The newest first. As a range and an order of both columns, only the index by status answers it. With `status = ...` the
+ * planner may read the index by time and look for rows of that status, which are few among millions.
+ */
+const changedSince = (status: string, since: string) =>
+  `(d.status, d.updated_at) >= ('${status}', ${since}::timestamptz) AND (d.status, d.updated_at) < ('${status}', 'infinity')
+   ORDER BY d.status DESC, d.updated_at DESC, d.session_id DESC, d.output DESC`;
+
 /** Open sessions by status and by what they wait for; and those that ended, but have something left to deliver. */
 const OPEN: Statement = {
   name: 'overview_open',
@@ -99,14 +107,13 @@ const DELIVERED: Statement = {
             greatest(0, round(date_part('epoch', d.updated_at) * 1000 - ${idTime('d.session_id')}))::float8 AS ms,
             NOT EXISTS (SELECT FROM angelia.deliveries e WHERE e.session_id = d.session_id AND e.output < d.output) AS first,
             d.detail ->> 'kind' = 'final-response' AND d.detail ->> 'turn' = '1' AS answer
-          FROM (SELECT * FROM angelia.deliveries d WHERE d.status = 'delivered' AND d.updated_at >= $1
-                ORDER BY d.updated_at DESC, d.session_id DESC, d.output DESC LIMIT ${MOST_DELIVERIES}) d) d
+          FROM (SELECT * FROM angelia.deliveries d WHERE ${changedSince('delivered', '$1')} LIMIT ${MOST_DELIVERIES}) d) d
     GROUP BY minute`,
 };
 const DEAD_DELIVERIES: Statement = {
   name: 'overview_dead_deliveries',
-  text: `SELECT count(*)::int FROM (SELECT 1 FROM angelia.deliveries d WHERE d.status = 'dead' AND d.updated_at >= $1
-    ORDER BY d.updated_at DESC, d.session_id DESC, d.output DESC LIMIT ${MOST_COUNTED}) d`,
+  text: `SELECT count(*)::int FROM (SELECT 1 FROM angelia.deliveries d WHERE ${changedSince('dead', '$1')}
+    LIMIT ${MOST_COUNTED}) d`,
 };
 const DEAD_LETTERS: Statement = {
   name: 'overview_dead_letters',
@@ -120,8 +127,7 @@ const FAILING_TARGETS: Statement = {
   text: `SELECT p.target, count(*)::int, (array_agg(p.reason ORDER BY p.updated_at DESC))[1],
       date_part('epoch', min(p.due_at)) * 1000, bool_or(p.looked >= ${MOST_PENDING})
     FROM (SELECT d.target, d.attempts, d.detail ->> 'reason' AS reason, d.updated_at, d.due_at, count(*) OVER () AS looked
-          FROM (SELECT * FROM angelia.deliveries d WHERE d.status = 'pending'
-                ORDER BY d.updated_at DESC, d.session_id DESC, d.output DESC LIMIT ${MOST_PENDING}) d) p
+          FROM (SELECT * FROM angelia.deliveries d WHERE ${changedSince('pending', "'-infinity'")} LIMIT ${MOST_PENDING}) d) p
     WHERE p.attempts > 0 AND p.reason IS NOT NULL
     GROUP BY p.target ORDER BY p.target`,
 };
@@ -133,13 +139,13 @@ const TRAFFIC: Statement = {
           ORDER BY s.session_id DESC LIMIT ${MOST_COUNTED}) t
     GROUP BY t.route`,
 };
-/** The last session of each route by the index of routes, and the last webhook that started none. */
+/** `g` is behind every id. The last session of each route by the index of routes, and the last webhook that started none. */
 const LAST_WEBHOOKS: Statement = {
   name: 'last_webhooks',
   text: `SELECT r.route, date_part('epoch', s.created_at) * 1000, date_part('epoch', w.last_at) * 1000
     FROM unnest($1::text[]) r(route)
-    LEFT JOIN LATERAL (SELECT s.created_at FROM angelia.sessions s WHERE s.route = r.route
-                       ORDER BY s.session_id DESC LIMIT 1) s ON true
+    LEFT JOIN LATERAL (SELECT s.route, s.created_at FROM angelia.sessions s WHERE (s.route, s.session_id) < (r.route, 'g')
+                       ORDER BY s.route DESC, s.session_id DESC LIMIT 1) s ON s.route = r.route
     LEFT JOIN LATERAL (SELECT max(c.last_at) AS last_at FROM angelia.unstarted_webhook_counts c
                        WHERE c.route = r.route) w ON true`,
 };
@@ -254,7 +260,9 @@ export class Overview {
   /** When the last session of each route was created, and when the last webhook came that started none. */
   async lastWebhooks(
     routes: readonly string[],
-  ): Promise<ReadonlyMap<string, { readonly sessionAt: number | null; readonly unstartedAt: number | null }>> {
+  ): Promise<
+    ReadonlyMap<string, { readonly sessionAt: number | null; readonly unstartedAt: number | null }>
+  > {
     const rows = await this.#pool.query(LAST_WEBHOOKS, [textArray(routes)]);
     const time = (value: unknown) => (value === null ? null : Math.round(value as number));
     return new Map(

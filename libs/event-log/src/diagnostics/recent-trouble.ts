@@ -22,7 +22,8 @@ const MOST_WAITING = 10_000;
 export const AWAITED_MODELS = `
   SELECT m->>'model' AS model, m->>'code' AS code, s.state #>> '{turns,0,putOff,reason}' AS reason,
     count(*)::int AS sessions
-  FROM (SELECT s.state FROM angelia.sessions s WHERE NOT s.settled AND s.status = 'waiting' LIMIT ${MOST_WAITING}) s,
+  FROM (SELECT s.state FROM angelia.sessions s WHERE NOT s.settled AND s.status = 'waiting'
+        ORDER BY s.session_id LIMIT ${MOST_WAITING}) s,
     jsonb_array_elements(s.state #> '{turns,0,putOff,models}') m
   WHERE (s.state #> '{turns,0,putOff,waiting}') = 'true'
   GROUP BY 1, 2, 3 ORDER BY count(*) DESC LIMIT ${MOST_ROWS}`;

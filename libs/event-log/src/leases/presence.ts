@@ -46,7 +46,10 @@ export class Presence {
     this.#holder = holder;
   }
 
-  async announce(who: { service: string; version: string; instance: string }, seconds: number): Promise<void> {
+  async announce(
+    who: { service: string; version: string; instance: string },
+    seconds: number,
+  ): Promise<void> {
     await this.#pool.query(ANNOUNCE, [resourceOf(who), this.#holder, seconds]);
   }
 
@@ -71,6 +74,14 @@ export class Presence {
 }
 
 /** The instance may be any text. It comes last, and makes the name unique. */
-function resourceOf({ service, version, instance }: { service: string; version: string; instance: string }): string {
+function resourceOf({
+  service,
+  version,
+  instance,
+}: {
+  service: string;
+  version: string;
+  instance: string;
+}): string {
   return `${PREFIX}${service}:${version}:${instance}`;
 }

@@ -248,7 +248,16 @@ export class SessionList {
 }
 
 /** Filters that views of version 1 answer too. */
-const KNOWN_TO_ALL = ['outcome', 'since', 'until', 'endedSince', 'endedBefore', 'isOpen', 'isSettled', 'idPrefix'];
+const KNOWN_TO_ALL = [
+  'outcome',
+  'since',
+  'until',
+  'endedSince',
+  'endedBefore',
+  'isOpen',
+  'isSettled',
+  'idPrefix',
+];
 
 const SORT_KEYS: Readonly<Record<'active' | 'longest' | 'tokens', RawBuilder<number>>> = {
   active: sql`date_part('epoch', s.last_activity_at)`,

@@ -1,1 +1,1 @@
-export { type LedLoop, startLeader } from './leader.ts';
+export { startLeader } from './leader.ts';

@@ -2,13 +2,14 @@ import { type Bus, connectBus } from '@angelia/bus';
 import { NatsServer } from '@angelia/bus/testing';
 import { type Config, type Hint, parseConfig, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
+import { type LedLoop, ledLoops } from '@angelia/event-log/leading';
 import { decide } from '@angelia/session';
 import { freshTraceparent, newSessionId, Sessions } from '@angelia/sessions';
 import { createTestDatabase, eventually, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../logs/logger.ts';
 import { announceCommits } from '../transport/announce-commits.ts';
-import { type Leader, type LedLoop, ledLoops, startLeader } from './leader.ts';
+import { type Leader, startLeader } from './leader.ts';
 
 const logger = createLogger({
   service: 'test',

@@ -7,6 +7,7 @@ import {
   type HintOwner,
   hintAllUnsettled,
   type Leading,
+  type LedLoop,
   lead,
   runAgenda,
   runProjection,
@@ -30,9 +31,6 @@ export interface Leader {
   /** Gives every lead back, so that another process takes it at once. */
   resign(): Promise<void>;
 }
-
-export const ledLoops = ['relay', 'projection', 'agenda', 'jobs', 'prune', 'views'] as const;
-export type LedLoop = (typeof ledLoops)[number];
 
 interface LeaderOptions {
   readonly log: EventLog;

@@ -140,7 +140,7 @@ export const metrics = {
 
   apiRefused: new Counter({
     name: 'angelia_api_refused_total',
-    help: 'Calls of /v1 that were refused. `slowed_down`: after too many wrong tokens from the same address. `signed_out`, `csrf`, `cross_site`: of a browser with the cookie of the console.',
+    help: 'Refused calls of /v1. `slowed_down`: after too many wrong tokens. `signed_out`, `csrf`, `cross_site`: of a browser.',
     unit: '1',
     labels: {
       reason: oneOf('no_token', 'wrong_token', 'slowed_down', 'signed_out', 'csrf', 'cross_site'),
@@ -149,7 +149,7 @@ export const metrics = {
   }),
   consoleSignIns: new Counter({
     name: 'angelia_console_sign_ins_total',
-    help: 'Sign-ins to the console. `wrong`: a wrong admin token or code. `slowed_down`: after too many of these from the same address.',
+    help: 'Sign-ins to the console. `slowed_down`: after too many wrong ones from the same address.',
     unit: '1',
     labels: {
       outcome: oneOf(

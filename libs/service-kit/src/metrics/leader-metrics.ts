@@ -1,6 +1,6 @@
 import type { Bus } from '@angelia/bus';
 import type { LogStatus } from '@angelia/event-log';
-import type { LedLoop } from '../leading/leader.ts';
+import type { LedLoop } from '@angelia/event-log/leading';
 import { metrics } from './catalogue.ts';
 
 const loops: readonly LedLoop[] = ['relay', 'projection', 'agenda', 'jobs', 'prune', 'views'];

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBus } from '@angelia/bus';
 import { NatsServer } from '@angelia/bus/testing';
+import { ledLoops } from '@angelia/event-log/leading';
 import { freshTraceparent, newEventId, newSessionId, traceIdOf } from '@angelia/sessions';
 import { createTestDatabase, eventually, startOtlpReceiver, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ledLoops } from '../leading/leader.ts';
 import { createLogger } from '../logs/logger.ts';
 import { Cuttable, RunningService } from '../testing/running-service.ts';
 

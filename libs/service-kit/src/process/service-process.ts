@@ -23,6 +23,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { JetStreamStrategy } from '../transport/jetstream.strategy.ts';
 import { giveBackMemoryAtRest } from './give-back-memory.ts';
 import { listenWithRetry } from './listen.ts';
+import { announcePresence } from './presence.ts';
 import type { ServiceDefinition } from './run-service.ts';
 import { openRuntime, type ServiceRuntime, untilLogIsUsable } from './runtime.ts';
 import { shutDown } from './shutdown.ts';
@@ -48,6 +49,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   let startup: CheckResult = { ok: false, reason: 'waiting for Postgres' };
   runtime.health.add('startup', () => startup);
   let leader: Leader | null = null;
+  let presence: { stop(): Promise<void> } | null = null;
   startMetrics(runtime, () => leader);
   giveBackMemoryAtRest();
 
@@ -68,6 +70,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     if (goingDown.signal.aborted) return;
     const { log, bus } = runtime;
     leader = options.startLeader?.({ log, bus, config, service: environment.service, logger }) ?? null;
+    presence = announcePresence(runtime);
     startup = { ok: true };
     logger.info({ admin_port: admin?.port, port: app.port, ms: Date.now() - options.startedAt }, 'at work');
     // If there is a compile cache (the local stack), write it now: this process may be killed, and others start meanwhile.
@@ -91,7 +94,9 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
         await Promise.all([strategy.stopPulling(), app.stopHttp()]);
       },
       closeApp: () => app.close(),
-      resign: async () => leader?.resign(),
+      resign: async () => {
+        await Promise.all([leader?.resign(), presence?.stop()]);
+      },
       closeBus: () => runtime.bus.close(),
       closeLog: () => runtime.log.close(),
       flushTelemetry: () => telemetry.flush(TELEMETRY_FLUSH_MS),

@@ -4,11 +4,11 @@ import { isSessionId } from '@angelia/contracts';
 import { SESSION_ID, setTracing, spanIds } from '@angelia/sessions';
 import { LATE, within } from '@angelia/waiting';
 import { DiagLogLevel, diag, metrics } from '@opentelemetry/api';
-import manifest from '../../package.json' with { type: 'json' };
 import { KnownSecrets } from '../logs/known-secrets.ts';
 import type { Logger } from '../logs/logger.ts';
 import { allMetrics } from '../metrics/catalogue.ts';
 import { exportOverOtlp } from '../metrics/otlp.ts';
+import { VERSION } from '../version.ts';
 import { captureContent } from './captured-content.ts';
 
 export interface Telemetry {
@@ -60,7 +60,7 @@ export async function startTelemetry(
     instrumentations: [
       new HttpInstrumentation({
         ignoreIncomingRequestHook: ({ method, url = '' }) =>
-          isRead(method) || isWebhook(url) || isSignedLink(url),
+          isRead(method) || isWebhook(url) || isSignedLink(url) || isSignIn(url),
         requestHook: (span, request) => {
           // An incoming request, not one of ours.
           if (!('httpVersion' in request)) return;
@@ -88,7 +88,7 @@ export async function startTelemetry(
  */
 function startAs(sdk: { start(): void }, instance: string): void {
   const given = process.env.OTEL_RESOURCE_ATTRIBUTES;
-  const ours = `service.version=${manifest.version},service.instance.id=${encodeURIComponent(instance)}`;
+  const ours = `service.version=${VERSION},service.instance.id=${encodeURIComponent(instance)}`;
   process.env.OTEL_RESOURCE_ATTRIBUTES = given ? `${ours},${given}` : ours;
   sdk.start();
   // Commands that process-watcher starts may use OpenTelemetry too, and are not this service.
@@ -124,7 +124,7 @@ function isRead(method: string | undefined): boolean {
 }
 
 const CALL =
-  /^(\/v1\/(?:sessions|deliveries|processes|routes|webhooks|dead-letters))(\/[^/?]+)?(\/[a-z]+)?(?:\?|$)/;
+  /^(\/v1\/(?:sessions|deliveries|processes|routes|webhooks|dead-letters|console))(\/[^/?]+)?(\/[a-z]+)?(?:\?|$)/;
 
 /** `POST /v1/sessions/{id}/cancel`. A request to an unknown path has only its method as a name: anybody can make paths up. */
 function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
@@ -134,7 +134,7 @@ function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
   const [, list, one = '', part = ''] = CALL.exec(url) ?? [];
   if (list === undefined) return { name: method, sessionId: null };
   const sessionId = list === '/v1/sessions' && isSessionId(one.slice(1)) ? one.slice(1) : null;
-  const which = one === '' || one === '/retry' || one === '/counts' ? one : '/{id}';
+  const which = one === '' || one === '/retry' || one === '/counts' || one === '/links' ? one : '/{id}';
   return { name: `${method} ${list}${which}${part}`, sessionId };
 }
 
@@ -149,6 +149,11 @@ function isWebhook(url: string): boolean {
 /** Its span would hold the token, which is enough to use the link. And anybody can send one until it is checked. */
 function isSignedLink(url: string): boolean {
   return url.includes('/answers/') || url.includes('/callbacks/');
+}
+
+/** Anybody can send one, and it holds a secret in its body. */
+function isSignIn(url: string): boolean {
+  return url.includes('/console/session');
 }
 
 async function flush(sdk: { shutdown(): Promise<void> }, timeoutMs: number, logger: Logger): Promise<void> {

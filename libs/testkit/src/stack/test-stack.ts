@@ -176,7 +176,7 @@ export class TestStack {
         const pid = existsSync(join(this.dataDir, 'run', `${name}.pid`)) ? this.pid(name) : killedPid;
         return pid !== killedPid && isAlive(pid) && pid;
       },
-      { describe: `${name} is running again` },
+      { describe: () => `${name} is running again; killed was ${stateOf(killedPid)}` },
     );
   }
 
@@ -273,4 +273,13 @@ async function printLogs(dataDir: string): Promise<void> {
     lines.push(`--- ${file}\n${await text(createReadStream(join(logs, file), { start }))}`);
   }
   process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+/** What the kernel says of a process, for the message of a test that waits for its end. */
+function stateOf(pid: number): string {
+  try {
+    return `pid ${pid}: ${readFileSync(`/proc/${pid}/stat`, 'utf8')}`;
+  } catch {
+    return `pid ${pid}, which is gone`;
+  }
 }

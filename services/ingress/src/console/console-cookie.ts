@@ -6,7 +6,7 @@ import { tooManyGuesses } from '../access/admin-token.ts';
 import type { Authenticated, WayIn } from '../access/caller.ts';
 import { type GuessVerdict, TokenGuesses } from '../access/token-guesses.ts';
 import { clientNetworkOf } from '../http/client-network.ts';
-import { Refusal } from '../http/refusal.ts';
+import { CodedRefusal, Refusal } from '../http/refusal.ts';
 import { headerOf } from '../webhooks/authenticate/scheme.ts';
 import {
   type ConsoleSecrets,
@@ -67,7 +67,7 @@ export class ConsoleCookie implements WayIn {
       !isRead(request.method) &&
       !isCsrfTokenOf(secret, headerOf(request.headers, 'x-angelia-csrf') ?? '')
     ) {
-      return new Refusal(
+      return new CodedRefusal(
         403,
         'csrf',
         'this call needs the header `X-Angelia-CSRF` with the `csrf_token` of GET /console/session',
@@ -89,7 +89,7 @@ export class ConsoleCookie implements WayIn {
 }
 
 export function signedOut(): Refusal {
-  return new Refusal(
+  return new CodedRefusal(
     401,
     'signed_out',
     'this browser is not signed in, or no longer: open /console and sign in with the admin token, or with a new link of `angelia console`',

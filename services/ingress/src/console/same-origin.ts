@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isLocalHost } from '../http/local-host.ts';
-import { Refusal } from '../http/refusal.ts';
+import { CodedRefusal, type Refusal } from '../http/refusal.ts';
 
 /**
  * Refuses what a page of another origin sends with our cookie, or to sign a browser in. `SameSite=Strict` already keeps the
@@ -27,7 +27,7 @@ export function insecurePageRefusal({ headers: { origin } }: FastifyRequest): Re
   if (origin === undefined || !URL.canParse(origin)) return null;
   const { protocol, host } = new URL(origin);
   if (protocol !== 'http:' || isLocalHost(host)) return null;
-  return new Refusal(
+  return new CodedRefusal(
     403,
     'needs_https',
     'the console needs https, or a browser on the same machine: open it by https, or forward the port with `ssh -L` and open it at 127.0.0.1',
@@ -35,7 +35,7 @@ export function insecurePageRefusal({ headers: { origin } }: FastifyRequest): Re
 }
 
 function crossSite(): Refusal {
-  return new Refusal(
+  return new CodedRefusal(
     403,
     'cross_site',
     'a page of another origin sent the request: open the console itself (/console)',

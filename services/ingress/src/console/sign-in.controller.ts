@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AdminToken, tooManyGuesses } from '../access/admin-token.ts';
 import type { GuessVerdict } from '../access/token-guesses.ts';
 import { parseBody } from '../http/parse-request.ts';
-import { Refusal } from '../http/refusal.ts';
+import { CodedRefusal, Refusal } from '../http/refusal.ts';
 import { type ConsoleSessionJson, signIn } from './console.operations.ts';
 import { ConsoleCookie, type SignedIn, signedOut } from './console-cookie.ts';
 import { csrfTokenOf, digestOf } from './console-secrets.ts';
@@ -81,7 +81,7 @@ export class SignInController {
     if (refusal !== null) throw refusal;
     // A form of a foreign page can send other types, but not this one.
     if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
-      throw new Refusal(415, 'not_json', 'send the sign-in with content-type application/json');
+      throw new CodedRefusal(415, 'not_json', 'send the sign-in with content-type application/json');
     }
   }
 
@@ -103,7 +103,7 @@ export class SignInController {
     const secret = this.cookie.secrets.make('session');
     const taken = await this.log.consoleAccess.takeLink(digestOf(code), digestOf(secret), SESSION_SECONDS);
     if (taken !== null) return { ...taken, secret };
-    throw new Refusal(
+    throw new CodedRefusal(
       401,
       'link_expired',
       'this link was used already, or is older than ten minutes: get a new one with `angelia console`, or sign in with the admin token',
@@ -119,7 +119,7 @@ export class SignInController {
 
 function refuseUnlessRight(verdict: GuessVerdict, wrong: string): void {
   if (verdict === 'right') return;
-  throw verdict === 'wrong' ? new Refusal(401, 'unauthorized', wrong) : tooManyGuesses('wrong sign-ins');
+  throw verdict === 'wrong' ? new CodedRefusal(401, 'unauthorized', wrong) : tooManyGuesses('wrong sign-ins');
 }
 
 const outcomes: Readonly<

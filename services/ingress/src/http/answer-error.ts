@@ -4,7 +4,7 @@ import { isRetryable } from '@angelia/contracts';
 import { ViewsOutdated } from '@angelia/event-log';
 import { HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Refusal } from './refusal.ts';
+import { CodedRefusal, Refusal } from './refusal.ts';
 
 /** The log is back within seconds (a restart) or away for long. Senders double their own delay after that anyway. */
 const RETRY_AFTER_SECONDS = 5;
@@ -15,7 +15,7 @@ const REBUILD_SECONDS = 30;
 interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
-  /** Stable, for programs. Null: the status says enough. */
+  /** Null: the status says enough. */
   readonly code: string | null;
   readonly retryAfterSeconds: number | null;
   /** Neither the client's fault nor an outage: somebody has to look at it. */
@@ -25,7 +25,8 @@ interface ErrorAnswer {
 /** What a client is told about an error: what it can do. No stack, no internals, no text of an unknown error. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof Refusal) {
-    return { ...expected(error.status, error.message, error.retryAfterSeconds), code: error.code };
+    const code = error instanceof CodedRefusal ? error.code : null;
+    return { ...expected(error.status, error.message, error.retryAfterSeconds), code };
   }
   if (error instanceof ViewsOutdated) {
     return expected(
@@ -96,8 +97,7 @@ const errorsByStatus: Readonly<Record<number, string>> = {
   415: 'this content-type is not supported: send content-type application/json',
 };
 
-/** @param withCode false for webhooks, whose errors have exactly one field */
-export function answerError(reply: FastifyReply, error: unknown, withCode = true): ErrorAnswer {
+export function answerError(reply: FastifyReply, error: unknown): ErrorAnswer {
   const answer = errorAnswer(error);
   reply.code(answer.status).header('content-type', 'application/json; charset=utf-8');
   if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
@@ -105,7 +105,7 @@ export function answerError(reply: FastifyReply, error: unknown, withCode = true
   reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   closeIfBodyIsLarge(reply);
   const { message, code } = answer;
-  reply.send(JSON.stringify(withCode && code !== null ? { error: message, code } : { error: message }));
+  reply.send(JSON.stringify(code === null ? { error: message } : { error: message, code }));
   return answer;
 }
 

@@ -55,7 +55,10 @@ export const errorBody = component(
   'Error',
   z.object({
     error: z.string().describe('what is wrong, where, and what to do'),
-    code: z.string().optional().describe('stable, for programs; not in answers to webhooks'),
+    code: z
+      .string()
+      .optional()
+      .describe('stable; where a program has to tell errors of the same status apart'),
   }),
 );
 

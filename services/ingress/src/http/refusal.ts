@@ -31,4 +31,7 @@ export class Refusal extends AngeliaError {
   }
 }
 
+/** The client is also told the code, because it does different things for different reasons: the page of the console. */
+export class CodedRefusal extends Refusal {}
+
 type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 415 | 422 | 429 | 501 | 503;

@@ -1,6 +1,7 @@
 import { checkApiRoute, StartupError } from '@angelia/config';
 import {
   type Config,
+  type ConfigProblem,
   inOneLine,
   type RecordedEvent,
   routeEventSchemas,
@@ -27,6 +28,10 @@ interface StoredApiRoute {
 type CompiledApiRoute =
   | { readonly usable: true; readonly route: Route; readonly effective: Readonly<Record<string, unknown>> }
   | { readonly usable: false; readonly problem: string };
+
+type TriedApiRoute =
+  | Extract<CompiledApiRoute, { readonly usable: true }>
+  | { readonly usable: false; readonly problems: readonly ConfigProblem[] };
 
 export interface ApiRoute extends StoredApiRoute {
   readonly compiled: CompiledApiRoute;
@@ -89,14 +94,26 @@ export function compileApiRoute(
   name: string,
   definition: Readonly<Record<string, unknown>>,
   secrets: readonly string[],
-  { config, listenHost }: RouteContext,
+  context: RouteContext,
 ): CompiledApiRoute {
+  const compiled = tryApiRoute(name, definition, secrets, context);
+  if (compiled.usable) return compiled;
+  const lines = compiled.problems.map(({ place, reason }) =>
+    place === '' ? reason : `\`${place}\`: ${reason}`,
+  );
+  return { usable: false, problem: inOneLine(lines) };
+}
+
+/** The same, with each problem and its place. */
+export function tryApiRoute(
+  name: string,
+  definition: Readonly<Record<string, unknown>>,
+  secrets: readonly string[],
+  { config, listenHost }: RouteContext,
+): TriedApiRoute {
   const secret = secrets.length === 1 ? secrets[0] : secrets;
   const checked = checkApiRoute(config, name, { ...definition, secret }, listenHost);
-  if (!checked.ok) {
-    const problems = checked.problems.map(({ place, reason }) => `\`${place}\`: ${reason}`);
-    return { usable: false, problem: inOneLine(problems) };
-  }
+  if (!checked.ok) return { usable: false, problems: checked.problems };
   try {
     const route = compileRoutes(checked.config, { untrustedAddresses: true }).get(name);
     if (route === undefined) throw new Error(`route ${name} was not compiled`);
@@ -104,7 +121,7 @@ export function compileApiRoute(
     return { usable: true, route, effective };
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
-    const lines = error.lines.map((line) => line.replace(`routes.${name}.`, ''));
-    return { usable: false, problem: inOneLine(lines) };
+    const problems = error.lines.map((line) => ({ place: '', reason: line.replace(`routes.${name}.`, '') }));
+    return { usable: false, problems };
   }
 }

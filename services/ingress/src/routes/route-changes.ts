@@ -69,7 +69,7 @@ export class RouteChanges {
     refuseBeyondBounds(wanted);
     const { secret: given, ...definition } = literal(wanted);
     const { masterKey } = this.registry.context;
-    const fresh = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+    const fresh = newSecret();
     return this.#decideAndAppend(name, actor, async (current, append) => {
       checkPrecondition(name, current, precondition);
       if (current === undefined && this.registry.apiRoutes().length >= MOST_ROUTES) {
@@ -101,6 +101,40 @@ export class RouteChanges {
       }
       const made = kept === undefined && given === undefined;
       return { route, created: current === undefined, generatedSecret: made ? fresh : null };
+    });
+  }
+
+  /**
+   * A new secret, which this returns only this once. With `keepPrevious` senders may use the one before it, too: it is
+   * removed by the next rotation.
+   * @throws Refusal 404, 409, 412, 503; errors of the log
+   */
+  async rotateSecret(
+    name: string,
+    keepPrevious: boolean,
+    precondition: Precondition,
+    actor: string,
+  ): Promise<{ readonly route: ApiRoute; readonly secret: string; readonly secrets: number }> {
+    this.#refuseIfInConfigFile(name);
+    const { masterKey } = this.registry.context;
+    if (masterKey === null) throw new Refusal(503, 'no_master_key', NO_MASTER_KEY);
+    const fresh = newSecret();
+    return this.#decideAndAppend(name, actor, async (current, append) => {
+      if (current === undefined) throw unknownRoute(name);
+      checkPrecondition(name, current, precondition);
+      const previous = keepPrevious && current.sealed !== null ? this.#keptSecrets(current).slice(0, 1) : [];
+      const secrets = [fresh, ...previous];
+      const { definition } = current;
+      const compiled = compileApiRoute(name, definition, secrets, this.registry.context);
+      if (!compiled.usable) {
+        throw new Refusal(409, 'cannot_rotate', `route ${name} cannot get a new secret: ${compiled.problem}`);
+      }
+      const sealed = masterKey.seal(name, secrets);
+      if (!(await append('route.defined', { name, definition: { ...definition }, secret: sealed })))
+        return 'conflict';
+      const route = this.registry.apiRoute(name);
+      if (route === undefined) throw unknownRoute(name);
+      return { route, secret: fresh, secrets: secrets.length };
     });
   }
 
@@ -231,6 +265,10 @@ function checkPrecondition(
   }
 }
 
+function newSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
 /** The route's schema reports what is wrong with a given secret. */
 function wantedSecrets(given: unknown, fresh: string): readonly string[] {
   return given === undefined ? [fresh] : ([given].flat() as string[]);
@@ -255,7 +293,7 @@ function literal(wanted: Readonly<Record<string, unknown>>): Record<string, unkn
   throw new Refusal(400, 'bad_route', inOneLine(told));
 }
 
-function refuseBeyondBounds(definition: Readonly<Record<string, unknown>>): void {
+export function refuseBeyondBounds(definition: Readonly<Record<string, unknown>>): void {
   // Level by level and without recursion, because hostile nesting attacks the stack.
   let level: unknown[] = [definition];
   for (let depth = 0; level.length > 0; depth += 1) {

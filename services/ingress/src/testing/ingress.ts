@@ -92,7 +92,7 @@ export async function startIngress(options: {
   const loadedOf = (raw: Record<string, unknown>): LoadedConfig => {
     const checked = parseConfig(raw);
     if (!checked.ok) throw new Error(JSON.stringify(checked.problems));
-    return { config: checked.config } as LoadedConfig;
+    return { config: checked.config, path: 'angelia.yaml' } as LoadedConfig;
   };
   const settingsOf = (loaded: LoadedConfig) =>
     ingressSettings.make(loaded, { environment, logger, previous: null });

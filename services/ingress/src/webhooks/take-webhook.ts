@@ -61,6 +61,20 @@ export async function takeWebhook(context: WebhookContext, request: WebhookReque
   return { status, body: { status: 'batch', route: route.name, items }, answers, refusals };
 }
 
+/**
+ * A webhook that somebody sends by the API to try a route. Only its signature is not checked. Whoever sends it is the actor
+ * of what it starts, so that nobody takes it for a webhook of the sender.
+ * @throws Refusal from the step that refuses it
+ */
+export function takeTestWebhook(
+  context: WebhookContext,
+  request: WebhookRequest,
+  sentBy: string,
+): Promise<WebhookAnswer> {
+  const received = receive(context.routes, request, Date.now());
+  return takeOne({ ...context, actor: `test:${sentBy}` }, received, null);
+}
+
 function takeOne(context: WebhookContext, received: Received, scheme: Scheme | null): Promise<WebhookAnswer> {
   const { route } = received;
   return inServerSpan(received, async () => {
@@ -108,7 +122,7 @@ function ignored(
 /** Of a long list: the config has them all. */
 const MOST_EVENTS = 8;
 
-function unwantedEvent({ events }: Route, event: string | null): string {
+export function unwantedEvent({ events }: Route, event: string | null): string {
   const wanted = [...events].slice(0, MOST_EVENTS).join(', ');
   const more = events.size > MOST_EVENTS ? `, and ${events.size - MOST_EVENTS} more` : '';
   const was = event === null ? 'the webhook names no event' : `the event was ${JSON.stringify(event)}`;

@@ -14,10 +14,10 @@ import { handshakeHeaders } from './receive/abuse-protection.ts';
 import { BodyBudget, type BodyLimits } from './receive/body-budget.ts';
 import { refuseCrossSite } from './receive/cross-site.ts';
 import { readBody } from './receive/read-body.ts';
-import { openRoute } from './receive/receive.ts';
+import { openRoute, type WebhookRequest } from './receive/receive.ts';
 import type { RouteTable } from './route.ts';
 import { RouteWarnings } from './route-warnings.ts';
-import { takeWebhook, type WebhookAnswer, type WebhookContext } from './take-webhook.ts';
+import { takeTestWebhook, takeWebhook, type WebhookAnswer, type WebhookContext } from './take-webhook.ts';
 import { UnstartedWebhookRecorder } from './unstarted/unstarted-webhook-recorder.ts';
 
 type WebhookPost = FastifyRequest<{ Params: { route: string } }>;
@@ -97,12 +97,17 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
     });
   }
 
+  /** A webhook that was sent by the API. @throws Refusal */
+  takeTest(request: WebhookRequest, sentBy: string): Promise<WebhookAnswer> {
+    return takeTestWebhook(this.#context, request, sentBy);
+  }
+
   onModuleDestroy(): void {
     this.#budget.close();
   }
 
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const answer = answerError(reply, error, false);
+    const answer = answerError(reply, error);
     const { route } = request.params as { route: string };
     this.unstarted.refused({ routeName: route, headers: request.headers, source: request.ip }, error);
     if (answer.unexpected) this.logger.error({ err: error, url: request.url }, 'webhook failed');

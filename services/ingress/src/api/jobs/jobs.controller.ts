@@ -122,7 +122,7 @@ export class JobsController {
 
   /** With absolute times, and with what `q` means now: the job itself may change what a text would find. */
   async #filterOf(action: JobAction, given: unknown): Promise<JobFilter> {
-    const { since, until, q, ...rest } = parseFilter(action, given);
+    const { since, until, ended_since: endedSince, q, ...rest } = parseFilter(action, given);
     const { status } = rest as { status?: string };
     const wrongStatus = action === 'cancel' ? status === 'ended' : status !== undefined && status !== 'ended';
     if (wrongStatus) {
@@ -137,6 +137,7 @@ export class JobsController {
       ...rest,
       ...(since === undefined ? {} : { since: new Date(since).toISOString() }),
       ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+      ...(endedSince === undefined ? {} : { ended_since: new Date(endedSince).toISOString() }),
       ...(meant.idPrefix === undefined ? {} : { id_prefix: meant.idPrefix }),
       ...(meant.deliveryId === undefined ? {} : { delivery_id: meant.deliveryId }),
       ...(meant.title === undefined ? {} : { title: meant.title }),
@@ -166,9 +167,10 @@ export class JobsController {
   }
 }
 
-interface ParsedFilter extends Omit<JobFilter, 'since' | 'until'> {
+interface ParsedFilter extends Omit<JobFilter, 'since' | 'until' | 'ended_since'> {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
+  readonly ended_since?: number | undefined;
   readonly q?: string | undefined;
 }
 

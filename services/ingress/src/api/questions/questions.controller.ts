@@ -3,18 +3,7 @@ import { type EventLog, type ListedQuestion, toStorable } from '@angelia/event-l
 import { EVENT_LOG, SESSIONS } from '@angelia/service-kit';
 import { decide } from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
-import {
-  Body,
-  Controller,
-  Get,
-  Headers,
-  Inject,
-  Param,
-  Post,
-  Query,
-  Res,
-  UseGuards,
-} from '@nestjs/common';
+import { Body, Controller, Get, Headers, Inject, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { Actor } from '../../access/caller.ts';
@@ -129,7 +118,11 @@ function closedQuestion({ events, version }: Loaded, id: string): ClosedQuestion
   const { answer } = closing.data as EventData<'clarification.answered'>;
   const at = new Date(closing.recordedAt).toISOString();
   const by = closing.meta.actor;
-  return { error: `this question was answered already, by ${by} at ${at}`, reason, answered: { by, at, answer } };
+  return {
+    error: `this question was answered already, by ${by} at ${at}`,
+    reason,
+    answered: { by, at, answer },
+  };
 }
 
 const WHY_CLOSED = {

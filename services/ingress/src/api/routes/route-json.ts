@@ -1,5 +1,5 @@
-import { REDACTED, VariableText } from '@angelia/config';
-import { isSecretKey, type RouteConfig } from '@angelia/contracts';
+import { withoutSecrets } from '@angelia/config';
+import type { RouteConfig } from '@angelia/contracts';
 import type { ApiRoute } from '../../routes/api-route.ts';
 import { INSECURE_NO_AUTH } from '../../webhooks/compile-route.ts';
 import type { RouteJson } from './routes.operations.ts';
@@ -41,17 +41,4 @@ export function apiRouteJson({
     revision: version,
     updated_at: new Date(updatedAt).toISOString(),
   };
-}
-
-/** Headers of a delivery may contain a token that the config took from the environment. */
-function withoutSecrets(value: unknown): unknown {
-  if (value instanceof VariableText) return value.toString();
-  if (Array.isArray(value)) return value.map(withoutSecrets);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      isSecretKey(key) && typeof item === 'string' ? REDACTED : withoutSecrets(item),
-    ]),
-  );
 }

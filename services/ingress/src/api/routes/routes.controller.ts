@@ -19,12 +19,21 @@ import {
 import type { FastifyReply } from 'fastify';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { Actor } from '../../access/caller.ts';
-import { parseQuery, routeName } from '../../http/parse-request.ts';
+import { parseBody, parseQuery, routeName } from '../../http/parse-request.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type Precondition, RouteChanges, unknownRoute } from '../../routes/route-changes.ts';
 import { RouteRegistry } from '../../routes/route-registry.ts';
 import { apiRouteJson, configRouteJson } from './route-json.ts';
-import { type PutRouteJson, type RouteJson, routesQuery } from './routes.operations.ts';
+import { checkedName } from './route-name.ts';
+import { RouteTraffic } from './route-traffic.ts';
+import {
+  type PutRouteJson,
+  type RotatedJson,
+  type RouteJson,
+  rotation,
+  routeQuery,
+  routesQuery,
+} from './routes.operations.ts';
 
 /** Routes at run time. Answers show the current log, including changes that another replica made. */
 @Controller('/v1/routes')
@@ -34,11 +43,12 @@ export class RoutesController {
     @Inject(CONFIG) private readonly config: CurrentConfig,
     @Inject(RouteRegistry) private readonly registry: RouteRegistry,
     @Inject(RouteChanges) private readonly changes: RouteChanges,
+    @Inject(RouteTraffic) private readonly traffic: RouteTraffic,
   ) {}
 
   @Get()
   async list(@Query() query: unknown): Promise<{ items: RouteJson[]; next_cursor: string | null }> {
-    const { limit, cursor } = parseQuery(routesQuery, query);
+    const { limit, cursor, traffic } = parseQuery(routesQuery, query);
     await this.registry.catchUp();
     const after = cursor === undefined ? '' : nameOfCursor(cursor);
     const names = new Set([
@@ -49,7 +59,7 @@ export class RoutesController {
     const items = rest.slice(0, limit).flatMap((name) => this.#find(name) ?? []);
     const last = items.at(-1)?.name;
     return {
-      items,
+      items: traffic ? await this.traffic.addTo(items) : items,
       next_cursor: rest.length > limit && last !== undefined ? Buffer.from(last).toString('base64url') : null,
     };
   }
@@ -57,14 +67,16 @@ export class RoutesController {
   @Get('/:name')
   async show(
     @Param('name') name: string,
+    @Query() query: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RouteJson> {
+    const { traffic } = parseQuery(routeQuery, query);
     const wanted = checkedName(name);
     await this.registry.catchUp();
     const found = this.#find(wanted);
     if (found === undefined) throw unknownRoute(wanted);
     tag(reply, found);
-    return found;
+    return traffic ? ((await this.traffic.addTo([found]))[0] ?? found) : found;
   }
 
   @Put('/:name')
@@ -92,19 +104,26 @@ export class RoutesController {
     await this.changes.delete(checkedName(name), preconditionOf(headers), actor);
   }
 
-  @Post('/preview')
-  preview(): never {
-    throw new Refusal(501, 'not_available', 'not available yet');
-  }
-
-  @Post('/:name/test')
-  test(): never {
-    throw new Refusal(501, 'not_available', 'not available yet');
-  }
-
   @Post('/:name/rotate-secret')
-  rotate(): never {
-    throw new Refusal(501, 'not_available', 'not available yet');
+  @HttpCode(200)
+  async rotateSecret(
+    @Param('name') name: string,
+    @Body() body: unknown,
+    @Headers() headers: Record<string, unknown>,
+    @Actor() actor: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RotatedJson> {
+    const { keep_previous: keepPrevious } = parseBody(rotation, body ?? {});
+    const rotated = await this.changes.rotateSecret(
+      checkedName(name),
+      keepPrevious,
+      preconditionOf(headers),
+      actor,
+    );
+    const route = apiRouteJson(rotated.route);
+    reply.header('cache-control', 'no-store');
+    tag(reply, route);
+    return { ...route, secret: rotated.secret, secrets: rotated.secrets };
   }
 
   #find(name: string): RouteJson | undefined {
@@ -145,14 +164,4 @@ function nameOfCursor(cursor: string): string {
   const parsed = routeName.safeParse(Buffer.from(cursor, 'base64url').toString());
   if (parsed.success) return parsed.data;
   throw new InvalidCursor('not a cursor of the list of routes');
-}
-
-function checkedName(name: string): string {
-  const parsed = routeName.safeParse(name);
-  if (parsed.success) return parsed.data;
-  throw new Refusal(
-    400,
-    'bad_route_name',
-    'this is not the name of a route: use lower-case letters, digits, - and _, at most 63, and start with a letter or digit',
-  );
 }

@@ -3,12 +3,15 @@ import { z } from 'zod';
 import { answer, component, operation, pageOf } from '../../http/operation.ts';
 import { cursor, limit, routeName } from '../../http/parse-request.ts';
 
+const traffic = z
+  .enum(['true', 'false'])
+  .optional()
+  .transform((given) => given === 'true')
+  .describe('also say what the route did in the last 24 hours');
+
+export const routeQuery = z.strictObject({ traffic });
 export const routesQuery = z.strictObject({
-  traffic: z
-    .enum(['true', 'false'])
-    .optional()
-    .transform((given) => given === 'true')
-    .describe('also say what each route did in the last 24 hours'),
+  traffic,
   limit,
   cursor,
 });
@@ -187,6 +190,7 @@ export const routeOperations = [
     summary: 'One route, without its secret',
     access: 'admin',
     parameters,
+    query: routeQuery,
     answers: { 200: answer('the route', route) },
     errors: [400, 404],
   }),

@@ -23,9 +23,9 @@ export class UnstartedWebhooksController {
 
   @Get()
   async list(@Query() query: unknown): Promise<{ items: UnstartedJson[] }> {
-    const filter = parseQuery(unstartedQuery, query);
+    const { refused, ...filter } = parseQuery(unstartedQuery, query);
     await this.recorder.flush();
-    const webhooks = await this.log.unstartedWebhooks.list(filter);
+    const webhooks = await this.log.unstartedWebhooks.list({ ...filter, isRefused: refused });
     return {
       items: webhooks.map((webhook) => ({
         received_at: isoTime(webhook.receivedAt),

@@ -51,8 +51,8 @@ export async function readBundle(directory: string): Promise<Bundle | null> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const sizes = new Map<string, number>();
   for (const entry of entries) {
-    // A link could lead out of the directory. The build makes none.
-    if (!entry.isFile()) continue;
+    // A link could lead out of the directory; the build makes none. Files with a dot are notes of the build.
+    if (!entry.isFile() || entry.name.startsWith('.')) continue;
     const path = join(entry.parentPath, entry.name);
     sizes.set(path, (await stat(path)).size);
   }

@@ -27,6 +27,7 @@ beforeAll(async () => {
   symlinkSync(join(root, 'secret.txt'), join(directory, 'assets/link.txt'));
   write('index.html', PAGE);
   write('assets/app-1a2b.js', SCRIPT);
+  writeFileSync(join(directory, 'assets/.notes'), 'of the build');
   writeFileSync(join(directory, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
   ingress = await start(directory);
 });
@@ -172,6 +173,7 @@ describe('a file', () => {
     '/console/assets/..%2f..%2fsecret.txt',
     '/console/assets/%2e%2e/%2e%2e/secret.txt',
     '/console/assets/link.txt',
+    '/console/assets/.notes',
     '/console/assets/app-1a2b.js%00',
     '/console/assets/app-1a2b.js.br',
   ])('%s is not one', async (path) => {

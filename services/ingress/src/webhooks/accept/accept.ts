@@ -14,6 +14,8 @@ export interface AcceptContext {
   readonly keyedSessions: Pick<KeyedSessions, 'execute'>;
   readonly bus: Pick<Bus, 'ping'>;
   readonly warnings: RouteWarnings;
+  /** Who sent it, if it is not the sender of the route. Default: the instance of this service. */
+  readonly actor?: string;
 }
 
 /** One for the process, because it bounds the memory of the process. */
@@ -53,7 +55,7 @@ async function commit(
   const delivery = sent.signed === undefined ? sent : await firstSentAs(sessions, name, sent);
   const webhook = { received, event, delivery, rendered, nowMs };
   if (keying !== null && key !== null) return joinSession(context, webhook, keying, key);
-  const accepted = await createSession(sessions, webhook);
+  const accepted = await createSession(sessions, webhook, context.actor);
   if (keying !== null) warnings.incompleteKey(name);
   return accepted;
 }

@@ -29,7 +29,11 @@ export interface Acceptance {
  *
  * @throws Refusal 400 (no address for the answer), 429; LogUnavailable, LogOverloaded
  */
-export async function createSession(sessions: Sessions, webhook: AcceptableWebhook): Promise<Acceptance> {
+export async function createSession(
+  sessions: Sessions,
+  webhook: AcceptableWebhook,
+  actor?: string,
+): Promise<Acceptance> {
   const { received, delivery } = webhook;
   const { route } = received;
   const id = newSessionId();
@@ -38,6 +42,7 @@ export async function createSession(sessions: Sessions, webhook: AcceptableWebho
     key: { key: deliveryKey(route.name, delivery), keepSeconds: route.keepSeconds[delivery.from] },
     rateLimit: route.rateLimit,
     traceparent: traceOf(received),
+    ...(actor === undefined ? {} : { actor }),
   });
   switch (executed.status) {
     case 'appended':

@@ -31,6 +31,7 @@ import { type AcceptableWebhook, type Acceptance, creationOf, rateLimited } from
 interface JoinContext {
   readonly keyedSessions: Pick<KeyedSessions, 'execute'>;
   readonly bus: Pick<Bus, 'ping'>;
+  readonly actor?: string;
 }
 
 /**
@@ -40,7 +41,7 @@ interface JoinContext {
  * @throws Refusal 400, 409 for `on_busy: reject`, 429; LogUnavailable, LogOverloaded: nothing was taken
  */
 export async function joinSession(
-  { keyedSessions, bus }: JoinContext,
+  { keyedSessions, bus, actor }: JoinContext,
   accepted: AcceptableWebhook,
   keying: Keying,
   key: string,
@@ -74,6 +75,7 @@ export async function joinSession(
       key: { key: deliveryKey(route.name, delivery), keepSeconds: route.keepSeconds[delivery.from] },
       rateLimit: route.rateLimit,
       traceparent,
+      ...(actor === undefined ? {} : { actor }),
     },
   );
   switch (executed.status) {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { compilePattern, MOST_PATTERN_WORK, openValueFile } from '@angelia/config';
+import { compilePattern, MOST_PATTERN_WORK, openValueFile, ValueFileUnreadable } from '@angelia/config';
 import type { FilterConfig } from '@angelia/contracts';
 import { Refusal } from '../../http/refusal.ts';
 import { indentedJson } from '../payload/indented-json.ts';
@@ -48,6 +48,27 @@ export function compileFilters(filters: readonly FilterConfig[]): Filter | null 
     }
     return null;
   };
+}
+
+export interface JudgedFilter {
+  readonly index: number;
+  readonly passes: boolean;
+  /** The filter, and the values that it saw. */
+  readonly detail: string;
+}
+
+/** Each filter by itself, also after one that says no. For a preview. */
+export function judgeFilters(filters: readonly FilterConfig[], subject: FilterSubject): JudgedFilter[] {
+  return filters.map((filter, index) => {
+    const evaluation: Evaluation = { left: MOST_PATTERN_WORK, read: [] };
+    try {
+      const passes = compile(filter)(subject, evaluation);
+      return { index, passes, detail: explainFilter(filter, index, evaluation.read) };
+    } catch (error) {
+      if (!(error instanceof Refusal || error instanceof ValueFileUnreadable)) throw error;
+      return { index, passes: false, detail: `filters.${index}: ${error.message}` };
+    }
+  });
 }
 
 function compile(filter: FilterConfig): Condition {

@@ -5,7 +5,7 @@ import {
   examineDatabase,
   type OpenWriter,
 } from '@angelia/event-log/admin';
-import type { LedLoop } from '@angelia/service-kit/leading';
+import { ledLoops } from '@angelia/event-log/leading';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
 
 export interface PostgresOptions {
@@ -134,14 +134,6 @@ function rolesFinding({ roles }: ExaminedDatabase): Finding {
 }
 
 const MIGRATE = 'node dist/migrate.js';
-const LED_LOOPS = [
-  'agenda',
-  'jobs',
-  'projection',
-  'prune',
-  'relay',
-  'views',
-] as const satisfies readonly LedLoop[];
 /** Less than a second is normal. */
 const LATE_MS = 10_000;
 
@@ -175,7 +167,7 @@ function schemaFindings(schema: ExaminedSchema | null): Finding[] {
 }
 
 function workFindings({ health, leaders }: ExaminedSchema): Finding[] {
-  const unled = LED_LOOPS.filter((loop) => !leaders.some(({ name }) => name === loop));
+  const unled = ledLoops.filter((loop) => !leaders.some(({ name }) => name === loop));
   const late = [
     ['tail', health?.tailLagMs ?? 0, 'an open transaction hides events: see postgres.transactions'],
     ['relay', health?.relayLagMs ?? 0, 'events get no hints: check NATS and the leader of the relay'],

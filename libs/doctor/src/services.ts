@@ -1,5 +1,5 @@
-import { isService, type LocalStack, SERVICES } from '../local-stack/local-stack.ts';
 import { type Finding, fault, ok, reasonOf, skipped, warning } from './finding.ts';
+import { isService, type LocalStack, SERVICES } from './local-stack.ts';
 
 export interface ServicesOptions {
   readonly local: LocalStack;
